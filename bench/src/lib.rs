@@ -28,7 +28,7 @@ pub fn percentile(times: &[Duration], hundredths: usize) -> Option<Duration> {
 }
 
 /// One line of a comparison: the same work by us and by another.
-pub struct Row {
+pub struct ComparisonRow {
     /// What was done.
     pub what: String,
     /// Our times.
@@ -38,7 +38,7 @@ pub struct Row {
 }
 
 /// The comparison as a Markdown table.
-pub fn table(other: &str, rows: &[Row]) -> String {
+pub fn table(other: &str, rows: &[ComparisonRow]) -> String {
     let mut out = format!("| | prowess | {other} | ratio |\n|---|---:|---:|---:|\n");
     for row in rows {
         let (Some(ours), Some(theirs)) = (median(&row.ours), median(&row.theirs)) else {
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_table_gives_medians_and_how_many_times_we_are_faster() {
         let millis = |values: [u64; 3]| values.map(Duration::from_millis).to_vec();
-        let row = Row {
+        let row = ComparisonRow {
             what: "unpack".to_owned(),
             ours: millis([3, 1, 2]),
             theirs: millis([9, 4, 5]),

@@ -1,7 +1,7 @@
 //! A skill of 60 files and 1 MB, of text that compresses about as prose does.
 
 use bytes::Bytes;
-use prowess_skill::{Bundle, BundleError, Limits};
+use prowess_skill::{Bundle, BundleError, BundleLimits};
 
 const FILES: usize = 60;
 const BYTES: usize = 1_000_000;
@@ -12,19 +12,19 @@ const WORDS: [&str; 16] = [
 
 /// Its files; `front` begins its SKILL.md, and `seed` makes it differ from others.
 pub fn bundle(seed: u64, front: &str) -> Result<Bundle, BundleError> {
-    let mut words = Words(seed);
+    let mut words = WordSource(seed);
     let first = format!("{front}{}", words.text());
     let mut files = vec![("SKILL.md".to_owned(), Bytes::from(first), false)];
     for n in 1..FILES {
         files.push((format!("references/{n}.md"), words.text().into(), false));
     }
-    Bundle::from_files(files, &Limits::default())
+    Bundle::from_files(files, &BundleLimits::default())
 }
 
 /// A small generator of words.
-struct Words(u64);
+struct WordSource(u64);
 
-impl Words {
+impl WordSource {
     fn text(&mut self) -> String {
         let mut text = String::new();
         while text.len() < BYTES / FILES {

@@ -32,8 +32,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     setup::all()?;
     setup::rivals()?;
-    let wanted = |name: &&&str| args.name.as_deref().is_none_or(|wanted| wanted == **name);
-    for name in ALL.iter().filter(wanted) {
+    let selected = |name: &&&str| {
+        args.name
+            .as_deref()
+            .is_none_or(|selected| selected == **name)
+    };
+    for name in ALL.iter().filter(selected) {
         let profile = profile(name);
         run::run(&mut cargo(&[
             "build",
@@ -49,12 +53,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         };
         let mut bench = cargo(&[run.as_slice(), which.as_slice()].concat());
         if *name == "skills" {
-            litellm()?;
+            install_litellm()?;
         }
         if *name == "gateway" {
-            nginx()?;
+            install_nginx()?;
             if args.with_litellm {
-                bench.env("PROWESS_BENCH_LITELLM", litellm()?);
+                bench.env("PROWESS_BENCH_LITELLM", install_litellm()?);
             }
         }
         run::run(&mut bench)?;
@@ -71,7 +75,7 @@ fn profile(name: &str) -> &'static str {
 }
 
 /// The reverse proxy that the gateway is held against.
-fn nginx() -> anyhow::Result<()> {
+fn install_nginx() -> anyhow::Result<()> {
     if run::succeeds(&mut command("nginx", &["-v"])) {
         return Ok(());
     }
@@ -79,7 +83,7 @@ fn nginx() -> anyhow::Result<()> {
 }
 
 /// LiteLLM's proxy in an environment of its own.
-fn litellm() -> anyhow::Result<std::path::PathBuf> {
+fn install_litellm() -> anyhow::Result<std::path::PathBuf> {
     let place = target().join("bench-litellm");
     setup::environment(&root().join("bench/gateway/litellm.txt"), &place)?;
     Ok(place)

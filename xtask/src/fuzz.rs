@@ -27,10 +27,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         anyhow::bail!("fuzzing needs a nightly toolchain and `cargo install cargo-fuzz`");
     }
     let time = format!("-max_total_time={}", args.seconds);
-    for target in ALL
-        .iter()
-        .filter(|t| args.target.as_deref().is_none_or(|wanted| wanted == **t))
-    {
+    for target in ALL.iter().filter(|t| {
+        args.target
+            .as_deref()
+            .is_none_or(|requested| requested == **t)
+    }) {
         let mut fuzz = command("cargo", &["+nightly", "fuzz", "run", target, "--", &time]);
         run::run(fuzz.current_dir(root().join("fuzz")))?;
     }

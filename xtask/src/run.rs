@@ -37,7 +37,7 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
 
 /// Runs a command and fails when it does.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
-    let line = line(command);
+    let line = command_line(command);
     eprintln!("$ {line}");
     let status = command
         .status()
@@ -53,7 +53,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-fn line(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());
     let words = std::iter::once(program).chain(command.get_args());

@@ -100,8 +100,8 @@ fn python() -> anyhow::Result<()> {
         &target().join("test-venv"),
     )?;
     for client in SDK_CLIENTS {
-        let wanted = root().join(format!("tests/sdk/{client}.txt"));
-        environment(&wanted, &target().join("sdk").join(client))?;
+        let requirements = root().join(format!("tests/sdk/{client}.txt"));
+        environment(&requirements, &target().join("sdk").join(client))?;
     }
     aider()
 }
@@ -118,33 +118,37 @@ fn aider() -> anyhow::Result<()> {
         eprintln!("no aider for the tests: install Python 3.10, 3.11 or 3.12 with venv");
         return Ok(());
     };
-    let wanted = root().join("tests/sdk/aider.txt");
-    environment_on(Path::new(python), &wanted, &target().join("sdk/aider"))
+    let requirements = root().join("tests/sdk/aider.txt");
+    environment_on(
+        Path::new(python),
+        &requirements,
+        &target().join("sdk/aider"),
+    )
 }
 
 /// The environment with what benchmarks compare with.
 pub(crate) fn rivals() -> anyhow::Result<()> {
-    let wanted = root().join("bench/discover/requirements.txt");
-    environment(&wanted, &target().join("bench-venv"))
+    let requirements = root().join("bench/discover/requirements.txt");
+    environment(&requirements, &target().join("bench-venv"))
 }
 
 /// Makes an environment, unless one with the same packages is there.
-pub(crate) fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
-    if same(wanted, &place.join("requirements.txt")) {
+pub(crate) fn environment(requirements: &Path, place: &Path) -> anyhow::Result<()> {
+    if same_content(requirements, &place.join("requirements.txt")) {
         return Ok(());
     }
-    environment_on(&find_python()?, wanted, place)
+    environment_on(&find_python()?, requirements, place)
 }
 
 /// The same, with this Python.
-fn environment_on(python: &Path, wanted: &Path, place: &Path) -> anyhow::Result<()> {
+fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::Result<()> {
     let stamp = place.join("requirements.txt");
-    if same(wanted, &stamp) {
+    if same_content(requirements, &stamp) {
         return Ok(());
     }
     run(&mut command(
         python,
-        &["-m", "venv", "--clear", &text(place)?],
+        &["-m", "venv", "--clear", &path_text(place)?],
     ))?;
     run(&mut command(
         place.join("bin/python"),
@@ -155,10 +159,10 @@ fn environment_on(python: &Path, wanted: &Path, place: &Path) -> anyhow::Result<
             "--quiet",
             "--disable-pip-version-check",
             "-r",
-            &text(wanted)?,
+            &path_text(requirements)?,
         ],
     ))?;
-    std::fs::copy(wanted, &stamp).context("cannot note what was installed")?;
+    std::fs::copy(requirements, &stamp).context("cannot note what was installed")?;
     Ok(())
 }
 
@@ -168,8 +172,8 @@ fn environment_on(python: &Path, wanted: &Path, place: &Path) -> anyhow::Result<
 fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     let folder = root().join(folder);
     let stamp = place.join("installed.json");
-    let wanted = folder.join("package-lock.json");
-    if same(&wanted, &stamp) {
+    let lock_file = folder.join("package-lock.json");
+    if same_content(&lock_file, &stamp) {
         return Ok(());
     }
     if !succeeds(&mut command("npm", &["--version"])) {
@@ -183,11 +187,11 @@ fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     // systems would need, and npm itself writes such.
     let install = ["install", "--no-audit", "--no-fund", "--silent"];
     run(command("npm", &install).current_dir(place))?;
-    std::fs::copy(&wanted, &stamp).context("cannot note what was installed")?;
+    std::fs::copy(&lock_file, &stamp).context("cannot note what was installed")?;
     Ok(())
 }
 
-fn same(a: &Path, b: &Path) -> bool {
+fn same_content(a: &Path, b: &Path) -> bool {
     matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 
@@ -219,7 +223,7 @@ pub(crate) fn system_packages(packages: &[&str]) -> anyhow::Result<()> {
     run(command("apt-get", &install).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn path_text(path: &Path) -> anyhow::Result<String> {
     let text = path
         .to_str()
         .with_context(|| format!("{} is not UTF-8", path.display()))?;

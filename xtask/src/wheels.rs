@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use crate::run::{command, run, target};
-use crate::setup::text;
+use crate::setup::path_text;
 
 /// The package and the plugin that needs it.
 const PACKAGES: [&str; 2] = ["python/prowess", "python/llm-tools-prowess"];
@@ -33,7 +33,7 @@ fn build() -> anyhow::Result<Vec<PathBuf>> {
     let mut build = command(tools.join("python"), &pip);
     build
         .args(["--no-deps", "--disable-pip-version-check", "--wheel-dir"])
-        .arg(text(&place)?)
+        .arg(path_text(&place)?)
         .args(PACKAGES)
         .env("PATH", with_first(tools)?)
         .env("CARGO_TARGET_DIR", target())

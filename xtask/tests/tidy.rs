@@ -36,7 +36,7 @@ fn sources() -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_module_says_what_it_owns() {
+fn every_module_states_what_it_owns() {
     let silent = |(_, text): &(String, String)| !text.starts_with("//!");
     let silent: Vec<String> = sources()
         .into_iter()
@@ -49,9 +49,9 @@ fn every_module_says_what_it_owns() {
 #[test]
 fn only_the_sandbox_starts_processes() {
     for (path, text) in sources() {
-        let room = path.split('/').nth(1).unwrap();
+        let crate_name = path.split('/').nth(1).unwrap();
         let starts = text.contains("process::Command") || text.contains("Command::new(");
-        let allowed = STARTERS.contains(&room) || path.ends_with("build.rs");
+        let allowed = STARTERS.contains(&crate_name) || path.ends_with("build.rs");
         assert!(!starts || allowed, "{path} starts a process");
     }
 }
@@ -59,9 +59,9 @@ fn only_the_sandbox_starts_processes() {
 #[test]
 fn no_file_grows_into_two() {
     /// Tests inside the file included.
-    const MOST_LINES: usize = 700;
+    const MAX_LINES: usize = 700;
     for (path, text) in sources() {
         let lines = text.lines().count();
-        assert!(lines <= MOST_LINES, "{path} has {lines} lines: split it");
+        assert!(lines <= MAX_LINES, "{path} has {lines} lines: split it");
     }
 }

@@ -13,10 +13,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::{Row, table};
-use prowess_skill::Limits;
-use prowess_source::{Bounds, Labelled};
-use prowess_toolbox::{Options, Shelf, Toolbox};
+use prowess_bench::{ComparisonRow, table};
+use prowess_skill::BundleLimits;
+use prowess_source::{LabelledSource, SearchBounds};
+use prowess_toolbox::{SkillSources, Toolbox, ToolboxOptions};
 
 const SKILLS: usize = 5_000;
 const RIVALS: [&str; 2] = ["llm-tools-skills", "loomflow"];
@@ -46,18 +46,18 @@ fn main() -> Result<()> {
     }
     println!("{SKILLS} skills; medians of {rounds} rounds\n");
     for name in RIVALS {
-        let mut rival = Rival::start(name, &python, dir.path())?;
-        let mut rows = OURS.map(|what| Row {
+        let mut rival = RivalProcess::start(name, &python, dir.path())?;
+        let mut rows = OURS.map(|what| ComparisonRow {
             what: what.to_owned(),
             ours: Vec::new(),
             theirs: Vec::new(),
         });
         for _ in 0..rounds {
             let theirs = rival.round()?;
-            let mut shelf = shelf(dir.path());
+            let mut skill_sources = skill_sources(dir.path());
             let ours = [
-                as_library(&mut shelf)?,
-                as_library(&mut shelf)?,
+                as_library(&mut skill_sources)?,
+                as_library(&mut skill_sources)?,
                 whole_command(&prowess, dir.path())?,
             ];
             for (row, ours) in rows.iter_mut().zip(ours) {
@@ -70,18 +70,22 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn shelf(tree: &Path) -> Shelf {
-    let source = Labelled {
+fn skill_sources(tree: &Path) -> SkillSources {
+    let source = LabelledSource {
         path: tree.to_owned(),
         label: None,
     };
-    Shelf::new(vec![source], Bounds::default(), Limits::default())
+    SkillSources::new(
+        vec![source],
+        SearchBounds::default(),
+        BundleLimits::default(),
+    )
 }
 
-fn as_library(shelf: &mut Shelf) -> Result<Duration> {
+fn as_library(skill_sources: &mut SkillSources) -> Result<Duration> {
     let start = Instant::now();
-    let refreshed = shelf.refresh();
-    let toolbox = Toolbox::new(refreshed.members.clone(), None, Options::default())?;
+    let refreshed = skill_sources.refresh();
+    let toolbox = Toolbox::new(refreshed.members.clone(), None, ToolboxOptions::default())?;
     let tools = toolbox.tools();
     let time = start.elapsed();
     ensure!(
@@ -119,14 +123,14 @@ fn write_skills(tree: &Path) -> Result<()> {
 }
 
 /// A process with a rival loaded, which times one discovery for each line it is sent.
-struct Rival {
+struct RivalProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Rival {
-    fn start(name: &str, python: &PathBuf, tree: &Path) -> Result<Rival> {
+impl RivalProcess {
+    fn start(name: &str, python: &PathBuf, tree: &Path) -> Result<RivalProcess> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("discover/rival_rounds.py");
         let mut child = Command::new(python)
             .arg(script)
@@ -137,7 +141,7 @@ impl Rival {
             .spawn()?;
         let stdin = child.stdin.take().context("no stdin")?;
         let stdout = BufReader::new(child.stdout.take().context("no stdout")?);
-        let mut rival = Rival {
+        let mut rival = RivalProcess {
             child,
             stdin,
             stdout,
@@ -157,7 +161,7 @@ impl Rival {
     }
 }
 
-impl Drop for Rival {
+impl Drop for RivalProcess {
     fn drop(&mut self) {
         // The script ends with its input; nothing is left to do if it is gone.
         let _ = self.child.kill();

@@ -8,18 +8,18 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use prowess_bench::gateway::client::{self, Ask, Client};
-use prowess_bench::gateway::model::Model;
-use prowess_bench::gateway::rivals::{self, Gateway, PASS, TRANSLATE};
+use prowess_bench::gateway::client::{self, LoadClient, ModelRequest};
+use prowess_bench::gateway::model::MockModel;
+use prowess_bench::gateway::rivals::{self, PASS_MODEL, RunningGateway, TRANSLATE_MODEL};
 
 /// What a long stream or a reader that stands still may add to the memory.
-const BOUND: u64 = 32 << 20;
+const MAX_ADDED_BYTES: u64 = 32 << 20;
 const EVENTS: u64 = 1_000_000;
 const STREAMS: usize = 2_000;
 const SLOW: usize = 50;
 /// How often, and how long, something is looked for that must come.
-const LOOKS: u32 = 2_000;
-const LOOK: Duration = Duration::from_millis(10);
+const MAX_POLLS: u32 = 2_000;
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -27,17 +27,17 @@ fn main() -> Result<()> {
         .build()?;
     runtime.block_on(async {
         println!("| | peak or held memory | |\n|---|---:|---|");
-        long_stream(PASS).await?;
-        long_stream(TRANSLATE).await?;
+        long_stream(PASS_MODEL).await?;
+        long_stream(TRANSLATE_MODEL).await?;
         large_bodies().await?;
         many_streams().await?;
-        slow_readers(PASS).await?;
-        slow_readers(TRANSLATE).await
+        slow_readers(PASS_MODEL).await?;
+        slow_readers(TRANSLATE_MODEL).await
     })
 }
 
-fn start() -> Result<(Model, Gateway)> {
-    let model = Model::start()?;
+fn start() -> Result<(MockModel, RunningGateway)> {
+    let model = MockModel::start()?;
     let gateway = rivals::prowess(model.address(), rivals::RequestLog::Off)?;
     Ok((model, gateway))
 }
@@ -45,16 +45,20 @@ fn start() -> Result<(Model, Gateway)> {
 /// A stream of a million events passes whole, in no more memory than a short one.
 async fn long_stream(name: &str) -> Result<()> {
     let (_model, gateway) = start()?;
-    let mut client = Client::connect(gateway.process.address()).await?;
-    let short = Ask::messages(name, "events=1000 pause_us=0", true);
-    client.ask(&short).await?;
+    let mut client = LoadClient::connect(gateway.process.address()).await?;
+    let short = ModelRequest::messages(name, "events=1000 pause_us=0", true);
+    client.send_and_read(&short).await?;
     let before = gateway.process.peak_memory()?;
-    let long = Ask::messages(name, &format!("events={EVENTS} pause_us=0"), true);
-    let got = client.ask(&long).await?;
-    ensure!(got.events >= EVENTS, "only {} events came", got.events);
+    let long = ModelRequest::messages(name, &format!("events={EVENTS} pause_us=0"), true);
+    let totals = client.send_and_read(&long).await?;
+    ensure!(
+        totals.events >= EVENTS,
+        "only {} events came",
+        totals.events
+    );
     let peak = gateway.process.peak_memory()?;
-    within(before, peak)?;
-    told(
+    check_growth(before, peak)?;
+    print_row(
         &format!("a stream of {EVENTS} events, {name}"),
         peak,
         "whole",
@@ -64,28 +68,28 @@ async fn long_stream(name: &str) -> Result<()> {
 /// Bodies of ten megabytes pass, one after the other and eight at once.
 async fn large_bodies() -> Result<()> {
     let (_model, gateway) = start()?;
-    let ask = Ask::messages(PASS, &"0123456789".repeat(1 << 20), false);
+    let request = ModelRequest::messages(PASS_MODEL, &"0123456789".repeat(1 << 20), false);
     let clients = client::connect(gateway.process.address(), 8).await?;
-    let (_, volley) = client::volley(clients, &ask, 4).await?;
-    ensure!(volley.times.len() == 32, "not all were answered");
+    let (_, result) = client::send_concurrently(clients, &request, 4).await?;
+    ensure!(result.times.len() == 32, "not all were answered");
     let peak = gateway.process.peak_memory()?;
-    told("bodies of 10 MB, 8 at once", peak, "32 answered")
+    print_row("bodies of 10 MB, 8 at once", peak, "32 answered")
 }
 
 /// Two thousand streams are open at once; when their clients leave, so does the
 /// gateway, from every one of them.
 async fn many_streams() -> Result<()> {
     let (model, gateway) = start()?;
-    let ask = Ask::messages(PASS, "events=3 pause_us=0 hold=1", true);
+    let request = ModelRequest::messages(PASS_MODEL, "events=3 pause_us=0 hold=1", true);
     let mut clients = client::connect(gateway.process.address(), STREAMS).await?;
     for client in &mut clients {
-        client.begin(&ask).await?;
+        client.send_and_read_head(&request).await?;
     }
     ensure!(model.open_streams() == STREAMS as u64, "not all are open");
     let held = gateway.process.memory()?;
     drop(clients);
-    until("the upstream is left", || model.open_streams() == 0).await?;
-    told(
+    wait_until("the upstream is left", || model.open_streams() == 0).await?;
+    print_row(
         &format!("{STREAMS} streams open at once"),
         held,
         "all left when their clients left",
@@ -96,56 +100,59 @@ async fn many_streams() -> Result<()> {
 async fn slow_readers(name: &str) -> Result<()> {
     let (model, gateway) = start()?;
     let before = gateway.process.memory()?;
-    let ask = Ask::messages(name, "events=100000000 pause_us=0 pad=1000", true);
+    let request = ModelRequest::messages(name, "events=100000000 pause_us=0 pad=1000", true);
     let mut clients = client::connect(gateway.process.address(), SLOW).await?;
     for client in &mut clients {
-        client.begin(&ask).await?;
+        client.send_and_read_head(&request).await?;
     }
     // What fits into the buffers on the way is poured; then nothing moves any more.
-    let mut poured = 0;
+    let mut sent_bytes = 0;
     let mut still = 0;
-    for _ in 0..LOOKS {
-        tokio::time::sleep(LOOK).await;
-        still = if model.bytes() == poured {
+    for _ in 0..MAX_POLLS {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        still = if model.bytes() == sent_bytes {
             still + 1
         } else {
             0
         };
-        poured = model.bytes();
+        sent_bytes = model.bytes();
         if still == 50 {
             break;
         }
     }
-    ensure!(still == 50, "the upstream is not held up: {poured} bytes");
+    ensure!(
+        still == 50,
+        "the upstream is not held up: {sent_bytes} bytes"
+    );
     let held = gateway.process.memory()?;
-    within(before, held)?;
+    check_growth(before, held)?;
     drop(clients);
-    until("the upstream is left", || model.open_streams() == 0).await?;
-    let each = poured / SLOW as u64 / 1024;
-    told(
+    wait_until("the upstream is left", || model.open_streams() == 0).await?;
+    let each = sent_bytes / SLOW as u64 / 1024;
+    print_row(
         &format!("{SLOW} readers that stand still, {name}"),
         held,
         &format!("upstream held up after {each} KB each"),
     )
 }
 
-async fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
-    for _ in 0..LOOKS {
+async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+    for _ in 0..MAX_POLLS {
         if holds() {
             return Ok(());
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     anyhow::bail!("it never came to pass that {what}")
 }
 
-fn within(before: u64, after: u64) -> Result<()> {
+fn check_growth(before: u64, after: u64) -> Result<()> {
     let grown = after.saturating_sub(before);
-    ensure!(grown <= BOUND, "the memory grew by {grown} bytes");
+    ensure!(grown <= MAX_ADDED_BYTES, "the memory grew by {grown} bytes");
     Ok(())
 }
 
-fn told(what: &str, memory: u64, outcome: &str) -> Result<()> {
+fn print_row(what: &str, memory: u64, outcome: &str) -> Result<()> {
     println!("| {what} | {:.1} MB | {outcome} |", memory as f64 / 1e6);
     Ok(())
 }

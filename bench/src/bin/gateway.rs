@@ -10,9 +10,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::gateway::client::{self, Ask, Volley};
-use prowess_bench::gateway::model::Model;
-use prowess_bench::gateway::rivals::{self, Gateway, PASS, RequestLog, TRANSLATE};
+use prowess_bench::gateway::client::{self, LoadResult, ModelRequest};
+use prowess_bench::gateway::model::MockModel;
+use prowess_bench::gateway::rivals::{
+    self, PASS_MODEL, RequestLog, RunningGateway, TRANSLATE_MODEL,
+};
 use prowess_bench::median;
 
 const ROUNDS: usize = 9;
@@ -21,9 +23,9 @@ const WARM_UP: usize = 20;
 const OPEN_STREAMS: usize = 2_000;
 
 /// One kind of work.
-struct Work {
+struct Workload {
     what: &'static str,
-    ask: Ask,
+    request: ModelRequest,
     clients: usize,
     /// How often each client asks in a round.
     each: usize,
@@ -46,7 +48,7 @@ fn main() -> Result<()> {
 }
 
 async fn run() -> Result<()> {
-    let model = Model::start()?;
+    let model = MockModel::start()?;
     let mut rivals = vec![
         rivals::nginx(model.address(), RequestLog::Off)?,
         rivals::prowess(model.address(), RequestLog::Off)?,
@@ -60,8 +62,8 @@ async fn run() -> Result<()> {
         println!("LiteLLM is left out; `--with-litellm` brings it in.\n");
     }
     let idle = memories(&rivals)?;
-    for work in works() {
-        compare(&work, &model, &rivals).await?;
+    for workload in works() {
+        compare(&workload, &model, &rivals).await?;
     }
     with_request_logs(&model).await?;
     translation(&rivals).await?;
@@ -70,7 +72,7 @@ async fn run() -> Result<()> {
 }
 
 /// The same requests where each leaves a line in a file, as both are installed.
-async fn with_request_logs(model: &Model) -> Result<()> {
+async fn with_request_logs(model: &MockModel) -> Result<()> {
     let logging = [
         rivals::nginx(model.address(), RequestLog::On)?,
         rivals::prowess(model.address(), RequestLog::On)?,
@@ -79,26 +81,26 @@ async fn with_request_logs(model: &Model) -> Result<()> {
         small("a request, 1 connection, request logs on", 1, 2_000),
         small("a request, 16 connections, request logs on", 16, 300),
     ];
-    for work in requests {
-        compare(&work, model, &logging).await?;
+    for workload in requests {
+        compare(&workload, model, &logging).await?;
     }
     Ok(())
 }
 
-fn small(what: &'static str, clients: usize, each: usize) -> Work {
-    Work {
+fn small(what: &'static str, clients: usize, each: usize) -> Workload {
+    Workload {
         what,
-        ask: Ask::small(PASS),
+        request: ModelRequest::small(PASS_MODEL),
         clients,
         each,
         per_event: false,
     }
 }
 
-fn works() -> Vec<Work> {
-    let stream = |what, clients, prompt| Work {
+fn works() -> Vec<Workload> {
+    let stream = |what, clients, prompt| Workload {
         what,
-        ask: Ask::messages(PASS, prompt, true),
+        request: ModelRequest::messages(PASS_MODEL, prompt, true),
         clients,
         each: 1,
         per_event: true,
@@ -117,31 +119,37 @@ fn works() -> Vec<Work> {
 
 /// Prints one table: every rival's processor time, and what it adds to the time of a
 /// client that talks to the model itself.
-async fn compare(work: &Work, model: &Model, rivals: &[Gateway]) -> Result<()> {
+async fn compare(workload: &Workload, model: &MockModel, rivals: &[RunningGateway]) -> Result<()> {
     let mut direct = Vec::new();
     let mut costs: Vec<Cost> = rivals.iter().map(|_| Cost::default()).collect();
     for _ in 0..ROUNDS {
-        let (p50, _) = round(work, model.address(), work.each, || Ok(Duration::ZERO)).await?;
+        let (p50, _) = round(workload, model.address(), workload.each, || {
+            Ok(Duration::ZERO)
+        })
+        .await?;
         direct.push(p50);
         for (rival, cost) in rivals.iter().zip(&mut costs) {
             let each = if is_slow(rival) {
-                work.each.div_ceil(100)
+                workload.each.div_ceil(100)
             } else {
-                work.each
+                workload.each
             };
             let address = rival.process.address();
-            let (p50, cpu) = round(work, address, each, || rival.process.cpu()).await?;
+            let (p50, cpu) = round(workload, address, each, || rival.process.cpu()).await?;
             cost.p50.push(p50);
             cost.cpu.push(cpu);
         }
     }
     let direct = median(&direct).unwrap_or_default();
-    println!("### {}\n", work.what);
+    println!("### {}\n", workload.what);
     println!("direct: p50 {}\n", micros(direct));
     println!("| | CPU | × nginx | p50 added | × nginx |\n|---|---:|---:|---:|---:|");
-    let told: Vec<(Duration, Duration)> = costs.iter().map(|cost| told(cost, direct)).collect();
-    let base = told.first().copied().unwrap_or_default();
-    for (rival, (cpu, added)) in rivals.iter().zip(&told) {
+    let relative: Vec<(Duration, Duration)> = costs
+        .iter()
+        .map(|cost| relative_cost(cost, direct))
+        .collect();
+    let base = relative.first().copied().unwrap_or_default();
+    for (rival, (cpu, added)) in rivals.iter().zip(&relative) {
         println!(
             "| {} | {} | {} | {} | {} |",
             rival.name,
@@ -155,11 +163,11 @@ async fn compare(work: &Work, model: &Model, rivals: &[Gateway]) -> Result<()> {
     Ok(())
 }
 
-fn is_slow(rival: &Gateway) -> bool {
+fn is_slow(rival: &RunningGateway) -> bool {
     rival.name == "LiteLLM"
 }
 
-fn told(cost: &Cost, direct: Duration) -> (Duration, Duration) {
+fn relative_cost(cost: &Cost, direct: Duration) -> (Duration, Duration) {
     let cpu = median(&cost.cpu).unwrap_or_default();
     let p50 = median(&cost.p50).unwrap_or_default();
     (cpu, p50.saturating_sub(direct))
@@ -167,32 +175,32 @@ fn told(cost: &Cost, direct: Duration) -> (Duration, Duration) {
 
 /// One round: the median time of an answer, and the processor time per request or event.
 async fn round(
-    work: &Work,
+    workload: &Workload,
     address: SocketAddr,
     each: usize,
     cpu: impl Fn() -> Result<Duration>,
 ) -> Result<(Duration, Duration)> {
-    let clients = client::connect(address, work.clients).await?;
-    let warm = if work.per_event { 1 } else { WARM_UP };
-    let warming = if work.per_event {
-        Ask::small(PASS)
+    let clients = client::connect(address, workload.clients).await?;
+    let warm = if workload.per_event { 1 } else { WARM_UP };
+    let warming = if workload.per_event {
+        ModelRequest::small(PASS_MODEL)
     } else {
-        work.ask.clone()
+        workload.request.clone()
     };
-    let (clients, _) = client::volley(clients, &warming, warm).await?;
+    let (clients, _) = client::send_concurrently(clients, &warming, warm).await?;
     let before = cpu()?;
-    let (_, volley) = client::volley(clients, &work.ask, each).await?;
+    let (_, volley) = client::send_concurrently(clients, &workload.request, each).await?;
     let spent = cpu()?.saturating_sub(before);
-    let counted = counted(work, &volley)?;
+    let counted = counted(workload, &volley)?;
     let p50 = median(&volley.times).context("nothing was asked")?;
     Ok((p50, spent / counted))
 }
 
-fn counted(work: &Work, volley: &Volley) -> Result<u32> {
+fn counted(workload: &Workload, volley: &LoadResult) -> Result<u32> {
     let requests = volley.times.len() as u64;
     let events = volley.got.events;
-    ensure!(!work.per_event || events > requests, "no events came");
-    Ok(u32::try_from(if work.per_event {
+    ensure!(!workload.per_event || events > requests, "no events came");
+    Ok(u32::try_from(if workload.per_event {
         events
     } else {
         requests
@@ -200,39 +208,41 @@ fn counted(work: &Work, volley: &Volley) -> Result<u32> {
 }
 
 /// Messages in and Chat out, beside our own pass-through.
-async fn translation(rivals: &[Gateway]) -> Result<()> {
+async fn translation(rivals: &[RunningGateway]) -> Result<()> {
     let Some(prowess) = rivals.iter().find(|rival| rival.name == "prowess") else {
         return Ok(());
     };
     println!("### Translation: Messages in, Chat upstream\n");
     println!("| | passed on | translated | ratio |\n|---|---:|---:|---:|");
-    for work in works() {
-        let translated = Work {
-            ask: match work.per_event {
-                false => Ask::small(TRANSLATE),
-                true if work.clients > 1 => {
-                    Ask::messages(TRANSLATE, "events=500 pause_us=1000", true)
+    for workload in works() {
+        let translated = Workload {
+            request: match workload.per_event {
+                false => ModelRequest::small(TRANSLATE_MODEL),
+                true if workload.clients > 1 => {
+                    ModelRequest::messages(TRANSLATE_MODEL, "events=500 pause_us=1000", true)
                 }
-                true => Ask::messages(TRANSLATE, "events=50000 pause_us=0", true),
+                true => ModelRequest::messages(TRANSLATE_MODEL, "events=50000 pause_us=0", true),
             },
-            ..work
+            ..workload
         };
-        let work = works()
+        let workload = works()
             .into_iter()
             .find(|pass| pass.what == translated.what);
-        let work = work.context("there is such a work")?;
+        let workload = workload.context("there is such a work")?;
         let (mut passed, mut other) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let address = prowess.process.address();
             passed.push(
-                round(&work, address, work.each, || prowess.process.cpu())
+                round(&workload, address, workload.each, || prowess.process.cpu())
                     .await?
                     .1,
             );
             other.push(
-                round(&translated, address, work.each, || prowess.process.cpu())
-                    .await?
-                    .1,
+                round(&translated, address, workload.each, || {
+                    prowess.process.cpu()
+                })
+                .await?
+                .1,
             );
         }
         let passed = median(&passed).unwrap_or_default();
@@ -240,7 +250,7 @@ async fn translation(rivals: &[Gateway]) -> Result<()> {
         let ratio = times(other, passed);
         println!(
             "| CPU of {} | {} | {} | {ratio} |",
-            work.what,
+            workload.what,
             micros(passed),
             micros(other)
         );
@@ -249,15 +259,15 @@ async fn translation(rivals: &[Gateway]) -> Result<()> {
     Ok(())
 }
 
-fn memories(rivals: &[Gateway]) -> Result<Vec<u64>> {
+fn memories(rivals: &[RunningGateway]) -> Result<Vec<u64>> {
     rivals.iter().map(|rival| rival.process.memory()).collect()
 }
 
 /// What each holds when idle, and with many streams open that have begun and wait.
-async fn memory(model: &Model, rivals: &[Gateway], idle: &[u64]) -> Result<()> {
+async fn memory(model: &MockModel, rivals: &[RunningGateway], idle: &[u64]) -> Result<()> {
     println!("### Memory\n");
     println!("| | idle | {OPEN_STREAMS} streams open | per stream |\n|---|---:|---:|---:|");
-    let ask = Ask::messages(PASS, "events=3 pause_us=0 hold=1", true);
+    let ask = ModelRequest::messages(PASS_MODEL, "events=3 pause_us=0 hold=1", true);
     for (rival, idle) in rivals.iter().zip(idle) {
         if is_slow(rival) {
             println!("| {} | {} | | |", rival.name, megabytes(*idle));
@@ -266,7 +276,7 @@ async fn memory(model: &Model, rivals: &[Gateway], idle: &[u64]) -> Result<()> {
         let before = rival.process.memory()?;
         let mut clients = client::connect(rival.process.address(), OPEN_STREAMS).await?;
         for client in &mut clients {
-            client.begin(&ask).await?;
+            client.send_and_read_head(&ask).await?;
         }
         ensure!(
             model.open_streams() >= OPEN_STREAMS as u64,
@@ -291,7 +301,7 @@ async fn memory(model: &Model, rivals: &[Gateway], idle: &[u64]) -> Result<()> {
 }
 
 /// How soon after its start each accepts connections.
-fn ready(model: &Model) -> Result<()> {
+fn ready(model: &MockModel) -> Result<()> {
     let (mut nginx, mut prowess) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         nginx.push(

@@ -11,8 +11,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use prowess_bench::{Row, sample, table};
-use prowess_skill::{Bundle, Layout, Limits, Manifest};
+use prowess_bench::{ComparisonRow, sample, table};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits, Manifest};
 
 fn main() -> Result<()> {
     let rounds: usize = match std::env::args().nth(1) {
@@ -20,22 +20,22 @@ fn main() -> Result<()> {
         None => 50,
     };
     let bundle = sample::bundle(1, "")?;
-    let zip = bundle.to_zip(&Layout::FLAT)?;
+    let zip = bundle.to_zip(&ArchiveLayout::FLAT)?;
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("skill.zip");
     std::fs::write(&path, &zip)?;
 
-    let mut python = Python::start(&path)?;
-    let mut rows = ["unpack", "hash each file", "pack"].map(|what| Row {
+    let mut python = ZipfileProcess::start(&path)?;
+    let mut rows = ["unpack", "hash each file", "pack"].map(|what| ComparisonRow {
         what: what.to_owned(),
         ours: Vec::new(),
         theirs: Vec::new(),
     });
     for _ in 0..rounds {
-        let (read, unpack) = timed(|| Bundle::from_zip(&zip, &Limits::default()));
+        let (read, unpack) = timed(|| Bundle::from_zip(&zip, &BundleLimits::default()));
         let read = read?;
-        let (_, hash) = timed(|| Manifest::of(&read));
-        let (_, pack) = timed(|| read.to_zip(&Layout::FLAT));
+        let (_, hash) = timed(|| Manifest::from_bundle(&read));
+        let (_, pack) = timed(|| read.to_zip(&ArchiveLayout::FLAT));
         let theirs = python.round()?;
         for ((row, ours), theirs) in rows.iter_mut().zip([unpack, hash, pack]).zip(theirs) {
             row.ours.push(ours);
@@ -56,13 +56,13 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 /// The other side, kept running so that its start is not counted.
-struct Python {
+struct ZipfileProcess {
     child: Child,
-    ask: ChildStdin,
-    answer: BufReader<ChildStdout>,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
 }
 
-impl Python {
+impl ZipfileProcess {
     fn start(zip: &Path) -> Result<Self> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("pack/zipfile_rounds.py");
         let mut child = Command::new("python3")
@@ -73,10 +73,10 @@ impl Python {
             .spawn()
             .context("cannot start python3")?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(ask), Some(answer)) => Ok(Python {
+            (Some(ask), Some(answer)) => Ok(ZipfileProcess {
                 child,
-                ask,
-                answer: BufReader::new(answer),
+                stdin: ask,
+                stdout: BufReader::new(answer),
             }),
             _ => bail!("python3 has no pipes"),
         }
@@ -84,9 +84,9 @@ impl Python {
 
     /// One round: how long unpacking, hashing and packing took.
     fn round(&mut self) -> Result<[Duration; 3]> {
-        self.ask.write_all(b"go\n")?;
+        self.stdin.write_all(b"go\n")?;
         let mut line = String::new();
-        self.answer.read_line(&mut line)?;
+        self.stdout.read_line(&mut line)?;
         let numbers: Result<Vec<u64>, _> = line.split_whitespace().map(str::parse).collect();
         match numbers.as_deref() {
             Ok(&[unpack, hash, pack]) => Ok([unpack, hash, pack].map(Duration::from_nanos)),
@@ -95,7 +95,7 @@ impl Python {
     }
 
     fn stop(mut self) -> Result<()> {
-        drop(self.ask);
+        drop(self.stdin);
         let status = self.child.wait()?;
         if !status.success() {
             bail!("python3 ended with {status}");

@@ -14,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use prowess_bench::{Row, table};
-use prowess_skill::frontmatter::Source;
-use prowess_skill::{Limits, reference};
+use prowess_bench::{ComparisonRow, table};
+use prowess_skill::frontmatter::SourceText;
+use prowess_skill::{BundleLimits, reference};
 use rayon::prelude::*;
 
 const SKILLS: usize = 3_000;
@@ -47,13 +47,13 @@ fn main() -> Result<()> {
         .map(|n| dir.path().join(format!("skill-{n}")))
         .collect();
     let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let mut reference = Reference::start(&python, dir.path())?;
+    let mut reference = ReferenceProcess::start(&python, dir.path())?;
     let mut rows = [
         "SKILL.md alone",
         "SKILL.md alone, one core",
         "skill validate --strict, all files",
     ]
-    .map(|what| Row {
+    .map(|what| ComparisonRow {
         what: what.to_owned(),
         ours: Vec::new(),
         theirs: Vec::new(),
@@ -77,11 +77,11 @@ fn main() -> Result<()> {
 
 /// The reference's work: read the SKILL.md of each folder and list what is wrong.
 fn alike(folders: &[PathBuf]) -> Result<Duration> {
-    let limits = Limits::default();
+    let limits = BundleLimits::default();
     let validate = |folder: &PathBuf| -> Result<usize> {
         let text = std::fs::read(folder.join("SKILL.md"))?;
         let source =
-            Source::decode(&text).map_err(|error| anyhow!("line {} is no text", error.line))?;
+            SourceText::decode(&text).map_err(|error| anyhow!("line {} is no text", error.line))?;
         let name = folder
             .file_name()
             .and_then(|name| name.to_str())
@@ -140,14 +140,14 @@ fn write_skills(tree: &Path) -> Result<()> {
 
 /// A process with the reference loaded, which times one pass over the tree for
 /// each line it is sent.
-struct Reference {
+struct ReferenceProcess {
     child: std::process::Child,
     stdin: std::process::ChildStdin,
     stdout: BufReader<std::process::ChildStdout>,
 }
 
-impl Reference {
-    fn start(python: &PathBuf, tree: &Path) -> Result<Reference> {
+impl ReferenceProcess {
+    fn start(python: &PathBuf, tree: &Path) -> Result<ReferenceProcess> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("validate/reference_rounds.py");
         let mut child = Command::new(python)
             .arg(script)
@@ -157,7 +157,7 @@ impl Reference {
             .spawn()?;
         let stdin = child.stdin.take().context("no stdin")?;
         let stdout = BufReader::new(child.stdout.take().context("no stdout")?);
-        Ok(Reference {
+        Ok(ReferenceProcess {
             child,
             stdin,
             stdout,
@@ -172,7 +172,7 @@ impl Reference {
     }
 }
 
-impl Drop for Reference {
+impl Drop for ReferenceProcess {
     fn drop(&mut self) {
         // The script ends with its input; nothing is left to do if it is gone.
         let _ = self.child.kill();

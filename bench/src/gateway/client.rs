@@ -9,19 +9,19 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::task::JoinSet;
 
-use super::http1::Messages;
+use super::http1::HttpMessages;
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone)]
-pub struct Ask(Vec<u8>);
+pub struct ModelRequest(Vec<u8>);
 
-impl Ask {
+impl ModelRequest {
     /// A question in the Messages dialect, as an SDK sends it.
-    pub fn messages(model: &str, prompt: &str, stream: bool) -> Ask {
+    pub fn messages(model: &str, prompt: &str, stream: bool) -> ModelRequest {
         let body = format!(
             r#"{{"model":"{model}","max_tokens":1024,"stream":{stream},"messages":[{{"role":"user","content":"{prompt}"}}]}}"#
         );
-        Ask(format!(
+        ModelRequest(format!(
             "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
              accept: application/json\r\nanthropic-version: 2023-06-01\r\nx-api-key: sk-client\r\n\
              user-agent: Anthropic/Python 2.8.0\r\nx-stainless-lang: python\r\n\
@@ -32,14 +32,14 @@ impl Ask {
     }
 
     /// A question of one kilobyte or so that is answered at once.
-    pub fn small(model: &str) -> Ask {
-        Ask::messages(model, &"Tell me about the weather. ".repeat(30), false)
+    pub fn small(model: &str) -> ModelRequest {
+        ModelRequest::messages(model, &"Tell me about the weather. ".repeat(30), false)
     }
 }
 
 /// What a client got.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Got {
+pub struct BodyTotals {
     /// Bytes of the body.
     pub bytes: u64,
     /// Events, as told by the empty lines that end them.
@@ -47,48 +47,48 @@ pub struct Got {
 }
 
 /// One connection.
-pub struct Client {
-    messages: Messages,
+pub struct LoadClient {
+    messages: HttpMessages,
     write: OwnedWriteHalf,
 }
 
-impl Client {
+impl LoadClient {
     /// Connects.
-    pub async fn connect(address: SocketAddr) -> Result<Client> {
+    pub async fn connect(address: SocketAddr) -> Result<LoadClient> {
         let socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
         let (read, write) = socket.into_split();
-        Ok(Client {
-            messages: Messages::new(read),
+        Ok(LoadClient {
+            messages: HttpMessages::new(read),
             write,
         })
     }
 
     /// Asks, and reads the whole answer.
-    pub async fn ask(&mut self, ask: &Ask) -> Result<Got> {
-        let framing = self.send(ask).await?;
-        let mut got = Got::default();
+    pub async fn send_and_read(&mut self, request: &ModelRequest) -> Result<BodyTotals> {
+        let framing = self.send(request).await?;
+        let mut totals = BodyTotals::default();
         let mut last = 0;
         self.messages
             .body(framing, |piece| {
-                got.bytes += piece.len() as u64;
+                totals.bytes += piece.len() as u64;
                 for byte in piece {
-                    got.events += u64::from(*byte == b'\n' && last == b'\n');
+                    totals.events += u64::from(*byte == b'\n' && last == b'\n');
                     last = *byte;
                 }
             })
             .await?;
-        Ok(got)
+        Ok(totals)
     }
 
     /// Asks, and reads no more than the head of the answer.
-    pub async fn begin(&mut self, ask: &Ask) -> Result<()> {
-        self.send(ask).await?;
+    pub async fn send_and_read_head(&mut self, request: &ModelRequest) -> Result<()> {
+        self.send(request).await?;
         Ok(())
     }
 
-    async fn send(&mut self, ask: &Ask) -> Result<super::http1::Framing> {
-        self.write.write_all(&ask.0).await?;
+    async fn send(&mut self, request: &ModelRequest) -> Result<super::http1::BodyFraming> {
+        self.write.write_all(&request.0).await?;
         let head = self.messages.head().await?;
         let (head, framing) = head.context("closed without an answer")?;
         ensure!(head.starts_with("HTTP/1.1 200"), "not answered: {head}");
@@ -97,47 +97,51 @@ impl Client {
 }
 
 /// Connects many clients, one after the other.
-pub async fn connect(address: SocketAddr, clients: usize) -> Result<Vec<Client>> {
+pub async fn connect(address: SocketAddr, clients: usize) -> Result<Vec<LoadClient>> {
     let mut connected = Vec::with_capacity(clients);
     for _ in 0..clients {
-        connected.push(Client::connect(address).await?);
+        connected.push(LoadClient::connect(address).await?);
     }
     Ok(connected)
 }
 
 /// What a volley took.
 #[derive(Debug, Default)]
-pub struct Volley {
+pub struct LoadResult {
     /// From each request's first byte to its answer's last.
     pub times: Vec<Duration>,
     /// What came in all.
-    pub got: Got,
+    pub got: BodyTotals,
 }
 
 /// Has every client ask `each` times, all at once, and gives the clients back.
-pub async fn volley(clients: Vec<Client>, ask: &Ask, each: usize) -> Result<(Vec<Client>, Volley)> {
+pub async fn send_concurrently(
+    clients: Vec<LoadClient>,
+    request: &ModelRequest,
+    each: usize,
+) -> Result<(Vec<LoadClient>, LoadResult)> {
     let mut running = JoinSet::new();
     for mut client in clients {
-        let ask = ask.clone();
+        let request = request.clone();
         running.spawn(async move {
-            let mut volley = Volley::default();
+            let mut result = LoadResult::default();
             for _ in 0..each {
                 let start = Instant::now();
-                let got = client.ask(&ask).await?;
-                volley.times.push(start.elapsed());
-                volley.got.bytes += got.bytes;
-                volley.got.events += got.events;
+                let totals = client.send_and_read(&request).await?;
+                result.times.push(start.elapsed());
+                result.got.bytes += totals.bytes;
+                result.got.events += totals.events;
             }
-            anyhow::Ok((client, volley))
+            anyhow::Ok((client, result))
         });
     }
-    let (mut clients, mut all) = (Vec::new(), Volley::default());
+    let (mut clients, mut all) = (Vec::new(), LoadResult::default());
     while let Some(done) = running.join_next().await {
-        let (client, volley) = done??;
+        let (client, result) = done??;
         clients.push(client);
-        all.times.extend(volley.times);
-        all.got.bytes += volley.got.bytes;
-        all.got.events += volley.got.events;
+        all.times.extend(result.times);
+        all.got.bytes += result.got.bytes;
+        all.got.events += result.got.events;
     }
     Ok((clients, all))
 }

@@ -6,10 +6,10 @@ use tokio::io::{AsyncReadExt, BufReader};
 use tokio::net::tcp::OwnedReadHalf;
 
 /// Larger heads are not sent here.
-const MAX_HEAD: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// The read side of a connection.
-pub(super) struct Messages {
+pub(super) struct HttpMessages {
     socket: BufReader<OwnedReadHalf>,
     head: Vec<u8>,
     line: Vec<u8>,
@@ -17,14 +17,14 @@ pub(super) struct Messages {
 
 /// How the end of a body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(super) enum BodyFraming {
     Length(u64),
     Chunks,
 }
 
-impl Messages {
+impl HttpMessages {
     pub(super) fn new(socket: OwnedReadHalf) -> Self {
-        Messages {
+        HttpMessages {
             socket: BufReader::with_capacity(32 << 10, socket),
             head: Vec::new(),
             line: Vec::new(),
@@ -32,7 +32,7 @@ impl Messages {
     }
 
     /// The next head, and how its body is framed; none when the peer has closed.
-    pub(super) async fn head(&mut self) -> Result<Option<(&str, Framing)>> {
+    pub(super) async fn head(&mut self) -> Result<Option<(&str, BodyFraming)>> {
         self.head.clear();
         loop {
             let before = self.head.len();
@@ -41,7 +41,7 @@ impl Messages {
                 return Ok(None);
             }
             ensure!(ended, "the connection closed inside a head");
-            ensure!(self.head.len() < MAX_HEAD, "a head is too large");
+            ensure!(self.head.len() < MAX_HEAD_BYTES, "a head is too large");
             if self.head.len() - before == 2 {
                 break;
             }
@@ -53,14 +53,14 @@ impl Messages {
     /// Reads a body, giving each piece as it comes.
     pub(super) async fn body(
         &mut self,
-        framing: Framing,
+        framing: BodyFraming,
         mut piece: impl FnMut(&[u8]),
     ) -> Result<()> {
         match framing {
-            Framing::Length(length) => self.take(length, &mut piece).await,
-            Framing::Chunks => loop {
+            BodyFraming::Length(length) => self.read_bytes(length, &mut piece).await,
+            BodyFraming::Chunks => loop {
                 let length = self.chunk_length().await?;
-                self.take(length, &mut piece).await?;
+                self.read_bytes(length, &mut piece).await?;
                 self.line.clear();
                 read_line(&mut self.socket, &mut self.line).await?;
                 if length == 0 {
@@ -78,7 +78,7 @@ impl Messages {
         u64::from_str_radix(line, 16).with_context(|| format!("no chunk's length: {line:?}"))
     }
 
-    async fn take(&mut self, mut left: u64, piece: &mut impl FnMut(&[u8])) -> Result<()> {
+    async fn read_bytes(&mut self, mut left: u64, piece: &mut impl FnMut(&[u8])) -> Result<()> {
         use tokio::io::AsyncBufReadExt;
         while left > 0 {
             let ready = self.socket.fill_buf().await?;
@@ -109,16 +109,16 @@ async fn read_line(socket: &mut BufReader<OwnedReadHalf>, line: &mut Vec<u8>) ->
     Ok(line.last() == Some(&b'\n'))
 }
 
-fn framing(head: &str) -> Result<Framing> {
-    let mut framing = Framing::Length(0);
+fn framing(head: &str) -> Result<BodyFraming> {
+    let mut framing = BodyFraming::Length(0);
     for line in head.lines().skip(1) {
         let Some((name, value)) = line.split_once(':') else {
             continue;
         };
         if name.eq_ignore_ascii_case("content-length") {
-            framing = Framing::Length(value.trim().parse()?);
+            framing = BodyFraming::Length(value.trim().parse()?);
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            framing = Framing::Chunks;
+            framing = BodyFraming::Chunks;
         }
     }
     Ok(framing)
@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn a_heads_framing_is_found_whatever_the_case_of_its_names() {
         let of = |line: &str| framing(&format!("HTTP/1.1 200 OK\r\n{line}\r\n\r\n")).unwrap();
-        assert_eq!(of("Content-Length: 12"), Framing::Length(12));
-        assert_eq!(of("transfer-encoding: chunked"), Framing::Chunks);
-        assert_eq!(of("date: today"), Framing::Length(0));
+        assert_eq!(of("Content-Length: 12"), BodyFraming::Length(12));
+        assert_eq!(of("transfer-encoding: chunked"), BodyFraming::Chunks);
+        assert_eq!(of("date: today"), BodyFraming::Length(0));
     }
 }

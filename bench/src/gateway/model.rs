@@ -13,33 +13,33 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::http1::Messages;
+use super::http1::HttpMessages;
 
 const MESSAGE: &str = r#"{"id":"msg_01","type":"message","role":"assistant","model":"claude","content":[{"type":"text","text":"Hello there, how may I help?"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":9}}"#;
 const COMPLETION: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"gpt","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there, how may I help?"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12,"completion_tokens":9,"total_tokens":21}}"#;
 
 /// Events that need not wait are written together up to about this many bytes.
-const BATCH: usize = 16 << 10;
+const BATCH_BYTES: usize = 16 << 10;
 
 /// A running model. It ends with the process.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub struct MockModel {
     address: SocketAddr,
-    counts: Arc<Counts>,
+    counts: Arc<StreamCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct StreamCounts {
     bytes: AtomicU64,
     open: AtomicU64,
 }
 
-impl Model {
+impl MockModel {
     /// Starts it on a thread of its own.
-    pub fn start() -> Result<Model> {
+    pub fn start() -> Result<MockModel> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
-        let model = Model {
+        let model = MockModel {
             address: listener.local_addr()?,
             counts: Arc::default(),
         };
@@ -70,20 +70,20 @@ impl Model {
     }
 }
 
-async fn accept(listener: std::net::TcpListener, counts: Arc<Counts>) -> Result<()> {
+async fn accept(listener: std::net::TcpListener, counts: Arc<StreamCounts>) -> Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (socket, _) = listener.accept().await?;
         let counts = Arc::clone(&counts);
         // A gateway that goes away, or leaves a stream, is nothing to speak of.
-        tokio::spawn(async move { attend(socket, &counts).await.ok() });
+        tokio::spawn(async move { serve_connection(socket, &counts).await.ok() });
     }
 }
 
-async fn attend(socket: TcpStream, counts: &Counts) -> Result<()> {
+async fn serve_connection(socket: TcpStream, counts: &StreamCounts) -> Result<()> {
     socket.set_nodelay(true)?;
     let (read, mut write) = socket.into_split();
-    let mut messages = Messages::new(read);
+    let mut messages = HttpMessages::new(read);
     let mut body = Vec::new();
     while let Some((head, framing)) = messages.head().await? {
         let chat = head
@@ -96,10 +96,10 @@ async fn attend(socket: TcpStream, counts: &Counts) -> Result<()> {
             .await?;
         let text = String::from_utf8_lossy(&body);
         if !wants_stream(&text) {
-            write.write_all(whole(chat).as_bytes()).await?;
+            write.write_all(whole_response(chat).as_bytes()).await?;
             continue;
         }
-        let plan = Plan::of(&text, chat);
+        let plan = StreamPlan::from_body(&text, chat);
         counts.open.fetch_add(1, Ordering::Relaxed);
         let sent = tokio::select! {
             sent = plan.send(&mut write, counts) => sent,
@@ -115,7 +115,7 @@ fn wants_stream(body: &str) -> bool {
     body.contains(r#""stream":true"#) || body.contains(r#""stream": true"#)
 }
 
-fn whole(chat: bool) -> String {
+fn whole_response(chat: bool) -> String {
     let body = if chat { COMPLETION } else { MESSAGE };
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nrequest-id: req_1\r\ncontent-length: {}\r\n\r\n{body}",
@@ -124,7 +124,7 @@ fn whole(chat: bool) -> String {
 }
 
 /// A stream to be sent.
-struct Plan {
+struct StreamPlan {
     chat: bool,
     events: u64,
     pause: Duration,
@@ -132,14 +132,14 @@ struct Plan {
     pad: usize,
 }
 
-impl Plan {
-    fn of(body: &str, chat: bool) -> Plan {
+impl StreamPlan {
+    fn from_body(body: &str, chat: bool) -> StreamPlan {
         let number = |name: &str| {
             let rest = body.split(name).nth(1).unwrap_or_default();
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
             digits.parse::<u64>().unwrap_or_default()
         };
-        Plan {
+        StreamPlan {
             chat,
             events: number("events="),
             pause: Duration::from_micros(number("pause_us=")),
@@ -148,7 +148,7 @@ impl Plan {
         }
     }
 
-    async fn send(&self, write: &mut OwnedWriteHalf, counts: &Counts) -> Result<()> {
+    async fn send(&self, write: &mut OwnedWriteHalf, counts: &StreamCounts) -> Result<()> {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_1\r\nx-accel-buffering: no\r\ntransfer-encoding: chunked\r\n\r\n";
         let mut out = head.as_bytes().to_vec();
         for event in self.opening() {
@@ -158,7 +158,7 @@ impl Plan {
         let mut pace = (!self.pause.is_zero()).then(|| tokio::time::interval(self.pause));
         for _ in 0..self.events {
             chunk(&mut out, &delta);
-            if out.len() >= BATCH || pace.is_some() {
+            if out.len() >= BATCH_BYTES || pace.is_some() {
                 flush(write, &mut out, counts).await?;
             }
             if let Some(pace) = &mut pace {
@@ -219,7 +219,7 @@ fn chunk(out: &mut Vec<u8>, event: &str) {
     out.extend_from_slice(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
 }
 
-async fn flush(write: &mut OwnedWriteHalf, out: &mut Vec<u8>, counts: &Counts) -> Result<()> {
+async fn flush(write: &mut OwnedWriteHalf, out: &mut Vec<u8>, counts: &StreamCounts) -> Result<()> {
     write.write_all(out).await?;
     counts.bytes.fetch_add(out.len() as u64, Ordering::Relaxed);
     out.clear();

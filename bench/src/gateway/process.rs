@@ -9,13 +9,13 @@ use anyhow::{Context, Result, bail};
 
 /// A running program and its children; ended when dropped.
 #[derive(Debug)]
-pub struct Process {
+pub struct GatewayProcess {
     child: Child,
     address: SocketAddr,
     ready: Duration,
 }
 
-impl Process {
+impl GatewayProcess {
     /// Starts a program and waits until it accepts connections.
     pub fn start(command: &mut Command, address: SocketAddr, patience: Duration) -> Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -23,7 +23,7 @@ impl Process {
         let child = command
             .spawn()
             .with_context(|| format!("cannot start {command:?}"))?;
-        let mut process = Process {
+        let mut process = GatewayProcess {
             child,
             address,
             ready: Duration::ZERO,
@@ -65,9 +65,9 @@ impl Process {
     /// kernel.
     pub fn cpu(&self) -> Result<Duration> {
         let mut nanos = 0;
-        for pid in self.family()? {
+        for pid in self.process_tree()? {
             for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-                nanos += on_cpu(&thread?.path())?;
+                nanos += thread_cpu(&thread?.path())?;
             }
         }
         Ok(Duration::from_nanos(nanos))
@@ -85,7 +85,7 @@ impl Process {
 
     fn status(&self, field: &str) -> Result<u64> {
         let mut bytes = 0;
-        for pid in self.family()? {
+        for pid in self.process_tree()? {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
             let line = status.lines().find_map(|line| line.strip_prefix(field));
             let kilobytes = line.and_then(|line| line.split_whitespace().next());
@@ -96,7 +96,7 @@ impl Process {
     }
 
     /// It and its children.
-    fn family(&self) -> Result<Vec<u32>> {
+    fn process_tree(&self) -> Result<Vec<u32>> {
         let pid = self.child.id();
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
         let mut family = vec![pid];
@@ -109,7 +109,7 @@ impl Process {
 
 /// The scheduler's own count of a thread's time, in nanoseconds: the ticks of `stat`
 /// are too coarse for a short run.
-fn on_cpu(thread: &Path) -> Result<u64> {
+fn thread_cpu(thread: &Path) -> Result<u64> {
     // A thread may end between being listed and being read.
     let Ok(stat) = std::fs::read_to_string(thread.join("schedstat")) else {
         return Ok(0);
@@ -120,7 +120,7 @@ fn on_cpu(thread: &Path) -> Result<u64> {
         .context("the kernel counts no time of threads")
 }
 
-impl Drop for Process {
+impl Drop for GatewayProcess {
     fn drop(&mut self) {
         // In good order, so that its children end with it; then by force.
         let pid = self.child.id().to_string();

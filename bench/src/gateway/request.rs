@@ -11,23 +11,23 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::http1::Messages;
+use super::http1::HttpMessages;
 
 /// Larger answers are not expected here.
-const MAX_ANSWER_BYTES: usize = 8 << 20;
+const MAX_RESPONSE_BYTES: usize = 8 << 20;
 /// Separates the parts of a form; none of what is sent here contains it.
 const BOUNDARY: &str = "prowess-bench-boundary";
 
 /// A server, and the address of this machine that it is called from.
 #[derive(Debug, Clone, Copy)]
-pub struct Endpoint {
+pub struct BenchEndpoint {
     /// The server.
     pub server: SocketAddr,
     /// An address of the loopback network.
     pub source: Ipv4Addr,
 }
 
-impl Endpoint {
+impl BenchEndpoint {
     /// Connects.
     pub async fn connect(&self) -> Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
@@ -42,45 +42,45 @@ impl Endpoint {
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone)]
-pub struct Request(Vec<u8>);
+pub struct BenchRequest(Vec<u8>);
 
-impl Request {
+impl BenchRequest {
     /// Without a body.
-    pub fn new(method: &str, path: &str, key: &str) -> Request {
-        Request::with_body(method, path, key, "", b"")
+    pub fn new(method: &str, path: &str, key: &str) -> BenchRequest {
+        BenchRequest::with_body(method, path, key, "", b"")
     }
 
     /// With a JSON body.
-    pub fn json(path: &str, key: &str, body: &Value) -> Request {
+    pub fn json(path: &str, key: &str, body: &Value) -> BenchRequest {
         let body = body.to_string();
-        Request::with_body("POST", path, key, "application/json", body.as_bytes())
+        BenchRequest::with_body("POST", path, key, "application/json", body.as_bytes())
     }
 
     /// With a form that holds one file.
-    pub fn form(path: &str, key: &str, field: &str, file: &str, content: &[u8]) -> Request {
+    pub fn form(path: &str, key: &str, field: &str, file: &str, content: &[u8]) -> BenchRequest {
         let mut body = form_start(field, file).into_bytes();
         body.extend_from_slice(content);
         body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
-        Request::with_body("POST", path, key, &form_type(), &body)
+        BenchRequest::with_body("POST", path, key, &form_type(), &body)
     }
 
-    fn with_body(method: &str, path: &str, key: &str, kind: &str, body: &[u8]) -> Request {
+    fn with_body(method: &str, path: &str, key: &str, kind: &str, body: &[u8]) -> BenchRequest {
         let mut bytes = head(method, path, key, kind, body.len()).into_bytes();
         bytes.extend_from_slice(body);
-        Request(bytes)
+        BenchRequest(bytes)
     }
 
     /// Sends it on a new connection and reads the whole answer, all within `limit`.
-    pub async fn send(&self, endpoint: &Endpoint, limit: Duration) -> Result<Answer> {
+    pub async fn send(&self, endpoint: &BenchEndpoint, limit: Duration) -> Result<BenchResponse> {
         let exchange = tokio::time::timeout(limit, self.exchange(endpoint)).await;
         exchange.with_context(|| format!("no answer within {} s", limit.as_secs()))?
     }
 
-    async fn exchange(&self, endpoint: &Endpoint) -> Result<Answer> {
+    async fn exchange(&self, endpoint: &BenchEndpoint) -> Result<BenchResponse> {
         let (read, mut write) = endpoint.connect().await?.into_split();
         // A server may answer and close before it has read everything.
         let written = write.write_all(&self.0).await;
-        let mut messages = Messages::new(read);
+        let mut messages = HttpMessages::new(read);
         let Some((head, framing)) = messages.head().await? else {
             written?;
             anyhow::bail!("closed without an answer");
@@ -91,15 +91,15 @@ impl Request {
         let mut whole = true;
         messages
             .body(framing, |piece| {
-                whole &= body.len() + piece.len() <= MAX_ANSWER_BYTES;
+                whole &= body.len() + piece.len() <= MAX_RESPONSE_BYTES;
                 if whole {
                     body.extend_from_slice(piece);
                 }
             })
             .await?;
-        ensure!(whole, "an answer of more than {MAX_ANSWER_BYTES} bytes");
+        ensure!(whole, "an answer of more than {MAX_RESPONSE_BYTES} bytes");
         let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Answer { status, body })
+        Ok(BenchResponse { status, body })
     }
 }
 
@@ -130,14 +130,14 @@ pub fn form_start(field: &str, file: &str) -> String {
 
 /// What a server answered.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct BenchResponse {
     /// Its status.
     pub status: u16,
     /// Its body.
     pub body: String,
 }
 
-impl Answer {
+impl BenchResponse {
     /// The body, when it is JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_str(&self.body).ok()

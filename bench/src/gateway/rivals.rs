@@ -9,12 +9,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use super::process::{Process, free_address};
+use super::process::{GatewayProcess, free_address};
 
 /// The model's name by which requests pass as they are.
-pub const PASS: &str = "pass/claude";
+pub const PASS_MODEL: &str = "pass/claude";
 /// The model's name by which Prowess translates to another dialect.
-pub const TRANSLATE: &str = "translate/gpt";
+pub const TRANSLATE_MODEL: &str = "translate/gpt";
 
 /// Below this everything started here keeps its files.
 fn folder() -> Result<TempDir> {
@@ -32,16 +32,16 @@ pub enum RequestLog {
 
 /// A gateway at work, and the folder it lives in.
 #[derive(Debug)]
-pub struct Gateway {
+pub struct RunningGateway {
     /// What is told of it.
     pub name: &'static str,
     /// Its process.
-    pub process: Process,
+    pub process: GatewayProcess,
     _folder: TempDir,
 }
 
 /// nginx as a reverse proxy that keeps its connections to the model.
-pub fn nginx(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
+pub fn nginx(model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
     let folder = folder()?;
     let address = free_address()?;
     let place = folder.path().display();
@@ -76,8 +76,8 @@ pub fn nginx(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
     command.arg("-p").arg(folder.path()).arg("-c").arg(&file);
     // It warns of a log it cannot open before it has read that there is none.
     command.stderr(Stdio::null());
-    let process = Process::start(&mut command, address, Duration::from_secs(10))?;
-    Ok(Gateway {
+    let process = GatewayProcess::start(&mut command, address, Duration::from_secs(10))?;
+    Ok(RunningGateway {
         name: "nginx",
         process,
         _folder: folder,
@@ -85,7 +85,7 @@ pub fn nginx(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
 }
 
 /// Prowess as it is built for others.
-pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
+pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
     let folder = folder()?;
     let address = free_address()?;
     let config = format!(
@@ -109,8 +109,8 @@ pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
         .arg("--data-dir")
         .arg(folder.path().join("data"))
         .stderr(lines);
-    let process = Process::start(&mut command, address, Duration::from_secs(10))?;
-    Ok(Gateway {
+    let process = GatewayProcess::start(&mut command, address, Duration::from_secs(10))?;
+    Ok(RunningGateway {
         name: "prowess",
         process,
         _folder: folder,
@@ -118,11 +118,11 @@ pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
 }
 
 /// LiteLLM's proxy with one worker, from the environment in which it was installed.
-pub fn litellm(environment: &Path, model: SocketAddr) -> Result<Gateway> {
+pub fn litellm(environment: &Path, model: SocketAddr) -> Result<RunningGateway> {
     let folder = folder()?;
     let address = free_address()?;
     let config = format!(
-        "model_list:\n  - model_name: {PASS}\n    litellm_params:\n      model: anthropic/claude-sonnet-4-5\n      api_base: http://{model}\n      api_key: sk-model\n"
+        "model_list:\n  - model_name: {PASS_MODEL}\n    litellm_params:\n      model: anthropic/claude-sonnet-4-5\n      api_base: http://{model}\n      api_key: sk-model\n"
     );
     let file = folder.path().join("config.yaml");
     std::fs::write(&file, config)?;
@@ -141,8 +141,8 @@ pub fn litellm(environment: &Path, model: SocketAddr) -> Result<Gateway> {
         )
         .env("NO_PROXY", "127.0.0.1")
         .stderr(Stdio::null());
-    let process = Process::start(&mut command, address, Duration::from_secs(180))?;
-    Ok(Gateway {
+    let process = GatewayProcess::start(&mut command, address, Duration::from_secs(180))?;
+    Ok(RunningGateway {
         name: "LiteLLM",
         process,
         _folder: folder,

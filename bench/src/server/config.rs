@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::Result;
 
 /// The configuration's file name.
-pub(super) const FILE: &str = "prowess.toml";
+pub(super) const CONFIG_FILE: &str = "prowess.toml";
 /// The script's file name.
-const SCRIPT: &str = "script.toml";
+const SCRIPT_FILE: &str = "script.toml";
 
 /// The model whose requests pass to the mock as they are.
 pub(super) const PASS_MODEL: &str = "mock/gpt";
@@ -19,7 +19,7 @@ pub(super) const SCRIPTED_MODEL: &str = "scripted/model";
 
 /// A command that the scripted model runs once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum ScriptedCommand {
     /// Prints something.
     Print,
     /// Leaves a file behind.
@@ -32,38 +32,38 @@ pub enum Command {
     Write,
 }
 
-impl Command {
-    const ALL: [Command; 5] = [
-        Command::Print,
-        Command::Note,
-        Command::Recall,
-        Command::Burn,
-        Command::Write,
+impl ScriptedCommand {
+    const ALL: [ScriptedCommand; 5] = [
+        ScriptedCommand::Print,
+        ScriptedCommand::Note,
+        ScriptedCommand::Recall,
+        ScriptedCommand::Burn,
+        ScriptedCommand::Write,
     ];
 
     /// What a user says to have it run.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Command::Print => "print",
-            Command::Note => "note",
-            Command::Recall => "recall",
-            Command::Burn => "burn",
-            Command::Write => "write",
+            ScriptedCommand::Print => "print",
+            ScriptedCommand::Note => "note",
+            ScriptedCommand::Recall => "recall",
+            ScriptedCommand::Burn => "burn",
+            ScriptedCommand::Write => "write",
         }
     }
 
     /// The command itself. None contains its own output, so that an answer that shows the
     /// output proves that it ran.
-    fn line(self) -> &'static str {
+    fn shell_line(self) -> &'static str {
         match self {
-            Command::Print => "echo printed-$((40 + 2))",
-            Command::Note => "echo kept-$((40 + 3)) > note.txt && cat note.txt",
-            Command::Recall => "cat note.txt",
-            Command::Burn => {
+            ScriptedCommand::Print => "echo printed-$((40 + 2))",
+            ScriptedCommand::Note => "echo kept-$((40 + 3)) > note.txt && cat note.txt",
+            ScriptedCommand::Recall => "cat note.txt",
+            ScriptedCommand::Burn => {
                 "end=$(( ${EPOCHREALTIME/./} + 200000 )); \
                  while (( ${EPOCHREALTIME/./} < end )); do :; done; echo burnt-$((40 + 4))"
             }
-            Command::Write => {
+            ScriptedCommand::Write => {
                 "head -c 16777216 /dev/zero > zeros-$RANDOM && echo written-$((40 + 5))"
             }
         }
@@ -72,10 +72,10 @@ impl Command {
     /// What it prints.
     pub(super) fn output(self) -> &'static str {
         match self {
-            Command::Print => "printed-42",
-            Command::Note | Command::Recall => "kept-43",
-            Command::Burn => "burnt-44",
-            Command::Write => "written-45",
+            ScriptedCommand::Print => "printed-42",
+            ScriptedCommand::Note | ScriptedCommand::Recall => "kept-43",
+            ScriptedCommand::Burn => "burnt-44",
+            ScriptedCommand::Write => "written-45",
         }
     }
 }
@@ -85,23 +85,23 @@ pub(super) fn write(folder: &Path, more: &str, model: SocketAddr) -> Result<()> 
     let config = format!(
         "{more}\n[providers.mock]\nkind = \"openai\"\nbase_url = \"http://{model}/v1\"\n\
          api_key = \"sk-model\"\n\
-         [providers.scripted]\nkind = \"scripted\"\nscript = \"{SCRIPT}\"\n"
+         [providers.scripted]\nkind = \"scripted\"\nscript = \"{SCRIPT_FILE}\"\n"
     );
-    std::fs::write(folder.join(FILE), config)?;
-    std::fs::write(folder.join(SCRIPT), script())?;
+    std::fs::write(folder.join(CONFIG_FILE), config)?;
+    std::fs::write(folder.join(SCRIPT_FILE), script())?;
     Ok(())
 }
 
 fn script() -> String {
     let mut script = String::new();
-    for command in Command::ALL {
+    for command in ScriptedCommand::ALL {
         // Writing to a string cannot fail.
         let _ = write!(
             script,
             "[[step]]\nwhen.user = '{}'\ncalls = [{{ name = 'bash_code_execution', \
              input = {{ command = '{}' }} }}]\n",
-            command.word(),
-            command.line(),
+            command.name(),
+            command.shell_line(),
         );
     }
     script + "[[step]]\ntext = 'That was all.'\n"

@@ -25,11 +25,11 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::gateway::process::{Process, free_address};
-use crate::gateway::request::{Endpoint, Request};
+use crate::gateway::process::{GatewayProcess, free_address};
+use crate::gateway::request::{BenchEndpoint, BenchRequest};
 use crate::gateway::rivals::binary;
 
-pub use config::Command as ScriptedCommand;
+pub use config::ScriptedCommand;
 
 /// The key that may do everything; only the server itself is given it.
 const MASTER_KEY: &str = "the-master-key-of-these-benches";
@@ -39,7 +39,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a server is started.
 #[derive(Debug)]
-pub struct Setup {
+pub struct ServerSetup {
     folder: TempDir,
     /// Sections of the configuration beside the providers.
     pub config: String,
@@ -53,12 +53,12 @@ pub struct Setup {
     pub own_mounts: bool,
 }
 
-impl Setup {
+impl ServerSetup {
     /// With a new data folder, and no log.
-    pub fn new() -> Result<Setup> {
+    pub fn new() -> Result<ServerSetup> {
         let folder = tempfile::tempdir().context("no temporary folder")?;
         std::fs::create_dir(folder.path().join("data"))?;
-        Ok(Setup {
+        Ok(ServerSetup {
             folder,
             config: String::new(),
             log: "warn",
@@ -69,27 +69,27 @@ impl Setup {
     }
 
     /// A place for a file of the bench's own.
-    pub fn place(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// The folder for everything that the server keeps.
-    pub fn data(&self) -> PathBuf {
-        self.place("data")
+    pub fn data_dir(&self) -> PathBuf {
+        self.path("data")
     }
 }
 
 /// A running server; it ends when this is dropped.
 #[derive(Debug)]
-pub struct Server {
-    process: Process,
+pub struct BenchServer {
+    process: GatewayProcess,
     folder: TempDir,
     own_mounts: bool,
 }
 
-impl Server {
+impl BenchServer {
     /// Starts a server that has `model` for its upstream, and waits until it listens.
-    pub fn start(setup: Setup, model: SocketAddr) -> Result<Server> {
+    pub fn start(setup: ServerSetup, model: SocketAddr) -> Result<BenchServer> {
         let address = free_address()?;
         config::write(setup.folder.path(), &setup.config, model)?;
         let binary = binary()?;
@@ -107,16 +107,16 @@ impl Server {
             .args(["serve", "--log", setup.log, "--listen"])
             .arg(address.to_string())
             .arg("--config")
-            .arg(setup.place(config::FILE))
+            .arg(setup.path(config::CONFIG_FILE))
             .arg("--data-dir")
-            .arg(setup.data())
+            .arg(setup.data_dir())
             .env("PROWESS_MASTER_KEY", MASTER_KEY)
             .env_remove("PROWESS_STORE_URL")
             .stderr(setup.stderr);
-        let process = Process::start(&mut command, address, START_TIMEOUT)?;
+        let process = GatewayProcess::start(&mut command, address, START_TIMEOUT)?;
         // The command keeps a copy of the log's write end.
         drop(command);
-        Ok(Server {
+        Ok(BenchServer {
             process,
             folder: setup.folder,
             own_mounts: setup.own_mounts,
@@ -124,8 +124,8 @@ impl Server {
     }
 
     /// The server as it is reached from an address of the loopback network.
-    pub fn endpoint(&self, source: Ipv4Addr) -> Endpoint {
-        Endpoint {
+    pub fn endpoint(&self, source: Ipv4Addr) -> BenchEndpoint {
+        BenchEndpoint {
             server: self.process.address(),
             source,
         }
@@ -145,7 +145,7 @@ impl Server {
         };
         command
             .args(["keys", "create", "bench", "--tenant", tenant, "--config"])
-            .arg(self.folder.path().join(config::FILE))
+            .arg(self.folder.path().join(config::CONFIG_FILE))
             .arg("--data-dir")
             .arg(self.folder.path().join("data"))
             .env_remove("PROWESS_STORE_URL");
@@ -157,7 +157,7 @@ impl Server {
 
     /// Waits until the sandbox has tried the host, and gives how strong it is.
     pub async fn sandbox_level(&self) -> Result<String> {
-        let request = Request::new("GET", "/healthz", MASTER_KEY);
+        let request = BenchRequest::new("GET", "/healthz", MASTER_KEY);
         let endpoint = self.endpoint(Ipv4Addr::LOCALHOST);
         let start = Instant::now();
         while start.elapsed() < PROBE_TIMEOUT {
@@ -176,7 +176,7 @@ impl Server {
     }
 
     /// A path as the server sees it, whatever is mounted there for it alone.
-    pub fn inside(&self, name: &str) -> PathBuf {
+    pub fn host_path(&self, name: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         let root = PathBuf::from(format!("/proc/{}/root", self.process.id()));
         match path.strip_prefix("/") {

@@ -3,14 +3,14 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::gateway::request::Answer;
+use crate::gateway::request::BenchResponse;
 
 /// The most of an unexpected answer that is kept for the report.
 const MAX_EXCERPT_CHARS: usize = 300;
 
 /// What became of a request.
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// It was done; the answer's body.
     Done(String),
     /// It was refused with a status and an error that says why.
@@ -22,33 +22,35 @@ pub enum Outcome {
     NoAnswer(String),
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// Judges an answer: it is done if its status is good and its body holds `wanted`.
-    pub fn judge(answer: Result<Answer>, wanted: &str) -> Outcome {
+    pub fn from_response(answer: Result<BenchResponse>, expected: &str) -> RequestOutcome {
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => return Outcome::NoAnswer(format!("{error:#}")),
+            Err(error) => return RequestOutcome::NoAnswer(format!("{error:#}")),
         };
         let good = (200..300).contains(&answer.status);
-        if good && answer.body.contains(wanted) {
-            return Outcome::Done(answer.body);
+        if good && answer.body.contains(expected) {
+            return RequestOutcome::Done(answer.body);
         }
         let body = answer.json().unwrap_or_default();
         match (error_message(&body), tool_result(&body)) {
-            (Some(message), _) if !good => Outcome::Refused(answer.status, excerpt(&message)),
-            (_, Some(result)) => Outcome::Other(answer.status, excerpt(&result)),
-            _ => Outcome::Other(answer.status, excerpt(&answer.body)),
+            (Some(message), _) if !good => {
+                RequestOutcome::Refused(answer.status, excerpt(&message))
+            }
+            (_, Some(result)) => RequestOutcome::Other(answer.status, excerpt(&result)),
+            _ => RequestOutcome::Other(answer.status, excerpt(&answer.body)),
         }
     }
 
     /// Whether it was done.
     pub fn is_done(&self) -> bool {
-        matches!(self, Outcome::Done(_))
+        matches!(self, RequestOutcome::Done(_))
     }
 
     /// A value of the answer's JSON, if it was done.
     pub fn text(&self, pointer: &str) -> Option<String> {
-        let Outcome::Done(body) = self else {
+        let RequestOutcome::Done(body) = self else {
             return None;
         };
         let body: Value = serde_json::from_str(body).ok()?;
@@ -58,18 +60,20 @@ impl Outcome {
     /// What it counts as in a report.
     pub fn class(&self) -> String {
         match self {
-            Outcome::Done(_) => "ok".to_owned(),
-            Outcome::Refused(status, _) => format!("refused {status}"),
-            Outcome::Other(status, _) => format!("{status} without a result"),
-            Outcome::NoAnswer(_) => "no answer".to_owned(),
+            RequestOutcome::Done(_) => "ok".to_owned(),
+            RequestOutcome::Refused(status, _) => format!("refused {status}"),
+            RequestOutcome::Other(status, _) => format!("{status} without a result"),
+            RequestOutcome::NoAnswer(_) => "no answer".to_owned(),
         }
     }
 
     /// Why it was not done.
     pub fn reason(&self) -> &str {
         match self {
-            Outcome::Done(_) => "",
-            Outcome::Refused(_, why) | Outcome::Other(_, why) | Outcome::NoAnswer(why) => why,
+            RequestOutcome::Done(_) => "",
+            RequestOutcome::Refused(_, why)
+            | RequestOutcome::Other(_, why)
+            | RequestOutcome::NoAnswer(why) => why,
         }
     }
 }
@@ -99,19 +103,22 @@ fn excerpt(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn judged(status: u16, body: &str) -> String {
+    fn outcome_class(status: u16, body: &str) -> String {
         let body = body.to_owned();
-        Outcome::judge(Ok(Answer { status, body }), "wanted").class()
+        RequestOutcome::from_response(Ok(BenchResponse { status, body }), "wanted").class()
     }
 
     #[test]
     fn an_answer_counts_by_its_status_its_content_and_its_error() {
         let error = r#"{"error":{"message":"the disk is full"}}"#;
-        assert_eq!(judged(200, "it is wanted"), "ok");
-        assert_eq!(judged(200, "the command failed"), "200 without a result");
-        assert_eq!(judged(507, error), "refused 507");
-        assert_eq!(judged(500, "wanted"), "500 without a result");
-        let closed = Outcome::judge(Err(anyhow::anyhow!("closed")), "wanted");
+        assert_eq!(outcome_class(200, "it is wanted"), "ok");
+        assert_eq!(
+            outcome_class(200, "the command failed"),
+            "200 without a result"
+        );
+        assert_eq!(outcome_class(507, error), "refused 507");
+        assert_eq!(outcome_class(500, "wanted"), "500 without a result");
+        let closed = RequestOutcome::from_response(Err(anyhow::anyhow!("closed")), "wanted");
         assert_eq!(closed.class(), "no answer");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
-use crate::gateway::request::Endpoint;
+use crate::gateway::request::BenchEndpoint;
 use crate::stop::Stop;
 
 /// How long to wait before a connection that was closed or refused is opened again.
@@ -13,7 +13,7 @@ const REOPEN_AFTER: Duration = Duration::from_millis(500);
 
 /// Keeps `count` connections open that have sent `start` and nothing else, until `stop`.
 /// Gives how many connections were opened in all.
-pub async fn hold(endpoint: Endpoint, count: usize, start: &'static [u8], stop: Stop) -> u64 {
+pub async fn hold(endpoint: BenchEndpoint, count: usize, start: &'static [u8], stop: Stop) -> u64 {
     let mut open = JoinSet::new();
     for _ in 0..count {
         let stop = stop.clone();
@@ -30,7 +30,7 @@ pub async fn hold(endpoint: Endpoint, count: usize, start: &'static [u8], stop: 
 }
 
 /// Whether it was opened; returns when the server closes it or at the end.
-async fn hold_one(endpoint: Endpoint, start: &[u8], stop: &Stop) -> bool {
+async fn hold_one(endpoint: BenchEndpoint, start: &[u8], stop: &Stop) -> bool {
     let Some(Ok(mut stream)) = stop.unless_due(endpoint.connect()).await else {
         return false;
     };

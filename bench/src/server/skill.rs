@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use bytes::Bytes;
-use prowess_skill::{Bundle, Layout, Limits};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits};
 
 /// A skill of one small file, as a zip. Name and content hold the number, so that no two
 /// share anything in the store.
@@ -13,6 +13,6 @@ pub(super) fn archive(tenant: &str, number: usize) -> Result<Vec<u8>> {
          wanted.\n---\n\nRun what the user says, number {number}.\n"
     );
     let files = vec![("SKILL.md".to_owned(), Bytes::from(text), false)];
-    let bundle = Bundle::from_files(files, &Limits::default())?;
-    Ok(bundle.to_zip(&Layout::wrapped(&name)?)?)
+    let bundle = Bundle::from_files(files, &BundleLimits::default())?;
+    Ok(bundle.to_zip(&ArchiveLayout::wrapped(&name)?)?)
 }

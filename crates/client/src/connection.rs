@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::error::Error;
 
 /// The server that `prowess serve` starts when nothing is said.
-const DEFAULT: &str = "http://127.0.0.1:4141";
+const DEFAULT_SERVER: &str = "http://127.0.0.1:4141";
 /// Most skills or versions that a list shows.
-const MOST: usize = 100_000;
+const MAX_ITEMS: usize = 100_000;
 
 /// A connection to a server.
 #[derive(Clone)]
@@ -43,11 +43,11 @@ impl Client {
             .read_timeout(Duration::from_secs(300))
             .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(Error::NoClient)?;
-        let base = server.unwrap_or(DEFAULT);
+            .map_err(Error::HttpClient)?;
+        let base = server.unwrap_or(DEFAULT_SERVER);
         let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
         if !Url::parse(base).is_ok_and(|url| is_http(&url)) {
-            return Err(Error::Address(base.to_owned()));
+            return Err(Error::InvalidServerUrl(base.to_owned()));
         }
         let base = base.trim_end_matches('/').trim_end_matches("/v1");
         Ok(Client {
@@ -80,16 +80,16 @@ impl Client {
         let response = request.send().await.map_err(unreachable)?;
         match response.status().is_success() {
             true => Ok(response),
-            false => Err(refusal(response).await),
+            false => Err(refusal_error(response).await),
         }
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        read(self.send(self.request(Method::GET, path)).await?).await
+        read_json(self.send(self.request(Method::GET, path)).await?).await
     }
 
     /// All of a list, page by page.
-    pub(crate) async fn all<T: DeserializeOwned>(
+    pub(crate) async fn list_all<T: DeserializeOwned>(
         &self,
         path: &str,
         query: &[(&str, &str)],
@@ -100,13 +100,15 @@ impl Client {
             let mut pairs = query.to_vec();
             pairs.push(("limit", "100"));
             pairs.extend(after.as_deref().map(|id| ("after", id)));
-            let page: List<T> = self.get(&format!("{path}?{}", encoded(&pairs))).await?;
+            let page: List<T> = self
+                .get(&format!("{path}?{}", encode_query(&pairs)))
+                .await?;
             items.extend(page.data);
             if !page.has_more || page.last_id.is_none() {
                 return Ok(items);
             }
-            if items.len() > MOST {
-                return Err(Error::TooMany(MOST));
+            if items.len() > MAX_ITEMS {
+                return Err(Error::ListTooLong(MAX_ITEMS));
             }
             after = page.last_id;
         }
@@ -123,13 +125,13 @@ impl fmt::Debug for Client {
 }
 
 /// The JSON of an answer.
-pub(crate) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, Error> {
+pub(crate) async fn read_json<T: DeserializeOwned>(response: Response) -> Result<T, Error> {
     let answer = response.json().await;
-    answer.map_err(|error| Error::Answer(error.without_url()))
+    answer.map_err(|error| Error::InvalidResponse(error.without_url()))
 }
 
 /// One part of a path, whatever is in it.
-pub(crate) fn segment(text: &str) -> String {
+pub(crate) fn encode_segment(text: &str) -> String {
     let mut url = match Url::parse("http://localhost/") {
         Ok(url) => url,
         Err(_) => return String::new(),
@@ -140,7 +142,7 @@ pub(crate) fn segment(text: &str) -> String {
     url.path().trim_start_matches('/').to_owned()
 }
 
-fn encoded(pairs: &[(&str, &str)]) -> String {
+fn encode_query(pairs: &[(&str, &str)]) -> String {
     let url = Url::parse_with_params("http://localhost", pairs);
     url.ok()
         .and_then(|url| url.query().map(str::to_owned))
@@ -148,15 +150,17 @@ fn encoded(pairs: &[(&str, &str)]) -> String {
 }
 
 /// What the server says is wrong, with everything that helps to mend it.
-async fn refusal(response: Response) -> Error {
+async fn refusal_error(response: Response) -> Error {
     let status = response.status().as_u16();
     let id = response.headers().get("request-id");
     let request = id.and_then(|id| id.to_str().ok()).unwrap_or("-").to_owned();
     let body: Value = response.json().await.unwrap_or_default();
-    let told = |field: &str| body.pointer(&format!("/error/{field}"))?.as_str();
+    let error_field = |field: &str| body.pointer(&format!("/error/{field}"))?.as_str();
     Error::Refused {
-        message: told("message").unwrap_or("no reason given").to_owned(),
-        code: told("code").unwrap_or("-").to_owned(),
+        message: error_field("message")
+            .unwrap_or("no reason given")
+            .to_owned(),
+        code: error_field("code").unwrap_or("-").to_owned(),
         status,
         request,
     }
@@ -168,9 +172,9 @@ mod tests {
 
     #[test]
     fn a_part_of_a_path_stays_one() {
-        assert_eq!(segment("skill_1"), "skill_1");
-        assert_eq!(segment("litellm:skill_1"), "litellm:skill_1");
-        assert_eq!(segment("../keys?x#y"), "..%2Fkeys%3Fx%23y");
+        assert_eq!(encode_segment("skill_1"), "skill_1");
+        assert_eq!(encode_segment("litellm:skill_1"), "litellm:skill_1");
+        assert_eq!(encode_segment("../keys?x#y"), "..%2Fkeys%3Fx%23y");
     }
 
     #[test]

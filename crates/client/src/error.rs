@@ -8,12 +8,12 @@ use prowess_skill::BundleError;
 pub enum Error {
     /// There is no HTTP client.
     #[error("cannot make an HTTP client")]
-    NoClient(#[source] reqwest::Error),
+    HttpClient(#[source] reqwest::Error),
     /// The server's address is no URL.
     #[error(
         "`{0}` is not the URL of a server; write it with its scheme, such as http://127.0.0.1:4141"
     )]
-    Address(String),
+    InvalidServerUrl(String),
     /// Nobody answers there.
     #[error("cannot reach {server}; is `prowess serve` running there?")]
     Unreachable {
@@ -37,7 +37,7 @@ pub enum Error {
     },
     /// The answer broke off, or is none.
     #[error("the server's answer is not what was asked for")]
-    Answer(#[source] reqwest::Error),
+    InvalidResponse(#[source] reqwest::Error),
     /// No skill has this name.
     #[error("no skill is called `{0}`")]
     NotFound(String),
@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// A list without end.
     #[error("the list is longer than {0}")]
-    TooMany(usize),
+    ListTooLong(usize),
     /// More bytes than a skill may have.
     #[error("the skill is larger than {0} bytes")]
     TooLarge(u64),
@@ -79,15 +79,15 @@ impl Error {
     #[must_use]
     pub fn code(&self) -> &str {
         match self {
-            Error::NoClient(_) => "client-unavailable",
-            Error::Address(_) => "server-address",
+            Error::HttpClient(_) => "client-unavailable",
+            Error::InvalidServerUrl(_) => "server-address",
             Error::Unreachable { .. } => "server-unreachable",
             Error::Refused { code, .. } if code == "-" => "server-refused",
             Error::Refused { code, .. } => code,
-            Error::Answer(_) => "server-answer",
+            Error::InvalidResponse(_) => "server-answer",
             Error::NotFound(_) => "skill-not-found",
             Error::Ambiguous { .. } => "skill-ambiguous",
-            Error::TooMany(_) => "list-too-long",
+            Error::ListTooLong(_) => "list-too-long",
             Error::TooLarge(_) => "skill-too-large",
             Error::Unpackable { .. } => "skill-unpackable",
             Error::NotASkill { error, .. } => error.code(),

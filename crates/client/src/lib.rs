@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 pub use connection::Client;
 pub use error::Error;
-pub use push::{Push, Pushed, Target};
-pub use record::{SkillRecord, VersionRecord};
+pub use push::{PushOptions, PushResult, PushTarget};
+pub use record::{RemoteSkill, RemoteVersion};
 
 /// Told the number of bytes of each piece that is sent or arrives.
-pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+pub type ProgressCallback = Arc<dyn Fn(u64) + Send + Sync>;

@@ -2,25 +2,25 @@
 
 use std::convert::Infallible;
 
-use prowess_skill::{Layout, Skill};
+use prowess_skill::{ArchiveLayout, Skill};
 use reqwest::Method;
 use reqwest::multipart::{Form, Part};
 use serde::Deserialize;
 
-use crate::Progress;
-use crate::connection::{Client, read, segment};
+use crate::ProgressCallback;
+use crate::connection::{Client, encode_segment, read_json};
 use crate::error::Error;
-use crate::record::{SkillRecord, VersionRecord};
+use crate::record::{RemoteSkill, RemoteVersion};
 
 /// Bytes handed on at once.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// What becomes of a skill that is sent.
 #[derive(Debug, Clone, Default)]
-pub enum Target {
+pub enum PushTarget {
     /// A version of the skill of its name, else a new skill.
     #[default]
-    Named,
+    ByName,
     /// A new skill, whatever others are called.
     New,
     /// A version of this skill, by id or name.
@@ -29,33 +29,33 @@ pub enum Target {
 
 /// How a skill is sent.
 #[derive(Clone, Default)]
-pub struct Push {
+pub struct PushOptions {
     /// What becomes of it.
-    pub target: Target,
+    pub target: PushTarget,
     /// What to call a new skill.
     pub title: Option<String>,
     /// Make the new version the default.
     pub default: bool,
     /// Make a version even if nothing has changed.
-    pub always: bool,
+    pub force: bool,
     /// Told the bytes as they are sent.
-    pub progress: Option<Progress>,
+    pub progress: Option<ProgressCallback>,
 }
 
 /// What came of it.
 #[derive(Debug, Clone)]
-pub struct Pushed {
+pub struct PushResult {
     /// The skill's id.
     pub skill: String,
     /// The version.
-    pub version: VersionRecord,
+    pub version: RemoteVersion,
     /// `created`, `unchanged` or `repeated`.
     pub outcome: String,
 }
 
 /// A new skill, or a new version of one.
 #[derive(Debug, Deserialize)]
-struct Made {
+struct CreatedObject {
     id: String,
     skill_id: Option<String>,
 }
@@ -66,58 +66,63 @@ impl Client {
     ///
     /// # Errors
     /// When the server cannot be reached or refuses it.
-    pub async fn push(&self, skill: &Skill, push: &Push) -> Result<Pushed, Error> {
-        let target = match &push.target {
-            Target::New => None,
-            Target::Named => self.named(&skill.name).await?,
-            Target::Skill(id) => Some(self.find(id).await?),
+    pub async fn push(&self, skill: &Skill, options: &PushOptions) -> Result<PushResult, Error> {
+        let target = match &options.target {
+            PushTarget::New => None,
+            PushTarget::ByName => self.find_by_name(&skill.name).await?,
+            PushTarget::Skill(id) => Some(self.find(id).await?),
         };
         let Some(target) = target else {
-            return self.upload(skill, push, "/skills").await;
+            return self.upload(skill, options, "/skills").await;
         };
-        if !push.always
-            && let Some(version) = self.same(&target, skill).await?
+        if !options.force
+            && let Some(version) = self.unchanged_version(&target, skill).await?
         {
-            return Ok(Pushed {
+            return Ok(PushResult {
                 skill: target.id,
                 version,
                 outcome: "unchanged".to_owned(),
             });
         }
-        let path = format!("/skills/{}/versions", segment(&target.id));
-        self.upload(skill, push, &path).await
+        let path = format!("/skills/{}/versions", encode_segment(&target.id));
+        self.upload(skill, options, &path).await
     }
 
     /// The latest version, if it has the same files.
-    async fn same(
+    async fn unchanged_version(
         &self,
-        target: &SkillRecord,
+        target: &RemoteSkill,
         skill: &Skill,
-    ) -> Result<Option<VersionRecord>, Error> {
-        let path = format!("/skills/{}/versions/latest", segment(&target.id));
+    ) -> Result<Option<RemoteVersion>, Error> {
+        let path = format!("/skills/{}/versions/latest", encode_segment(&target.id));
         let response = self.send(self.request(Method::GET, &path)).await?;
         let digest = response.headers().get("prowess-digest").cloned();
-        let version = read(response).await?;
+        let version = read_json(response).await?;
         let ours = skill.manifest.digest().to_string();
         Ok(digest
             .is_some_and(|theirs| theirs == ours.as_str())
             .then_some(version))
     }
 
-    async fn upload(&self, skill: &Skill, push: &Push, path: &str) -> Result<Pushed, Error> {
-        let form = form(skill, push)?;
+    async fn upload(
+        &self,
+        skill: &Skill,
+        options: &PushOptions,
+        path: &str,
+    ) -> Result<PushResult, Error> {
+        let form = upload_form(skill, options)?;
         let mut request = self.request(Method::POST, path).multipart(form);
-        if !push.always {
+        if !options.force {
             request = request.header("prowess-unchanged", "keep");
         }
         let response = self.send(request).await?;
         let outcome = response.headers().get("prowess-outcome");
         let outcome = outcome.and_then(|value| value.to_str().ok());
         let outcome = outcome.unwrap_or("created").to_owned();
-        let made: Made = read(response).await?;
-        let id = made.skill_id.unwrap_or(made.id);
-        let latest = format!("/skills/{}/versions/latest", segment(&id));
-        Ok(Pushed {
+        let created: CreatedObject = read_json(response).await?;
+        let id = created.skill_id.unwrap_or(created.id);
+        let latest = format!("/skills/{}/versions/latest", encode_segment(&id));
+        Ok(PushResult {
             version: self.get(&latest).await?,
             skill: id,
             outcome,
@@ -125,36 +130,39 @@ impl Client {
     }
 }
 
-fn form(skill: &Skill, push: &Push) -> Result<Form, Error> {
+fn upload_form(skill: &Skill, options: &PushOptions) -> Result<Form, Error> {
     let unpackable = |why: String| Error::Unpackable {
         skill: skill.name.clone(),
         why,
     };
-    let layout = Layout::wrapped(&skill.name).map_err(|error| unpackable(error.to_string()))?;
+    let layout =
+        ArchiveLayout::wrapped(&skill.name).map_err(|error| unpackable(error.to_string()))?;
     let zip = skill.bundle.to_zip(&layout);
     let zip = zip.map_err(|error| unpackable(error.to_string()))?;
     let length = zip.len() as u64;
-    let part = Part::stream_with_length(body(zip, push.progress.clone()), length);
+    let part = Part::stream_with_length(progress_body(zip, options.progress.clone()), length);
     let part = part.file_name(format!("{}.zip", skill.name));
-    let part = part.mime_str("application/zip").map_err(Error::NoClient)?;
+    let part = part
+        .mime_str("application/zip")
+        .map_err(Error::HttpClient)?;
     let mut form = Form::new().part("files", part);
-    if let Some(title) = &push.title {
+    if let Some(title) = &options.title {
         form = form.text("display_name", title.clone());
     }
-    if push.default {
+    if options.default {
         form = form.text("default", "true");
     }
     Ok(form)
 }
 
 /// A body that tells of its pieces as they are sent.
-fn body(data: Vec<u8>, progress: Option<Progress>) -> reqwest::Body {
-    let pieces: Vec<Vec<u8>> = data.chunks(CHUNK).map(<[u8]>::to_vec).collect();
-    let pieces = pieces.into_iter().map(move |piece| {
-        if let Some(tell) = &progress {
-            tell(piece.len() as u64);
+fn progress_body(data: Vec<u8>, progress: Option<ProgressCallback>) -> reqwest::Body {
+    let chunks: Vec<Vec<u8>> = data.chunks(CHUNK_BYTES).map(<[u8]>::to_vec).collect();
+    let chunks = chunks.into_iter().map(move |chunk| {
+        if let Some(report) = &progress {
+            report(chunk.len() as u64);
         }
-        Ok::<_, Infallible>(piece)
+        Ok::<_, Infallible>(chunk)
     });
-    reqwest::Body::wrap_stream(futures_util::stream::iter(pieces))
+    reqwest::Body::wrap_stream(futures_util::stream::iter(chunks))
 }

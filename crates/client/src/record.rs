@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A skill as the server tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkillRecord {
+pub struct RemoteSkill {
     /// `skill_…`.
     pub id: String,
     /// Its name.
@@ -21,7 +21,7 @@ pub struct SkillRecord {
 
 /// A version as the server tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VersionRecord {
+pub struct RemoteVersion {
     /// `skver_…`.
     pub id: String,
     /// 1, 2, 3, … in the skill.

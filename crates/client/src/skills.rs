@@ -1,41 +1,43 @@
 //! Skills of a server: found, listed, downloaded, deleted.
 
-use prowess_skill::{Bundle, Limits};
+use prowess_skill::{Bundle, BundleLimits};
 use reqwest::Method;
 
-use crate::Progress;
-use crate::connection::{Client, segment};
+use crate::ProgressCallback;
+use crate::connection::{Client, encode_segment};
 use crate::error::Error;
-use crate::record::{SkillRecord, VersionRecord};
+use crate::record::{RemoteSkill, RemoteVersion};
 
 /// What ids begin with; anything else is a name.
-const IDS: [&str; 3] = ["skill_", "litellm_skill_", "litellm:"];
+const ID_PREFIXES: [&str; 3] = ["skill_", "litellm_skill_", "litellm:"];
 
 impl Client {
     /// All skills, newest first, or those that fit a query, best first.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
-    pub async fn skills(&self, query: Option<&str>) -> Result<Vec<SkillRecord>, Error> {
+    pub async fn skills(&self, query: Option<&str>) -> Result<Vec<RemoteSkill>, Error> {
         let query: Vec<_> = query.map(|query| ("query", query)).into_iter().collect();
-        self.all("/skills", &query).await
+        self.list_all("/skills", &query).await
     }
 
     /// The skill that an id or a name means.
     ///
     /// # Errors
     /// When there is none, or a name means several.
-    pub async fn find(&self, skill: &str) -> Result<SkillRecord, Error> {
-        if IDS.iter().any(|prefix| skill.starts_with(prefix)) {
-            return self.get(&format!("/skills/{}", segment(skill))).await;
+    pub async fn find(&self, skill: &str) -> Result<RemoteSkill, Error> {
+        if ID_PREFIXES.iter().any(|prefix| skill.starts_with(prefix)) {
+            return self
+                .get(&format!("/skills/{}", encode_segment(skill)))
+                .await;
         }
-        let found = self.named(skill).await?;
+        let found = self.find_by_name(skill).await?;
         found.ok_or_else(|| Error::NotFound(skill.to_owned()))
     }
 
     /// The skill of a name, if there is one.
-    pub(crate) async fn named(&self, name: &str) -> Result<Option<SkillRecord>, Error> {
-        let mut named: Vec<SkillRecord> = self.all("/skills", &[("name", name)]).await?;
+    pub(crate) async fn find_by_name(&self, name: &str) -> Result<Option<RemoteSkill>, Error> {
+        let mut named: Vec<RemoteSkill> = self.list_all("/skills", &[("name", name)]).await?;
         if named.len() > 1 {
             return Err(Error::Ambiguous {
                 name: name.to_owned(),
@@ -49,19 +51,19 @@ impl Client {
     ///
     /// # Errors
     /// When there is no such skill.
-    pub async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, Error> {
-        let path = format!("/skills/{}/versions", segment(id));
-        self.all(&path, &[]).await
+    pub async fn versions(&self, id: &str) -> Result<Vec<RemoteVersion>, Error> {
+        let path = format!("/skills/{}/versions", encode_segment(id));
+        self.list_all(&path, &[]).await
     }
 
     /// Makes a version the default one.
     ///
     /// # Errors
     /// When there is no such version.
-    pub async fn set_default(&self, id: &str, version: &str) -> Result<SkillRecord, Error> {
-        let request = self.request(Method::POST, &format!("/skills/{}", segment(id)));
+    pub async fn set_default(&self, id: &str, version: &str) -> Result<RemoteSkill, Error> {
+        let request = self.request(Method::POST, &format!("/skills/{}", encode_segment(id)));
         let body = serde_json::json!({ "default_version": version });
-        crate::connection::read(self.send(request.json(&body)).await?).await
+        crate::connection::read_json(self.send(request.json(&body)).await?).await
     }
 
     /// The files of a version: `latest`, an integer or an id. What comes from a server is
@@ -73,17 +75,17 @@ impl Client {
         &self,
         id: &str,
         version: &str,
-        progress: Option<Progress>,
+        progress: Option<ProgressCallback>,
     ) -> Result<Bundle, Error> {
-        let (skill, version) = (segment(id), segment(version));
+        let (skill, version) = (encode_segment(id), encode_segment(version));
         let path = format!("/skills/{skill}/versions/{version}/content");
         let mut response = self.send(self.request(Method::GET, &path)).await?;
-        let limits = Limits::default();
+        let limits = BundleLimits::default();
         let mut zip = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(Error::Answer)? {
-            zip.extend_from_slice(&piece);
-            if let Some(tell) = &progress {
-                tell(piece.len() as u64);
+        while let Some(chunk) = response.chunk().await.map_err(Error::InvalidResponse)? {
+            zip.extend_from_slice(&chunk);
+            if let Some(report) = &progress {
+                report(chunk.len() as u64);
             }
             if zip.len() as u64 > limits.archive_bytes {
                 return Err(Error::TooLarge(limits.archive_bytes));
@@ -101,9 +103,9 @@ impl Client {
     /// # Errors
     /// When there is no such skill or version.
     pub async fn delete(&self, id: &str, version: Option<&str>) -> Result<(), Error> {
-        let mut path = format!("/skills/{}", segment(id));
+        let mut path = format!("/skills/{}", encode_segment(id));
         if let Some(version) = version {
-            path.push_str(&format!("/versions/{}", segment(version)));
+            path.push_str(&format!("/versions/{}", encode_segment(version)));
         }
         self.send(self.request(Method::DELETE, &path)).await?;
         Ok(())

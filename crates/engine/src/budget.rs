@@ -2,65 +2,65 @@
 
 use std::time::{Duration, Instant};
 
-use prowess_wire::neutral::Usage;
+use prowess_wire::neutral::TokenUsage;
 
-use crate::settings::Limits;
+use crate::settings::RunLimits;
 
 /// How much a run has taken, and how much it may.
 #[derive(Debug)]
-pub(crate) struct Budget {
-    limits: Limits,
-    began: Instant,
+pub(crate) struct RunBudget {
+    limits: RunLimits,
+    started_at: Instant,
     turns: u32,
     tokens: u64,
-    sandbox: Duration,
+    sandbox_time: Duration,
 }
 
 /// The limit that a run has met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum LimitKind {
     /// Turns of the model.
     Turns,
     /// Time in all.
-    Wall,
+    WallTime,
     /// Tokens of all turns.
     Tokens,
     /// Time of the sandbox.
-    Sandbox,
+    SandboxTime,
 }
 
-impl Limit {
+impl LimitKind {
     /// A word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Limit::Turns => "turns",
-            Limit::Wall => "wall time",
-            Limit::Tokens => "tokens",
-            Limit::Sandbox => "sandbox time",
+            LimitKind::Turns => "turns",
+            LimitKind::WallTime => "wall time",
+            LimitKind::Tokens => "tokens",
+            LimitKind::SandboxTime => "sandbox time",
         }
     }
 }
 
-impl Budget {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Budget {
+impl RunBudget {
+    pub(crate) fn new(limits: RunLimits) -> Self {
+        RunBudget {
             limits,
-            began: Instant::now(),
+            started_at: Instant::now(),
             turns: 0,
             tokens: 0,
-            sandbox: Duration::ZERO,
+            sandbox_time: Duration::ZERO,
         }
     }
 
-    pub(crate) fn took_turn(&mut self, usage: &Usage) {
+    pub(crate) fn add_turn(&mut self, usage: &TokenUsage) {
         self.turns += 1;
         let tokens = usage.total_input().saturating_add(usage.output_tokens);
         self.tokens = self.tokens.saturating_add(tokens);
     }
 
-    pub(crate) fn took_sandbox(&mut self, time: Duration) {
-        self.sandbox += time;
+    pub(crate) fn add_sandbox_time(&mut self, time: Duration) {
+        self.sandbox_time += time;
     }
 
     pub(crate) fn turns(&self) -> u32 {
@@ -69,20 +69,23 @@ impl Budget {
 
     /// How long tools may run now.
     pub(crate) fn time_left(&self) -> Duration {
-        let wall = self.limits.wall.saturating_sub(self.began.elapsed());
-        wall.min(self.limits.sandbox.saturating_sub(self.sandbox))
+        let wall = self
+            .limits
+            .wall_time
+            .saturating_sub(self.started_at.elapsed());
+        wall.min(self.limits.sandbox_time.saturating_sub(self.sandbox_time))
     }
 
     /// The limit that stands in the way of going on, if one does.
-    pub(crate) fn met(&self) -> Option<Limit> {
+    pub(crate) fn reached_limit(&self) -> Option<LimitKind> {
         if self.turns >= self.limits.turns {
-            Some(Limit::Turns)
+            Some(LimitKind::Turns)
         } else if self.tokens >= self.limits.tokens {
-            Some(Limit::Tokens)
-        } else if self.began.elapsed() >= self.limits.wall {
-            Some(Limit::Wall)
-        } else if self.sandbox >= self.limits.sandbox {
-            Some(Limit::Sandbox)
+            Some(LimitKind::Tokens)
+        } else if self.started_at.elapsed() >= self.limits.wall_time {
+            Some(LimitKind::WallTime)
+        } else if self.sandbox_time >= self.limits.sandbox_time {
+            Some(LimitKind::SandboxTime)
         } else {
             None
         }
@@ -95,42 +98,45 @@ mod tests {
 
     #[test]
     fn each_limit_is_met_by_what_it_counts() {
-        let limits = Limits {
+        let limits = RunLimits {
             turns: 2,
             tokens: 100,
-            sandbox: Duration::from_secs(5),
-            ..Limits::default()
+            sandbox_time: Duration::from_secs(5),
+            ..RunLimits::default()
         };
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: 30,
             cache_read_input_tokens: 10,
             output_tokens: 10,
-            ..Usage::default()
+            ..TokenUsage::default()
         };
-        let mut budget = Budget::new(limits.clone());
-        budget.took_turn(&usage);
-        assert_eq!(budget.met(), None);
-        budget.took_turn(&usage);
-        assert_eq!(budget.met(), Some(Limit::Turns));
+        let mut budget = RunBudget::new(limits.clone());
+        budget.add_turn(&usage);
+        assert_eq!(budget.reached_limit(), None);
+        budget.add_turn(&usage);
+        assert_eq!(budget.reached_limit(), Some(LimitKind::Turns));
 
-        let mut budget = Budget::new(Limits {
+        let mut budget = RunBudget::new(RunLimits {
             turns: 9,
             ..limits.clone()
         });
-        budget.took_turn(&usage);
-        budget.took_turn(&usage);
-        assert_eq!(budget.met(), Some(Limit::Tokens));
+        budget.add_turn(&usage);
+        budget.add_turn(&usage);
+        assert_eq!(budget.reached_limit(), Some(LimitKind::Tokens));
 
-        let mut budget = Budget::new(limits.clone());
-        budget.took_sandbox(Duration::from_secs(4));
+        let mut budget = RunBudget::new(limits.clone());
+        budget.add_sandbox_time(Duration::from_secs(4));
         assert!(budget.time_left() <= Duration::from_secs(1));
-        budget.took_sandbox(Duration::from_secs(1));
-        assert_eq!(budget.met(), Some(Limit::Sandbox));
+        budget.add_sandbox_time(Duration::from_secs(1));
+        assert_eq!(budget.reached_limit(), Some(LimitKind::SandboxTime));
 
-        let wall = Limits {
-            wall: Duration::ZERO,
+        let wall = RunLimits {
+            wall_time: Duration::ZERO,
             ..limits
         };
-        assert_eq!(Budget::new(wall).met(), Some(Limit::Wall));
+        assert_eq!(
+            RunBudget::new(wall).reached_limit(),
+            Some(LimitKind::WallTime)
+        );
     }
 }

@@ -5,79 +5,80 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
-use prowess_toolbox::{BashResult, ErrorCode, Native, Outcome, Part, Toolbox};
-use prowess_wire::neutral::{Block, Content, Source, StreamEvent};
+use prowess_toolbox::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox};
+use prowess_wire::neutral::{Block, Content, MediaSource, StreamEvent};
 use serde_json::Value;
 
-use crate::restore::Call;
-use crate::tell::Teller;
+use crate::answer_writer::AnswerWriter;
+use crate::restore::ToolCall;
 
 /// A call that has ended.
 #[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) call: Call,
-    pub(crate) outcome: Outcome,
-    pub(crate) took: Duration,
+pub(crate) struct FinishedCall {
+    pub(crate) call: ToolCall,
+    pub(crate) outcome: ToolOutcome,
+    pub(crate) duration: Duration,
 }
 
 /// Calls tools, all at once, and waits for all of them. None runs longer than `left`.
 pub(crate) async fn call_all(
     toolbox: &Toolbox,
-    calls: Vec<Call>,
-    left: Duration,
-    teller: &Teller,
-    ping: Duration,
-) -> Vec<Done> {
+    calls: Vec<ToolCall>,
+    time_left: Duration,
+    writer: &AnswerWriter,
+    ping_interval: Duration,
+) -> Vec<FinishedCall> {
     let running = calls.into_iter().map(|call| async move {
         let began = Instant::now();
-        let called = toolbox.call(&call.name, &call.input, None);
-        let outcome = match tokio::time::timeout(left, called).await {
+        let call_future = toolbox.call(&call.name, &call.input, None);
+        let outcome = match tokio::time::timeout(time_left, call_future).await {
             Ok(outcome) => outcome,
-            Err(_) => out_of_time(&call),
+            Err(_) => timed_out(&call),
         };
-        let took = began.elapsed();
-        Done {
+        let duration = began.elapsed();
+        FinishedCall {
             call,
             outcome,
-            took,
+            duration,
         }
     });
     let all = join_all(running);
     tokio::pin!(all);
-    let mut awake = tokio::time::interval_at(tokio::time::Instant::now() + ping, ping);
+    let mut pings =
+        tokio::time::interval_at(tokio::time::Instant::now() + ping_interval, ping_interval);
     loop {
         tokio::select! {
             done = &mut all => return done,
-            _ = awake.tick() => teller.tell(StreamEvent::Ping).await,
+            _ = pings.tick() => writer.write(StreamEvent::Ping).await,
         }
     }
 }
 
-fn out_of_time(call: &Call) -> Outcome {
+fn timed_out(call: &ToolCall) -> ToolOutcome {
     let text = "Error: the time of this run is over; the call was ended";
     not_run(call, text, ErrorCode::ExecutionTimeExceeded)
 }
 
 /// The outcome of a call that was not made.
-pub(crate) fn not_run(call: &Call, text: &str, error_code: ErrorCode) -> Outcome {
+pub(crate) fn not_run(call: &ToolCall, text: &str, error_code: ErrorCode) -> ToolOutcome {
     let command = call.input.get("command").and_then(Value::as_str);
-    Outcome {
-        shown: vec![Part::Text(text.to_owned())],
+    ToolOutcome {
+        content: vec![ContentPart::Text(text.to_owned())],
         is_error: true,
-        native: Native::Bash {
+        native: NativeCall::Bash {
             command: command.unwrap_or(&call.name).to_owned(),
             result: BashResult::Failed { error_code },
         },
         outputs: Vec::new(),
         skipped: Vec::new(),
         skill: None,
-        loaded: Vec::new(),
+        loaded_skills: Vec::new(),
     }
 }
 
 /// The result as the model reads it; `notes` are what it should know beside it.
-pub(crate) fn result_block(id: &str, outcome: &Outcome, notes: &[String]) -> Block {
-    let mut content: Vec<Block> = outcome.shown.iter().map(shown).collect();
+pub(crate) fn result_block(id: &str, outcome: &ToolOutcome, notes: &[String]) -> Block {
+    let mut content: Vec<Block> = outcome.content.iter().map(to_block).collect();
     content.extend(notes.iter().map(Block::text));
     Block::new(Content::ToolResult {
         tool_use_id: id.to_owned(),
@@ -86,12 +87,12 @@ pub(crate) fn result_block(id: &str, outcome: &Outcome, notes: &[String]) -> Blo
     })
 }
 
-fn shown(part: &Part) -> Block {
+fn to_block(part: &ContentPart) -> Block {
     let (mime, data) = match part {
-        Part::Text(text) => return Block::text(text),
-        Part::Binary { mime, data } => (mime.as_str(), data),
+        ContentPart::Text(text) => return Block::text(text),
+        ContentPart::Binary { mime, data } => (mime.as_str(), data),
     };
-    let source = || Source::Base64 {
+    let source = || MediaSource::Base64 {
         media_type: mime.to_owned(),
         data: STANDARD.encode(data),
     };
@@ -108,9 +109,9 @@ fn shown(part: &Part) -> Block {
 }
 
 /// The content of the result block that a native client sees.
-pub(crate) fn native_content(native: &Native, file_ids: &[String]) -> Value {
+pub(crate) fn native_content(native: &NativeCall, file_ids: &[String]) -> Value {
     match native {
-        Native::Bash { result, .. } => result.content(file_ids),
-        Native::Editor { result, .. } => result.clone(),
+        NativeCall::Bash { result, .. } => result.content(file_ids),
+        NativeCall::Editor { result, .. } => result.clone(),
     }
 }

@@ -2,35 +2,35 @@
 
 use std::sync::Arc;
 
-use prowess_provider::{Caller, Counted, Route};
+use prowess_provider::{ClientCredentials, InputTokenCount, Route};
 use prowess_store::{Store, TenantId};
 use prowess_toolbox::Member;
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
 use tokio::sync::mpsc;
 
 use crate::containers::Containers;
-use crate::door::Door;
 use crate::error::RunError;
 use crate::ids;
-use crate::naming::{Named, Naming};
-use crate::prepare::{count, prepare};
-use crate::record::Recorder;
-use crate::resolve::{Own, Resolver};
-use crate::run::{AHEAD, Run};
-use crate::settings::Settings;
+use crate::prepare::{count_tokens, prepare_run};
+use crate::record::RunRecorder;
+use crate::resolve::{NativeSkills, Resolver};
+use crate::run::{EVENT_BUFFER, RunStream};
+use crate::sandbox_handle::SandboxHandle;
+use crate::settings::EngineSettings;
+use crate::skill_request::{SkillRequest, SkillSelector};
 
 /// What all runs share. Cheap to clone; clones share everything.
 #[derive(Debug, Clone)]
-pub struct Engine(Arc<Shared>);
+pub struct Engine(Arc<EngineInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct EngineInner {
     store: Store,
-    settings: Settings,
-    door: Door,
-    recorder: Recorder,
+    settings: EngineSettings,
+    sandbox: SandboxHandle,
+    recorder: RunRecorder,
 }
 
 /// A request to be run.
@@ -39,7 +39,7 @@ pub struct RunRequest {
     /// On whose behalf: whose skills, files and sessions.
     pub tenant: TenantId,
     /// What the client speaks.
-    pub client: Client,
+    pub client: ClientDialect,
     /// What it asks.
     pub request: Request,
     /// Skills that are at hand already, after those that the request names.
@@ -47,18 +47,18 @@ pub struct RunRequest {
     /// The models to ask.
     pub route: Route,
     /// What the provider is told of the caller.
-    pub caller: Caller,
+    pub credentials: ClientCredentials,
 }
 
 impl Engine {
     /// An engine over a store and a sandbox.
     #[must_use]
-    pub fn new(store: Store, settings: Settings, door: Door) -> Self {
-        Engine(Arc::new(Shared {
-            recorder: Recorder::new(store.clone()),
+    pub fn new(store: Store, settings: EngineSettings, sandbox: SandboxHandle) -> Self {
+        Engine(Arc::new(EngineInner {
+            recorder: RunRecorder::new(store.clone()),
             store,
             settings,
-            door,
+            sandbox,
         }))
     }
 
@@ -68,29 +68,31 @@ impl Engine {
     ///
     /// # Errors
     /// When what it says of skills cannot be understood.
-    pub async fn wants(
+    pub async fn needs_run(
         &self,
         tenant: &TenantId,
-        client: Client,
+        client: ClientDialect,
         body: &[u8],
         raw: &RawObject<'_>,
         route: &Route,
     ) -> Result<bool, RunError> {
-        let naming = Naming::peek(client, raw)?;
-        if ids::mentions_ours(body) {
+        let skill_request = SkillRequest::peek(client, raw)?;
+        if ids::mentions_run_ids(body) {
             return Ok(true);
         }
-        let Some(naming) = naming else {
+        let Some(skill_request) = skill_request else {
             return Ok(false);
         };
-        let own = Own::of(route, client);
-        if own != Own::Passed {
-            let code = naming.code && !self.door().is_off();
-            return Ok(code || !naming.skills.is_empty() || naming.container.is_some());
+        let native_skills = NativeSkills::for_route(route, client);
+        if native_skills != NativeSkills::PassThrough {
+            let code = skill_request.code_execution && !self.sandbox_handle().is_disabled();
+            return Ok(code
+                || !skill_request.skills.is_empty()
+                || skill_request.container.is_some());
         }
-        if let Some(container) = &naming.container {
-            let id = ids::session(container);
-            let session = self.store().session(tenant, &id).await?;
+        if let Some(container) = &skill_request.container {
+            let id = ids::container_id(container);
+            let session = self.store().container(tenant, &id).await?;
             if session.is_some_and(|session| session.is_ours()) {
                 return Ok(true);
             }
@@ -100,12 +102,12 @@ impl Engine {
             tenant,
             aliases: &self.settings().aliases,
             model: route.name(),
-            own,
+            native_skills,
             pins: &[],
         };
-        for skill in &naming.skills {
-            if let Named::Id { id, .. } = skill
-                && resolver.is_ours(id).await?
+        for skill in &skill_request.skills {
+            if let SkillSelector::Id { id, .. } = skill
+                && resolver.is_stored(id).await?
             {
                 return Ok(true);
             }
@@ -118,12 +120,16 @@ impl Engine {
     ///
     /// # Errors
     /// When the request cannot be run.
-    pub async fn start(&self, asked: RunRequest) -> Result<Run, RunError> {
-        let (out, events) = mpsc::channel(AHEAD);
-        let work = prepare(self, asked, out).await?;
-        let id = work.log.id.clone();
-        tracing::debug!(run = id, tools = work.toolbox.tools().len(), "a run begins");
-        Ok(Run::new(id, work.run(), events))
+    pub async fn start(&self, request: RunRequest) -> Result<RunStream, RunError> {
+        let (out, events) = mpsc::channel(EVENT_BUFFER);
+        let run_loop = prepare_run(self, request, out).await?;
+        let id = run_loop.log.id.clone();
+        tracing::debug!(
+            run = id,
+            tools = run_loop.toolbox.tools().len(),
+            "a run begins"
+        );
+        Ok(RunStream::new(id, run_loop.run(), events))
     }
 
     /// Counts the tokens of what a run's model would first be sent, by the provider's own
@@ -132,8 +138,8 @@ impl Engine {
     ///
     /// # Errors
     /// When the request cannot be run, or the provider fails.
-    pub async fn count(&self, asked: RunRequest) -> Result<Counted, RunError> {
-        count(self, asked).await
+    pub async fn count_tokens(&self, request: RunRequest) -> Result<InputTokenCount, RunError> {
+        count_tokens(self, request).await
     }
 
     /// The containers of a tenant: sessions of the sandbox, as clients know them.
@@ -143,27 +149,27 @@ impl Engine {
     }
 
     /// Waits until the records of all runs that have ended are written.
-    pub async fn recorded(&self) {
-        self.recorder().written().await;
+    pub async fn flush_records(&self) {
+        self.recorder().flush().await;
     }
 
     /// What the operator decided.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &EngineSettings {
         &self.0.settings
     }
 
     /// The way to the sandbox.
     #[must_use]
-    pub fn door(&self) -> &Door {
-        &self.0.door
+    pub fn sandbox_handle(&self) -> &SandboxHandle {
+        &self.0.sandbox
     }
 
     pub(crate) fn store(&self) -> &Store {
         &self.0.store
     }
 
-    pub(crate) fn recorder(&self) -> &Recorder {
+    pub(crate) fn recorder(&self) -> &RunRecorder {
         &self.0.recorder
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prowess_provider::CallError;
-use prowess_sandbox::{Error as SandboxError, Scope};
+use prowess_sandbox::{BusyScope, Error as SandboxError};
 use prowess_skill::BundleError;
 use prowess_store::Error as StoreError;
 use prowess_toolbox::ToolboxError;
@@ -16,19 +16,19 @@ use prowess_wire::neutral::{ApiError, ErrorKind};
 pub enum RunError {
     /// What the request says of skills or containers cannot be read.
     #[error("{field}: {why}")]
-    Naming {
+    InvalidField {
         /// The field at fault.
         field: String,
         /// What is wrong with it.
         why: String,
     },
     /// More skills than a request may name.
-    #[error("a request may name {most} skills; it names {named}")]
+    #[error("a request may name {max} skills; it names {count}")]
     TooManySkills {
         /// How many it names.
-        named: usize,
+        count: usize,
         /// How many it may.
-        most: usize,
+        max: usize,
     },
     /// A skill that is nowhere.
     #[error(
@@ -52,7 +52,7 @@ pub enum RunError {
     },
     /// A skill in the request itself that cannot be used.
     #[error("the skill `{}` in the request cannot be used: {why}", excerpt(.name))]
-    Inline {
+    InlineSkill {
         /// As the request names it.
         name: String,
         /// What is wrong with it.
@@ -63,13 +63,13 @@ pub enum RunError {
         "container `{id}` not found: it never was, has expired, or belongs to someone else; \
          leave its id out of the request to begin a new one"
     )]
-    NoContainer {
+    ContainerNotFound {
         /// As the request names it.
         id: String,
     },
     /// A file that is to be put into the container and is not there.
     #[error("file `{id}` not found; upload it before it is put into a container")]
-    NoFile {
+    FileNotFound {
         /// Its id.
         id: String,
     },
@@ -79,7 +79,7 @@ pub enum RunError {
          operator name it in `[sandbox] domains`",
         excerpt(.domain)
     )]
-    Network {
+    NetworkNotAllowed {
         /// The field that asks for it.
         field: String,
         /// The domain that it asks for.
@@ -90,7 +90,7 @@ pub enum RunError {
         "code execution is not available on this server: {why}; leave the code execution tool \
          out of the request, or see `prowess doctor`"
     )]
-    NoSandbox {
+    SandboxUnavailable {
         /// Why not.
         why: String,
     },
@@ -105,7 +105,7 @@ pub enum RunError {
     Call(#[from] CallError),
     /// The model's answer broke off.
     #[error("{}", .0.message)]
-    Broken(Box<ApiError>),
+    ResponseInterrupted(Box<ApiError>),
 }
 
 impl RunError {
@@ -113,19 +113,21 @@ impl RunError {
     #[must_use]
     pub fn code(&self) -> &str {
         match self {
-            RunError::Naming { .. } => "skills-invalid",
+            RunError::InvalidField { .. } => "skills-invalid",
             RunError::TooManySkills { .. } => "skills-too-many",
             RunError::UnknownSkill { .. } => "skill-not-found",
             RunError::UnknownVersion { error, .. } => error.code(),
-            RunError::Inline { .. } => "skill-inline-invalid",
-            RunError::NoContainer { .. } => "container-not-found",
-            RunError::NoFile { .. } => "file-not-found",
-            RunError::Network { .. } => "network-not-allowed",
-            RunError::NoSandbox { .. } => "sandbox-unavailable",
+            RunError::InlineSkill { .. } => "skill-inline-invalid",
+            RunError::ContainerNotFound { .. } => "container-not-found",
+            RunError::FileNotFound { .. } => "file-not-found",
+            RunError::NetworkNotAllowed { .. } => "network-not-allowed",
+            RunError::SandboxUnavailable { .. } => "sandbox-unavailable",
             RunError::Toolbox(error) => error.code(),
             RunError::Store(error) => error.code(),
             RunError::Call(error) => error.code(),
-            RunError::Broken(error) => error.code.as_deref().unwrap_or("upstream-error"),
+            RunError::ResponseInterrupted(error) => {
+                error.code.as_deref().unwrap_or("upstream-error")
+            }
         }
     }
 
@@ -134,35 +136,35 @@ impl RunError {
     pub fn to_api_error(&self) -> ApiError {
         let (kind, status) = match self {
             RunError::Call(error) => return error.to_api_error(),
-            RunError::Broken(error) => return (**error).clone(),
-            RunError::Naming { .. }
+            RunError::ResponseInterrupted(error) => return (**error).clone(),
+            RunError::InvalidField { .. }
             | RunError::TooManySkills { .. }
-            | RunError::Inline { .. }
+            | RunError::InlineSkill { .. }
             | RunError::Toolbox(ToolboxError::SameName { .. }) => (ErrorKind::InvalidRequest, 400),
             RunError::UnknownVersion {
-                error: StoreError::Selector { .. },
+                error: StoreError::InvalidSelector { .. },
                 ..
             } => (ErrorKind::InvalidRequest, 400),
             RunError::UnknownSkill { .. }
             | RunError::UnknownVersion { .. }
-            | RunError::NoContainer { .. }
-            | RunError::NoFile { .. } => (ErrorKind::NotFound, 404),
-            RunError::Network { .. } => (ErrorKind::Permission, 403),
-            RunError::NoSandbox { .. } => (ErrorKind::Api, 503),
-            RunError::Toolbox(ToolboxError::Sandbox(error)) => sandbox_kind(error),
+            | RunError::ContainerNotFound { .. }
+            | RunError::FileNotFound { .. } => (ErrorKind::NotFound, 404),
+            RunError::NetworkNotAllowed { .. } => (ErrorKind::Permission, 403),
+            RunError::SandboxUnavailable { .. } => (ErrorKind::Api, 503),
+            RunError::Toolbox(ToolboxError::Sandbox(error)) => sandbox_error_kind(error),
             RunError::Toolbox(_) => (ErrorKind::Overloaded, 503),
-            RunError::Store(StoreError::Full { .. }) => (ErrorKind::Api, 507),
-            RunError::Store(StoreError::Quota { .. }) => (ErrorKind::Permission, 403),
+            RunError::Store(StoreError::StorageFull { .. }) => (ErrorKind::Api, 507),
+            RunError::Store(StoreError::QuotaExceeded { .. }) => (ErrorKind::Permission, 403),
             RunError::Store(error) if error.is_transient() => (ErrorKind::Api, 503),
             RunError::Store(_) => (ErrorKind::Api, 500),
         };
         let message = match self {
-            RunError::Store(error @ StoreError::Quota { .. }) => error.to_string(),
+            RunError::Store(error @ StoreError::QuotaExceeded { .. }) => error.to_string(),
             // What exactly failed is for the log.
             RunError::Store(error) => {
                 tracing::error!(code = error.code(), %error, "a run failed");
                 match error {
-                    StoreError::Full { .. } => {
+                    StoreError::StorageFull { .. } => {
                         "the server's disk is full; delete something or ask the operator"
                     }
                     _ => "the server failed; its log says why, under this request's id",
@@ -191,20 +193,22 @@ impl RunError {
 
     fn field(&self) -> Option<&str> {
         match self {
-            RunError::Naming { field, .. } | RunError::Network { field, .. } => Some(field),
+            RunError::InvalidField { field, .. } | RunError::NetworkNotAllowed { field, .. } => {
+                Some(field)
+            }
             _ => None,
         }
     }
 
-    pub(crate) fn naming(field: impl Into<String>, why: impl Into<String>) -> Self {
-        RunError::Naming {
+    pub(crate) fn invalid_field(field: impl Into<String>, why: impl Into<String>) -> Self {
+        RunError::InvalidField {
             field: field.into(),
             why: why.into(),
         }
     }
 
-    pub(crate) fn bundle(name: &str, error: &BundleError) -> Self {
-        RunError::Inline {
+    pub(crate) fn inline_skill(name: &str, error: &BundleError) -> Self {
+        RunError::InlineSkill {
             name: name.to_owned(),
             why: error.to_string(),
         }
@@ -212,20 +216,22 @@ impl RunError {
 }
 
 /// What a failure of the sandbox is to a client.
-fn sandbox_kind(error: &SandboxError) -> (ErrorKind, u16) {
+fn sandbox_error_kind(error: &SandboxError) -> (ErrorKind, u16) {
     match error {
         SandboxError::Busy {
-            scope: Scope::Tenant,
+            scope: BusyScope::Tenant,
             ..
         }
-        | SandboxError::SessionCrowded { .. }
-        | SandboxError::TooManySessions { .. } => (ErrorKind::RateLimit, 429),
+        | SandboxError::ContainerQueueFull { .. }
+        | SandboxError::TooManyContainers { .. } => (ErrorKind::RateLimit, 429),
         SandboxError::DiskFull { .. } | SandboxError::HostDiskFull { .. } => (ErrorKind::Api, 507),
         SandboxError::OverQuota { .. } => (ErrorKind::TooLarge, 413),
         SandboxError::BadName { .. }
         | SandboxError::BadNameIn { .. }
         | SandboxError::TooLong { .. } => (ErrorKind::InvalidRequest, 400),
-        SandboxError::NoSession { .. } | SandboxError::NoFile { .. } => (ErrorKind::NotFound, 404),
+        SandboxError::ContainerNotFound { .. } | SandboxError::FileNotFound { .. } => {
+            (ErrorKind::NotFound, 404)
+        }
         _ => (ErrorKind::Overloaded, 503),
     }
 }
@@ -252,13 +258,13 @@ mod tests {
             allowed: 1,
             unit: "bytes",
         };
-        let many = SandboxError::TooManySessions {
+        let many = SandboxError::TooManyContainers {
             held: 1,
             allowed: 1,
         };
         for (error, status, seconds) in [
-            (busy(Scope::Tenant), 429, Some(3)),
-            (busy(Scope::Server), 503, Some(3)),
+            (busy(BusyScope::Tenant), 429, Some(3)),
+            (busy(BusyScope::Server), 503, Some(3)),
             (many, 429, None),
             (full, 507, None),
             (over, 413, None),

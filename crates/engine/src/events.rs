@@ -2,10 +2,10 @@
 
 use prowess_provider::config::Price;
 use prowess_wire::Dropped;
-use prowess_wire::neutral::{Map, StreamEvent, Usage};
+use prowess_wire::neutral::{Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
 
-use crate::budget::Limit;
+use crate::budget::LimitKind;
 use crate::error::RunError;
 
 /// One thing a run tells.
@@ -16,21 +16,21 @@ use crate::error::RunError;
 )]
 pub enum RunEvent {
     /// A piece of the one answer: one start, dense indexes, one end.
-    Answer(StreamEvent),
+    Response(StreamEvent),
     /// What happens behind it, for those who watch.
-    Step(Step),
+    Step(RunStep),
     /// What all turns so far used, at the end of each: the answer itself says it only at
     /// its end, which a client may not wait for.
-    Used(Usage),
+    Usage(TokenUsage),
     /// The run has failed; last.
     Failed(RunError),
 }
 
 /// What happens behind an answer.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum RunStep {
     /// A model has begun to answer.
-    Turn(Turn),
+    TurnStarted(TurnStarted),
     /// A tool of ours was called and begins.
     ToolStarted {
         /// The call's id.
@@ -49,9 +49,9 @@ pub enum Step {
         /// Whether it failed.
         is_error: bool,
         /// What the model is shown.
-        shown: String,
+        output: String,
         /// How long it took, in milliseconds.
-        millis: u64,
+        duration_ms: u64,
     },
     /// A skill was loaded.
     SkillLoaded {
@@ -59,50 +59,50 @@ pub enum Step {
         name: String,
     },
     /// A file was made, and is kept.
-    FileMade(Made),
+    FileCreated(OutputFile),
     /// A limit ends the run.
-    LimitMet(Limit),
+    LimitReached(LimitKind),
 }
 
-impl Step {
+impl RunStep {
     /// What it is, in a word.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Step::Turn(_) => "turn",
-            Step::ToolStarted { .. } => "tool_started",
-            Step::ToolEnded { .. } => "tool_ended",
-            Step::SkillLoaded { .. } => "skill_loaded",
-            Step::FileMade(_) => "file_made",
-            Step::LimitMet(_) => "limit_met",
+            RunStep::TurnStarted(_) => "turn",
+            RunStep::ToolStarted { .. } => "tool_started",
+            RunStep::ToolEnded { .. } => "tool_ended",
+            RunStep::SkillLoaded { .. } => "skill_loaded",
+            RunStep::FileCreated(_) => "file_made",
+            RunStep::LimitReached(_) => "limit_met",
         }
     }
 
     /// All there is to tell of it, for records and for programs.
     #[must_use]
     pub fn fields(&self) -> Map {
-        let told = match self {
-            Step::Turn(turn) => {
+        let fields = match self {
+            RunStep::TurnStarted(turn) => {
                 let dropped = turn.dropped.iter().map(|dropped| dropped.field.as_str());
                 json!({"number": turn.number, "provider": turn.provider, "model": turn.model,
                     "dropped": dropped.collect::<Vec<_>>()})
             }
-            Step::ToolStarted { id, name, input } => {
+            RunStep::ToolStarted { id, name, input } => {
                 json!({"id": id, "name": name, "input": input})
             }
-            Step::ToolEnded {
+            RunStep::ToolEnded {
                 id,
                 name,
                 is_error,
-                shown,
-                millis,
-            } => json!({"id": id, "name": name, "is_error": is_error, "shown": shown,
-                "millis": millis}),
-            Step::SkillLoaded { name } => json!({"name": name}),
-            Step::FileMade(made) => json!({"file": made}),
-            Step::LimitMet(limit) => json!({"limit": limit.as_str()}),
+                output,
+                duration_ms,
+            } => json!({"id": id, "name": name, "is_error": is_error, "shown": output,
+                "millis": duration_ms}),
+            RunStep::SkillLoaded { name } => json!({"name": name}),
+            RunStep::FileCreated(made) => json!({"file": made}),
+            RunStep::LimitReached(limit) => json!({"limit": limit.as_str()}),
         };
-        match told {
+        match fields {
             Value::Object(fields) => fields,
             _ => Map::new(),
         }
@@ -111,7 +111,7 @@ impl Step {
 
 /// A turn of the model's that has begun.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub struct TurnStarted {
     /// Which turn of the run it is, from 1.
     pub number: u32,
     /// The provider that answers.
@@ -126,7 +126,7 @@ pub struct Turn {
 
 /// A file that a run made.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Made {
+pub struct OutputFile {
     /// `file_…`.
     pub file_id: String,
     /// Its path below `/mnt/data`.

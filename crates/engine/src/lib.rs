@@ -35,43 +35,43 @@
 //! It knows no HTTP, no SQL and no process: those are the server's, the store's and the
 //! sandbox's.
 
+mod answer_writer;
 mod budget;
+mod call_records;
 mod collect;
 mod containers;
 mod disclose;
 mod dispatch;
-mod door;
 mod engine;
 mod error;
 mod events;
-mod hidden;
+mod hidden_turns;
 mod ids;
 mod litellm;
-mod naming;
 mod native;
 mod network;
-mod offer;
 mod plan;
 mod prepare;
 mod record;
 mod resolve;
 mod restore;
 mod result_text;
-mod results;
 mod run;
-mod seen;
-mod session;
+mod run_container;
+mod run_loop;
+mod run_tools;
+mod sandbox_handle;
 mod settings;
-mod tell;
+mod skill_request;
+mod tool_results;
 mod turn;
 mod uploads;
-mod work;
 
-pub use budget::Limit;
+pub use budget::LimitKind;
 pub use containers::{Container, ContainerFile, Containers, NewContainer};
-pub use door::Door;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;
-pub use events::{Made, RunEvent, Step, Turn};
-pub use run::Run;
-pub use settings::{Disclosure, Limits, Record, Settings};
+pub use events::{OutputFile, RunEvent, RunStep, TurnStarted};
+pub use run::RunStream;
+pub use sandbox_handle::SandboxHandle;
+pub use settings::{Disclosure, EngineSettings, RecordDetail, RunLimits};

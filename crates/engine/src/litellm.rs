@@ -6,16 +6,16 @@ use prowess_toolbox::Workspace;
 use prowess_wire::neutral::Map;
 use serde_json::{Value, json};
 
-use crate::events::Made;
+use crate::events::OutputFile;
 
 /// Bytes of all files in one answer; those that do not fit are named without content.
-const MOST: u64 = 32 << 20;
+const MAX_CONTENT_BYTES: u64 = 32 << 20;
 
 /// `_litellm_generated_files`.
-pub(crate) async fn generated_files(workspace: Option<&Workspace>, made: &[Made]) -> Map {
+pub(crate) async fn generated_files(workspace: Option<&Workspace>, outputs: &[OutputFile]) -> Map {
     let mut files: Vec<Value> = Vec::new();
-    let mut left = MOST;
-    for file in made {
+    let mut left = MAX_CONTENT_BYTES;
+    for file in outputs {
         let content = match workspace {
             Some(workspace) if file.size_bytes <= left => workspace.get(&file.filename).await.ok(),
             _ => None,

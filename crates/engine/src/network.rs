@@ -1,7 +1,7 @@
 //! What a request asks of the network for its code: domains, and secrets for them. It
 //! gets exactly that, if the operator lets it have it.
 
-use prowess_sandbox::{DomainRule, Network, Secret, check_variable};
+use prowess_sandbox::{DomainRule, EgressSecret, Network, check_variable};
 use prowess_toolbox::NamedSecret;
 use prowess_wire::neutral::Map;
 use serde_json::Value;
@@ -10,81 +10,92 @@ use crate::error::RunError;
 use crate::ids;
 
 /// More of either are refused.
-const MOST: usize = 100;
+const MAX_LIST_ITEMS: usize = 100;
 /// Bytes of a secret.
-const LONGEST_SECRET: usize = 8 << 10;
+const MAX_SECRET_BYTES: usize = 8 << 10;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Reach {
+pub(crate) struct NetworkRequest {
     /// The field that asks.
     field: String,
     domains: Vec<DomainRule>,
     pub(crate) secrets: Vec<NamedSecret>,
 }
 
-impl Reach {
+impl NetworkRequest {
     /// Reads a `network_policy`; none when nothing is said.
     pub(crate) fn read(policy: Option<&Value>, field: &str) -> Result<Option<Self>, RunError> {
         let policy = match policy {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Object(policy)) => policy,
-            Some(_) => return Err(RunError::naming(field, "must be an object with a `type`")),
+            Some(_) => {
+                return Err(RunError::invalid_field(
+                    field,
+                    "must be an object with a `type`",
+                ));
+            }
         };
-        let mut reach = Reach {
+        let mut request = NetworkRequest {
             field: field.to_owned(),
-            ..Reach::default()
+            ..NetworkRequest::default()
         };
         match policy.get("type").and_then(Value::as_str) {
             Some("disabled") => {}
             Some("allowlist") => {
-                reach.read_domains(policy)?;
-                reach.read_secrets(policy)?;
+                request.read_domains(policy)?;
+                request.read_secrets(policy)?;
             }
             _ => {
                 let why = "must be `disabled` or `allowlist`";
-                return Err(RunError::naming(format!("{field}.type"), why));
+                return Err(RunError::invalid_field(format!("{field}.type"), why));
             }
         }
-        Ok(Some(reach))
+        Ok(Some(request))
     }
 
     fn read_domains(&mut self, policy: &Map) -> Result<(), RunError> {
         let field = format!("{}.allowed_domains", self.field);
-        let domains = list(policy, "allowed_domains", &field)?;
+        let domains = optional_list(policy, "allowed_domains", &field)?;
         if domains.is_empty() {
-            return Err(RunError::naming(field, "an allowlist needs some domains"));
+            return Err(RunError::invalid_field(
+                field,
+                "an allowlist needs some domains",
+            ));
         }
         for (i, domain) in domains.iter().enumerate() {
             self.domains
-                .push(rule(Some(domain), &format!("{field}[{i}]"))?);
+                .push(parse_rule(Some(domain), &format!("{field}[{i}]"))?);
         }
         Ok(())
     }
 
     fn read_secrets(&mut self, policy: &Map) -> Result<(), RunError> {
         let field = format!("{}.domain_secrets", self.field);
-        for (i, secret) in list(policy, "domain_secrets", &field)?.iter().enumerate() {
+        for (i, secret) in optional_list(policy, "domain_secrets", &field)?
+            .iter()
+            .enumerate()
+        {
             let field = format!("{field}[{i}]");
             let text = |key: &str| secret.get(key).and_then(Value::as_str).unwrap_or_default();
-            let domain = rule(secret.get("domain"), &format!("{field}.domain"))?;
+            let domain = parse_rule(secret.get("domain"), &format!("{field}.domain"))?;
             if !self.domains.iter().any(|rule| rule.includes(&domain)) {
                 let why = format!("`{domain}` is not among the allowed_domains");
-                return Err(RunError::naming(format!("{field}.domain"), why));
+                return Err(RunError::invalid_field(format!("{field}.domain"), why));
             }
             let (name, value) = (text("name"), text("value"));
             if let Err(why) = check_variable(name) {
-                return Err(RunError::naming(format!("{field}.name"), why));
+                return Err(RunError::invalid_field(format!("{field}.name"), why));
             }
-            let fits = !value.is_empty() && value.len() <= LONGEST_SECRET;
-            if !fits || value.chars().any(char::is_control) {
-                let why = format!("must be 1 to {LONGEST_SECRET} bytes without line breaks");
-                return Err(RunError::naming(format!("{field}.value"), why));
+            let has_valid_length = !value.is_empty() && value.len() <= MAX_SECRET_BYTES;
+            if !has_valid_length || value.chars().any(char::is_control) {
+                let why = format!("must be 1 to {MAX_SECRET_BYTES} bytes without line breaks");
+                return Err(RunError::invalid_field(format!("{field}.value"), why));
             }
             self.secrets.push(NamedSecret {
                 variable: name.to_owned(),
-                secret: Secret {
-                    stand_in: ids::stand_in(),
+                secret: EgressSecret {
+                    stand_in: ids::new_secret_placeholder(),
                     value: value.to_owned(),
                     domain,
                 },
@@ -94,10 +105,10 @@ impl Reach {
     }
 
     /// What a session may reach, if all of it is what the operator allows.
-    pub(crate) fn granted(&self, allowed: &[DomainRule]) -> Result<Network, RunError> {
-        let may = |asked: &&DomainRule| allowed.iter().any(|rule| rule.includes(asked));
-        if let Some(refused) = self.domains.iter().find(|asked| !may(asked)) {
-            return Err(RunError::Network {
+    pub(crate) fn grant(&self, allowed: &[DomainRule]) -> Result<Network, RunError> {
+        let is_allowed = |domain: &&DomainRule| allowed.iter().any(|rule| rule.includes(domain));
+        if let Some(refused) = self.domains.iter().find(|domain| !is_allowed(domain)) {
+            return Err(RunError::NetworkNotAllowed {
                 field: format!("{}.allowed_domains", self.field),
                 domain: refused.to_string(),
             });
@@ -109,10 +120,10 @@ impl Reach {
     }
 
     /// Refuses secrets where they would have to be kept.
-    pub(crate) fn without_secrets(&self) -> Result<(), RunError> {
+    pub(crate) fn reject_secrets(&self) -> Result<(), RunError> {
         match self.secrets.is_empty() {
             true => Ok(()),
-            false => Err(RunError::naming(
+            false => Err(RunError::invalid_field(
                 format!("{}.domain_secrets", self.field),
                 "secrets are not kept; name them in the `shell` tool of each request",
             )),
@@ -120,21 +131,23 @@ impl Reach {
     }
 }
 
-fn list<'a>(policy: &'a Map, key: &str, field: &str) -> Result<&'a [Value], RunError> {
+fn optional_list<'a>(policy: &'a Map, key: &str, field: &str) -> Result<&'a [Value], RunError> {
     match policy.get(key) {
         None | Some(Value::Null) => Ok(&[]),
-        Some(Value::Array(list)) if list.len() <= MOST => Ok(list),
+        Some(Value::Array(list)) if list.len() <= MAX_LIST_ITEMS => Ok(list),
         Some(_) => {
-            let why = format!("must be a list of at most {MOST}");
-            Err(RunError::naming(field, why))
+            let why = format!("must be a list of at most {MAX_LIST_ITEMS}");
+            Err(RunError::invalid_field(field, why))
         }
     }
 }
 
-fn rule(domain: Option<&Value>, field: &str) -> Result<DomainRule, RunError> {
+fn parse_rule(domain: Option<&Value>, field: &str) -> Result<DomainRule, RunError> {
     let text = domain.and_then(Value::as_str).unwrap_or_default();
     text.parse()
-        .map_err(|error: prowess_sandbox::NoDomain| RunError::naming(field, error.to_string()))
+        .map_err(|error: prowess_sandbox::InvalidDomain| {
+            RunError::invalid_field(field, error.to_string())
+        })
 }
 
 #[cfg(test)]
@@ -142,37 +155,37 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(policy: Value) -> Result<Option<Reach>, String> {
-        Reach::read(Some(&policy), "network_policy").map_err(|error| error.to_string())
+    fn read(policy: Value) -> Result<Option<NetworkRequest>, String> {
+        NetworkRequest::read(Some(&policy), "network_policy").map_err(|error| error.to_string())
     }
 
     #[test]
-    fn what_is_asked_is_granted_only_whole() {
-        let asked = json!({"type": "allowlist", "allowed_domains": ["a.example.com", "b.org"]});
-        let asked = read(asked).unwrap().unwrap();
+    fn what_is_requested_is_granted_only_whole() {
+        let policy = json!({"type": "allowlist", "allowed_domains": ["a.example.com", "b.org"]});
+        let request = read(policy).unwrap().unwrap();
         let rules = |rules: &[&str]| -> Vec<DomainRule> {
             rules.iter().map(|rule| rule.parse().unwrap()).collect()
         };
-        let granted = asked.granted(&rules(&["*.example.com", "b.org", "c.org"]));
+        let granted = request.grant(&rules(&["*.example.com", "b.org", "c.org"]));
         assert_eq!(
             granted.unwrap(),
             Network::Allow(rules(&["a.example.com", "b.org"]))
         );
-        let refused = asked.granted(&rules(&["*.example.com"])).unwrap_err();
+        let refused = request.grant(&rules(&["*.example.com"])).unwrap_err();
         insta::assert_snapshot!(refused, @"network_policy.allowed_domains: code that runs here may not reach `b.org`; leave it out, or have the operator name it in `[sandbox] domains`");
         assert_eq!(
             read(json!({"type": "disabled"}))
                 .unwrap()
                 .unwrap()
-                .granted(&[])
+                .grant(&[])
                 .unwrap(),
             Network::Off
         );
-        assert_eq!(Reach::read(None, "x").unwrap(), None);
+        assert_eq!(NetworkRequest::read(None, "x").unwrap(), None);
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_its_place() {
+    fn what_cannot_be_read_is_reported_with_its_place() {
         let secret = |secret: Value| json!({"type": "allowlist", "allowed_domains": ["a.org"], "domain_secrets": [secret]});
         let wrong = [
             json!({"type": "open"}),
@@ -183,8 +196,8 @@ mod tests {
             secret(json!({"domain": "a.org", "name": "LD_PRELOAD", "value": "v"})),
             secret(json!({"domain": "a.org", "name": "KEY", "value": "a\r\nb"})),
         ];
-        let told = wrong.map(|policy| read(policy).unwrap_err());
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        let errors = wrong.map(|policy| read(policy).unwrap_err());
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         network_policy.type: must be `disabled` or `allowlist`
         network_policy.allowed_domains: an allowlist needs some domains
         network_policy.allowed_domains[0]: "10.0.0.1" is no domain: write example.com, or *.example.com for all beneath it
@@ -221,10 +234,10 @@ mod tests {
 
     #[test]
     fn a_secret_does_not_show_itself() {
-        let asked = json!({"type": "allowlist", "allowed_domains": ["a.org"],
+        let policy = json!({"type": "allowlist", "allowed_domains": ["a.org"],
             "domain_secrets": [{"domain": "a.org", "name": "KEY", "value": "s3cret"}]});
-        let asked = read(asked).unwrap().unwrap();
-        assert!(!format!("{asked:?}").contains("s3cret"));
-        assert!(asked.without_secrets().is_err());
+        let request = read(policy).unwrap().unwrap();
+        assert!(!format!("{request:?}").contains("s3cret"));
+        assert!(request.reject_secrets().is_err());
     }
 }

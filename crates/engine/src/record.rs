@@ -5,68 +5,68 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use prowess_store::{NewRun, Store, TenantId, Timestamp};
-use prowess_wire::Client;
-use prowess_wire::neutral::{Map, Usage};
+use prowess_wire::ClientDialect;
+use prowess_wire::neutral::{Map, TokenUsage};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::events::{Made, Step};
-use crate::resolve::Chosen;
-use crate::settings::Record;
+use crate::events::{OutputFile, RunStep};
+use crate::resolve::RunSkill;
+use crate::settings::RecordDetail;
 
 /// Records that wait to be written before others are lost.
-const WAITING: usize = 1024;
+const QUEUE_CAPACITY: usize = 1024;
 /// Events kept of one run, and bytes of a text in them.
-const MOST_EVENTS: usize = 300;
-const LONGEST_TEXT: usize = 4 << 10;
+const MAX_EVENTS: usize = 300;
+const MAX_TEXT_CHARS: usize = 4 << 10;
 
 /// Writes records in the background. Clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Recorder {
+pub(crate) struct RunRecorder {
     store: Store,
     /// Where the writer lives: runs may be polled by runtimes that end before it.
-    home: Option<Handle>,
-    line: Arc<OnceLock<mpsc::Sender<Entry>>>,
+    runtime: Option<Handle>,
+    queue: Arc<OnceLock<mpsc::Sender<QueueEntry>>>,
 }
 
 /// What the writer is given.
 #[derive(Debug)]
-enum Entry {
+enum QueueEntry {
     /// A run to be written.
     Run(TenantId, Box<NewRun>),
     /// To be answered once all before it are written.
-    Written(oneshot::Sender<()>),
+    Flush(oneshot::Sender<()>),
 }
 
-impl Recorder {
+impl RunRecorder {
     pub(crate) fn new(store: Store) -> Self {
-        Recorder {
+        RunRecorder {
             store,
-            home: Handle::try_current().ok(),
-            line: Arc::default(),
+            runtime: Handle::try_current().ok(),
+            queue: Arc::default(),
         }
     }
 
     /// The line to the writer, which starts when it is first wanted.
-    fn line(&self) -> mpsc::Sender<Entry> {
+    fn queue(&self) -> mpsc::Sender<QueueEntry> {
         let start = || {
-            let (line, waiting) = mpsc::channel(WAITING);
-            let writer = write(self.store.clone(), waiting);
-            match &self.home {
+            let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
+            let writer = write_records(self.store.clone(), receiver);
+            match &self.runtime {
                 Some(home) => home.spawn(writer),
                 None => tokio::spawn(writer),
             };
-            line
+            sender
         };
-        self.line.get_or_init(start).clone()
+        self.queue.get_or_init(start).clone()
     }
 
     /// Waits until everything that was to be recorded is.
-    pub(crate) async fn written(&self) {
-        let (told, all) = oneshot::channel();
-        if let Some(line) = self.line.get()
-            && line.send(Entry::Written(told)).await.is_ok()
+    pub(crate) async fn flush(&self) {
+        let (done, all) = oneshot::channel();
+        if let Some(queue) = self.queue.get()
+            && queue.send(QueueEntry::Flush(done)).await.is_ok()
         {
             // A writer that is gone writes no more.
             let _ = all.await;
@@ -74,16 +74,16 @@ impl Recorder {
     }
 }
 
-async fn write(store: Store, mut waiting: mpsc::Receiver<Entry>) {
+async fn write_records(store: Store, mut waiting: mpsc::Receiver<QueueEntry>) {
     while let Some(entry) = waiting.recv().await {
         match entry {
-            Entry::Run(tenant, run) => {
+            QueueEntry::Run(tenant, run) => {
                 if let Err(error) = store.record_run(&tenant, &run).await {
                     tracing::warn!(%error, run = run.id, "a run cannot be recorded");
                 }
             }
             // Nobody is told who has stopped waiting.
-            Entry::Written(told) => drop(told.send(())),
+            QueueEntry::Flush(done) => drop(done.send(())),
         }
     }
 }
@@ -99,9 +99,9 @@ struct SkillUse {
 
 /// The record of one run while it goes on. Written when dropped.
 #[derive(Debug)]
-pub(crate) struct Log {
-    line: Option<mpsc::Sender<Entry>>,
-    detail: Record,
+pub(crate) struct RunLog {
+    queue: Option<mpsc::Sender<QueueEntry>>,
+    detail: RecordDetail,
     pub(crate) id: String,
     tenant: TenantId,
     model: String,
@@ -110,117 +110,117 @@ pub(crate) struct Log {
     status: &'static str,
     turns: i64,
     calls: i64,
-    usage: Usage,
-    began: Timestamp,
-    session: Option<String>,
+    usage: TokenUsage,
+    started_at: Timestamp,
+    container_id: Option<String>,
     error: Option<String>,
     skills: BTreeMap<String, SkillUse>,
-    files: Vec<Made>,
+    files: Vec<OutputFile>,
     events: Vec<Value>,
-    left_out: usize,
+    omitted_events: usize,
 }
 
-impl Log {
+impl RunLog {
     pub(crate) fn new(
-        recorder: &Recorder,
-        detail: Record,
+        recorder: &RunRecorder,
+        detail: RecordDetail,
         tenant: &TenantId,
         model: &str,
-        client: Client,
+        client: ClientDialect,
     ) -> Result<Self, prowess_store::Error> {
-        Ok(Log {
-            line: (detail != Record::Off).then(|| recorder.line()),
+        Ok(RunLog {
+            queue: (detail != RecordDetail::Off).then(|| recorder.queue()),
             detail,
             id: Store::new_run_id()?,
             tenant: tenant.clone(),
             model: model.to_owned(),
             dialect: match client {
-                Client::Messages => "messages",
-                Client::Chat => "chat",
-                Client::Responses => "responses",
-                Client::Gemini => "gemini",
+                ClientDialect::Messages => "messages",
+                ClientDialect::Chat => "chat",
+                ClientDialect::Responses => "responses",
+                ClientDialect::Gemini => "gemini",
             },
             provider: None,
             // What it stays when the client leaves.
             status: "cancelled",
             turns: 0,
             calls: 0,
-            usage: Usage::default(),
-            began: Timestamp::now(),
-            session: None,
+            usage: TokenUsage::default(),
+            started_at: Timestamp::now(),
+            container_id: None,
             error: None,
             skills: BTreeMap::new(),
             files: Vec::new(),
             events: Vec::new(),
-            left_out: 0,
+            omitted_events: 0,
         })
     }
 
-    pub(crate) fn skills(&mut self, chosen: &[Chosen]) {
+    pub(crate) fn set_skills(&mut self, chosen: &[RunSkill]) {
         for chosen in chosen {
-            let skill = self.skill(&chosen.member.skill.name);
+            let skill = self.skill_use(&chosen.member.skill.name);
             skill.id = chosen.member.id.clone();
             skill.version = chosen.pin.as_ref().map(|pin| pin.version_id.clone());
         }
     }
 
-    pub(crate) fn spent(&mut self, usage: &Usage) {
+    pub(crate) fn add_turn(&mut self, usage: &TokenUsage) {
         self.turns += 1;
         self.usage.add(usage);
     }
 
     /// Counts a call, for a skill if it was for one.
-    pub(crate) fn called(&mut self, skill: Option<&str>) {
+    pub(crate) fn add_call(&mut self, skill: Option<&str>) {
         self.calls += 1;
         if let Some(name) = skill {
-            self.skill(name).calls += 1;
+            self.skill_use(name).calls += 1;
         }
     }
 
-    pub(crate) fn session(&mut self, id: Option<String>) {
-        self.session = id;
+    pub(crate) fn set_container(&mut self, id: Option<String>) {
+        self.container_id = id;
     }
 
-    pub(crate) fn ended(&mut self, status: &'static str, error: Option<String>) {
+    pub(crate) fn set_end(&mut self, status: &'static str, error: Option<String>) {
         self.status = status;
         self.error = error;
     }
 
-    pub(crate) fn usage(&self) -> &Usage {
+    pub(crate) fn usage(&self) -> &TokenUsage {
         &self.usage
     }
 
-    fn skill(&mut self, name: &str) -> &mut SkillUse {
+    fn skill_use(&mut self, name: &str) -> &mut SkillUse {
         self.skills.entry(name.to_owned()).or_default()
     }
 
     /// Notes what happened, with the time since the beginning.
-    pub(crate) fn step(&mut self, step: &Step) {
+    pub(crate) fn add_step(&mut self, step: &RunStep) {
         match step {
-            Step::Turn(turn) => self.provider = Some(turn.provider.clone()),
-            Step::SkillLoaded { name } => self.skill(name).loaded = true,
-            Step::FileMade(made) => self.files.push(made.clone()),
+            RunStep::TurnStarted(turn) => self.provider = Some(turn.provider.clone()),
+            RunStep::SkillLoaded { name } => self.skill_use(name).loaded = true,
+            RunStep::FileCreated(made) => self.files.push(made.clone()),
             _ => {}
         }
-        if self.events.len() >= MOST_EVENTS {
-            self.left_out += 1;
+        if self.events.len() >= MAX_EVENTS {
+            self.omitted_events += 1;
             return;
         }
-        let mut event = self.told(step);
-        let micros = Timestamp::now().as_micros() - self.began.as_micros();
+        let mut event = self.step_fields(step);
+        let micros = Timestamp::now().as_micros() - self.started_at.as_micros();
         event.insert("at_ms".to_owned(), (micros / 1000).into());
         self.events.push(event.into());
     }
 
     /// A step, with what was said only if that is recorded.
-    fn told(&self, step: &Step) -> Map {
+    fn step_fields(&self, step: &RunStep) -> Map {
         let mut event = Map::from_iter([("kind".to_owned(), step.kind().into())]);
         event.extend(step.fields());
-        for said in ["input", "shown"] {
-            if let Some(value) = event.get_mut(said) {
+        for field in ["input", "shown"] {
+            if let Some(value) = event.get_mut(field) {
                 *value = match (self.detail, &*value) {
-                    (Record::Full, Value::String(text)) => shortened(text).into(),
-                    (Record::Full, other) => shortened(&other.to_string()).into(),
+                    (RecordDetail::Full, Value::String(text)) => truncate_text(text).into(),
+                    (RecordDetail::Full, other) => truncate_text(&other.to_string()).into(),
                     _ => Value::Null,
                 };
             }
@@ -228,10 +228,10 @@ impl Log {
         event
     }
 
-    fn record(&mut self) -> NewRun {
+    fn take_record(&mut self) -> NewRun {
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        if self.left_out > 0 {
-            let more = json!({"kind": "left_out", "events": self.left_out});
+        if self.omitted_events > 0 {
+            let more = json!({"kind": "left_out", "events": self.omitted_events});
             self.events.push(more);
         }
         let usage = &self.usage;
@@ -249,9 +249,9 @@ impl Log {
             calls: self.calls,
             input_tokens: count(usage.total_input()),
             output_tokens: count(usage.output_tokens),
-            started_at: self.began,
+            started_at: self.started_at,
             ended_at: Timestamp::now(),
-            session: self.session.take(),
+            container: self.container_id.take(),
             error: self.error.take(),
             usage: json!({
                 "input_tokens": usage.input_tokens,
@@ -267,13 +267,13 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for RunLog {
     fn drop(&mut self) {
-        let Some(line) = self.line.take() else {
+        let Some(queue) = self.queue.take() else {
             return;
         };
-        let run = Entry::Run(self.tenant.clone(), Box::new(self.record()));
-        if line.try_send(run).is_err() {
+        let run = QueueEntry::Run(self.tenant.clone(), Box::new(self.take_record()));
+        if queue.try_send(run).is_err() {
             tracing::warn!(
                 run = self.id,
                 "too many runs wait to be recorded; one is lost"
@@ -283,8 +283,8 @@ impl Drop for Log {
 }
 
 /// The beginning of a text, with the cut named. NUL cannot be stored.
-fn shortened(text: &str) -> String {
-    let kept: String = text.chars().take(LONGEST_TEXT).collect();
+fn truncate_text(text: &str) -> String {
+    let kept: String = text.chars().take(MAX_TEXT_CHARS).collect();
     let more = text.len() - kept.len();
     let kept = kept.replace('\0', "\u{fffd}");
     match more {

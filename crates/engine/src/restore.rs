@@ -3,90 +3,93 @@
 //!
 //! Blocks of the upstream's own servers are left alone: ids tell them apart.
 
-use prowess_toolbox::{Member, folder_of};
+use prowess_toolbox::{Member, skill_folder};
 use prowess_wire::neutral::{Block, Content, Message, Role};
 use serde_json::{Value, json};
 
+use crate::call_records::CallRecords;
 use crate::ids;
-use crate::offer::Names;
 use crate::result_text::result_text;
-use crate::seen::Seen;
-use crate::{results, tell};
+use crate::run_tools::ToolNames;
+use crate::{answer_writer, tool_results};
 
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct ToolCall {
     pub(crate) id: String,
     pub(crate) name: String,
     /// Its arguments: an object, or text when the model wrote no valid JSON.
     pub(crate) input: Value,
     /// Whether the client has been told of it.
-    pub(crate) told: bool,
+    pub(crate) is_announced: bool,
 }
 
 /// A conversation as a model may be told it.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Restored {
+pub(crate) struct RestoredConversation {
     pub(crate) messages: Vec<Message>,
     /// Calls it ends in that nobody has answered: a paused run goes on with them.
-    pub(crate) open: Vec<Call>,
+    pub(crate) open_calls: Vec<ToolCall>,
     /// Skills that were loaded, in order.
-    pub(crate) loaded: Vec<String>,
+    pub(crate) loaded_skills: Vec<String>,
 }
 
 /// What is known to those who restore a conversation.
 #[derive(Clone, Copy)]
-pub(crate) struct Known<'a> {
+pub(crate) struct RestoreContext<'a> {
     pub(crate) members: &'a [Member],
-    pub(crate) names: &'a Names,
-    pub(crate) seen: &'a Seen,
+    pub(crate) names: &'a ToolNames,
+    pub(crate) records: &'a CallRecords,
     /// Whether code that another vendor's server was to run is run here.
     pub(crate) runs_code: bool,
 }
 
 /// Restores a conversation.
-pub(crate) fn restore(messages: Vec<Message>, known: Known<'_>) -> Restored {
-    let Known {
+pub(crate) fn restore_conversation(
+    messages: Vec<Message>,
+    context: RestoreContext<'_>,
+) -> RestoredConversation {
+    let RestoreContext {
         members,
         names,
-        seen,
+        records,
         runs_code,
-    } = known;
+    } = context;
     let blocks = messages.iter().flat_map(|message| &message.content);
     let answered = blocks.filter_map(|block| match &block.content {
         Content::ServerToolResult { tool_use_id, .. } => Some(tool_use_id.clone()),
         _ => None,
     });
-    let mut unroller = Unroller {
+    let mut restorer = Restorer {
         answered: answered.collect(),
         members,
         names,
-        seen,
+        records,
         runs_code,
         pending: Vec::new(),
-        turns: results::Turns::default(),
-        done: Restored::default(),
+        turns: tool_results::TurnIndex::default(),
+        restored: RestoredConversation::default(),
     };
-    let resumed = resumed(&messages);
+    let resumed_at = resumed_message(&messages);
     for (at, message) in messages.into_iter().enumerate() {
         match message.role {
-            Role::Assistant => unroller.assistant(message, Some(at) == resumed),
-            Role::User => unroller.user(message),
+            Role::Assistant => restorer.add_assistant(message, Some(at) == resumed_at),
+            Role::User => restorer.add_user(message),
             Role::System => {
-                unroller.settle();
-                unroller.done.messages.push(message);
+                restorer.push_pending();
+                restorer.restored.messages.push(message);
             }
         }
     }
-    unroller.settle();
-    unroller.turns.order(&mut unroller.done.messages);
-    unroller.done
+    restorer.push_pending();
+    restorer.turns.sort_results(&mut restorer.restored.messages);
+    restorer.restored
 }
 
 /// The message whose open calls are to be run: the last of a paused run, or the one whose
 /// calls of the client's tools have just been answered. Of any other the conversation
 /// has gone on without them.
-fn resumed(messages: &[Message]) -> Option<usize> {
+fn resumed_message(messages: &[Message]) -> Option<usize> {
     let at = messages.iter().rposition(|m| m.role == Role::Assistant)?;
     let (turn, after) = (messages.get(at)?, messages.get(at + 1..)?);
     if after.is_empty() {
@@ -99,44 +102,44 @@ fn resumed(messages: &[Message]) -> Option<usize> {
             _ => false,
         })
     };
-    let mut told = after.iter().flat_map(|message| &message.content);
-    let answers = told.any(|block| match &block.content {
+    let mut results = after.iter().flat_map(|message| &message.content);
+    let answers = results.any(|block| match &block.content {
         Content::ToolResult { tool_use_id, .. } => is_call(tool_use_id),
         _ => false,
     });
-    let is_told = after.iter().all(|message| message.role == Role::User);
-    (answers && is_told).then_some(at)
+    let is_user_turn = after.iter().all(|message| message.role == Role::User);
+    (answers && is_user_turn).then_some(at)
 }
 
-struct Unroller<'a> {
+struct Restorer<'a> {
     answered: Vec<String>,
     members: &'a [Member],
-    names: &'a Names,
-    seen: &'a Seen,
+    names: &'a ToolNames,
+    records: &'a CallRecords,
     runs_code: bool,
     /// Results that belong into the next message of the user.
     pending: Vec<Block>,
-    turns: results::Turns,
-    done: Restored,
+    turns: tool_results::TurnIndex,
+    restored: RestoredConversation,
 }
 
-impl Unroller<'_> {
-    fn assistant(&mut self, message: Message, is_resumed: bool) {
-        let mut said = Vec::new();
+impl Restorer<'_> {
+    fn add_assistant(&mut self, message: Message, is_resumed: bool) {
+        let mut content = Vec::new();
         for block in message.content {
             match block.content {
                 Content::ServerToolUse { id, name, input }
                     if ids::is_server_call(&id) || (is_resumed && self.takes_over(&id, &name)) =>
                 {
-                    self.flush(&mut said);
-                    let call = self.seen_call(&id);
-                    let call = call.unwrap_or_else(|| self.call(id, &name, input));
-                    said.push(Block {
+                    self.flush(&mut content);
+                    let call = self.recorded_call(&id);
+                    let call = call.unwrap_or_else(|| self.original_call(id, &name, input));
+                    content.push(Block {
                         cache_control: block.cache_control,
                         client_path: block.client_path,
                         ..Block::tool_use(&call.id, &call.name, call.input.clone())
                     });
-                    self.note(call, is_resumed);
+                    self.record_call(call, is_resumed);
                 }
                 Content::ServerToolResult {
                     tool_use_id,
@@ -146,63 +149,65 @@ impl Unroller<'_> {
                     let result = Block {
                         cache_control: block.cache_control,
                         client_path: block.client_path,
-                        ..self.result(tool_use_id, &content)
+                        ..self.result_block(tool_use_id, &content)
                     };
                     // Its call may have been told beside one of the client's, a turn ago.
-                    let late = self.turns.insert(&mut self.done.messages, result);
+                    let late = self.turns.insert(&mut self.restored.messages, result);
                     self.pending.extend(late);
                 }
                 _ => {
-                    self.flush(&mut said);
-                    said.push(tell::uncited(block));
+                    self.flush(&mut content);
+                    content.push(answer_writer::strip_citations(block));
                 }
             }
         }
-        self.said(&mut said);
+        self.push_assistant(&mut content);
     }
 
     /// What follows a result is a new turn: the one before, and its results, end here.
-    fn flush(&mut self, said: &mut Vec<Block>) {
+    fn flush(&mut self, content: &mut Vec<Block>) {
         let answered = self.pending.iter().any(is_result);
         if answered {
-            self.said(said);
-            self.settle();
+            self.push_assistant(content);
+            self.push_pending();
         }
     }
 
-    fn said(&mut self, said: &mut Vec<Block>) {
-        if !said.is_empty() {
-            let message = Message::new(Role::Assistant, std::mem::take(said));
-            self.done.messages.push(message);
+    fn push_assistant(&mut self, content: &mut Vec<Block>) {
+        if !content.is_empty() {
+            let message = Message::new(Role::Assistant, std::mem::take(content));
+            self.restored.messages.push(message);
         }
     }
 
-    fn user(&mut self, mut message: Message) {
+    fn add_user(&mut self, mut message: Message) {
         let mut content = std::mem::take(&mut self.pending);
         content.append(&mut message.content);
         message.content = content;
-        self.done.messages.push(message);
-        results::order(&mut self.done.messages);
+        self.restored.messages.push(message);
+        tool_results::sort_last_results(&mut self.restored.messages);
     }
 
-    fn settle(&mut self) {
+    fn push_pending(&mut self) {
         if !self.pending.is_empty() {
             let results = std::mem::take(&mut self.pending);
-            self.done.messages.push(Message::new(Role::User, results));
+            self.restored
+                .messages
+                .push(Message::new(Role::User, results));
         }
     }
 
     /// Remembers what a call means for what comes.
-    fn note(&mut self, call: Call, is_resumed: bool) {
+    fn record_call(&mut self, call: ToolCall, is_resumed: bool) {
         if self.answered.contains(&call.id) {
             if call.name == self.names.load && call.input.get("path").is_none() {
                 let name = call.input.get("name").and_then(Value::as_str);
-                self.done.loaded.extend(name.map(str::to_owned));
+                self.restored.loaded_skills.extend(name.map(str::to_owned));
             }
             return;
         }
         if is_resumed {
-            self.done.open.push(call);
+            self.restored.open_calls.push(call);
         } else {
             self.pending.push(Block::new(Content::ToolResult {
                 tool_use_id: call.id,
@@ -220,21 +225,25 @@ impl Unroller<'_> {
     }
 
     /// The call as the model made it, if that is known.
-    fn seen_call(&self, id: &str) -> Option<Call> {
-        match &self.seen.get(id)?.call.content {
-            Content::ToolUse { id, name, input } => Some(Call {
+    fn recorded_call(&self, id: &str) -> Option<ToolCall> {
+        match &self.records.get(id)?.call.content {
+            Content::ToolUse { id, name, input } => Some(ToolCall {
                 id: id.clone(),
                 name: name.clone(),
                 input: input.clone(),
-                told: true,
+                is_announced: true,
             }),
             _ => None,
         }
     }
 
     /// The result as the model saw it, if that is known, else as what was told of it.
-    fn result(&self, id: String, content: &Value) -> Block {
-        if let Some(pair) = self.seen.get(&id).filter(|pair| pair.is_of(content)) {
+    fn result_block(&self, id: String, content: &Value) -> Block {
+        if let Some(pair) = self
+            .records
+            .get(&id)
+            .filter(|pair| pair.matches_result(content))
+        {
             return pair.result.clone();
         }
         let (text, is_error) = result_text(content);
@@ -246,12 +255,12 @@ impl Unroller<'_> {
     }
 
     /// The call that was told as one of the server's.
-    fn call(&self, id: String, name: &str, input: Value) -> Call {
-        let call = |name: &str, input| Call {
+    fn original_call(&self, id: String, name: &str, input: Value) -> ToolCall {
+        let call = |name: &str, input| ToolCall {
             id: id.clone(),
             name: name.to_owned(),
             input,
-            told: true,
+            is_announced: true,
         };
         let text = |key: &str| input.get(key).and_then(Value::as_str);
         if let (Some(tool), Some(arguments)) = (text("tool"), input.get("arguments")) {
@@ -263,7 +272,7 @@ impl Unroller<'_> {
             (Some(command), None) => command.strip_prefix("cat "),
             _ => None,
         };
-        if let Some(arguments) = viewed.and_then(|path| self.loading(path)) {
+        if let Some(arguments) = viewed.and_then(|path| self.load_arguments(path)) {
             return call(&self.names.load, arguments);
         }
         match name {
@@ -274,10 +283,10 @@ impl Unroller<'_> {
     }
 
     /// The arguments that load the file of a skill at this path.
-    fn loading(&self, path: &str) -> Option<Value> {
+    fn load_arguments(&self, path: &str) -> Option<Value> {
         let (folder, file) = path.strip_prefix("/skills/")?.split_once('/')?;
         let mut members = self.members.iter().map(|member| &member.skill);
-        let skill = members.find(|skill| folder_of(&skill.name) == folder)?;
+        let skill = members.find(|skill| skill_folder(&skill.name) == folder)?;
         Some(match file == skill.bundle.skill_file().as_str() {
             true => json!({"name": skill.name}),
             false => json!({"name": skill.name, "path": file}),
@@ -291,11 +300,11 @@ fn is_result(block: &Block) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use prowess_skill::{Options, Skill};
+    use prowess_skill::{LoadOptions, Skill};
 
     use super::*;
 
-    fn used(id: &str, name: &str, input: Value) -> Block {
+    fn server_call(id: &str, name: &str, input: Value) -> Block {
         Block::new(Content::ServerToolUse {
             id: format!("srvtoolu_pw{id}"),
             name: name.to_owned(),
@@ -303,7 +312,7 @@ mod tests {
         })
     }
 
-    fn gave(id: &str, stdout: &str) -> Block {
+    fn server_result(id: &str, stdout: &str) -> Block {
         Block::new(Content::ServerToolResult {
             kind: "bash_code_execution_tool_result".to_owned(),
             tool_use_id: format!("srvtoolu_pw{id}"),
@@ -313,20 +322,22 @@ mod tests {
     }
 
     fn bash(id: &str) -> Block {
-        used(id, "bash_code_execution", json!({"command": "ls"}))
+        server_call(id, "bash_code_execution", json!({"command": "ls"}))
     }
 
-    fn shown(messages: Vec<Message>) -> (String, Restored) {
+    fn render(messages: Vec<Message>) -> (String, RestoredConversation) {
         let text = "---\nname: forms\ndescription: Fills forms.\n---\nDo.\n";
-        let skill = Skill::from_text(text, &Options::default()).skill.unwrap();
+        let skill = Skill::from_text(text, &LoadOptions::default())
+            .skill
+            .unwrap();
         let members = [Member::from(skill)];
-        let known = Known {
+        let known = RestoreContext {
             members: &members,
-            names: &Names::default(),
-            seen: &Seen::new(),
+            names: &ToolNames::default(),
+            records: &CallRecords::new(),
             runs_code: true,
         };
-        let restored = restore(messages, known);
+        let restored = restore_conversation(messages, known);
         let lines = restored.messages.iter().map(|message| {
             let blocks = message.content.iter().map(|block| match &block.content {
                 Content::Text(text) => text.clone(),
@@ -355,26 +366,26 @@ mod tests {
 
     #[test]
     fn calls_and_results_become_turns() {
-        let said = vec![
+        let content = vec![
             Block::text("Let me see."),
-            used(
+            server_call(
                 "1",
                 "text_editor_code_execution",
                 json!({"command": "view", "path": "/skills/forms/SKILL.md"}),
             ),
-            gave("1", "Do."),
+            server_result("1", "Do."),
             bash("2"),
             bash("3"),
-            gave("2", "two"),
-            gave("3", "three"),
+            server_result("2", "two"),
+            server_result("3", "three"),
             Block::text("Done."),
         ];
         let messages = vec![
             Message::user("go"),
-            Message::new(Role::Assistant, said),
+            Message::new(Role::Assistant, content),
             Message::user("thanks"),
         ];
-        let (shown, restored) = shown(messages);
+        let (shown, restored) = render(messages);
         insta::assert_snapshot!(shown, @r#"
         User: go
         Assistant: Let me see. | load_skill(srvtoolu_pw1, {"name":"forms"})
@@ -384,23 +395,23 @@ mod tests {
         Assistant: Done.
         User: thanks
         "#);
-        assert_eq!(restored.loaded, ["forms"]);
-        assert_eq!(restored.open, []);
+        assert_eq!(restored.loaded_skills, ["forms"]);
+        assert_eq!(restored.open_calls, []);
     }
 
     #[test]
     fn a_call_of_the_clients_in_the_same_turn_is_answered_with_ours() {
-        let said = vec![
+        let content = vec![
             bash("1"),
             Block::tool_use("toolu_1", "weather", json!({})),
-            gave("1", "one"),
+            server_result("1", "one"),
         ];
         let messages = vec![
             Message::user("go"),
-            Message::new(Role::Assistant, said),
+            Message::new(Role::Assistant, content),
             Message::new(Role::User, vec![Block::tool_result("toolu_1", "rain")]),
         ];
-        insta::assert_snapshot!(shown(messages).0, @r#"
+        insta::assert_snapshot!(render(messages).0, @r#"
         User: go
         Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"}) | weather(toolu_1, {})
         User: srvtoolu_pw1 -> one | toolu_1 -> rain
@@ -409,19 +420,19 @@ mod tests {
 
     #[test]
     fn results_stand_in_the_order_of_their_calls() {
-        let said = vec![
+        let content = vec![
             Block::tool_use("toolu_1", "weather", json!({})),
             bash("1"),
-            gave("1", "one"),
+            server_result("1", "one"),
         ];
         let messages = vec![
-            Message::new(Role::Assistant, said),
+            Message::new(Role::Assistant, content),
             Message::new(
                 Role::User,
                 vec![Block::tool_result("toolu_1", "rain"), Block::text("And?")],
             ),
         ];
-        insta::assert_snapshot!(shown(messages).0, @r#"
+        insta::assert_snapshot!(render(messages).0, @r#"
         Assistant: weather(toolu_1, {}) | bash_code_execution(srvtoolu_pw1, {"command":"ls"})
         User: toolu_1 -> rain | srvtoolu_pw1 -> one | And?
         "#);
@@ -433,12 +444,12 @@ mod tests {
             Message::user("go"),
             Message::new(Role::Assistant, vec![Block::text("Now"), bash("1")]),
         ];
-        let (shown, restored) = shown(messages);
+        let (shown, restored) = render(messages);
         insta::assert_snapshot!(shown, @r#"
         User: go
         Assistant: Now | bash_code_execution(srvtoolu_pw1, {"command":"ls"})
         "#);
-        assert_eq!(restored.open.len(), 1);
+        assert_eq!(restored.open_calls.len(), 1);
     }
 
     #[test]
@@ -448,10 +459,10 @@ mod tests {
             Message::new(Role::Assistant, vec![bash("1")]),
             Message::new(
                 Role::Assistant,
-                vec![gave("1", "one"), Block::text("Done.")],
+                vec![server_result("1", "one"), Block::text("Done.")],
             ),
         ];
-        insta::assert_snapshot!(shown(messages).0, @r#"
+        insta::assert_snapshot!(render(messages).0, @r#"
         User: go
         Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"})
         User: srvtoolu_pw1 -> one
@@ -460,12 +471,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_never_answered_is_said_to_be_lost() {
+    fn a_call_that_was_never_answered_is_reported_as_lost() {
         let messages = vec![
             Message::new(Role::Assistant, vec![bash("1")]),
             Message::user("never mind"),
         ];
-        insta::assert_snapshot!(shown(messages).0, @r#"
+        insta::assert_snapshot!(render(messages).0, @r#"
         Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"})
         User: srvtoolu_pw1 -> Error: it was not run, or its result was lost (error) | never mind
         "#);
@@ -483,7 +494,7 @@ mod tests {
     fn calls_of_the_upstreams_own_servers_stay_as_they_are() {
         let theirs = native("web_search");
         let messages = vec![Message::new(Role::Assistant, vec![theirs])];
-        let (_, restored) = shown(messages.clone());
+        let (_, restored) = render(messages.clone());
         assert_eq!(restored.messages, messages);
     }
 
@@ -497,9 +508,9 @@ mod tests {
                 Message::new(Role::Assistant, vec![ours.clone(), weather()]),
                 rain(),
             ];
-            let (_, restored) = shown(messages.clone());
-            assert_eq!(restored.open.len(), 1, "{ours:?}");
-            assert_eq!(restored.open[0].name, "bash_code_execution");
+            let (_, restored) = render(messages.clone());
+            assert_eq!(restored.open_calls.len(), 1, "{ours:?}");
+            assert_eq!(restored.open_calls[0].name, "bash_code_execution");
             let kinds = restored.messages[1].content.iter();
             let kinds: Vec<&str> = kinds.map(|block| block.content.kind()).collect();
             assert_eq!(kinds, ["tool_use", "tool_use"]);
@@ -507,7 +518,7 @@ mod tests {
 
             let more = [Message::new(Role::Assistant, vec![Block::text("So.")])];
             let gone_on = messages.into_iter().chain(more).collect();
-            assert!(shown(gone_on).1.open.is_empty(), "{ours:?}");
+            assert!(render(gone_on).1.open_calls.is_empty(), "{ours:?}");
         }
     }
 
@@ -522,11 +533,11 @@ mod tests {
             Message::new(Role::User, vec![Block::tool_result("toolu_1", "rain")]),
             Message::new(
                 Role::Assistant,
-                vec![gave("1", "one"), Block::text("Done.")],
+                vec![server_result("1", "one"), Block::text("Done.")],
             ),
             Message::user("thanks"),
         ];
-        insta::assert_snapshot!(shown(messages).0, @r#"
+        insta::assert_snapshot!(render(messages).0, @r#"
         User: go
         Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"}) | weather(toolu_1, {})
         User: srvtoolu_pw1 -> one | toolu_1 -> rain
@@ -536,14 +547,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_was_told_as_a_command_is_found_again() {
+    fn a_tool_that_was_shown_as_a_command_is_found_again() {
         let input = json!({"command": "python3 x", "tool": "forms__fill", "arguments": {"a": 1}});
         let messages = vec![Message::new(
             Role::Assistant,
-            vec![used("1", "bash_code_execution", input)],
+            vec![server_call("1", "bash_code_execution", input)],
         )];
-        let (_, restored) = shown(messages);
-        assert_eq!(restored.open[0].name, "forms__fill");
-        assert_eq!(restored.open[0].input, json!({"a": 1}));
+        let (_, restored) = render(messages);
+        assert_eq!(restored.open_calls[0].name, "forms__fill");
+        assert_eq!(restored.open_calls[0].input, json!({"a": 1}));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(crate) fn result_text(content: &Value) -> (String, bool) {
     let text = |key: &str| content.get(key).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
-        "bash_code_execution_result" => bash(content),
+        "bash_code_execution_result" => bash_text(content),
         "text_editor_code_execution_view_result" => (text("content").to_owned(), false),
         "text_editor_code_execution_create_result" => {
             let updated = content.get("is_file_update").and_then(Value::as_bool);
@@ -24,17 +24,17 @@ pub(crate) fn result_text(content: &Value) -> (String, bool) {
         }
         kind if kind.ends_with("_error") => {
             let (code, why) = (text("error_code"), text("error_message"));
-            let told = match why {
+            let message = match why {
                 "" => format!("Error ({code})"),
                 why => format!("Error: {why}"),
             };
-            (told, true)
+            (message, true)
         }
         _ => (content.to_string(), false),
     }
 }
 
-fn bash(content: &Value) -> (String, bool) {
+fn bash_text(content: &Value) -> (String, bool) {
     let text = |key: &str| {
         let text = content.get(key).and_then(Value::as_str);
         text.unwrap_or_default().trim_end()

@@ -9,31 +9,31 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
 
 use crate::error::RunError;
-use crate::events::{RunEvent, Step, Turn};
+use crate::events::{RunEvent, RunStep, TurnStarted};
 
 /// Events that wait to be taken before the run itself waits.
-pub(crate) const AHEAD: usize = 64;
+pub(crate) const EVENT_BUFFER: usize = 64;
 
 /// A run under way. It makes progress only while it is polled.
-pub struct Run {
+pub struct RunStream {
     id: String,
-    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    task: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     events: mpsc::Receiver<RunEvent>,
     /// Events that were looked at and not taken.
-    ahead: VecDeque<RunEvent>,
+    buffered: VecDeque<RunEvent>,
 }
 
-impl Run {
+impl RunStream {
     pub(crate) fn new(
         id: String,
-        work: impl Future<Output = ()> + Send + 'static,
+        task: impl Future<Output = ()> + Send + 'static,
         events: mpsc::Receiver<RunEvent>,
     ) -> Self {
-        Run {
+        RunStream {
             id,
-            work: Some(Box::pin(work)),
+            task: Some(Box::pin(task)),
             events,
-            ahead: VecDeque::new(),
+            buffered: VecDeque::new(),
         }
     }
 
@@ -48,49 +48,49 @@ impl Run {
     ///
     /// # Errors
     /// When it fails before its answer begins.
-    pub async fn begun(&mut self) -> Result<Option<Turn>, RunError> {
+    pub async fn wait_for_start(&mut self) -> Result<Option<TurnStarted>, RunError> {
         let mut first = None;
         let mut taken = VecDeque::new();
         while let Some(event) = self.next().await {
             if let RunEvent::Failed(error) = event {
                 return Err(error);
             }
-            if let RunEvent::Step(Step::Turn(turn)) = &event {
+            if let RunEvent::Step(RunStep::TurnStarted(turn)) = &event {
                 first = Some(turn.clone());
             }
-            let begun = matches!(event, RunEvent::Answer(_));
+            let has_started = matches!(event, RunEvent::Response(_));
             taken.push_back(event);
-            if begun {
+            if has_started {
                 break;
             }
         }
-        taken.append(&mut self.ahead);
-        self.ahead = taken;
+        taken.append(&mut self.buffered);
+        self.buffered = taken;
         Ok(first)
     }
 }
 
-impl Stream for Run {
+impl Stream for RunStream {
     type Item = RunEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<RunEvent>> {
-        if let Some(event) = self.ahead.pop_front() {
+        if let Some(event) = self.buffered.pop_front() {
             return Poll::Ready(Some(event));
         }
         if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
             return Poll::Ready(Some(event));
         }
-        if let Some(work) = &mut self.work
-            && work.as_mut().poll(context).is_ready()
+        if let Some(task) = &mut self.task
+            && task.as_mut().poll(context).is_ready()
         {
-            self.work = None;
+            self.task = None;
         }
         // With the work its end of the line is gone, so that this tells the end, too.
         self.events.poll_recv(context)
     }
 }
 
-impl std::fmt::Debug for Run {
+impl std::fmt::Debug for RunStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Run")
             .field("id", &self.id)

@@ -7,7 +7,7 @@ use prowess_sandbox::{DomainRule, Policy};
 
 /// How runs are made.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct EngineSettings {
     /// How much of the skills a model is told before it asks.
     pub disclosure: Disclosure,
     /// Tokens the catalogue of skills may take in the system prompt.
@@ -18,35 +18,35 @@ pub struct Settings {
     /// own servers know skills.
     pub aliases: BTreeMap<String, String>,
     /// When a run is ended before its model ends it.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// What code of runs may have.
     pub policy: Policy,
     /// Domains that a request may ask its code to reach.
     pub domains: Vec<DomainRule>,
     /// How long a client may hear nothing while a tool runs.
-    pub ping: Duration,
+    pub ping_interval: Duration,
     /// How long the turns are kept that a client's dialect cannot carry.
-    pub keep_turns: Duration,
+    pub turn_retention: Duration,
     /// How long the files that runs make are kept; for ever if not said.
-    pub keep_files: Option<Duration>,
+    pub file_retention: Option<Duration>,
     /// What of the conversation is written into the record of a run.
-    pub record: Record,
+    pub record_detail: RecordDetail,
 }
 
-impl Default for Settings {
+impl Default for EngineSettings {
     fn default() -> Self {
-        Settings {
+        EngineSettings {
             disclosure: Disclosure::Progressive,
             catalogue_tokens: 4_000,
             litellm: false,
             aliases: BTreeMap::new(),
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             policy: Policy::default(),
             domains: Vec::new(),
-            ping: Duration::from_secs(10),
-            keep_turns: Duration::from_secs(24 * 3600),
-            keep_files: None,
-            record: Record::Steps,
+            ping_interval: Duration::from_secs(10),
+            turn_retention: Duration::from_secs(24 * 3600),
+            file_retention: None,
+            record_detail: RecordDetail::Steps,
         }
     }
 }
@@ -66,31 +66,31 @@ pub enum Disclosure {
 /// When a run is ended before its model ends it. It then ends as one that can be
 /// continued: `pause_turn`, or `length` where a dialect has no such word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Turns of the model.
     pub turns: u32,
     /// Time in all.
-    pub wall: Duration,
+    pub wall_time: Duration,
     /// Tokens of all turns, in and out.
     pub tokens: u64,
     /// Time of the sandbox in all.
-    pub sandbox: Duration,
+    pub sandbox_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
-        Limits {
+        RunLimits {
             turns: 10,
-            wall: Duration::from_secs(15 * 60),
+            wall_time: Duration::from_secs(15 * 60),
             tokens: 2_000_000,
-            sandbox: Duration::from_secs(10 * 60),
+            sandbox_time: Duration::from_secs(10 * 60),
         }
     }
 }
 
 /// What of the conversation is written into the record of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Record {
+pub enum RecordDetail {
     /// Nothing is recorded at all.
     Off,
     /// What happened, without anything that was said.

@@ -4,99 +4,100 @@
 //! ended, calls of our tools are told as a server's, and the calls of Chat and Gemini
 //! clients get ids that lead back to what does not come back otherwise.
 
-use prowess_provider::Answer;
+use prowess_provider::ModelOutput;
 use prowess_toolbox::Toolbox;
 use prowess_wire::neutral::{
-    ApiError, Block, Collector, Content, Delta, Response, StreamEvent, replay,
+    ApiError, Block, Content, Delta, Response, ResponseCollector, StreamEvent, replay,
 };
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use serde_json::Value;
 
-use crate::hidden;
+use crate::answer_writer::AnswerWriter;
+use crate::hidden_turns;
 use crate::ids;
-use crate::native::Notes;
-use crate::offer::Names;
-use crate::restore::Call;
-use crate::tell::Teller;
+use crate::native::ProviderFileTracker;
+use crate::restore::ToolCall;
+use crate::run_tools::ToolNames;
 
 /// What came of a turn.
 #[derive(Debug)]
-pub(crate) struct Spoken {
+pub(crate) struct TurnOutput {
     /// The model's answer, our ids in it.
     pub(crate) response: Response,
     /// Calls of our tools, in order.
-    pub(crate) ours: Vec<Call>,
+    pub(crate) server_calls: Vec<ToolCall>,
     /// The ids of the calls of the client's tools.
-    pub(crate) theirs: Vec<String>,
+    pub(crate) client_calls: Vec<String>,
 }
 
 /// Listens to a turn to its end, and tells the client of it.
-pub(crate) async fn listen(
-    answer: Answer,
+pub(crate) async fn stream_turn(
+    answer: ModelOutput,
     toolbox: &Toolbox,
-    names: &Names,
-    notes: &Notes<'_>,
-    teller: &mut Teller,
-) -> Result<Spoken, ApiError> {
-    let mut listener = Listener {
+    names: &ToolNames,
+    tracker: &ProviderFileTracker<'_>,
+    writer: &mut AnswerWriter,
+) -> Result<TurnOutput, ApiError> {
+    let mut reader = TurnReader {
         toolbox,
         names,
-        notes,
-        separate: teller.spoke && matches!(teller.client, Client::Chat | Client::Gemini),
-        teller,
-        collector: Collector::new(Dialect::Messages),
+        tracker,
+        needs_separator: writer.has_text
+            && matches!(writer.client, ClientDialect::Chat | ClientDialect::Gemini),
+        writer,
+        collector: ResponseCollector::new(Dialect::Messages),
         blocks: 0,
-        renamed: Vec::new(),
-        open: Open::Nothing,
-        ours: Vec::new(),
-        theirs: Vec::new(),
+        renamed_ids: Vec::new(),
+        open: OpenBlock::Nothing,
+        server_calls: Vec::new(),
+        client_calls: Vec::new(),
     };
     match answer {
-        Answer::Whole(response) => {
+        ModelOutput::Response(response) => {
             for event in replay(*response) {
-                listener.hear(event).await?;
+                reader.on_event(event).await?;
             }
         }
-        Answer::Stream(mut events) => {
+        ModelOutput::Stream(mut events) => {
             while let Some(event) = events.next().await {
-                listener.hear(event).await?;
+                reader.on_event(event).await?;
             }
         }
     }
-    listener.finish()
+    reader.finish()
 }
 
-struct Listener<'a> {
+struct TurnReader<'a> {
     toolbox: &'a Toolbox,
-    names: &'a Names,
-    notes: &'a Notes<'a>,
-    teller: &'a mut Teller,
-    collector: Collector,
+    names: &'a ToolNames,
+    tracker: &'a ProviderFileTracker<'a>,
+    writer: &'a mut AnswerWriter,
+    collector: ResponseCollector,
     blocks: usize,
     /// Ids the model gave, and where ours stand instead.
-    renamed: Vec<(usize, String)>,
-    open: Open,
-    ours: Vec<Call>,
-    theirs: Vec<String>,
+    renamed_ids: Vec<(usize, String)>,
+    open: OpenBlock,
+    server_calls: Vec<ToolCall>,
+    client_calls: Vec<String>,
     /// Whether the next text is to begin on a line of its own: on Chat the texts of all
     /// turns are one, and Gemini's SDKs make one of them.
-    separate: bool,
+    needs_separator: bool,
 }
 
 /// The block being told.
-enum Open {
+enum OpenBlock {
     Nothing,
     /// Told to the client as it comes, at this place.
-    Told(usize),
+    Forwarded(usize),
     /// A call of ours, told when it is whole.
-    Ours {
-        call: Call,
+    ServerCall {
+        call: ToolCall,
         json: String,
     },
 }
 
-impl Listener<'_> {
-    async fn hear(&mut self, event: StreamEvent) -> Result<(), ApiError> {
+impl TurnReader<'_> {
+    async fn on_event(&mut self, event: StreamEvent) -> Result<(), ApiError> {
         self.collector.push(event.clone())?;
         match event {
             StreamEvent::MessageStart {
@@ -104,11 +105,11 @@ impl Listener<'_> {
                 model,
                 usage,
                 rest,
-            } => self.teller.begin(id, model, usage, rest).await,
-            StreamEvent::BlockStart { block, .. } => self.start(block).await,
-            StreamEvent::BlockDelta { delta, .. } => self.grow(delta).await,
-            StreamEvent::BlockStop { .. } => self.stop().await,
-            StreamEvent::Ping | StreamEvent::Other { .. } => self.teller.tell(event).await,
+            } => self.writer.start_message(id, model, usage, rest).await,
+            StreamEvent::BlockStart { block, .. } => self.on_block_start(block).await,
+            StreamEvent::BlockDelta { delta, .. } => self.on_delta(delta).await,
+            StreamEvent::BlockStop { .. } => self.on_block_stop().await,
+            StreamEvent::Ping | StreamEvent::Other { .. } => self.writer.write(event).await,
             // One end is told, after the last turn.
             StreamEvent::MessageDelta { .. } | StreamEvent::MessageStop | StreamEvent::Error(_) => {
             }
@@ -116,76 +117,78 @@ impl Listener<'_> {
         Ok(())
     }
 
-    async fn start(&mut self, mut block: Block) {
+    async fn on_block_start(&mut self, mut block: Block) {
         let place = self.blocks;
         self.blocks += 1;
         if let Content::ToolUse { id, name, input } = &mut block.content {
-            if self.toolbox.owns(name) {
-                let call = Call {
-                    id: ids::server_call(),
+            if self.toolbox.has_tool(name) {
+                let call = ToolCall {
+                    id: ids::new_server_call_id(),
                     name: name.clone(),
                     input: input.clone(),
-                    told: false,
+                    is_announced: false,
                 };
-                self.renamed.push((place, call.id.clone()));
+                self.renamed_ids.push((place, call.id.clone()));
                 let json = String::new();
-                self.open = Open::Ours { call, json };
+                self.open = OpenBlock::ServerCall { call, json };
                 return;
             }
-            if hidden::is_kept(self.teller.client) {
-                *id = ids::chat_call();
-                self.renamed.push((place, id.clone()));
+            if hidden_turns::hides_turns(self.writer.client) {
+                *id = ids::new_chat_call_id();
+                self.renamed_ids.push((place, id.clone()));
             }
-            self.theirs.push(id.clone());
+            self.client_calls.push(id.clone());
         }
-        self.notes.note(&block.content).await;
-        self.open = Open::Told(self.teller.start(block).await);
+        self.tracker.track(&block.content).await;
+        self.open = OpenBlock::Forwarded(self.writer.start_block(block).await);
     }
 
-    async fn grow(&mut self, delta: Delta) {
+    async fn on_delta(&mut self, delta: Delta) {
         match (&mut self.open, delta) {
-            (Open::Ours { json, .. }, Delta::InputJson(more)) => json.push_str(&more),
-            (Open::Told(index), delta) => {
+            (OpenBlock::ServerCall { json, .. }, Delta::InputJson(more)) => json.push_str(&more),
+            (OpenBlock::Forwarded(index), delta) => {
                 let index = *index;
                 if let Delta::Text(text) = &delta
                     && !text.is_empty()
                 {
-                    self.teller.spoke = true;
-                    if std::mem::take(&mut self.separate) {
+                    self.writer.has_text = true;
+                    if std::mem::take(&mut self.needs_separator) {
                         let delta = Delta::Text("\n\n".to_owned());
-                        self.teller
-                            .tell(StreamEvent::BlockDelta { index, delta })
+                        self.writer
+                            .write(StreamEvent::BlockDelta { index, delta })
                             .await;
                     }
                 }
-                self.teller
-                    .tell(StreamEvent::BlockDelta { index, delta })
+                self.writer
+                    .write(StreamEvent::BlockDelta { index, delta })
                     .await;
             }
             _ => {}
         }
     }
 
-    async fn stop(&mut self) {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Told(index) => self.teller.tell(StreamEvent::BlockStop { index }).await,
-            Open::Ours { mut call, json } => {
+    async fn on_block_stop(&mut self) {
+        match std::mem::replace(&mut self.open, OpenBlock::Nothing) {
+            OpenBlock::Forwarded(index) => {
+                self.writer.write(StreamEvent::BlockStop { index }).await
+            }
+            OpenBlock::ServerCall { mut call, json } => {
                 if !json.is_empty() {
                     call.input = serde_json::from_str(&json).unwrap_or(Value::String(json));
                 }
-                if let Some((tool, input)) = self.names.told(&call) {
-                    self.teller.call(&call.id, tool, &input).await;
-                    call.told = true;
+                if let Some((tool, input)) = self.names.native_call(&call) {
+                    self.writer.write_call(&call.id, tool, &input).await;
+                    call.is_announced = true;
                 }
-                self.ours.push(call);
+                self.server_calls.push(call);
             }
-            Open::Nothing => {}
+            OpenBlock::Nothing => {}
         }
     }
 
-    fn finish(self) -> Result<Spoken, ApiError> {
+    fn finish(self) -> Result<TurnOutput, ApiError> {
         let mut response = self.collector.finish()?;
-        for (place, new) in self.renamed {
+        for (place, new) in self.renamed_ids {
             if let Some(Block {
                 content: Content::ToolUse { id, .. },
                 ..
@@ -194,10 +197,10 @@ impl Listener<'_> {
                 *id = new;
             }
         }
-        Ok(Spoken {
+        Ok(TurnOutput {
             response,
-            ours: self.ours,
-            theirs: self.theirs,
+            server_calls: self.server_calls,
+            client_calls: self.client_calls,
         })
     }
 }

@@ -9,40 +9,40 @@ use serde_json::Value;
 use crate::error::RunError;
 
 /// Bytes of one file that is put into a session.
-const MOST: i64 = 128 << 20;
+const MAX_UPLOAD_BYTES: i64 = 128 << 20;
 
 /// The files that a request names by id, and those of its `container_upload` blocks,
 /// which become a word about where they lie. Ids that are not ours are left alone where
 /// they may be the upstream's.
-pub(crate) async fn find(
+pub(crate) async fn find_uploads(
     store: &Store,
     tenant: &TenantId,
     named: &[String],
     messages: &mut [Message],
-    native: bool,
+    allows_native: bool,
 ) -> Result<Vec<FileRecord>, RunError> {
     let mut found: Vec<FileRecord> = Vec::new();
     for id in named {
-        match file(store, tenant, id).await? {
+        match find_file(store, tenant, id).await? {
             Some(file) => found.push(file),
-            None => return Err(RunError::NoFile { id: id.clone() }),
+            None => return Err(RunError::FileNotFound { id: id.clone() }),
         }
     }
     for block in messages.iter_mut().flat_map(|message| &mut message.content) {
-        let Some(id) = uploaded(block) else {
+        let Some(id) = uploaded_file_id(block) else {
             continue;
         };
-        match file(store, tenant, &id).await? {
+        match find_file(store, tenant, &id).await? {
             Some(file) => {
-                let told = format!("[The file {} is at /mnt/data/{0}]", place(&file));
-                block.content = Content::Text(told);
+                let note = format!("[The file {} is at /mnt/data/{0}]", sandbox_name(&file));
+                block.content = Content::Text(note);
                 block.rest.clear();
                 if !found.iter().any(|known| known.id == file.id) {
                     found.push(file);
                 }
             }
-            None if native => {}
-            None => return Err(RunError::NoFile { id }),
+            None if allows_native => {}
+            None => return Err(RunError::FileNotFound { id }),
         }
     }
     Ok(found)
@@ -50,7 +50,7 @@ pub(crate) async fn find(
 
 /// What becomes of a file that was put into the session before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum ExistingUpload {
     /// It stays as code has left it since: a conversation names its files in each request.
     Keep,
     /// It is put there again.
@@ -58,21 +58,24 @@ pub(crate) enum Again {
 }
 
 /// Puts files into a session, each in place of whatever else has its name there.
-pub(crate) async fn put(
+pub(crate) async fn place_uploads(
     store: &Store,
     tenant: &TenantId,
     workspace: &Workspace,
     files: &[FileRecord],
-    again: Again,
+    existing: ExistingUpload,
 ) -> Result<(), RunError> {
     for file in files {
-        let place = place(file);
-        if again == Again::Keep && workspace.has_upload(&file.id, &place).await? {
+        let place = sandbox_name(file);
+        if existing == ExistingUpload::Keep && workspace.has_upload(&file.id, &place).await? {
             continue;
         }
-        if file.size > MOST {
-            let why = format!("it has {} bytes, and {MOST} is the most", file.size);
-            return Err(RunError::naming(format!("file `{}`", file.id), why));
+        if file.size > MAX_UPLOAD_BYTES {
+            let why = format!(
+                "it has {} bytes, and {MAX_UPLOAD_BYTES} is the most",
+                file.size
+            );
+            return Err(RunError::invalid_field(format!("file `{}`", file.id), why));
         }
         let (_, content) = store.read_file(tenant, &file.id).await?;
         let bytes = content
@@ -86,7 +89,7 @@ pub(crate) async fn put(
     Ok(())
 }
 
-fn uploaded(block: &Block) -> Option<String> {
+fn uploaded_file_id(block: &Block) -> Option<String> {
     match &block.content {
         Content::Other { kind } if kind == "container_upload" => {
             let id = block.rest.get("file_id").and_then(Value::as_str)?;
@@ -96,7 +99,11 @@ fn uploaded(block: &Block) -> Option<String> {
     }
 }
 
-async fn file(store: &Store, tenant: &TenantId, id: &str) -> Result<Option<FileRecord>, RunError> {
+async fn find_file(
+    store: &Store,
+    tenant: &TenantId,
+    id: &str,
+) -> Result<Option<FileRecord>, RunError> {
     match store.file(tenant, id).await {
         Ok(file) => Ok(Some(file)),
         Err(StoreError::NotFound { .. } | StoreError::FileExpired { .. }) => Ok(None),
@@ -105,7 +112,7 @@ async fn file(store: &Store, tenant: &TenantId, id: &str) -> Result<Option<FileR
 }
 
 /// A file's name is a label; in the session it is a single plain name.
-pub(crate) fn place(file: &FileRecord) -> String {
+pub(crate) fn sandbox_name(file: &FileRecord) -> String {
     let last = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last
         .chars()

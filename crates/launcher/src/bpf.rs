@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 /// What to do with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum SyscallRule {
     /// Let it through.
     Allow,
     /// Let it through if an argument fits; deny it otherwise.
-    Check(Check),
+    Check(ArgumentCheck),
     /// Fail with this error.
     Fail(i32),
 }
@@ -21,7 +21,7 @@ pub(crate) enum Rule {
 /// A condition on the lower half of an argument: the upper half of those compared here
 /// is the caller's to choose, for the kernel does not look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Check {
+pub(crate) struct ArgumentCheck {
     /// Which argument, from 0.
     pub(crate) argument: u8,
     /// Bits that are compared.
@@ -52,7 +52,7 @@ const ARGUMENTS: u32 = 16;
 /// of other architectures kill.
 pub(crate) fn compile(
     architecture: u32,
-    rules: &BTreeMap<u32, Rule>,
+    rules: &BTreeMap<u32, SyscallRule>,
     denied: i32,
 ) -> Vec<sock_filter> {
     let mut program = vec![
@@ -61,12 +61,16 @@ pub(crate) fn compile(
         statement(RETURN, KILL),
         statement(LOAD, NUMBER),
     ];
-    tree(&ranges(rules, Rule::Fail(denied)), denied, &mut program);
+    tree(
+        &ranges(rules, SyscallRule::Fail(denied)),
+        denied,
+        &mut program,
+    );
     program
 }
 
 /// The first number of each run of calls with the same rule.
-fn ranges(rules: &BTreeMap<u32, Rule>, otherwise: Rule) -> Vec<(u32, Rule)> {
+fn ranges(rules: &BTreeMap<u32, SyscallRule>, otherwise: SyscallRule) -> Vec<(u32, SyscallRule)> {
     let mut ranges = vec![(0, otherwise)];
     let mut add = |start, rule| match ranges.last_mut() {
         Some((_, last)) if *last == rule => {}
@@ -83,7 +87,7 @@ fn ranges(rules: &BTreeMap<u32, Rule>, otherwise: Rule) -> Vec<(u32, Rule)> {
 }
 
 /// Appends a search for the range that holds the number.
-fn tree(ranges: &[(u32, Rule)], denied: i32, program: &mut Vec<sock_filter>) {
+fn tree(ranges: &[(u32, SyscallRule)], denied: i32, program: &mut Vec<sock_filter>) {
     let (low, high) = ranges.split_at(ranges.len() / 2);
     match (low, high) {
         ([], [(_, rule)]) => leaf(*rule, denied, program),
@@ -103,12 +107,12 @@ fn tree(ranges: &[(u32, Rule)], denied: i32, program: &mut Vec<sock_filter>) {
     }
 }
 
-fn leaf(rule: Rule, denied: i32, program: &mut Vec<sock_filter>) {
+fn leaf(rule: SyscallRule, denied: i32, program: &mut Vec<sock_filter>) {
     let fail = |error: i32| statement(RETURN, ERRNO | error.cast_unsigned());
     match rule {
-        Rule::Allow => program.push(statement(RETURN, ALLOW)),
-        Rule::Fail(error) => program.push(fail(error)),
-        Rule::Check(check) => {
+        SyscallRule::Allow => program.push(statement(RETURN, ALLOW)),
+        SyscallRule::Fail(error) => program.push(fail(error)),
+        SyscallRule::Check(check) => {
             program.push(statement(LOAD, ARGUMENTS + 8 * u32::from(check.argument)));
             program.push(statement(AND, check.mask));
             for (index, value) in check.values.iter().enumerate() {
@@ -169,19 +173,19 @@ mod tests {
 
     #[test]
     fn every_number_finds_its_rule_and_no_other() {
-        let check = Check {
+        let check = ArgumentCheck {
             argument: 1,
             mask: 0xF0,
             values: &[0x10, 0x20],
         };
         let rules = BTreeMap::from([
-            (0, Rule::Allow),
-            (1, Rule::Allow),
-            (3, Rule::Check(check)),
-            (4, Rule::Allow),
-            (7, Rule::Fail(38)),
-            (8, Rule::Fail(1)),
-            (452, Rule::Allow),
+            (0, SyscallRule::Allow),
+            (1, SyscallRule::Allow),
+            (3, SyscallRule::Check(check)),
+            (4, SyscallRule::Allow),
+            (7, SyscallRule::Fail(38)),
+            (8, SyscallRule::Fail(1)),
+            (452, SyscallRule::Allow),
         ]);
         let program = compile(ARCH, &rules, 1);
         for number in (0..600).chain([u32::MAX, 0x4000_0000, 0x4000_0001]) {
@@ -204,7 +208,7 @@ mod tests {
     fn the_search_is_short() {
         let rules = (0..400)
             .filter(|n| n % 3 != 0)
-            .map(|n| (n, Rule::Allow))
+            .map(|n| (n, SyscallRule::Allow))
             .collect();
         let program = compile(ARCH, &rules, 1);
         assert!(program.len() < 1200, "{}", program.len());

@@ -1,8 +1,10 @@
 //! The long-lived launcher process of one slot: reads specs from its socket, clones an
 //! init for each, and reaps them. Holds no more rights than that takes.
 
-use crate::spec::{At, Base, BrokerReply, Failure, INNER_ID, Prepare, Step};
-use crate::sys::{self, Cloned};
+use crate::spec::{
+    BrokerReply, INNER_ID, LaunchFailure, LaunchStep, RootSpec, SandboxSpec, StepContext,
+};
+use crate::sys::{self, CloneResult};
 use crate::{caps, channel, init, limits, root, seccomp};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,7 +28,7 @@ pub(crate) fn run() -> ! {
     let socket = rustix::stdio::stdin();
     // Nothing but the socket is meant for us, whatever the server's libraries left open.
     let code = match sys::close_from(3)
-        .at(Step::Message, "descriptors")
+        .at(LaunchStep::Message, "descriptors")
         .and_then(|()| limits::raise_own())
         .and_then(|()| serve(socket))
     {
@@ -40,25 +42,26 @@ pub(crate) fn run() -> ! {
     sys::exit(code)
 }
 
-fn serve(socket: BorrowedFd<'_>) -> Result<(), Failure> {
-    let Some((base, _)) = channel::receive::<Base>(socket).at(Step::Message, "base")? else {
+fn serve(socket: BorrowedFd<'_>) -> Result<(), LaunchFailure> {
+    let Some((base, _)) = channel::receive::<RootSpec>(socket).at(LaunchStep::Message, "base")?
+    else {
         return Ok(());
     };
     let filter = enter(&base)?;
-    channel::send(socket, &BrokerReply::Ready, &[]).at(Step::Message, "ready")?;
+    channel::send(socket, &BrokerReply::Ready, &[]).at(LaunchStep::Message, "ready")?;
     let mut child: Option<Child> = None;
     loop {
-        if !wait(socket, &mut child).at(Step::Message, "poll")? {
+        if !wait(socket, &mut child).at(LaunchStep::Message, "poll")? {
             continue;
         }
-        let message = channel::receive::<Prepare>(socket).at(Step::Message, "prepare")?;
-        let Some((prepare, fds)) = message else {
+        let message = channel::receive::<SandboxSpec>(socket).at(LaunchStep::Message, "prepare")?;
+        let Some((spec, fds)) = message else {
             return Ok(());
         };
         if let Some(old) = child.take() {
             old.reap();
         }
-        let reply = match spawn(&prepare, fds, &filter) {
+        let reply = match spawn(&spec, fds, &filter) {
             Ok(started) => {
                 let spawned = BrokerReply::Spawned { pid: started.pid };
                 let started = child.insert(started);
@@ -66,7 +69,7 @@ fn serve(socket: BorrowedFd<'_>) -> Result<(), Failure> {
             }
             Err(failure) => channel::send(socket, &BrokerReply::Failed(failure), &[]),
         };
-        reply.at(Step::Message, "reply")?;
+        reply.at(LaunchStep::Message, "reply")?;
     }
 }
 
@@ -90,11 +93,11 @@ fn wait(socket: BorrowedFd<'_>, child: &mut Option<Child>) -> rustix::io::Result
 }
 
 /// Moves this process into the shared root and gives up what it needs no more.
-fn enter(base: &Base) -> Result<seccomp::Filter, Failure> {
+fn enter(base: &RootSpec) -> Result<seccomp::Filter, LaunchFailure> {
     if base.own_user_namespace {
         own_user_namespace()?;
     }
-    sys::unshare(UnshareFlags::NEWNS).at(Step::Namespaces, "mount namespace")?;
+    sys::unshare(UnshareFlags::NEWNS).at(LaunchStep::Namespaces, "mount namespace")?;
     root::enter(base)?;
     // Writing the id map of a child takes these two; a child has all the others, over
     // its own namespaces only, however few its parent has.
@@ -104,17 +107,17 @@ fn enter(base: &Base) -> Result<seccomp::Filter, Failure> {
 
 /// An ordinary user may make a mount namespace only inside a user namespace. Its own
 /// id is the only one it can map.
-fn own_user_namespace() -> Result<(), Failure> {
+fn own_user_namespace() -> Result<(), LaunchFailure> {
     let (uid, gid) = (
         rustix::process::getuid().as_raw(),
         rustix::process::getgid().as_raw(),
     );
-    sys::unshare(UnshareFlags::NEWUSER).at(Step::UserNamespace, "unshare")?;
-    fs::write("/proc/self/setgroups", "deny").at(Step::UserNamespace, "setgroups")?;
+    sys::unshare(UnshareFlags::NEWUSER).at(LaunchStep::UserNamespace, "unshare")?;
+    fs::write("/proc/self/setgroups", "deny").at(LaunchStep::UserNamespace, "setgroups")?;
     fs::write("/proc/self/uid_map", format!("{INNER_ID} {uid} 1"))
-        .at(Step::UserNamespace, "uid_map")?;
+        .at(LaunchStep::UserNamespace, "uid_map")?;
     fs::write("/proc/self/gid_map", format!("{INNER_ID} {gid} 1"))
-        .at(Step::UserNamespace, "gid_map")
+        .at(LaunchStep::UserNamespace, "gid_map")
 }
 
 /// The init that runs now.
@@ -135,34 +138,34 @@ impl Child {
 }
 
 fn spawn(
-    prepare: &Prepare,
+    spec: &SandboxSpec,
     mut fds: Vec<OwnedFd>,
     filter: &seccomp::Filter,
-) -> Result<Child, Failure> {
-    let channel = fds.pop().ok_or_else(|| Failure {
-        step: Step::Message,
+) -> Result<Child, LaunchFailure> {
+    let channel = fds.pop().ok_or_else(|| LaunchFailure {
+        step: LaunchStep::Message,
         errno: None,
         message: "no socket for the init".into(),
     })?;
-    if prepare.outer_id == 0 {
+    if spec.outer_id == 0 {
         let message = "refusing to map an id to 0".into();
-        return Err(Failure {
-            step: Step::UserNamespace,
+        return Err(LaunchFailure {
+            step: LaunchStep::UserNamespace,
             errno: None,
             message,
         });
     }
     let (mapped, alive) =
-        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Step::Start, "pipe")?;
-    match sys::clone_process(NAMESPACES).at(Step::Namespaces, "clone")? {
-        Cloned::Child => {
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(LaunchStep::Start, "pipe")?;
+    match sys::clone_process(NAMESPACES).at(LaunchStep::Namespaces, "clone")? {
+        CloneResult::Child => {
             drop(alive);
-            init::run(prepare, channel, mapped, filter)
+            init::run(spec, channel, mapped, filter)
         }
-        Cloned::Parent { pid, pidfd } => {
+        CloneResult::Parent { pid, pidfd } => {
             let child = Child { pid, pidfd, alive };
-            match map_ids(pid, prepare.outer_id)
-                .and_then(|()| rustix::io::write(&child.alive, b"m").at(Step::Start, "pipe"))
+            match map_ids(pid, spec.outer_id)
+                .and_then(|()| rustix::io::write(&child.alive, b"m").at(LaunchStep::Start, "pipe"))
             {
                 Ok(_) => Ok(child),
                 Err(failure) => {
@@ -174,13 +177,13 @@ fn spawn(
     }
 }
 
-fn map_ids(pid: i32, outer: u32) -> Result<(), Failure> {
+fn map_ids(pid: i32, outer: u32) -> Result<(), LaunchFailure> {
     for map in ["uid_map", "gid_map"] {
         fs::write(
             format!("/proc/{pid}/{map}"),
             format!("{INNER_ID} {outer} 1"),
         )
-        .at(Step::UserNamespace, map)?;
+        .at(LaunchStep::UserNamespace, map)?;
     }
     Ok(())
 }

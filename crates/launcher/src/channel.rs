@@ -17,10 +17,10 @@ use std::mem::MaybeUninit;
 pub const MAX_FDS: usize = 4;
 
 /// Longest body accepted, in bytes.
-pub const MAX_BODY: u64 = 16 << 20;
+pub const MAX_BODY_BYTES: u64 = 16 << 20;
 
 /// Room for the control data of a message: the body and its descriptors.
-const SPACE: usize = rustix::cmsg_space!(ScmRights(MAX_FDS + 1));
+const CONTROL_BYTES: usize = rustix::cmsg_space!(ScmRights(MAX_FDS + 1));
 
 /// A connected pair, closed on exec.
 ///
@@ -48,7 +48,7 @@ pub fn send<T: Serialize>(
     body.write_all(&serde_json::to_vec(message)?)?;
     let mut all = vec![body.as_fd()];
     all.extend_from_slice(fds);
-    let mut space = [MaybeUninit::uninit(); SPACE];
+    let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if fds.len() > MAX_FDS || !control.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::other("too many descriptors for one message"));
@@ -66,7 +66,7 @@ pub fn send<T: Serialize>(
 /// `WouldBlock` when the socket does not block and there is none yet; otherwise when
 /// the message is not one of ours.
 pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
-    let mut space = [MaybeUninit::uninit(); SPACE];
+    let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0u8; 1];
     let read = rustix::io::retry_on_intr(|| {
@@ -96,9 +96,9 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
     }
     let mut body = std::fs::File::from(fds.remove(0));
     body.rewind()?;
-    let length = body.metadata()?.len().min(MAX_BODY);
+    let length = body.metadata()?.len().min(MAX_BODY_BYTES);
     let mut text = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-    body.take(MAX_BODY).read_to_end(&mut text)?;
+    body.take(MAX_BODY_BYTES).read_to_end(&mut text)?;
     Ok(Some((serde_json::from_slice(&text)?, fds)))
 }
 

@@ -3,8 +3,11 @@
 //! namespace from its own pid 1, and it cannot be traced or read.
 
 use crate::mounts::{self, READ_ONLY, SAFE};
-use crate::spec::{At, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step};
-use crate::{channel, seccomp, shown, sys, worker};
+use crate::spec::{
+    CommandSpec, INNER_ID, InitReply, LaunchFailure, LaunchStep, PROXY_PORT, SandboxSpec,
+    StepContext,
+};
+use crate::{channel, command_mounts, seccomp, sys, worker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::mount::MountAttrFlags;
@@ -16,12 +19,12 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Runs as pid 1 and never returns.
 pub(crate) fn run(
-    prepare: &Prepare,
+    spec: &SandboxSpec,
     channel: OwnedFd,
     broker: OwnedFd,
     filter: &seccomp::Filter,
 ) -> ! {
-    let reply = match live(prepare, &channel, &broker, filter) {
+    let reply = match run_sandbox(spec, &channel, &broker, filter) {
         Ok(Some(status)) => InitReply::Ended { status },
         Ok(None) => sys::exit(0),
         Err(failure) => InitReply::Failed(failure),
@@ -32,52 +35,56 @@ pub(crate) fn run(
 }
 
 /// Builds, runs and waits. `None` when the server or the broker has left meanwhile.
-fn live(
-    prepare: &Prepare,
+fn run_sandbox(
+    spec: &SandboxSpec,
     channel: &OwnedFd,
     broker: &OwnedFd,
     filter: &seccomp::Filter,
-) -> Result<Option<i32>, Failure> {
-    let null = fs::File::open("/base/dev/null").at(Step::Start, "/dev/null")?;
-    rustix::stdio::dup2_stdin(&null).at(Step::Start, "the broker's socket")?;
+) -> Result<Option<i32>, LaunchFailure> {
+    let null = fs::File::open("/base/dev/null").at(LaunchStep::Start, "/dev/null")?;
+    rustix::stdio::dup2_stdin(&null).at(LaunchStep::Start, "the broker's socket")?;
     // The first to go when memory runs out, before the broker. The command inherits it.
-    fs::write("/proc/self/oom_score_adj", "1000").at(Step::Limits, "oom_score_adj")?;
-    if prepare.landlock && sys::landlock_abi() == 0 {
+    fs::write("/proc/self/oom_score_adj", "1000").at(LaunchStep::Limits, "oom_score_adj")?;
+    if spec.landlock && sys::landlock_abi() == 0 {
         let message = "this kernel has no Landlock".into();
-        return Err(Failure {
-            step: Step::Landlock,
+        return Err(LaunchFailure {
+            step: LaunchStep::Landlock,
             errno: None,
             message,
         });
     }
-    if !take_identity(broker)? {
+    if !become_inner_user(broker)? {
         return Ok(None);
     }
-    let state = build_root(prepare)?;
-    let warm = match &prepare.warm {
-        Some(warm) => Some(worker::start_warm(warm, prepare, filter)?),
+    let state = build_root(spec)?;
+    let warm = match &spec.warm {
+        Some(warm) => Some(worker::start_warm(warm, spec, filter)?),
         None => None,
     };
-    let message = channel::receive::<Go>(channel).at(Step::Message, "go")?;
-    let Some((go, stdio)) = message else {
+    let message = channel::receive::<CommandSpec>(channel).at(LaunchStep::Message, "go")?;
+    let Some((command, stdio)) = message else {
         return Ok(None);
     };
-    let written = shown::mount(&go, &state)?;
-    let mounts = fs::File::open("/proc/self/ns/mnt").at(Step::Mounts, "/proc/self/ns/mnt")?;
-    let proxy = if go.proxy { Some(listen()?) } else { None };
+    let written = command_mounts::mount(&command, &state)?;
+    let mounts = fs::File::open("/proc/self/ns/mnt").at(LaunchStep::Mounts, "/proc/self/ns/mnt")?;
+    let proxy = if command.proxy {
+        Some(listen_for_proxy()?)
+    } else {
+        None
+    };
     worker::confine(filter)?;
     let started = InitReply::Started {
         landlock_abi: sys::landlock_abi(),
     };
     let mut fds = vec![written.as_fd(), mounts.as_fd()];
     fds.extend(proxy.as_ref().map(|proxy| proxy.as_fd()));
-    channel::send(channel, &started, &fds).at(Step::Message, "started")?;
+    channel::send(channel, &started, &fds).at(LaunchStep::Message, "started")?;
     drop((written, mounts, proxy));
-    let pid = match (warm, &go.program) {
-        (Some(warm), Some(_)) => warm.go(&go, &stdio)?,
+    let pid = match (warm, &command.program) {
+        (Some(warm), Some(_)) => warm.run_program(&command, &stdio)?,
         (warm, _) => {
-            warm.map_or(Ok(()), worker::Waiting::dismiss)?;
-            worker::start(&go, &stdio, prepare)?
+            warm.map_or(Ok(()), worker::WaitingInterpreter::dismiss)?;
+            worker::start(&command, &stdio, spec)?
         }
     };
     drop(stdio);
@@ -87,82 +94,83 @@ fn live(
 }
 
 /// Waits for the id map, then becomes the inner user. False if the broker has died.
-fn take_identity(broker: &OwnedFd) -> Result<bool, Failure> {
+fn become_inner_user(broker: &OwnedFd) -> Result<bool, LaunchFailure> {
     die_with_parent()?;
-    let mapped = rustix::io::read(broker, &mut [0u8; 1]).at(Step::Start, "pipe")?;
+    let mapped = rustix::io::read(broker, &mut [0u8; 1]).at(LaunchStep::Start, "pipe")?;
     if mapped == 0 {
         return Ok(false);
     }
     // An ordinary user may not change its groups; it has none that are mapped.
     let _ = rustix::thread::set_thread_groups(&[]);
     let (uid, gid) = (Uid::from_raw(INNER_ID), Gid::from_raw(INNER_ID));
-    rustix::thread::set_thread_res_gid(gid, gid, gid).at(Step::UserNamespace, "setresgid")?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid).at(Step::UserNamespace, "setresuid")?;
+    rustix::thread::set_thread_res_gid(gid, gid, gid).at(LaunchStep::UserNamespace, "setresgid")?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).at(LaunchStep::UserNamespace, "setresuid")?;
     // Changing ids has cleared the signal. If the broker died in between, its end of
     // the pipe tells.
     die_with_parent()?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .at(Step::Start, "dumpable")?;
+        .at(LaunchStep::Start, "dumpable")?;
     let mut polled = [PollFd::new(broker, PollFlags::empty())];
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    poll(&mut polled, Some(&now)).at(Step::Start, "poll")?;
+    poll(&mut polled, Some(&now)).at(LaunchStep::Start, "poll")?;
     Ok(polled
         .iter()
         .all(|fd| !fd.revents().contains(PollFlags::HUP)))
 }
 
-fn die_with_parent() -> Result<(), Failure> {
+fn die_with_parent() -> Result<(), LaunchFailure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .at(Step::Start, "parent death signal")
+        .at(LaunchStep::Start, "parent death signal")
 }
 
 /// Everything that is the same whatever will run. Returns the state folder, read-only
 /// and out of sight.
-fn build_root(prepare: &Prepare) -> Result<OwnedFd, Failure> {
-    let base = mounts::clone("/base").at(Step::Root, "/base")?;
-    let state = mounts::clone("/state").at(Step::Root, "/state")?;
-    mounts::attach(&base, "/new").at(Step::Root, "/new")?;
-    rustix::process::chdir("/new").at(Step::Root, "/new")?;
-    mounts::set(&state, READ_ONLY).at(Step::Root, "/state")?;
+fn build_root(spec: &SandboxSpec) -> Result<OwnedFd, LaunchFailure> {
+    let base = mounts::clone_tree("/base").at(LaunchStep::Root, "/base")?;
+    let state = mounts::clone_tree("/state").at(LaunchStep::Root, "/state")?;
+    mounts::attach(&base, "/new").at(LaunchStep::Root, "/new")?;
+    rustix::process::chdir("/new").at(LaunchStep::Root, "/new")?;
+    mounts::set_attributes(&state, READ_ONLY).at(LaunchStep::Root, "/state")?;
     // `subset=pid` leaves only processes: no /proc/sys, no kernel tunables, no keys.
     let attributes = SAFE | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    mounts::make(
+    mounts::make_filesystem(
         "proc",
         &[("subset", "pid"), ("hidepid", "invisible")],
         attributes,
     )
     .and_then(|proc| mounts::attach(&proc, "proc"))
-    .at(Step::Proc, "/proc")?;
-    mounts::tmpfs(prepare.tmp_bytes, prepare.tmp_inodes, "1777")
+    .at(LaunchStep::Proc, "/proc")?;
+    mounts::make_tmpfs(spec.tmp_bytes, spec.tmp_inodes, "1777")
         .and_then(|tmp| mounts::attach(&tmp, "tmp"))
-        .at(Step::Tmp, "/tmp")?;
-    mounts::pivot_here().at(Step::Pivot, "pivot_root")?;
-    rustix::system::sethostname(b"sandbox").at(Step::Network, "hostname")?;
+        .at(LaunchStep::Tmp, "/tmp")?;
+    mounts::pivot_here().at(LaunchStep::Pivot, "pivot_root")?;
+    rustix::system::sethostname(b"sandbox").at(LaunchStep::Network, "hostname")?;
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)
-        .at(Step::Network, "socket")?;
-    sys::loopback_up(socket.as_fd()).at(Step::Network, "loopback")?;
+        .at(LaunchStep::Network, "socket")?;
+    sys::loopback_up(socket.as_fd()).at(LaunchStep::Network, "loopback")?;
     Ok(state)
 }
 
 /// A socket that listens for what wants to leave.
-fn listen() -> Result<OwnedFd, Failure> {
+fn listen_for_proxy() -> Result<OwnedFd, LaunchFailure> {
     let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(family, kind, flags, None).at(Step::Network, "proxy")?;
+    let socket =
+        rustix::net::socket_with(family, kind, flags, None).at(LaunchStep::Network, "proxy")?;
     let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, PROXY_PORT);
-    rustix::net::bind(&socket, &address).at(Step::Network, "proxy")?;
-    rustix::net::listen(&socket, 64).at(Step::Network, "proxy")?;
+    rustix::net::bind(&socket, &address).at(LaunchStep::Network, "proxy")?;
+    rustix::net::listen(&socket, 64).at(LaunchStep::Network, "proxy")?;
     Ok(socket)
 }
 
 /// Buries every orphan until the command itself ends.
-fn reap_until(command: i32) -> Result<i32, Failure> {
+fn reap_until(command: i32) -> Result<i32, LaunchFailure> {
     loop {
         let ended = rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty()))
-            .at(Step::Start, "wait")?;
+            .at(LaunchStep::Start, "wait")?;
         if let Some((pid, status)) = ended
             && pid.as_raw_nonzero().get() == command
         {

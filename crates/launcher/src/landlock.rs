@@ -2,7 +2,7 @@
 //! command may write beneath `/tmp` and `/mnt` only, and may signal and reach abstract
 //! sockets of its own sandbox only.
 
-use crate::spec::{Failure, Step};
+use crate::spec::{LaunchFailure, LaunchStep};
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope,
@@ -14,7 +14,7 @@ const NEWEST: ABI = ABI::V6;
 
 /// Confines this process and those it starts. Must come after the last mount: a
 /// confined process may not mount.
-pub(crate) fn restrict() -> Result<(), Failure> {
+pub(crate) fn restrict() -> Result<(), LaunchFailure> {
     let status = build().map_err(|error| failure(error.to_string()))?;
     if status == RulesetStatus::NotEnforced {
         return Err(failure("this kernel does not enforce Landlock".into()));
@@ -39,9 +39,9 @@ fn build() -> Result<RulesetStatus, landlock::RulesetError> {
     Ok(rules.restrict_self()?.ruleset)
 }
 
-fn failure(message: String) -> Failure {
-    Failure {
-        step: Step::Landlock,
+fn failure(message: String) -> LaunchFailure {
+    LaunchFailure {
+        step: LaunchStep::Landlock,
         errno: None,
         message,
     }

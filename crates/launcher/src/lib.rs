@@ -22,6 +22,7 @@ mod bpf;
 mod broker;
 mod caps;
 pub mod channel;
+mod command_mounts;
 mod init;
 mod landlock;
 mod limits;
@@ -29,13 +30,12 @@ mod mounts;
 mod root;
 pub mod schedule;
 mod seccomp;
-mod shown;
 pub mod spec;
 mod sys;
 mod worker;
 
 pub use seccomp::docker_profile;
-pub use spec::{ARG0, Failure, Step};
+pub use spec::{ARG0, LaunchFailure, LaunchStep};
 
 /// Becomes a launcher process, and never returns, when this process was started as
 /// one; otherwise does nothing. Call it before anything else in `main`: the launcher

@@ -13,7 +13,7 @@
 //! | descriptors in flight | `RLIMIT_NOFILE`, see [`raise_own`] |
 //! | inotify, fanotify, namespaces, keys, asynchronous IO, io_uring, bpf, perf | the filter |
 
-use crate::spec::{At, Failure, Rlimits, Step};
+use crate::spec::{LaunchFailure, LaunchStep, Rlimits, StepContext};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Pending signals and timers of a sandbox. The host's counter has room for about a
@@ -30,17 +30,17 @@ const MAX_OPEN_FILES: u64 = 512;
 /// sandboxes run as the server's user the count is shared: commands cannot raise it much
 /// above [`MAX_OPEN_FILES`] (one message, of 253, may go over it), however many run; so the
 /// launcher and the server, whose limits are higher than that, can always send.
-pub(crate) fn raise_own() -> Result<(), Failure> {
+pub(crate) fn raise_own() -> Result<(), LaunchFailure> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
         maximum: limit.maximum,
     };
-    setrlimit(Resource::Nofile, raised).at(Step::Limits, "open files of the launcher")
+    setrlimit(Resource::Nofile, raised).at(LaunchStep::Limits, "open files of the launcher")
 }
 
 /// Lowers every limit the spec names. A limit that is lower already stays.
-pub(crate) fn set(limits: &Rlimits) -> Result<(), Failure> {
+pub(crate) fn set(limits: &Rlimits) -> Result<(), LaunchFailure> {
     lower(Resource::Core, 0)?;
     lower(Resource::Memlock, 64 << 10)?;
     lower(Resource::Msgqueue, 0)?;
@@ -53,11 +53,11 @@ pub(crate) fn set(limits: &Rlimits) -> Result<(), Failure> {
         .map_or(Ok(()), |bytes| lower(Resource::As, bytes))
 }
 
-fn lower(resource: Resource, to: u64) -> Result<(), Failure> {
+fn lower(resource: Resource, to: u64) -> Result<(), LaunchFailure> {
     let hard = getrlimit(resource).maximum.map_or(to, |hard| hard.min(to));
     let both = Rlimit {
         current: Some(hard),
         maximum: Some(hard),
     };
-    setrlimit(resource, both).at(Step::Limits, format_args!("{resource:?} to {to}"))
+    setrlimit(resource, both).at(LaunchStep::Limits, format_args!("{resource:?} to {to}"))
 }

@@ -18,7 +18,7 @@ pub(crate) const SAFE: MountAttrFlags =
 pub(crate) const READ_ONLY: MountAttrFlags = SAFE.union(MountAttrFlags::MOUNT_ATTR_RDONLY);
 
 /// Makes a file system with the given options, not yet visible anywhere.
-pub(crate) fn make(
+pub(crate) fn make_filesystem(
     kind: &str,
     options: &[(&str, &str)],
     attributes: MountAttrFlags,
@@ -40,9 +40,9 @@ pub(crate) fn make(
 }
 
 /// Makes a tmpfs of a fixed size.
-pub(crate) fn tmpfs(bytes: u64, inodes: u64, mode: &str) -> io::Result<OwnedFd> {
+pub(crate) fn make_tmpfs(bytes: u64, inodes: u64, mode: &str) -> io::Result<OwnedFd> {
     let (size, inodes) = (bytes.to_string(), inodes.to_string());
-    make(
+    make_filesystem(
         "tmpfs",
         &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)],
         SAFE,
@@ -68,7 +68,7 @@ pub(crate) fn open_beneath(root: impl AsFd, path: &str) -> io::Result<OwnedFd> {
 }
 
 /// Clones the mount of an open folder, seen from that folder on, not yet visible anywhere.
-pub(crate) fn clone_open(folder: impl AsFd) -> io::Result<OwnedFd> {
+pub(crate) fn clone_open_tree(folder: impl AsFd) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
@@ -78,7 +78,7 @@ pub(crate) fn clone_open(folder: impl AsFd) -> io::Result<OwnedFd> {
 
 /// Clones what is mounted at `path`, and beneath it, not yet visible anywhere. For paths
 /// of the operator's settings and of the launcher's own root: links are followed.
-pub(crate) fn clone(path: impl AsRef<Path>) -> io::Result<OwnedFd> {
+pub(crate) fn clone_tree(path: impl AsRef<Path>) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -86,7 +86,7 @@ pub(crate) fn clone(path: impl AsRef<Path>) -> io::Result<OwnedFd> {
 }
 
 /// Sets attributes on a mount and all beneath it.
-pub(crate) fn set(mount: &OwnedFd, attributes: MountAttrFlags) -> io::Result<()> {
+pub(crate) fn set_attributes(mount: &OwnedFd, attributes: MountAttrFlags) -> io::Result<()> {
     sys::set_mount_attributes(mount.as_fd(), u64::from(attributes.bits()), true)
 }
 
@@ -108,8 +108,8 @@ pub(crate) fn bind(
     target: impl AsRef<Path>,
     attributes: MountAttrFlags,
 ) -> io::Result<()> {
-    let tree = clone(source)?;
-    set(&tree, attributes)?;
+    let tree = clone_tree(source)?;
+    set_attributes(&tree, attributes)?;
     attach(&tree, target)
 }
 

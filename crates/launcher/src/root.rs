@@ -6,7 +6,7 @@
 //! (the kernel wants one in sight before it lets a namespace mount its own) and `new`.
 
 use crate::mounts::{self, READ_ONLY};
-use crate::spec::{At, Base, Failure, Step};
+use crate::spec::{LaunchFailure, LaunchStep, RootSpec, StepContext};
 use rustix::mount::{MountAttrFlags, MountPropagationFlags};
 use std::fs;
 use std::io;
@@ -43,48 +43,49 @@ const FOLDERS: [&str; 11] = [
 ];
 
 /// Builds the shared root and moves this process into it.
-pub(crate) fn enter(base: &Base) -> Result<(), Failure> {
+pub(crate) fn enter(base: &RootSpec) -> Result<(), LaunchFailure> {
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
-    .at(Step::Root, "/ as private")?;
-    let state = mounts::clone(&base.state).at(Step::Root, base.state.display())?;
+    .at(LaunchStep::Root, "/ as private")?;
+    let state = mounts::clone_tree(&base.state).at(LaunchStep::Root, base.state.display())?;
     let stage = base.state.join("stage");
-    let tmpfs = mounts::tmpfs(1 << 20, 64, "0755").at(Step::Root, "tmpfs")?;
-    mounts::attach(&tmpfs, &stage).at(Step::Root, stage.display())?;
-    rustix::process::chdir(&stage).at(Step::Root, stage.display())?;
+    let tmpfs = mounts::make_tmpfs(1 << 20, 64, "0755").at(LaunchStep::Root, "tmpfs")?;
+    mounts::attach(&tmpfs, &stage).at(LaunchStep::Root, stage.display())?;
+    rustix::process::chdir(&stage).at(LaunchStep::Root, stage.display())?;
     for folder in ["base", "state", "proc", "new"] {
-        fs::create_dir(folder).at(Step::Root, folder)?;
+        fs::create_dir(folder).at(LaunchStep::Root, folder)?;
     }
-    mounts::attach(&state, "state").at(Step::Root, "state")?;
-    mounts::bind("/proc", "proc", MountAttrFlags::empty()).at(Step::Root, "/proc")?;
+    mounts::attach(&state, "state").at(LaunchStep::Root, "state")?;
+    mounts::bind("/proc", "proc", MountAttrFlags::empty()).at(LaunchStep::Root, "/proc")?;
     build(base, Path::new("base"))?;
-    mounts::pivot_here().at(Step::Root, "pivot")
+    mounts::pivot_here().at(LaunchStep::Root, "pivot")
 }
 
-fn build(base: &Base, at: &Path) -> Result<(), Failure> {
-    let tmpfs = mounts::tmpfs(4 << 20, 512, "0755").at(Step::Root, "tmpfs")?;
-    mounts::attach(&tmpfs, at).at(Step::Root, at.display())?;
+fn build(base: &RootSpec, at: &Path) -> Result<(), LaunchFailure> {
+    let tmpfs = mounts::make_tmpfs(4 << 20, 512, "0755").at(LaunchStep::Root, "tmpfs")?;
+    mounts::attach(&tmpfs, at).at(LaunchStep::Root, at.display())?;
     for folder in FOLDERS {
-        fs::create_dir(at.join(folder)).at(Step::Root, folder)?;
+        fs::create_dir(at.join(folder)).at(LaunchStep::Root, folder)?;
     }
     for (path, text) in &base.files {
-        write(&inside(at, path), text).at(Step::Root, path.display())?;
+        write(&inside(at, path), text).at(LaunchStep::Root, path.display())?;
     }
     let device_links = DEVICE_LINKS.map(|(path, target)| (path.into(), target.into()));
     for (path, target) in base.links.iter().chain(&device_links) {
-        symlink(target, inside(at, path)).at(Step::Root, path.display())?;
+        symlink(target, inside(at, path)).at(LaunchStep::Root, path.display())?;
     }
     for (source, path) in &base.runtime {
-        show(source, &inside(at, path), READ_ONLY).at(Step::Root, source.display())?;
+        show(source, &inside(at, path), READ_ONLY).at(LaunchStep::Root, source.display())?;
     }
     for device in DEVICES {
         let source = Path::new("/dev").join(device);
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NOEXEC
             | MountAttrFlags::MOUNT_ATTR_RDONLY;
-        show(&source, &at.join("dev").join(device), attributes).at(Step::Root, source.display())?;
+        show(&source, &at.join("dev").join(device), attributes)
+            .at(LaunchStep::Root, source.display())?;
     }
     // The devices and the runtime have their own attributes; this closes the rest.
     crate::sys::set_mount_attributes(
@@ -92,7 +93,7 @@ fn build(base: &Base, at: &Path) -> Result<(), Failure> {
         u64::from(READ_ONLY.bits()),
         false,
     )
-    .at(Step::Root, "read-only")
+    .at(LaunchStep::Root, "read-only")
 }
 
 /// Binds a file or folder of the host, making the place to bind it on.

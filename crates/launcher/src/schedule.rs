@@ -8,7 +8,7 @@ use std::io;
 
 /// A scheduling class of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum SchedulingClass {
     /// Shares the processors with all other threads.
     Normal,
     /// Runs before every normal thread, taking turns with others of this class. Threads
@@ -20,10 +20,10 @@ pub enum Class {
 ///
 /// # Errors
 /// When the thread is gone, or the system does not allow it.
-pub fn set_class(thread: i32, class: Class) -> io::Result<()> {
+pub fn set_class(thread: i32, class: SchedulingClass) -> io::Result<()> {
     let (policy, priority) = match class {
-        Class::Normal => (libc::SCHED_OTHER, 0),
-        Class::Realtime => (libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1),
+        SchedulingClass::Normal => (libc::SCHED_OTHER, 0),
+        SchedulingClass::Realtime => (libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1),
     };
     sys::set_scheduler(thread, policy, priority)
 }

@@ -22,7 +22,7 @@ pub const PROXY_PORT: u16 = 3128;
 
 /// First message to a broker: the part of the root that all its sandboxes share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Base {
+pub struct RootSpec {
     /// Host folder that holds everything sandboxes may be given: session files,
     /// skills, package layers. It also holds `stage`, an empty folder to mount on.
     pub state: PathBuf,
@@ -40,7 +40,7 @@ pub struct Base {
 /// Every later message to a broker: make one sandbox. Carries the socket that the
 /// new init will talk to the server on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prepare {
+pub struct SandboxSpec {
     /// The id, as the broker sees it, that [`INNER_ID`] maps to. Never 0.
     pub outer_id: u32,
     /// Bytes of `/tmp`.
@@ -53,13 +53,13 @@ pub struct Prepare {
     /// operator accepts that.
     pub landlock: bool,
     /// Start this interpreter now, to wait for its program, instead of at [`Go`].
-    pub warm: Option<Warm>,
+    pub warm: Option<WarmInterpreter>,
 }
 
-impl Prepare {
+impl SandboxSpec {
     /// Whether the other asks for the same sandbox, an interpreter in it aside.
     #[must_use]
-    pub fn is_alike(&self, other: &Self) -> bool {
+    pub fn is_same_sandbox(&self, other: &Self) -> bool {
         let Self {
             outer_id,
             tmp_bytes,
@@ -77,7 +77,7 @@ impl Prepare {
 
 /// An interpreter started ahead of its program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warm {
+pub struct WarmInterpreter {
     /// The command that will wait for its program on descriptor 3.
     pub argv: Vec<String>,
     /// Its environment.
@@ -100,7 +100,7 @@ pub struct Rlimits {
 /// Message to an init: the command and what is mounted for it. Carries stdin, stdout
 /// and stderr.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Go {
+pub struct CommandSpec {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// The whole environment.
@@ -108,7 +108,7 @@ pub struct Go {
     /// Working directory inside.
     pub cwd: String,
     /// The writable folder.
-    pub data: Data,
+    pub data: DataSpec,
     /// Read-only mounts, as (path relative to the state folder, path inside). The
     /// path inside must be a new name in one of the folders made for it.
     pub mounts: Vec<(String, String)>,
@@ -127,7 +127,7 @@ pub struct Go {
 /// every process is dead. So the limit is a hard one, and nothing that hostile code
 /// made is ever an inode of the host's disk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Data {
+pub struct DataSpec {
     /// Existing files, as a path relative to the state folder.
     pub lower: Option<String>,
     /// Bytes that can be written.
@@ -147,7 +147,7 @@ pub enum BrokerReply {
         pid: i32,
     },
     /// It could not be done.
-    Failed(Failure),
+    Failed(LaunchFailure),
 }
 
 /// What an init tells the server.
@@ -167,15 +167,15 @@ pub enum InitReply {
         status: i32,
     },
     /// The sandbox could not be built; nothing of the command ran.
-    Failed(Failure),
+    Failed(LaunchFailure),
 }
 
 /// A step that failed, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {message}")]
-pub struct Failure {
+pub struct LaunchFailure {
     /// Which step.
-    pub step: Step,
+    pub step: LaunchStep,
     /// The system's error number, when there is one.
     pub errno: Option<i32>,
     /// What it was done to, and the error in words.
@@ -185,7 +185,7 @@ pub struct Failure {
 /// The steps of building a sandbox, so that a probe can name what a host lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum LaunchStep {
     /// Reading what to do.
     Message,
     /// Making the user namespace and its id map.
@@ -218,7 +218,7 @@ pub enum Step {
     Start,
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for LaunchStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Message => "message",
@@ -241,16 +241,16 @@ impl std::fmt::Display for Step {
 }
 
 /// Names the step an error belongs to.
-pub(crate) trait At<T> {
+pub(crate) trait StepContext<T> {
     /// Turns the error into a [`Failure`] of `step` on `what`.
-    fn at(self, step: Step, what: impl std::fmt::Display) -> Result<T, Failure>;
+    fn at(self, step: LaunchStep, what: impl std::fmt::Display) -> Result<T, LaunchFailure>;
 }
 
-impl<T, E: Into<std::io::Error>> At<T> for Result<T, E> {
-    fn at(self, step: Step, what: impl std::fmt::Display) -> Result<T, Failure> {
+impl<T, E: Into<std::io::Error>> StepContext<T> for Result<T, E> {
+    fn at(self, step: LaunchStep, what: impl std::fmt::Display) -> Result<T, LaunchFailure> {
         self.map_err(|error| {
             let error = error.into();
-            Failure {
+            LaunchFailure {
                 step,
                 errno: error.raw_os_error(),
                 message: format!("{what}: {error}"),

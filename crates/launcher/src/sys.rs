@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 
 /// Which side of a clone this is.
-pub(crate) enum Cloned {
+pub(crate) enum CloneResult {
     /// The new process.
     Child,
     /// The old one, with the new one's id and a descriptor for it.
@@ -15,7 +15,7 @@ pub(crate) enum Cloned {
 }
 
 /// Copies this process as `fork` does, into the namespaces named by `flags`.
-pub(crate) fn clone_process(flags: libc::c_int) -> io::Result<Cloned> {
+pub(crate) fn clone_process(flags: libc::c_int) -> io::Result<CloneResult> {
     let mut pidfd: RawFd = -1;
     let args = libc::clone_args {
         flags: flags as u64 | libc::CLONE_PIDFD as u64,
@@ -42,12 +42,12 @@ pub(crate) fn clone_process(flags: libc::c_int) -> io::Result<Cloned> {
     };
     match pid {
         -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Cloned::Child),
+        0 => Ok(CloneResult::Child),
         pid => {
             let pid = i32::try_from(pid).map_err(io::Error::other)?;
             // SAFETY: the kernel has just put a new descriptor there, owned by no one.
             let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-            Ok(Cloned::Parent { pid, pidfd })
+            Ok(CloneResult::Parent { pid, pidfd })
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The process that becomes the command: lowers its limits, confines itself, closes
 //! what it inherited, and executes.
 
-use crate::spec::{At, Failure, Go, Prepare, Step, Warm};
+use crate::spec::{
+    CommandSpec, LaunchFailure, LaunchStep, SandboxSpec, StepContext, WarmInterpreter,
+};
 use crate::{caps, channel, landlock, limits, seccomp, sys};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -23,30 +25,34 @@ const PROGRAM_FD: i32 = 3;
 
 /// Gives up every capability and installs the system call filter, for this process
 /// and those it starts.
-pub(crate) fn confine(filter: &seccomp::Filter) -> Result<(), Failure> {
+pub(crate) fn confine(filter: &seccomp::Filter) -> Result<(), LaunchFailure> {
     caps::drop_all()?;
     filter.install()
 }
 
 /// Starts the command and returns its id.
-pub(crate) fn start(go: &Go, stdio: &[OwnedFd], prepare: &Prepare) -> Result<i32, Failure> {
-    match sys::fork().at(Step::Start, "fork")? {
+pub(crate) fn start(
+    command: &CommandSpec,
+    stdio: &[OwnedFd],
+    spec: &SandboxSpec,
+) -> Result<i32, LaunchFailure> {
+    match sys::fork().at(LaunchStep::Start, "fork")? {
         Some(pid) => Ok(pid),
         None => {
             let error = become_command(
-                &go.argv,
-                &go.env,
-                &go.cwd,
+                &command.argv,
+                &command.env,
+                &command.cwd,
                 &Descriptors::Stdio(stdio),
-                prepare,
+                spec,
             );
-            refuse(&go.argv, &error)
+            exit_with_error(&command.argv, &error)
         }
     }
 }
 
 /// An interpreter that has started and waits for its program.
-pub(crate) struct Waiting {
+pub(crate) struct WaitingInterpreter {
     pid: i32,
     socket: OwnedFd,
 }
@@ -54,55 +60,59 @@ pub(crate) struct Waiting {
 /// Starts an interpreter, confined, that will get its program and its standard
 /// streams later.
 pub(crate) fn start_warm(
-    warm: &Warm,
-    prepare: &Prepare,
+    warm: &WarmInterpreter,
+    spec: &SandboxSpec,
     filter: &seccomp::Filter,
-) -> Result<Waiting, Failure> {
+) -> Result<WaitingInterpreter, LaunchFailure> {
     let (socket, theirs) = rustix::net::socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
         SocketFlags::CLOEXEC,
         None,
     )
-    .at(Step::Start, "socketpair")?;
-    match sys::fork().at(Step::Start, "fork")? {
-        Some(pid) => Ok(Waiting { pid, socket }),
+    .at(LaunchStep::Start, "socketpair")?;
+    match sys::fork().at(LaunchStep::Start, "fork")? {
+        Some(pid) => Ok(WaitingInterpreter { pid, socket }),
         None => {
             let error = match confine(filter) {
                 Ok(()) => {
                     let program = Descriptors::Program(&theirs);
-                    become_command(&warm.argv, &warm.env, "/", &program, prepare)
+                    become_command(&warm.argv, &warm.env, "/", &program, spec)
                 }
-                Err(failure) => Refusal::Confinement(failure),
+                Err(failure) => StartError::Confinement(failure),
             };
-            refuse(&warm.argv, &error)
+            exit_with_error(&warm.argv, &error)
         }
     }
 }
 
-impl Waiting {
+impl WaitingInterpreter {
     /// Hands over program and streams, and returns the interpreter's id.
-    pub(crate) fn go(self, go: &Go, stdio: &[OwnedFd]) -> Result<i32, Failure> {
+    pub(crate) fn run_program(
+        self,
+        go: &CommandSpec,
+        stdio: &[OwnedFd],
+    ) -> Result<i32, LaunchFailure> {
         let fds: Vec<_> = stdio.iter().map(|fd| fd.as_fd()).collect();
-        channel::send(&self.socket, go, &fds).at(Step::Start, "program")?;
+        channel::send(&self.socket, go, &fds).at(LaunchStep::Start, "program")?;
         Ok(self.pid)
     }
 
     /// Lets it go: what is to run is no program for it.
-    pub(crate) fn dismiss(self) -> Result<(), Failure> {
+    pub(crate) fn dismiss(self) -> Result<(), LaunchFailure> {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return Ok(());
         };
         rustix::process::kill_process(pid, Signal::KILL)
             .and_then(|()| rustix::process::waitpid(Some(pid), WaitOptions::empty()))
             .map(drop)
-            .at(Step::Start, "the waiting interpreter")
+            .at(LaunchStep::Start, "the waiting interpreter")
     }
 }
 
 /// Why the command could not be started.
-enum Refusal {
-    Confinement(Failure),
+enum StartError {
+    Confinement(LaunchFailure),
     Execute(io::Error),
 }
 
@@ -120,28 +130,32 @@ fn become_command(
     env: &[(String, String)],
     cwd: &str,
     descriptors: &Descriptors<'_>,
-    prepare: &Prepare,
-) -> Refusal {
-    if let Err(failure) = last_steps(cwd, descriptors, prepare) {
-        return Refusal::Confinement(failure);
+    spec: &SandboxSpec,
+) -> StartError {
+    if let Err(failure) = finish_confinement(cwd, descriptors, spec) {
+        return StartError::Confinement(failure);
     }
-    Refusal::Execute(execute(argv, env))
+    StartError::Execute(execute(argv, env))
 }
 
-fn last_steps(cwd: &str, descriptors: &Descriptors<'_>, prepare: &Prepare) -> Result<(), Failure> {
+fn finish_confinement(
+    cwd: &str,
+    descriptors: &Descriptors<'_>,
+    spec: &SandboxSpec,
+) -> Result<(), LaunchFailure> {
     // First, so that what fails after it can be told on standard error.
-    place(descriptors).at(Step::Start, "descriptors")?;
-    rustix::process::setsid().at(Step::Start, "setsid")?;
-    if prepare.landlock {
+    place_descriptors(descriptors).at(LaunchStep::Start, "descriptors")?;
+    rustix::process::setsid().at(LaunchStep::Start, "setsid")?;
+    if spec.landlock {
         landlock::restrict()?;
     }
-    limits::set(&prepare.rlimits)?;
+    limits::set(&spec.rlimits)?;
     // Last, so that a folder that is not there reads as the command's own failure.
-    rustix::process::chdir(cwd).at(Step::Start, cwd)
+    rustix::process::chdir(cwd).at(LaunchStep::Start, cwd)
 }
 
 /// Puts the descriptors where the program expects them and closes all others.
-fn place(descriptors: &Descriptors<'_>) -> io::Result<()> {
+fn place_descriptors(descriptors: &Descriptors<'_>) -> io::Result<()> {
     match descriptors {
         Descriptors::Stdio([stdin, stdout, stderr]) => {
             rustix::stdio::dup2_stdin(stdin)?;
@@ -182,7 +196,7 @@ fn execute(argv: &[String], env: &[(String, String)]) -> io::Error {
         return io::Error::new(io::ErrorKind::InvalidInput, "a variable holds a NUL byte");
     };
     let mut error = io::Error::from(io::ErrorKind::NotFound);
-    for program in candidates(argv, env) {
+    for program in program_candidates(argv, env) {
         error = sys::execute(&program, &arguments, &environment);
         if error.kind() != io::ErrorKind::NotFound {
             break;
@@ -191,7 +205,7 @@ fn execute(argv: &[String], env: &[(String, String)]) -> io::Error {
     error
 }
 
-fn candidates(argv: &[String], env: &[(String, String)]) -> Vec<CString> {
+fn program_candidates(argv: &[String], env: &[(String, String)]) -> Vec<CString> {
     let Some(name) = argv.first() else {
         return Vec::new();
     };
@@ -209,13 +223,13 @@ fn candidates(argv: &[String], env: &[(String, String)]) -> Vec<CString> {
 }
 
 /// Says on standard error why the command did not start, and leaves as a shell would.
-fn refuse(argv: &[String], refusal: &Refusal) -> ! {
-    let (code, why) = match refusal {
-        Refusal::Confinement(failure) => (CONFINEMENT_FAILED, failure.to_string()),
-        Refusal::Execute(error) if error.kind() == io::ErrorKind::NotFound => {
+fn exit_with_error(argv: &[String], error: &StartError) -> ! {
+    let (code, why) = match error {
+        StartError::Confinement(failure) => (CONFINEMENT_FAILED, failure.to_string()),
+        StartError::Execute(error) if error.kind() == io::ErrorKind::NotFound => {
             (NOT_FOUND, "command not found".into())
         }
-        Refusal::Execute(error) => (NOT_RUNNABLE, error.to_string()),
+        StartError::Execute(error) => (NOT_RUNNABLE, error.to_string()),
     };
     let name = argv.first().map_or("", String::as_str);
     // Where even that cannot be written, the code says the same.

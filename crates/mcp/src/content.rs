@@ -1,35 +1,35 @@
 //! What came of a call, as MCP's content: text, images, links to the files it made.
 
-use crate::desk::internal;
+use crate::session::internal_error;
 use crate::uri;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use prowess_sandbox::Output;
-use prowess_toolbox::{Outcome, Part, Workspace, folder_of};
+use prowess_sandbox::SandboxOutput;
+use prowess_toolbox::{ContentPart, ToolOutcome, Workspace, skill_folder};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 
 /// Pictures that are shown with the result that made them: as many, each as large.
-const PICTURES: usize = 4;
-const PICTURE_BYTES: u64 = 1 << 20;
+const MAX_IMAGES: usize = 4;
+const MAX_IMAGE_BYTES: u64 = 1 << 20;
 
 /// Files linked to. The text names some of the others; all are in the list of resources.
-const LINKS: usize = 50;
+const MAX_LINKS: usize = 50;
 
 /// The result of a call.
-pub(crate) async fn result(
-    outcome: &Outcome,
+pub(crate) async fn call_result(
+    outcome: &ToolOutcome,
     workspace: Option<&Workspace>,
 ) -> Result<CallToolResult, ErrorData> {
     let mut content: Vec<ContentBlock> = outcome
-        .shown
+        .content
         .iter()
-        .map(|part| shown(part, outcome))
+        .map(|part| to_content_block(part, outcome))
         .collect();
     if let Some(workspace) = workspace {
-        content.extend(pictures(&outcome.outputs, workspace).await?);
+        content.extend(small_images(&outcome.outputs, workspace).await?);
     }
-    let links = outcome.outputs.iter().take(LINKS).map(link);
+    let links = outcome.outputs.iter().take(MAX_LINKS).map(file_link);
     content.extend(links.map(ContentBlock::ResourceLink));
     Ok(match outcome.is_error {
         true => CallToolResult::error(content),
@@ -37,42 +37,45 @@ pub(crate) async fn result(
     })
 }
 
-fn shown(part: &Part, outcome: &Outcome) -> ContentBlock {
+fn to_content_block(part: &ContentPart, outcome: &ToolOutcome) -> ContentBlock {
     let (mime, data) = match part {
-        Part::Text(text) => return ContentBlock::text(text.clone()),
-        Part::Binary { mime, data } => (mime, STANDARD.encode(data)),
+        ContentPart::Text(text) => return ContentBlock::text(text.clone()),
+        ContentPart::Binary { mime, data } => (mime, STANDARD.encode(data)),
     };
     match mime.split('/').next() {
         Some("image") => ContentBlock::image(data, mime),
         Some("audio") => ContentBlock::audio(data, mime),
         _ => {
-            let blob = ResourceContents::blob(data, place(outcome));
+            let blob = ResourceContents::blob(data, viewed_uri(outcome));
             ContentBlock::resource(blob.with_mime_type(mime))
         }
     }
 }
 
 /// The URI of the file that a call has shown.
-fn place(outcome: &Outcome) -> String {
+fn viewed_uri(outcome: &ToolOutcome) -> String {
     let input = outcome.native.input();
     let path = input.get("path").and_then(serde_json::Value::as_str);
     let path = path.unwrap_or_default();
     let of_skill = outcome.skill.as_ref().and_then(|skill| {
-        let folder = format!("/skills/{}/", folder_of(skill));
+        let folder = format!("/skills/{}/", skill_folder(skill));
         Some(uri::skill_file(skill, path.strip_prefix(&folder)?))
     });
-    of_skill.unwrap_or_else(|| uri::made_file(path.trim_start_matches("/mnt/data/")))
+    of_skill.unwrap_or_else(|| uri::sandbox_file(path.trim_start_matches("/mnt/data/")))
 }
 
 /// The first small pictures that it made.
-async fn pictures(made: &[Output], workspace: &Workspace) -> Result<Vec<ContentBlock>, ErrorData> {
-    let drawn = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-    let wanted = made
-        .iter()
-        .filter(|made| drawn.contains(&made.mime_type.as_str()) && made.size <= PICTURE_BYTES);
+async fn small_images(
+    made: &[SandboxOutput],
+    workspace: &Workspace,
+) -> Result<Vec<ContentBlock>, ErrorData> {
+    let image_types = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    let images = made.iter().filter(|made| {
+        image_types.contains(&made.mime_type.as_str()) && made.size <= MAX_IMAGE_BYTES
+    });
     let mut content = Vec::new();
-    for picture in wanted.take(PICTURES) {
-        let bytes = workspace.get(&picture.path).await.map_err(internal)?;
+    for picture in images.take(MAX_IMAGES) {
+        let bytes = workspace.get(&picture.path).await.map_err(internal_error)?;
         content.push(ContentBlock::image(
             STANDARD.encode(bytes),
             &picture.mime_type,
@@ -82,8 +85,8 @@ async fn pictures(made: &[Output], workspace: &Workspace) -> Result<Vec<ContentB
 }
 
 /// A file that code made, as a resource.
-fn link(made: &Output) -> Resource {
-    Resource::new(uri::made_file(&made.path), &made.path)
+fn file_link(made: &SandboxOutput) -> Resource {
+    Resource::new(uri::sandbox_file(&made.path), &made.path)
         .with_mime_type(&made.mime_type)
         .with_size(made.size)
 }

@@ -1,10 +1,10 @@
 //! The skills extension, `io.modelcontextprotocol/skills`: `skills/list`, `skills/get` and
 //! `resources/directory/read`, as SEP-2640 has them.
 
-use crate::desk::Desk;
-use crate::page::page;
+use crate::page::paginate;
 use crate::resources;
-use crate::uri::{self, Address};
+use crate::session::McpSession;
+use crate::uri::{self, ResourceUri};
 use prowess_skill::manifest::ManifestFile;
 use prowess_skill::upload::is_portable_name;
 use prowess_toolbox::Member;
@@ -13,26 +13,26 @@ use rmcp::model::{CustomRequest, CustomResult, ErrorCode, ProtocolVersion, Resou
 use serde_json::{Map, Value, json};
 
 /// The method that reads a folder.
-pub(crate) const DIRECTORY: &str = "resources/directory/read";
+pub(crate) const READ_DIRECTORY_METHOD: &str = "resources/directory/read";
 
 /// What every host takes of one skill; servers should serve no larger ones.
-const MOST_FILES: usize = 512;
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_FILES: usize = 512;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Answers the extension's methods.
-pub(crate) async fn answer(
-    desk: &Desk,
+pub(crate) async fn handle_request(
+    session: &McpSession,
     request: &CustomRequest,
     version: Option<&ProtocolVersion>,
 ) -> Result<CustomResult, ErrorData> {
-    let params = Params(request.params.as_ref());
+    let params = RequestParams(request.params.as_ref());
     let modern = version.is_some_and(|version| *version >= ProtocolVersion::V_2026_07_28);
     let (mut result, fresh) = match request.method.as_str() {
-        "skills/list" => (list(desk, params.text("cursor")?).await?, true),
-        "skills/get" => (get(desk, params.uri()?).await?, true),
-        DIRECTORY => {
+        "skills/list" => (list(session, params.text("cursor")?).await?, true),
+        "skills/get" => (get(session, params.uri()?).await?, true),
+        READ_DIRECTORY_METHOD => {
             let cursor = params.text("cursor")?;
-            (directory(desk, params.uri()?, cursor).await?, false)
+            (read_directory(session, params.uri()?, cursor).await?, false)
         }
         other => {
             let method: String = other.chars().take(200).collect();
@@ -55,40 +55,40 @@ pub(crate) async fn answer(
 /// still tools, prompts and resources.
 pub(crate) fn conforms(member: &Member) -> bool {
     let skill = &member.skill;
-    let said = |field: &str| skill.frontmatter.get(field).and_then(Value::as_str);
+    let field_text = |field: &str| skill.frontmatter.get(field).and_then(Value::as_str);
     is_portable_name(&skill.name)
-        && said("name") == Some(&skill.name)
-        && said("description").is_some_and(|text| !text.trim().is_empty())
+        && field_text("name") == Some(&skill.name)
+        && field_text("description").is_some_and(|text| !text.trim().is_empty())
         && skill.bundle.skill_file().as_str() == "SKILL.md"
-        && skill.manifest.files().len() <= MOST_FILES
-        && skill.manifest.total_bytes() <= MOST_BYTES
+        && skill.manifest.files().len() <= MAX_FILES
+        && skill.manifest.total_bytes() <= MAX_BYTES
 }
 
-async fn list(desk: &Desk, cursor: Option<&str>) -> Result<Map<String, Value>, ErrorData> {
-    let skills = desk.refreshed().await?.skills();
+async fn list(session: &McpSession, cursor: Option<&str>) -> Result<Map<String, Value>, ErrorData> {
+    let skills = session.refresh().await?.skills();
     let published = skills.members.iter().filter(|member| conforms(member));
     let published = published.map(|member| (member.skill.name.clone(), member));
     let files = |member: &&Member| member.skill.manifest.files().len();
-    let page = page(published, cursor, files)?;
+    let page = paginate(published, cursor, files)?;
     let mut result = Map::new();
     let entries = page.items.into_iter().map(entry);
     result.insert("skills".into(), entries.collect());
-    if let Some(next) = page.next {
+    if let Some(next) = page.next_cursor {
         result.insert("nextCursor".into(), next.into());
     }
     Ok(result)
 }
 
-async fn get(desk: &Desk, uri: &str) -> Result<Map<String, Value>, ErrorData> {
-    let open = desk.refreshed().await?;
+async fn get(session: &McpSession, uri: &str) -> Result<Map<String, Value>, ErrorData> {
+    let state = session.refresh().await?;
     let found = match uri::parse(uri) {
-        Some(Address::Skill { name, path }) if path.as_deref() == Some("SKILL.md") => {
-            open.skill(&name).filter(conforms)
+        Some(ResourceUri::Skill { name, path }) if path.as_deref() == Some("SKILL.md") => {
+            state.skill(&name).filter(conforms)
         }
         _ => None,
     };
     let member = found.ok_or_else(|| {
-        let message = format!("no skill is served at {}", uri::shown(uri));
+        let message = format!("no skill is served at {}", uri::display_uri(uri));
         ErrorData::invalid_params(message, None)
     })?;
     Ok(Map::from_iter([("skill".to_owned(), entry(&member))]))
@@ -111,27 +111,27 @@ fn entry(member: &Member) -> Value {
     })
 }
 
-async fn directory(
-    desk: &Desk,
+async fn read_directory(
+    session: &McpSession,
     uri: &str,
     cursor: Option<&str>,
 ) -> Result<Map<String, Value>, ErrorData> {
-    let open = desk.refreshed().await?;
+    let state = session.refresh().await?;
     let found = match uri::parse(uri) {
-        Some(Address::Skill { name, path }) => open
+        Some(ResourceUri::Skill { name, path }) => state
             .skill(&name)
             .and_then(|member| children(&member, path.as_deref().unwrap_or_default())),
         _ => None,
     };
     let children = found.ok_or_else(|| {
-        let message = format!("{} is not a folder", uri::shown(uri));
+        let message = format!("{} is not a folder", uri::display_uri(uri));
         ErrorData::invalid_params(message, None)
     })?;
     let keyed = children.into_iter().map(|child| (child.uri.clone(), child));
-    let page = page(keyed, cursor, |_| 1)?;
+    let page = paginate(keyed, cursor, |_| 1)?;
     let mut result = Map::new();
     result.insert("resources".into(), json!(page.items));
-    if let Some(next) = page.next {
+    if let Some(next) = page.next_cursor {
         result.insert("nextCursor".into(), next.into());
     }
     Ok(result)
@@ -148,7 +148,7 @@ fn children(member: &Member, folder: &str) -> Option<Vec<Resource>> {
     for file in member.skill.manifest.files().iter().filter(|f| inside(f)) {
         let rest = file.path.as_str().strip_prefix(&prefix)?;
         let child = match rest.split_once('/') {
-            None => resources::file_of(member, file),
+            None => resources::skill_resource(member, file),
             Some((name, _)) => {
                 let uri = uri::skill_file(&member.skill.name, &format!("{prefix}{name}"));
                 Resource::new(uri, name).with_mime_type("inode/directory")
@@ -162,9 +162,9 @@ fn children(member: &Member, folder: &str) -> Option<Vec<Resource>> {
 }
 
 /// The arguments of a request.
-struct Params<'a>(Option<&'a Value>);
+struct RequestParams<'a>(Option<&'a Value>);
 
-impl<'a> Params<'a> {
+impl<'a> RequestParams<'a> {
     fn text(&self, name: &str) -> Result<Option<&'a str>, ErrorData> {
         match self.0.and_then(|params| params.get(name)) {
             None | Some(Value::Null) => Ok(None),

@@ -1,84 +1,85 @@
 //! Skills of folders, archives and URLs. Folders and archives are looked at again and
 //! again; what came from a URL stays as it was fetched.
 
-use crate::supply::{Skills, SupplyError};
-use prowess_skill::Limits;
+use crate::skill_provider::{SkillProviderError, SkillSet};
+use prowess_skill::BundleLimits;
 use prowess_source::url::is_url;
-use prowess_source::{Bounds, Discovery, Labelled, Opened, Origin, open};
-use prowess_toolbox::{Refreshed, Shelf};
+use prowess_source::{Discovery, LabelledSource, OpenResult, Origin, SearchBounds, open};
+use prowess_toolbox::{SkillSnapshot, SkillSources};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Skills of some sources.
 #[derive(Debug, Clone)]
-pub struct Folders(Arc<Mutex<Looked>>);
+pub struct SkillFolders(Arc<Mutex<FolderState>>);
 
 #[derive(Debug)]
-struct Looked {
+struct FolderState {
     sources: Vec<(PathBuf, Option<Vec<Origin>>)>,
-    shelf: Shelf,
-    skills: Skills,
+    skill_sources: SkillSources,
+    skills: SkillSet,
 }
 
-impl Folders {
+impl SkillFolders {
     /// Reads what was opened, and tells what is wrong with any of it.
     #[must_use]
-    pub fn new(sources: &[PathBuf], opened: Vec<Opened>) -> (Self, Refreshed) {
-        let kept = |(path, opened): (&PathBuf, &Opened)| {
+    pub fn new(sources: &[PathBuf], opened: Vec<OpenResult>) -> (Self, SkillSnapshot) {
+        let kept = |(path, opened): (&PathBuf, &OpenResult)| {
             let fetched = opened.as_ref().ok().filter(|_| is_url(path));
             (path.clone(), fetched.map(|(origins, _)| origins.clone()))
         };
         let kept = sources.iter().zip(&opened).map(kept).collect();
-        let labelled = |path: &PathBuf| Labelled {
+        let labelled = |path: &PathBuf| LabelledSource {
             path: path.clone(),
             label: None,
         };
         let labelled = sources.iter().map(labelled).collect();
-        let mut shelf = Shelf::new(labelled, Bounds::default(), Limits::default());
-        let refreshed = shelf.take(opened);
-        let skills = Skills {
+        let mut skill_sources =
+            SkillSources::new(labelled, SearchBounds::default(), BundleLimits::default());
+        let refreshed = skill_sources.refresh_from(opened);
+        let skills = SkillSet {
             revision: 0,
             members: refreshed.members.clone().into(),
         };
-        let looked = Looked {
+        let state = FolderState {
             sources: kept,
-            shelf,
+            skill_sources,
             skills,
         };
-        (Folders(Arc::new(Mutex::new(looked))), refreshed)
+        (SkillFolders(Arc::new(Mutex::new(state))), refreshed)
     }
 
     /// What is there now. Waits for the disk, elsewhere.
     ///
     /// # Errors
     /// When the process is ending.
-    pub async fn look(&self) -> Result<Skills, SupplyError> {
-        let looked = Arc::clone(&self.0);
-        let look = move || {
-            let mut looked = looked.lock().unwrap_or_else(PoisonError::into_inner);
-            looked.look()
+    pub async fn refresh(&self) -> Result<SkillSet, SkillProviderError> {
+        let state = Arc::clone(&self.0);
+        let refresh = move || {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.refresh()
         };
-        let done = tokio::task::spawn_blocking(look).await;
-        done.map_err(|error| SupplyError {
+        let done = tokio::task::spawn_blocking(refresh).await;
+        done.map_err(|error| SkillProviderError {
             why: error.to_string(),
         })
     }
 }
 
-impl Looked {
-    fn look(&mut self) -> Skills {
-        let bounds = Bounds::default();
+impl FolderState {
+    fn refresh(&mut self) -> SkillSet {
+        let bounds = SearchBounds::default();
         let again = |(path, fetched): &(PathBuf, Option<Vec<Origin>>)| match fetched {
             Some(origins) => Ok((origins.clone(), Discovery::default())),
             None => open(path, &bounds),
         };
         let opened = self.sources.iter().map(again).collect();
-        let refreshed = self.shelf.take(opened);
+        let refreshed = self.skill_sources.refresh_from(opened);
         if refreshed.changed {
             for problem in &refreshed.problems {
                 tracing::warn!(code = problem.code, "{}", problem.message);
             }
-            self.skills = Skills {
+            self.skills = SkillSet {
                 revision: self.skills.revision + 1,
                 members: refreshed.members.into(),
             };

@@ -4,10 +4,10 @@
 //! outlives the connection it began on, so everything here runs on the runtime that this was
 //! made in, whichever thread attends the connection.
 
-use crate::desk::Desk;
-use crate::face::Face;
-use crate::seats::{Full, Holder, Seats};
-use crate::supply::Supply;
+use crate::handler::McpHandler;
+use crate::session::McpSession;
+use crate::session_registry::{SessionOwner, SessionRegistry, TooManySessions};
+use crate::skill_provider::SkillProvider;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -27,13 +27,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 /// How a session is named in requests.
-const SESSION: &str = "mcp-session-id";
+const SESSION_HEADER: &str = "mcp-session-id";
 
 /// How often ended sessions are forgotten.
-const TIDY: Duration = Duration::from_secs(60);
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long sessions may take to end when the server does.
-const LEAVE: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Streams do not begin with an event without data, which the protocol recommends since
 /// 2025-11-25: clients of older versions, Gemini CLI for one, take it for a broken message
@@ -41,97 +41,109 @@ const LEAVE: Duration = Duration::from_secs(10);
 const NO_EMPTY_EVENT: Option<Duration> = None;
 
 /// The body of an answer: whole, or events as they come.
-pub type Body = BoxBody<Bytes, Infallible>;
+pub type McpBody = BoxBody<Bytes, Infallible>;
 
 /// Bounds on sessions over HTTP.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct McpHttpLimits {
     /// Sessions of one owner at once.
-    pub sessions: usize,
+    pub max_sessions: usize,
     /// After how long without a message a session ends.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
     /// Bytes of one message.
-    pub message: usize,
+    pub max_message_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for McpHttpLimits {
     fn default() -> Self {
-        Limits {
-            sessions: 100,
-            idle: Duration::from_secs(30 * 60),
-            message: 4 << 20,
+        McpHttpLimits {
+            max_sessions: 100,
+            idle_timeout: Duration::from_secs(30 * 60),
+            max_message_bytes: 4 << 20,
         }
     }
 }
 
 /// Whoever was let in.
 #[derive(Clone)]
-pub struct Guest {
+pub struct McpPrincipal {
     /// Whose skills and sessions these are.
     pub owner: String,
     /// Which of the owner's keys was shown. A session is for the key it began with: another
     /// may be allowed less, or more.
     pub key: String,
     /// What a session of this guest is made of.
-    pub supply: Arc<dyn Supply>,
+    pub provider: Arc<dyn SkillProvider>,
 }
 
-impl Guest {
-    pub(crate) fn holder(&self) -> Holder {
+impl McpPrincipal {
+    pub(crate) fn session_owner(&self) -> SessionOwner {
         (self.owner.clone(), self.key.clone())
     }
 }
 
 /// All sessions over HTTP.
 #[derive(Clone)]
-pub struct Http(Arc<Shared>);
+pub struct McpHttp(Arc<McpHttpInner>);
 
-struct Shared {
-    limits: Limits,
+struct McpHttpInner {
+    limits: McpHttpLimits,
     sessions: Arc<LocalSessionManager>,
-    seats: Arc<Seats>,
+    registry: Arc<SessionRegistry>,
     stop: CancellationToken,
-    home: Option<Handle>,
+    runtime: Option<Handle>,
 }
 
-impl Http {
+impl McpHttp {
     /// No sessions yet. They live on the runtime that this is called in.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: McpHttpLimits) -> Self {
         let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(limits.idle);
+        sessions.session_config.keep_alive = Some(limits.idle_timeout);
         sessions.session_config.sse_retry = NO_EMPTY_EVENT;
-        let shared = Arc::new(Shared {
-            seats: Arc::new(Seats::new(limits.sessions, limits.idle)),
+        let shared = Arc::new(McpHttpInner {
+            registry: Arc::new(SessionRegistry::new(
+                limits.max_sessions,
+                limits.idle_timeout,
+            )),
             sessions: Arc::new(sessions),
             limits,
             stop: CancellationToken::new(),
-            home: Handle::try_current().ok(),
+            runtime: Handle::try_current().ok(),
         });
-        if let Some(home) = &shared.home {
-            home.spawn(tidy(Arc::downgrade(&shared)));
+        if let Some(runtime) = &shared.runtime {
+            runtime.spawn(remove_ended_sessions(Arc::downgrade(&shared)));
         }
-        Http(shared)
+        McpHttp(shared)
     }
 
     /// The bounds.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &McpHttpLimits {
         &self.0.limits
     }
 
     /// Answers a request.
-    pub async fn handle(&self, guest: Guest, request: Request<Bytes>) -> Response<Body> {
-        let Some(home) = self.0.home.clone().or_else(|| Handle::try_current().ok()) else {
+    pub async fn handle(
+        &self,
+        principal: McpPrincipal,
+        request: Request<Bytes>,
+    ) -> Response<McpBody> {
+        let Some(runtime) = self
+            .0
+            .runtime
+            .clone()
+            .or_else(|| Handle::try_current().ok())
+        else {
             let message = "the server is not running";
-            return refusal(StatusCode::SERVICE_UNAVAILABLE, "not-running", message);
+            return error_response(StatusCode::SERVICE_UNAVAILABLE, "not-running", message);
         };
         let shared = Arc::clone(&self.0);
         // A client that goes away drops this, and with it what was asked for.
-        let work = AbortOnDropHandle::new(home.spawn(shared.answer(guest, request)));
-        work.await.unwrap_or_else(|_| {
+        let task = AbortOnDropHandle::new(runtime.spawn(shared.respond(principal, request)));
+        task.await.unwrap_or_else(|_| {
             let message = "the request was ended: the server stops";
-            refusal(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
+            error_response(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
         })
     }
 
@@ -152,9 +164,9 @@ impl Http {
             // It may have ended by itself.
             let _ = self.0.sessions.close_session(&id).await;
         }
-        let desks = self.0.seats.clear();
-        let closing = desks.iter().map(|desk| desk.close());
-        if tokio::time::timeout(LEAVE, join_all(closing))
+        let sessions = self.0.registry.take_all();
+        let closing = sessions.iter().map(|session| session.close());
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, join_all(closing))
             .await
             .is_err()
         {
@@ -163,65 +175,71 @@ impl Http {
     }
 }
 
-impl Shared {
-    async fn answer(self: Arc<Self>, guest: Guest, request: Request<Bytes>) -> Response<Body> {
-        let named = request.headers().get(SESSION);
+impl McpHttpInner {
+    async fn respond(
+        self: Arc<Self>,
+        principal: McpPrincipal,
+        request: Request<Bytes>,
+    ) -> Response<McpBody> {
+        let named = request.headers().get(SESSION_HEADER);
         let named = named.map(|id| id.to_str().unwrap_or_default().to_owned());
         // Others are refused below, whatever session they name.
         let known = [Method::GET, Method::POST, Method::DELETE].contains(request.method());
         if let Some(id) = &named
             && known
-            && !self.seats.is_of(id, &guest.holder())
+            && !self.registry.is_owned_by(id, &principal.session_owner())
         {
             let message = "there is no such session; begin one with `initialize`";
-            return refusal(StatusCode::NOT_FOUND, "session-not-found", message);
+            return error_response(StatusCode::NOT_FOUND, "session-not-found", message);
         }
         let post = request.method() == Method::POST;
-        let desk = match (named, post) {
-            (None, true) if begins(request.body()) => self.seats.sit(&guest).map(Some),
-            (None, true) => self.seats.visitor(&guest).map(Some),
+        let session = match (named, post) {
+            (None, true) if is_initialize(request.body()) => {
+                self.registry.create(&principal).map(Some)
+            }
+            (None, true) => self.registry.stateless(&principal).map(Some),
             // The session has its own already.
             _ => Ok(None),
         };
-        match desk {
-            Ok(desk) => self.serve(guest, desk, request).await,
-            Err(full) => too_many(full),
+        match session {
+            Ok(session) => self.serve(principal, session, request).await,
+            Err(full) => too_many_sessions(full),
         }
     }
 
     async fn serve(
         &self,
-        guest: Guest,
-        desk: Option<Arc<Desk>>,
+        principal: McpPrincipal,
+        session: Option<Arc<McpSession>>,
         request: Request<Bytes>,
-    ) -> Response<Body> {
-        let face = move || match &desk {
-            Some(desk) => Ok(Face(Arc::clone(desk))),
+    ) -> Response<McpBody> {
+        let handler = move || match &session {
+            Some(session) => Ok(McpHandler(Arc::clone(session))),
             None => Err(std::io::Error::other("this request has a session")),
         };
         // Hosts and origins were looked at before.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_sse_retry(NO_EMPTY_EVENT)
-            .with_max_request_body_bytes(self.limits.message)
+            .with_max_request_body_bytes(self.limits.max_message_bytes)
             .with_cancellation_token(self.stop.clone());
-        let service = StreamableHttpService::new(face, Arc::clone(&self.sessions), config);
+        let service = StreamableHttpService::new(handler, Arc::clone(&self.sessions), config);
         let ends = request.method() == Method::DELETE;
-        let mut response = in_json(service.handle(request.map(Whole::new)).await).await;
+        let mut response = to_json_error(service.handle(request.map(Whole::new)).await).await;
         // Some clients take "accepted" for a failure to end.
         if ends && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
-        let began = response.headers().get(SESSION);
+        let began = response.headers().get(SESSION_HEADER);
         if let Some(id) = began.and_then(|id| id.to_str().ok()) {
-            self.seats.bind(id, guest.holder());
+            self.registry.set_owner(id, principal.session_owner());
         }
         response
     }
 }
 
 /// What is refused in plain words is told as every other refusal is.
-async fn in_json(response: Response<Body>) -> Response<Body> {
+async fn to_json_error(response: Response<McpBody>) -> Response<McpBody> {
     let status = response.status();
     let kind = response.headers().get(CONTENT_TYPE);
     let plain = kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
@@ -233,13 +251,13 @@ async fn in_json(response: Response<Body>) -> Response<Body> {
     let words = words.to_bytes();
     let code = status.canonical_reason().unwrap_or("refused");
     let code = code.to_ascii_lowercase().replace(' ', "-");
-    let told = refusal(status, &code, &String::from_utf8_lossy(&words));
-    parts.headers.extend(told.headers().clone());
-    Response::from_parts(parts, told.into_body())
+    let error = error_response(status, &code, &String::from_utf8_lossy(&words));
+    parts.headers.extend(error.headers().clone());
+    Response::from_parts(parts, error.into_body())
 }
 
 /// Whether a message begins a session.
-fn begins(message: &[u8]) -> bool {
+fn is_initialize(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Peek {
         method: String,
@@ -248,29 +266,29 @@ fn begins(message: &[u8]) -> bool {
     peek.is_some_and(|peek| peek.method == "initialize")
 }
 
-async fn tidy(shared: Weak<Shared>) {
+async fn remove_ended_sessions(shared: Weak<McpHttpInner>) {
     loop {
-        tokio::time::sleep(TIDY).await;
+        tokio::time::sleep(CLEANUP_INTERVAL).await;
         let Some(shared) = shared.upgrade() else {
             return;
         };
         let open = shared.sessions.sessions.read().await;
-        shared.seats.tidy(|id| open.contains_key(id));
+        shared.registry.remove_ended(|id| open.contains_key(id));
     }
 }
 
-fn too_many(full: Full) -> Response<Body> {
+fn too_many_sessions(full: TooManySessions) -> Response<McpBody> {
     let message = format!(
         "{} sessions are open, which is the most; end one (DELETE with its Mcp-Session-Id)",
-        full.most
+        full.max
     );
-    refusal(StatusCode::TOO_MANY_REQUESTS, "too-many-sessions", &message)
+    error_response(StatusCode::TOO_MANY_REQUESTS, "too-many-sessions", &message)
 }
 
 /// An answer to whoever is not let in or cannot be served: JSON-RPC, though no request of
 /// theirs was read, so that clients show the message.
 #[must_use]
-pub fn refusal(status: StatusCode, code: &str, message: &str) -> Response<Body> {
+pub fn error_response(status: StatusCode, code: &str, message: &str) -> Response<McpBody> {
     let error = json!({
         "jsonrpc": "2.0",
         "id": null,

@@ -1,8 +1,8 @@
 //! `skill://index.json`: how skills were found over MCP before the extension had methods
 //! of its own. Some clients still read it, and only it.
 
-use crate::desk::Open;
 use crate::extension;
+use crate::session::McpSessionState;
 use crate::uri;
 use prowess_toolbox::Member;
 use rmcp::model::ResourceContents;
@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 /// The index, as the discovery format 0.2.0 has it.
-pub(crate) fn contents(open: &Open) -> ResourceContents {
-    let skills = open.skills();
+pub(crate) fn index_contents(state: &McpSessionState) -> ResourceContents {
+    let skills = state.skills();
     let published = skills
         .members
         .iter()
         .filter(|member| extension::conforms(member));
     let entries: Vec<Value> = published.map(entry).collect();
     let index = json!({ "$schema": SCHEMA, "skills": entries });
-    ResourceContents::text(index.to_string(), uri::INDEX).with_mime_type("application/json")
+    ResourceContents::text(index.to_string(), uri::INDEX_URI).with_mime_type("application/json")
 }
 
 fn entry(member: &Member) -> Value {

@@ -6,7 +6,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 /// The skills extension's name.
-pub(crate) const SKILLS: &str = "io.modelcontextprotocol/skills";
+pub(crate) const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 
 const INSTRUCTIONS: &str = "\
 This server offers skills: folders of instructions, files and scripts for particular tasks. \
@@ -16,12 +16,15 @@ A skill's own tools appear when it is loaded. Code runs in a sandbox whose worki
 resources, skill://NAME/PATH.";
 
 /// The server's name, version, abilities and advice.
-pub(crate) fn config() -> ServerConfig {
+pub(crate) fn server_config() -> ServerConfig {
     let mut settings = JsonObject::new();
     settings.insert("directoryRead".to_owned(), Value::Bool(true));
     let capabilities = ServerCapabilities::builder()
         .enable_completions()
-        .enable_extensions_with(ExtensionCapabilities::from([(SKILLS.to_owned(), settings)]))
+        .enable_extensions_with(ExtensionCapabilities::from([(
+            SKILLS_EXTENSION.to_owned(),
+            settings,
+        )]))
         .enable_prompts()
         .enable_prompts_list_changed()
         .enable_resources()

@@ -25,10 +25,9 @@
 
 mod complete;
 mod content;
-mod desk;
 mod extension;
-mod face;
 mod folders;
+mod handler;
 mod http;
 mod index;
 mod info;
@@ -37,15 +36,16 @@ mod page;
 mod progress;
 mod prompts;
 mod resources;
-mod seats;
+mod session;
+mod session_registry;
+mod skill_provider;
 pub mod stdio;
-mod supply;
 mod tools;
 mod uri;
 
-pub use desk::Desk;
-pub use folders::Folders;
-pub use http::{Body, Guest, Http, Limits, refusal};
+pub use folders::SkillFolders;
+pub use http::{McpBody, McpHttp, McpHttpLimits, McpPrincipal, error_response};
+pub use session::McpSession;
 // What a supply is made of, so that those who implement one need not know the toolbox.
-pub use prowess_toolbox::{Member, Options, Workspace};
-pub use supply::{Skills, Supply, SupplyError, options};
+pub use prowess_toolbox::{Member, ToolboxOptions, Workspace};
+pub use skill_provider::{SkillProvider, SkillProviderError, SkillSet, default_options};

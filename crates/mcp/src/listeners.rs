@@ -7,19 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A listener that does not take a notification for this long misses it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Changed {
+pub(crate) struct ListChanges {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
 }
 
-impl Changed {
+impl ListChanges {
     /// Everything, as when the skills are others.
-    pub(crate) const ALL: Changed = Changed {
+    pub(crate) const ALL: ListChanges = ListChanges {
         tools: true,
         prompts: true,
         resources: true,
@@ -41,38 +41,38 @@ pub(crate) enum Listener {
 
 /// All who listen.
 #[derive(Debug, Default)]
-pub(crate) struct Listeners(Mutex<Listening>);
+pub(crate) struct Listeners(Mutex<ListenerState>);
 
 #[derive(Debug, Default)]
-struct Listening {
+struct ListenerState {
     /// Whoever comes next gets this number. Ids of requests would not do: those of two
     /// connections may be the same.
     next: u64,
     all: Vec<(u64, Listener)>,
     /// How often each list has changed.
-    changes: Changes,
+    changes: ChangeCounters,
     /// What that was when subscriptions were accepted that have not begun yet. The client is
     /// told before they begin, and may cause a change in between.
-    accepted: VecDeque<Changes>,
+    pending: VecDeque<ChangeCounters>,
 }
 
 /// How often the tools, the prompts and the resources have changed.
 #[derive(Debug, Default, Clone, Copy)]
-struct Changes {
+struct ChangeCounters {
     tools: u64,
     prompts: u64,
     resources: u64,
 }
 
-impl Changes {
-    fn count(&mut self, changed: Changed) {
+impl ChangeCounters {
+    fn add(&mut self, changed: ListChanges) {
         self.tools += u64::from(changed.tools);
         self.prompts += u64::from(changed.prompts);
         self.resources += u64::from(changed.resources);
     }
 
-    fn since(self, before: Changes) -> Changed {
-        Changed {
+    fn since(self, before: ChangeCounters) -> ListChanges {
+        ListChanges {
             tools: self.tools > before.tools,
             prompts: self.prompts > before.prompts,
             resources: self.resources > before.resources,
@@ -81,19 +81,19 @@ impl Changes {
 }
 
 /// Subscriptions between their acceptance and their beginning; more miss what happens then.
-const MOST_ACCEPTED: usize = 64;
+const MAX_PENDING_SUBSCRIPTIONS: usize = 64;
 
 impl Listeners {
     /// Adds one, and returns what it is removed by.
     pub(crate) fn add(&self, listener: Listener) -> u64 {
-        self.with(|listening| listening.add(listener))
+        self.with_state(|state| state.add(listener))
     }
 
     /// Notes that a subscription will begin.
     pub(crate) fn accept(&self) {
-        self.with(|listening| {
-            if listening.accepted.len() < MOST_ACCEPTED {
-                listening.accepted.push_back(listening.changes);
+        self.with_state(|state| {
+            if state.pending.len() < MAX_PENDING_SUBSCRIPTIONS {
+                state.pending.push_back(state.changes);
             }
         });
     }
@@ -101,47 +101,47 @@ impl Listeners {
     /// Begins a subscription: tells it what it has missed since it was accepted.
     pub(crate) async fn subscribe(&self, sink: SubscriptionSink) -> u64 {
         let listener = Listener::Subscription(sink);
-        let (number, missed) = self.with(|listening| {
-            let before = listening.accepted.pop_front();
-            let missed = before.map(|before| listening.changes.since(before));
-            (listening.add(listener.clone()), missed)
+        let (number, missed) = self.with_state(|state| {
+            let before = state.pending.pop_front();
+            let missed = before.map(|before| state.changes.since(before));
+            (state.add(listener.clone()), missed)
         });
-        listener.tell(missed.unwrap_or_default()).await;
+        listener.notify(missed.unwrap_or_default()).await;
         number
     }
 
     /// Forgets one who listens no more.
     pub(crate) fn remove(&self, number: u64) {
-        self.with(|listening| listening.all.retain(|(one, _)| *one != number));
+        self.with_state(|state| state.all.retain(|(one, _)| *one != number));
     }
 
     /// Tells all who listen, and returns whether anybody does. One that cannot be told
     /// holds up nobody for long.
-    pub(crate) async fn tell(&self, changed: Changed) -> bool {
+    pub(crate) async fn notify_all(&self, changed: ListChanges) -> bool {
         if !changed.any() {
             return false;
         }
-        let all = self.with(|listening| {
-            listening.changes.count(changed);
-            listening.all.retain(|(_, one)| !one.is_gone());
-            listening.all.clone()
+        let all = self.with_state(|state| {
+            state.changes.add(changed);
+            state.all.retain(|(_, one)| !one.is_gone());
+            state.all.clone()
         });
         let anybody = !all.is_empty();
         for (_, listener) in all {
-            let told = tokio::time::timeout(PATIENCE, listener.tell(changed)).await;
-            if told.is_err() {
+            let notified = tokio::time::timeout(NOTIFY_TIMEOUT, listener.notify(changed)).await;
+            if notified.is_err() {
                 tracing::debug!("a listener took no notification");
             }
         }
         anybody
     }
 
-    fn with<T>(&self, then: impl FnOnce(&mut Listening) -> T) -> T {
+    fn with_state<T>(&self, then: impl FnOnce(&mut ListenerState) -> T) -> T {
         then(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Listening {
+impl ListenerState {
     fn add(&mut self, listener: Listener) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -156,7 +156,7 @@ impl Listener {
     }
 
     /// Whoever has gone, or did not want to hear it, is not told: that is no error.
-    async fn tell(&self, changed: Changed) {
+    async fn notify(&self, changed: ListChanges) {
         match self {
             Listener::Session(peer) => {
                 if changed.tools {

@@ -6,39 +6,40 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::ErrorData;
 
 /// Items of one page.
-pub(crate) const ITEMS: usize = 200;
+pub(crate) const MAX_ITEMS: usize = 200;
 
 /// A page, and how to ask for the next.
 #[derive(Debug)]
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     pub(crate) items: Vec<T>,
-    pub(crate) next: Option<String>,
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// Takes one page of `all`, which are sorted by their keys. `weight` is what an item
 /// counts for; a page takes at least one.
-pub(crate) fn page<T>(
+pub(crate) fn paginate<T>(
     all: impl Iterator<Item = (String, T)>,
     cursor: Option<&str>,
     weight: impl Fn(&T) -> usize,
-) -> Result<Page<T>, ErrorData> {
-    let after = cursor.map(decode).transpose()?;
+) -> Result<ListPage<T>, ErrorData> {
+    let after = cursor.map(decode_cursor).transpose()?;
     let mut all = all
         .skip_while(|(key, _)| after.as_ref().is_some_and(|after| key <= after))
         .peekable();
-    let (mut items, mut last, mut full) = (Vec::new(), None, 0);
-    while let Some((key, item)) = all.next_if(|(_, item)| full == 0 || full + weight(item) <= ITEMS)
+    let (mut items, mut last, mut weight_so_far) = (Vec::new(), None, 0);
+    while let Some((key, item)) =
+        all.next_if(|(_, item)| weight_so_far == 0 || weight_so_far + weight(item) <= MAX_ITEMS)
     {
-        full += weight(&item).max(1);
+        weight_so_far += weight(&item).max(1);
         items.push(item);
         last = Some(key);
     }
     let more = all.peek().is_some();
-    let next = last.filter(|_| more).map(|key| URL_SAFE_NO_PAD.encode(key));
-    Ok(Page { items, next })
+    let next_cursor = last.filter(|_| more).map(|key| URL_SAFE_NO_PAD.encode(key));
+    Ok(ListPage { items, next_cursor })
 }
 
-fn decode(cursor: &str) -> Result<String, ErrorData> {
+fn decode_cursor(cursor: &str) -> Result<String, ErrorData> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.ok_or_else(|| {
@@ -60,9 +61,9 @@ mod tests {
         let mut seen = Vec::new();
         let mut cursor = None;
         loop {
-            let page = page(keys(), cursor.as_deref(), |_| 1).unwrap();
+            let page = paginate(keys(), cursor.as_deref(), |_| 1).unwrap();
             seen.extend(page.items);
-            match page.next {
+            match page.next_cursor {
                 Some(next) => cursor = Some(next),
                 None => break,
             }
@@ -72,10 +73,15 @@ mod tests {
 
     #[test]
     fn heavy_items_make_short_pages_and_strange_cursors_are_refused() {
-        let first = page(keys(), None, |_| 1000).unwrap();
+        let first = paginate(keys(), None, |_| 1000).unwrap();
         assert_eq!(first.items, [0]);
-        assert!(page(keys(), Some("?"), |_| 1).is_err());
+        assert!(paginate(keys(), Some("?"), |_| 1).is_err());
         let beyond = URL_SAFE_NO_PAD.encode("9999");
-        assert!(page(keys(), Some(&beyond), |_| 1).unwrap().items.is_empty());
+        assert!(
+            paginate(keys(), Some(&beyond), |_| 1)
+                .unwrap()
+                .items
+                .is_empty()
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Output of a running call, told as progress to clients that ask for it.
 
-use prowess_toolbox::Chunk;
+use prowess_toolbox::OutputChunk;
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
@@ -8,71 +8,74 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The least time between two notifications: output may come far faster than it is read.
-const PACE: Duration = Duration::from_millis(250);
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Most characters of output in one notification.
-const LONGEST: usize = 200;
+const MAX_LINE_CHARS: usize = 200;
 
 /// What a client hears of a call that runs; nothing if it gave no token.
-pub(crate) struct Telling {
-    asked: Option<(ProgressToken, Peer<RoleServer>)>,
-    sender: Option<UnboundedSender<Chunk>>,
-    chunks: UnboundedReceiver<Chunk>,
+pub(crate) struct ProgressReporter {
+    target: Option<(ProgressToken, Peer<RoleServer>)>,
+    sender: Option<UnboundedSender<OutputChunk>>,
+    chunks: UnboundedReceiver<OutputChunk>,
     /// Bytes of output so far.
     bytes: u64,
-    last: Option<Instant>,
+    last_sent: Option<Instant>,
 }
 
-impl Telling {
+impl ProgressReporter {
     pub(crate) fn new(context: &RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
-        let asked = token.map(|token| (token, context.peer.clone()));
+        let target = token.map(|token| (token, context.peer.clone()));
         // Everything in it is taken out and counted at once, and little is kept.
         let (sender, chunks) = unbounded_channel();
-        Telling {
-            sender: asked.is_some().then_some(sender),
-            asked,
+        ProgressReporter {
+            sender: target.is_some().then_some(sender),
+            target,
             chunks,
             bytes: 0,
-            last: None,
+            last_sent: None,
         }
     }
 
     /// Where the call is to send its output, if anyone wants it.
-    pub(crate) fn take_sender(&mut self) -> Option<UnboundedSender<Chunk>> {
+    pub(crate) fn take_sender(&mut self) -> Option<UnboundedSender<OutputChunk>> {
         self.sender.take()
     }
 
     /// The next piece of output; nothing when there will be none.
-    pub(crate) async fn next(&mut self) -> Option<Chunk> {
+    pub(crate) async fn next(&mut self) -> Option<OutputChunk> {
         self.chunks.recv().await
     }
 
     /// Counts a piece, and tells of it unless that was done a moment ago.
-    pub(crate) async fn tell(&mut self, chunk: &Chunk) {
+    pub(crate) async fn report(&mut self, chunk: &OutputChunk) {
         self.bytes += chunk.bytes.len() as u64;
-        let Some((token, peer)) = &self.asked else {
+        let Some((token, peer)) = &self.target else {
             return;
         };
-        if self.last.is_some_and(|last| last.elapsed() < PACE) {
+        if self
+            .last_sent
+            .is_some_and(|last| last.elapsed() < MIN_INTERVAL)
+        {
             return;
         }
-        self.last = Some(Instant::now());
-        let told = ProgressNotificationParam::new(token.clone(), self.bytes as f64)
+        self.last_sent = Some(Instant::now());
+        let notification = ProgressNotificationParam::new(token.clone(), self.bytes as f64)
             .with_message(last_line(&chunk.bytes));
         // A client that has gone hears nothing more.
-        let _ = peer.notify_progress(told).await;
+        let _ = peer.notify_progress(notification).await;
     }
 }
 
 /// The last line that says something, harmless to a terminal.
 fn last_line(bytes: &[u8]) -> String {
-    let tail = bytes.len().saturating_sub(4 * LONGEST);
+    let tail = bytes.len().saturating_sub(4 * MAX_LINE_CHARS);
     let text = String::from_utf8_lossy(bytes.get(tail..).unwrap_or_default());
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     let shown = line.unwrap_or_default().trim().chars();
     shown
         .filter(|char| !char.is_control())
-        .take(LONGEST)
+        .take(MAX_LINE_CHARS)
         .collect()
 }

@@ -1,9 +1,9 @@
 //! Resources: every file of every skill, and the files that the session's code made.
 
-use crate::desk::{Desk, Open};
-use crate::page::page;
-use crate::supply::Skills;
-use crate::uri::{self, Address};
+use crate::page::paginate;
+use crate::session::{McpSession, McpSessionState};
+use crate::skill_provider::SkillSet;
+use crate::uri::{self, ResourceUri};
 use crate::{extension, index};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,56 +17,62 @@ use rmcp::model::{
 };
 
 /// Most bytes of a file of the session that are sent at once.
-const MOST_READ: u64 = 32 << 20;
+const MAX_READ_BYTES: u64 = 32 << 20;
 
 /// The templates' names, by which their arguments are completed.
-pub(crate) const OF_SKILLS: &str = "skill://{name}/{+path}";
-pub(crate) const OF_SESSION: &str = "sandbox:/mnt/data/{+path}";
+pub(crate) const SKILL_FILE_TEMPLATE: &str = "skill://{name}/{+path}";
+pub(crate) const SANDBOX_FILE_TEMPLATE: &str = "sandbox:/mnt/data/{+path}";
 
 /// A page of all resources: skills by name, then what the session has made.
 pub(crate) async fn list(
-    desk: &Desk,
+    session: &McpSession,
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let open = desk.refreshed().await?;
-    let made = made(open).await?;
-    one_page(&open.skills(), &made, cursor)
+    let state = session.refresh().await?;
+    let sandbox_files = sandbox_files(state).await?;
+    resource_page(&state.skills(), &sandbox_files, cursor)
 }
 
-fn one_page(
-    skills: &Skills,
-    made: &[Resource],
+fn resource_page(
+    skills: &SkillSet,
+    sandbox_files: &[Resource],
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let of_skills = skills.members.iter().flat_map(|member| {
         let files = member.skill.manifest.files().iter();
-        files.map(move |file| (key(&member.skill.name, file), Listed::Skill(member, file)))
+        files.map(move |file| {
+            (
+                sort_key(&member.skill.name, file),
+                ListedFile::Skill(member, file),
+            )
+        })
     });
-    let made = made.iter();
-    let made = made.map(|file| (format!("~{}", file.name), Listed::Made(file)));
-    let page = page(of_skills.chain(made), cursor, |_| 1)?;
+    let sandbox_files = sandbox_files.iter();
+    let sandbox_files =
+        sandbox_files.map(|file| (format!("~{}", file.name), ListedFile::Sandbox(file)));
+    let page = paginate(of_skills.chain(sandbox_files), cursor, |_| 1)?;
     let items = page.items.into_iter().map(|listed| match listed {
-        Listed::Skill(member, file) => file_of(member, file),
-        Listed::Made(file) => file.clone(),
+        ListedFile::Skill(member, file) => skill_resource(member, file),
+        ListedFile::Sandbox(file) => file.clone(),
     });
     let mut result = ListResourcesResult::with_all_items(items.collect());
-    result.next_cursor = page.next;
+    result.next_cursor = page.next_cursor;
     Ok(result)
 }
 
-enum Listed<'a> {
+enum ListedFile<'a> {
     Skill(&'a Member, &'a ManifestFile),
-    Made(&'a Resource),
+    Sandbox(&'a Resource),
 }
 
 /// Sorts files of skills as they are listed, and before those of the session.
-fn key(skill: &str, file: &ManifestFile) -> String {
+fn sort_key(skill: &str, file: &ManifestFile) -> String {
     format!("!{skill}\0{}", file.path)
 }
 
 /// The files that the session's code made, by path.
-async fn made(open: &Open) -> Result<Vec<Resource>, ErrorData> {
-    let Some(workspace) = open.toolbox.workspace() else {
+async fn sandbox_files(state: &McpSessionState) -> Result<Vec<Resource>, ErrorData> {
+    let Some(workspace) = state.toolbox.workspace() else {
         return Ok(Vec::new());
     };
     // A session that has expired has no files; the next call makes another.
@@ -74,7 +80,7 @@ async fn made(open: &Open) -> Result<Vec<Resource>, ErrorData> {
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let resource = |file: prowess_sandbox::FileInfo| {
         let mime = mime_type(&file.path, b"");
-        Resource::new(uri::made_file(&file.path), file.path)
+        Resource::new(uri::sandbox_file(&file.path), file.path)
             .with_mime_type(mime)
             .with_size(file.size)
     };
@@ -82,7 +88,7 @@ async fn made(open: &Open) -> Result<Vec<Resource>, ErrorData> {
 }
 
 /// A file of a skill, as it is listed.
-pub(crate) fn file_of(member: &Member, file: &ManifestFile) -> Resource {
+pub(crate) fn skill_resource(member: &Member, file: &ManifestFile) -> Resource {
     let skill = &member.skill;
     let path = file.path.as_str();
     let place = uri::skill_file(&skill.name, path);
@@ -98,11 +104,11 @@ pub(crate) fn file_of(member: &Member, file: &ManifestFile) -> Resource {
     }
     Resource::new(place, file.path.file_name())
         .with_title(format!("{}: {path}", skill.name))
-        .with_mime_type(mime_of(member, path))
+        .with_mime_type(mime_type_of(member, path))
         .with_size(file.size)
 }
 
-fn mime_of(member: &Member, path: &str) -> &'static str {
+fn mime_type_of(member: &Member, path: &str) -> &'static str {
     let data = member.skill.bundle.get(path).map(|file| &file.data);
     let head = data.map(|data| data.get(..512).unwrap_or(data));
     mime_type(path, head.unwrap_or_default())
@@ -111,75 +117,83 @@ fn mime_of(member: &Member, path: &str) -> &'static str {
 /// What URIs look like.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![
-        ResourceTemplate::new(OF_SKILLS, "skill-file")
+        ResourceTemplate::new(SKILL_FILE_TEMPLATE, "skill-file")
             .with_title("A file of a skill")
             .with_description("Any file of a skill, such as its SKILL.md."),
-        ResourceTemplate::new(OF_SESSION, "session-file")
+        ResourceTemplate::new(SANDBOX_FILE_TEMPLATE, "session-file")
             .with_title("A file of this session")
             .with_description("A file in the sandbox's working folder, made by a tool."),
     ])
 }
 
 /// The content of a resource.
-pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let open = desk.open().await?;
+pub(crate) async fn read(session: &McpSession, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let state = session.state().await?;
     let contents = match uri::parse(uri) {
-        Some(Address::Index) => index::contents(open),
-        Some(Address::Skill {
+        Some(ResourceUri::Index) => index::index_contents(state),
+        Some(ResourceUri::Skill {
             name,
             path: Some(path),
-        }) => skill_file(open, uri, &name, &path)?,
-        Some(Address::Skill { name, path: None }) if open.skill(&name).is_some() => {
+        }) => read_skill_file(state, uri, &name, &path)?,
+        Some(ResourceUri::Skill { name, path: None }) if state.skill(&name).is_some() => {
             return Err(ErrorData::invalid_params(
                 format!(
                     "{} is a folder; read it with {}",
-                    uri::shown(uri),
-                    extension::DIRECTORY
+                    uri::display_uri(uri),
+                    extension::READ_DIRECTORY_METHOD
                 ),
                 None,
             ));
         }
-        Some(Address::Made(path)) => made_file(open, uri, &path).await?,
-        _ => return Err(unknown(uri)),
+        Some(ResourceUri::SandboxFile(path)) => read_sandbox_file(state, uri, &path).await?,
+        _ => return Err(not_found(uri)),
     };
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-fn skill_file(
-    open: &Open,
+fn read_skill_file(
+    state: &McpSessionState,
     uri: &str,
     name: &str,
     path: &str,
 ) -> Result<ResourceContents, ErrorData> {
-    let member = open.skill(name).ok_or_else(|| unknown(uri))?;
-    let file = member.skill.bundle.get(path).ok_or_else(|| unknown(uri))?;
+    let member = state.skill(name).ok_or_else(|| not_found(uri))?;
+    let file = member
+        .skill
+        .bundle
+        .get(path)
+        .ok_or_else(|| not_found(uri))?;
     let mime = match path == member.skill.bundle.skill_file().as_str() {
         true => "text/markdown",
-        false => mime_of(&member, path),
+        false => mime_type_of(&member, path),
     };
-    Ok(contents(uri, mime, &file.data))
+    Ok(to_contents(uri, mime, &file.data))
 }
 
-async fn made_file(open: &Open, uri: &str, path: &str) -> Result<ResourceContents, ErrorData> {
-    let workspace = open.toolbox.workspace().ok_or_else(|| unknown(uri))?;
+async fn read_sandbox_file(
+    state: &McpSessionState,
+    uri: &str,
+    path: &str,
+) -> Result<ResourceContents, ErrorData> {
+    let workspace = state.toolbox.workspace().ok_or_else(|| not_found(uri))?;
     let files = workspace.list().await.unwrap_or_default();
     let file = files.iter().find(|file| file.path == path);
-    let file = file.ok_or_else(|| unknown(uri))?;
-    if file.size > MOST_READ {
+    let file = file.ok_or_else(|| not_found(uri))?;
+    if file.size > MAX_READ_BYTES {
         let message = format!(
-            "{} has {} bytes, and {MOST_READ} is the most that is sent at once",
-            uri::shown(uri),
+            "{} has {} bytes, and {MAX_READ_BYTES} is the most that is sent at once",
+            uri::display_uri(uri),
             file.size
         );
         return Err(ErrorData::invalid_params(message, None));
     }
-    let data = workspace.get(path).await.map_err(|_| unknown(uri))?;
+    let data = workspace.get(path).await.map_err(|_| not_found(uri))?;
     let mime = mime_type(path, data.get(..512).unwrap_or(&data));
-    Ok(contents(uri, mime, &data))
+    Ok(to_contents(uri, mime, &data))
 }
 
 /// Text as it is, byte for byte, and everything else in base64.
-fn contents(uri: &str, mime: &str, data: &[u8]) -> ResourceContents {
+fn to_contents(uri: &str, mime: &str, data: &[u8]) -> ResourceContents {
     let contents = match std::str::from_utf8(data) {
         Ok(text) => ResourceContents::text(text, uri),
         Err(_) => ResourceContents::blob(STANDARD.encode(data), uri),
@@ -187,8 +201,8 @@ fn contents(uri: &str, mime: &str, data: &[u8]) -> ResourceContents {
     contents.with_mime_type(mime)
 }
 
-fn unknown(uri: &str) -> ErrorData {
-    let message = format!("there is no resource {}", uri::shown(uri));
-    let data = serde_json::json!({ "uri": uri::shown(uri) });
+fn not_found(uri: &str) -> ErrorData {
+    let message = format!("there is no resource {}", uri::display_uri(uri));
+    let data = serde_json::json!({ "uri": uri::display_uri(uri) });
     ErrorData::resource_not_found(message, Some(data))
 }

@@ -1,8 +1,8 @@
 //! One session over standard input and output.
 
-use crate::desk::Desk;
-use crate::face::Face;
-use crate::supply::Supply;
+use crate::handler::McpHandler;
+use crate::session::McpSession;
+use crate::skill_provider::SkillProvider;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use tokio_util::sync::CancellationToken;
 /// # Errors
 /// When the other side does not speak MCP, or cannot be written to.
 pub async fn serve(
-    supply: Arc<dyn Supply>,
+    provider: Arc<dyn SkillProvider>,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: CancellationToken,
 ) -> Result<(), Error> {
-    let desk = Arc::new(Desk::new(supply));
-    let served = talk(Face(Arc::clone(&desk)), input, output, stop).await;
-    desk.close().await;
+    let session = Arc::new(McpSession::new(provider));
+    let served = run_session(McpHandler(Arc::clone(&session)), input, output, stop).await;
+    session.close().await;
     served
 }
 
-async fn talk(
-    face: Face,
+async fn run_session(
+    handler: McpHandler,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: CancellationToken,
 ) -> Result<(), Error> {
-    let running = match face.serve_with_ct((input, output), stop).await {
+    let running = match handler.serve_with_ct((input, output), stop).await {
         Ok(running) => running,
         // Nothing was said, or we were told to stop: then there is nothing to do.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

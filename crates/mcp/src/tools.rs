@@ -1,9 +1,9 @@
 //! Tools: the toolbox's, listed and called.
 
 use crate::content;
-use crate::desk::Desk;
-use crate::progress::Telling;
-use prowess_toolbox::{Outcome, ToolSpec, Toolbox};
+use crate::progress::ProgressReporter;
+use crate::session::McpSession;
+use prowess_toolbox::{ToolOutcome, ToolSpec, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ErrorCode, ListToolsResult, Tool, ToolAnnotations,
 };
@@ -12,16 +12,19 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
 /// All tools that may be called now.
-pub(crate) async fn list(desk: &Desk) -> Result<ListToolsResult, ErrorData> {
-    let toolbox = &desk.refreshed().await?.toolbox;
-    let tools = toolbox.tools().into_iter().map(|spec| told(toolbox, spec));
+pub(crate) async fn list(session: &McpSession) -> Result<ListToolsResult, ErrorData> {
+    let toolbox = &session.refresh().await?.toolbox;
+    let tools = toolbox
+        .tools()
+        .into_iter()
+        .map(|spec| to_mcp_tool(toolbox, spec));
     let listed = ListToolsResult::with_all_items(tools.collect());
-    desk.listed();
+    session.note_tools_listed();
     Ok(listed)
 }
 
-fn told(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
-    let reads = toolbox.reads(&spec.name);
+fn to_mcp_tool(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
+    let reads = toolbox.is_read_only(&spec.name);
     // What runs, runs in a sandbox, but may overwrite the session's own files. Whether it
     // reaches the network is the operator's to say, so that is left open.
     let annotations = match reads {
@@ -38,33 +41,33 @@ fn told(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
 /// Calls a tool. What goes wrong is a result that the model can read; only a call that
 /// its client has given up is an error.
 pub(crate) async fn call(
-    desk: &Desk,
+    session: &McpSession,
     params: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
-    let toolbox = &desk.open().await?.toolbox;
+    let toolbox = &session.state().await?.toolbox;
     let before = toolbox.tools().len();
     let input = Value::Object(params.arguments.unwrap_or_default());
-    let outcome = run(toolbox, &params.name, &input, context).await?;
-    desk.tell_of(&outcome, before).await;
-    content::result(&outcome, toolbox.workspace()).await
+    let outcome = run_call(toolbox, &params.name, &input, context).await?;
+    session.notify_changes(&outcome, before).await;
+    content::call_result(&outcome, toolbox.workspace()).await
 }
 
 /// Dropping a call ends what it runs, so a cancelled one need only be dropped.
-async fn run(
+async fn run_call(
     toolbox: &Toolbox,
     name: &str,
     input: &Value,
     context: &RequestContext<RoleServer>,
-) -> Result<Outcome, ErrorData> {
-    let mut telling = Telling::new(context);
-    let calling = toolbox.call(name, input, telling.take_sender());
+) -> Result<ToolOutcome, ErrorData> {
+    let mut progress = ProgressReporter::new(context);
+    let calling = toolbox.call(name, input, progress.take_sender());
     tokio::pin!(calling);
     loop {
         tokio::select! {
             outcome = &mut calling => return Ok(outcome),
             () = context.ct.cancelled() => return Err(cancelled(name)),
-            Some(chunk) = telling.next() => telling.tell(&chunk).await,
+            Some(chunk) = progress.next() => progress.report(&chunk).await,
         }
     }
 }

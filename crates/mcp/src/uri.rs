@@ -17,11 +17,11 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 const IN_PATH: &AsciiSet = &RESERVED.remove(b'/');
 
 /// The index of skills that clients read before the extension had methods of its own.
-pub(crate) const INDEX: &str = "skill://index.json";
+pub(crate) const INDEX_URI: &str = "skill://index.json";
 
 /// What a URI means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Address {
+pub(crate) enum ResourceUri {
     /// The index of all skills.
     Index,
     /// A skill's folder, or something in it.
@@ -32,7 +32,7 @@ pub(crate) enum Address {
         path: Option<String>,
     },
     /// A file in the session's `/mnt/data`, relative to that.
-    Made(String),
+    SandboxFile(String),
 }
 
 /// A file of a skill.
@@ -50,14 +50,14 @@ pub(crate) fn skill_folder(name: &str) -> String {
 }
 
 /// A file of the session.
-pub(crate) fn made_file(path: &str) -> String {
+pub(crate) fn sandbox_file(path: &str) -> String {
     format!("sandbox:/mnt/data/{}", utf8_percent_encode(path, IN_PATH))
 }
 
 /// What a URI means, if it means anything here.
-pub(crate) fn parse(uri: &str) -> Option<Address> {
-    if uri == INDEX {
-        return Some(Address::Index);
+pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
+    if uri == INDEX_URI {
+        return Some(ResourceUri::Index);
     }
     // A query or a fragment names nothing here.
     if uri.contains(['?', '#']) {
@@ -67,24 +67,24 @@ pub(crate) fn parse(uri: &str) -> Option<Address> {
         let (name, path) = match rest.split_once('/') {
             None => (rest, None),
             Some((_, "")) => return None,
-            Some((name, path)) => (name, Some(decoded(path)?)),
+            Some((name, path)) => (name, Some(decode(path)?)),
         };
-        let name = decoded(name).filter(|name| !name.is_empty())?;
-        return Some(Address::Skill { name, path });
+        let name = decode(name).filter(|name| !name.is_empty())?;
+        return Some(ResourceUri::Skill { name, path });
     }
     let rest = uri.strip_prefix("sandbox:")?;
     let rest = rest.strip_prefix("//").unwrap_or(rest);
-    let path = decoded(rest.strip_prefix("/mnt/data/")?)?;
-    (!path.is_empty()).then_some(Address::Made(path))
+    let path = decode(rest.strip_prefix("/mnt/data/")?)?;
+    (!path.is_empty()).then_some(ResourceUri::SandboxFile(path))
 }
 
-fn decoded(text: &str) -> Option<String> {
+fn decode(text: &str) -> Option<String> {
     let decoded = percent_decode_str(text).decode_utf8().ok()?;
     Some(decoded.into_owned())
 }
 
 /// A URI for an error message: whoever sent it may have sent anything.
-pub(crate) fn shown(uri: &str) -> String {
+pub(crate) fn display_uri(uri: &str) -> String {
     uri.chars().take(200).flat_map(char::escape_debug).collect()
 }
 
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_looks_like_a_way_out_is_only_a_name() {
         let skill = |name: &str, path: &str| {
-            Some(Address::Skill {
+            Some(ResourceUri::Skill {
                 name: name.into(),
                 path: Some(path.into()),
             })
@@ -118,7 +118,7 @@ mod tests {
         ] {
             assert_eq!(parse(nothing), None, "{nothing}");
         }
-        let made = Some(Address::Made("a b.png".into()));
+        let made = Some(ResourceUri::SandboxFile("a b.png".into()));
         assert_eq!(parse("sandbox:/mnt/data/a%20b.png"), made);
         assert_eq!(parse("sandbox:///mnt/data/a%20b.png"), made);
     }
@@ -126,10 +126,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_name_and_path_comes_back_from_its_uri(name in "[^/]{1,20}", path in "[^/]{1,8}(/[^/]{1,8}){0,3}") {
-            prop_assume!(skill_file(&name, &path) != INDEX);
-            let back = Address::Skill { name: name.clone(), path: Some(path.clone()) };
+            prop_assume!(skill_file(&name, &path) != INDEX_URI);
+            let back = ResourceUri::Skill { name: name.clone(), path: Some(path.clone()) };
             prop_assert_eq!(parse(&skill_file(&name, &path)), Some(back));
-            prop_assert_eq!(parse(&made_file(&path)), Some(Address::Made(path)));
+            prop_assert_eq!(parse(&sandbox_file(&path)), Some(ResourceUri::SandboxFile(path)));
         }
 
         #[test]

@@ -10,17 +10,17 @@ use crate::error::CallError;
 
 /// A circuit breaker.
 #[derive(Debug)]
-pub(crate) struct Breaker {
+pub(crate) struct CircuitBreaker {
     provider: String,
-    config: config::Breaker,
+    config: config::BreakerPolicy,
     /// Whether there is anything in the state. Calls to a healthy upstream only look
     /// here: to write something for each would have all threads wait for one another.
-    troubled: AtomicBool,
-    state: Mutex<State>,
+    has_failures: AtomicBool,
+    state: Mutex<BreakerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BreakerState {
     failures: u32,
     /// Until when calls are refused; set once there were too many failures.
     open_until: Option<Instant>,
@@ -30,25 +30,25 @@ struct State {
 
 /// Leave to make one call; its outcome must be told, else the call counts for nothing.
 #[derive(Debug)]
-pub(crate) struct Leave<'a> {
-    breaker: &'a Breaker,
+pub(crate) struct BreakerPermit<'a> {
+    breaker: &'a CircuitBreaker,
     probe: bool,
 }
 
-impl Breaker {
-    pub(crate) fn new(provider: &str, config: &config::Breaker) -> Self {
-        Breaker {
+impl CircuitBreaker {
+    pub(crate) fn new(provider: &str, config: &config::BreakerPolicy) -> Self {
+        CircuitBreaker {
             provider: provider.to_owned(),
             config: config.clone(),
-            troubled: AtomicBool::new(false),
+            has_failures: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
 
     /// Asks leave to make a call.
-    pub(crate) fn ask(&self) -> Result<Leave<'_>, CallError> {
-        if !self.troubled.load(Ordering::Acquire) {
-            return Ok(Leave {
+    pub(crate) fn acquire(&self) -> Result<BreakerPermit<'_>, CallError> {
+        if !self.has_failures.load(Ordering::Acquire) {
+            return Ok(BreakerPermit {
                 breaker: self,
                 probe: false,
             });
@@ -66,20 +66,20 @@ impl Breaker {
             }
         };
         state.probing = probe;
-        Ok(Leave {
+        Ok(BreakerPermit {
             breaker: self,
             probe,
         })
     }
 
-    fn told(&self, failed: bool) {
-        if !failed && !self.troubled.load(Ordering::Acquire) {
+    fn record(&self, failed: bool) {
+        if !failed && !self.has_failures.load(Ordering::Acquire) {
             return;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.troubled.store(failed, Ordering::Release);
+        self.has_failures.store(failed, Ordering::Release);
         if !failed {
-            *state = State::default();
+            *state = BreakerState::default();
             return;
         }
         state.failures = state.failures.saturating_add(1);
@@ -89,18 +89,18 @@ impl Breaker {
     }
 }
 
-impl Leave<'_> {
+impl BreakerPermit<'_> {
     /// Tells how the call went.
-    pub(crate) fn tell<T>(self, outcome: &Result<T, CallError>) {
+    pub(crate) fn record_outcome<T>(self, outcome: &Result<T, CallError>) {
         let failed = match outcome {
             Ok(_) => false,
-            Err(error) => error.is_failure_of_upstream(),
+            Err(error) => error.is_upstream_failure(),
         };
-        self.breaker.told(failed);
+        self.breaker.record(failed);
     }
 }
 
-impl Drop for Leave<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
         // A probe that was cancelled lets the next one through.
         if self.probe {
@@ -116,15 +116,15 @@ mod tests {
 
     use super::*;
 
-    fn breaker() -> Breaker {
-        let config = config::Breaker {
+    fn breaker() -> CircuitBreaker {
+        let config = config::BreakerPolicy {
             failures: 2,
             pause: Duration::from_secs(10),
         };
-        Breaker::new("acme", &config)
+        CircuitBreaker::new("acme", &config)
     }
 
-    fn broken() -> Result<(), CallError> {
+    fn unreachable_outcome() -> Result<(), CallError> {
         Err(CallError::Unreachable {
             provider: "acme".to_owned(),
             reason: "down".to_owned(),
@@ -134,33 +134,48 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn after_failures_in_a_row_calls_are_refused_until_one_succeeds() {
         let breaker = breaker();
-        breaker.ask().unwrap().tell(&broken());
-        breaker.ask().unwrap().tell(&Ok(()));
-        breaker.ask().unwrap().tell(&broken());
-        breaker.ask().unwrap().tell(&broken());
-        let refused = breaker.ask().unwrap_err();
+        breaker
+            .acquire()
+            .unwrap()
+            .record_outcome(&unreachable_outcome());
+        breaker.acquire().unwrap().record_outcome(&Ok(()));
+        breaker
+            .acquire()
+            .unwrap()
+            .record_outcome(&unreachable_outcome());
+        breaker
+            .acquire()
+            .unwrap()
+            .record_outcome(&unreachable_outcome());
+        let refused = breaker.acquire().unwrap_err();
         assert_eq!(refused.retry_after(), Some(Duration::from_secs(10)));
 
         tokio::time::advance(Duration::from_secs(10)).await;
-        let probe = breaker.ask().unwrap();
-        assert_eq!(breaker.ask().unwrap_err().code(), "upstream-left-alone");
-        probe.tell(&broken());
-        assert!(breaker.ask().is_err());
+        let probe = breaker.acquire().unwrap();
+        assert_eq!(breaker.acquire().unwrap_err().code(), "upstream-left-alone");
+        probe.record_outcome(&unreachable_outcome());
+        assert!(breaker.acquire().is_err());
 
         tokio::time::advance(Duration::from_secs(10)).await;
-        breaker.ask().unwrap().tell(&Ok(()));
-        breaker.ask().unwrap();
-        breaker.ask().unwrap();
+        breaker.acquire().unwrap().record_outcome(&Ok(()));
+        breaker.acquire().unwrap();
+        breaker.acquire().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_cancelled_probe_lets_the_next_one_through() {
         let breaker = breaker();
-        breaker.ask().unwrap().tell(&broken());
-        breaker.ask().unwrap().tell(&broken());
+        breaker
+            .acquire()
+            .unwrap()
+            .record_outcome(&unreachable_outcome());
+        breaker
+            .acquire()
+            .unwrap()
+            .record_outcome(&unreachable_outcome());
         tokio::time::advance(Duration::from_secs(10)).await;
-        drop(breaker.ask().unwrap());
-        breaker.ask().unwrap();
+        drop(breaker.acquire().unwrap());
+        breaker.acquire().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -172,8 +187,8 @@ mod tests {
                 running: 0,
                 waiting: 0,
             });
-            breaker.ask().unwrap().tell(&busy);
+            breaker.acquire().unwrap().record_outcome(&busy);
         }
-        breaker.ask().unwrap();
+        breaker.acquire().unwrap();
     }
 }

@@ -10,31 +10,33 @@ use prowess_wire::{
 use crate::config::Price;
 use crate::error::CallError;
 use crate::events::EventStream;
-use crate::http::{HttpAnswer, HttpRequest, Idle, headers, read_all, retry_after, should_retry};
-use crate::key::{KeyError, Secret};
-use crate::provider::{Engine, HttpEngine, Provider};
-use crate::retry::Tries;
+use crate::http::{
+    HttpRequest, HttpResponse, IdleTimeoutBody, headers, read_all, retry_after, should_retry,
+};
+use crate::key::{KeyError, SecretText};
+use crate::provider::{HttpBackend, Provider, ProviderBackend};
+use crate::retry::RetryState;
 use crate::route::Target;
-use crate::upstream::{Job, Task, Written};
+use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
 /// The most bytes an answer that is no stream may have.
-const MAX_ANSWER: usize = 64 << 20;
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 /// The most bytes of an error's body that are looked at.
-pub(crate) const MAX_ERROR: usize = 1 << 20;
+pub(crate) const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// On whose behalf a call is made.
 #[derive(Debug, Clone, Default)]
-pub struct Caller {
+pub struct ClientCredentials {
     /// A key of their own for the provider; used only where the provider allows it.
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
     /// The headers of their request. Passed on where the dialect stays the same; of a
     /// translated request only `anthropic-beta` and trace headers are.
     pub headers: HeaderMap,
 }
 
-impl Caller {
+impl ClientCredentials {
     /// Tells Anthropic of features, beside those that the caller names.
-    pub fn wants_betas(&mut self, betas: &'static str) {
+    pub fn add_betas(&mut self, betas: &'static str) {
         let betas = HeaderValue::from_static(betas);
         self.headers.append("anthropic-beta", betas);
     }
@@ -42,7 +44,7 @@ impl Caller {
 
 /// An answer and where it came from.
 #[derive(Debug)]
-pub struct Reply {
+pub struct UpstreamReply {
     /// The provider that answered.
     pub provider: String,
     /// The model that answered, as the provider calls it.
@@ -52,14 +54,14 @@ pub struct Reply {
     /// What of the request could not be said in the provider's dialect.
     pub dropped: Vec<Dropped>,
     /// The answer.
-    pub answer: Answer,
+    pub output: ModelOutput,
 }
 
 /// A neutral answer.
 #[derive(Debug)]
-pub enum Answer {
+pub enum ModelOutput {
     /// To a request that asked for no stream.
-    Whole(Box<Response>),
+    Response(Box<Response>),
     /// To one that did.
     Stream(EventStream),
 }
@@ -69,31 +71,33 @@ impl Target {
     pub(crate) async fn call(
         &self,
         request: &Request,
-        caller: &Caller,
-    ) -> Result<Reply, CallError> {
-        let permit = self.lane.enter().await?;
-        let (mut answer, dropped) = match &self.provider.engine {
-            Engine::Http(http) => self.call_upstream(http, request, caller).await?,
-            Engine::Scripted(script) => (self.call_script(script, request).await?, Vec::new()),
+        credentials: &ClientCredentials,
+    ) -> Result<UpstreamReply, CallError> {
+        let permit = self.slot.acquire().await?;
+        let (mut output, dropped) = match &self.provider.backend {
+            ProviderBackend::Http(http) => self.call_upstream(http, request, credentials).await?,
+            ProviderBackend::Scripted(script) => {
+                (self.call_script(script, request).await?, Vec::new())
+            }
         };
-        if let (Answer::Stream(events), Some(permit)) = (&mut answer, permit) {
-            events.hold(permit);
+        if let (ModelOutput::Stream(events), Some(permit)) = (&mut output, permit) {
+            events.hold_permit(permit);
         }
-        Ok(Reply {
+        Ok(UpstreamReply {
             provider: self.provider.name.clone(),
             model: self.model.clone(),
-            price: self.lane.price.clone(),
+            price: self.slot.price.clone(),
             dropped,
-            answer,
+            output,
         })
     }
 
     async fn call_upstream(
         &self,
-        http: &HttpEngine,
+        http: &HttpBackend,
         request: &Request,
-        caller: &Caller,
-    ) -> Result<(Answer, Vec<Dropped>), CallError> {
+        credentials: &ClientCredentials,
+    ) -> Result<(ModelOutput, Vec<Dropped>), CallError> {
         let dialect = http.upstream.dialect(&self.model, request.origin);
         let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
         if let Some(model) = outgoing.body.get_mut("model") {
@@ -113,118 +117,120 @@ impl Target {
             dialect,
             stream: request.stream,
             body: Bytes::from(outgoing.body.to_string()),
-            headers: own_headers(request, dialect, caller),
-            context: outgoing.context.with_id(new_id()),
-            key: http.key_for(caller, &self.provider.name).await?,
+            headers: translated_headers(request, dialect, credentials),
+            context: outgoing.context.with_id(new_message_id()),
+            key: http.key_for(credentials, &self.provider.name).await?,
         };
-        Ok((call.answer().await?, outgoing.dropped))
+        Ok((call.call_with_retries().await?, outgoing.dropped))
     }
 }
 
 impl Target {
     /// What the model can do: as its name and server tell, and as its entry says.
-    pub(crate) fn write_options(&self, http: &HttpEngine) -> WriteOptions {
+    pub(crate) fn write_options(&self, http: &HttpBackend) -> WriteOptions {
         let known = http.upstream.write_options(&self.model);
-        self.lane.write.apply(known)
+        self.slot.write_overrides.apply(known)
     }
 }
 
 /// One call to an upstream, ready to be made as often as needed.
 struct UpstreamCall<'a> {
     target: &'a Target,
-    http: &'a HttpEngine,
+    http: &'a HttpBackend,
     dialect: Dialect,
     stream: bool,
     body: Bytes,
     headers: HeaderMap,
     context: ReadContext,
-    key: Option<Secret>,
+    key: Option<SecretText>,
 }
 
 impl UpstreamCall<'_> {
-    async fn answer(&self) -> Result<Answer, CallError> {
-        let mut tries = Tries::new(&self.http.retry);
+    async fn call_with_retries(&self) -> Result<ModelOutput, CallError> {
+        let mut tries = RetryState::new(&self.http.retry);
         loop {
-            let leave = self.target.lane.breaker.ask()?;
+            let breaker_permit = self.target.slot.breaker.acquire()?;
             let outcome = self.attempt().await;
-            leave.tell(&outcome);
+            breaker_permit.record_outcome(&outcome);
             match outcome {
                 Ok(answer) => return Ok(answer),
-                Err(error) => tries.again(error).await?,
+                Err(error) => tries.wait_before_retry(error).await?,
             }
         }
     }
 
-    async fn attempt(&self) -> Result<Answer, CallError> {
-        let job = Job {
-            task: Task::Generate,
+    async fn attempt(&self) -> Result<ModelOutput, CallError> {
+        let job = UpstreamJob {
+            task: ModelTask::Generate,
             dialect: self.dialect,
             model: &self.target.model,
             stream: self.stream,
             body: self.body.clone(),
             headers: self.headers.clone(),
-            written: Written::Here,
+            body_origin: BodyOrigin::Gateway,
         };
-        let answer = self.target.send(self.http, job, self.key.as_ref()).await?;
-        if !answer.status.is_success() {
+        let http_response = self.target.send(self.http, job, self.key.as_ref()).await?;
+        if !http_response.status.is_success() {
             let (error, _) = self
                 .target
                 .provider
-                .error_of(self.http, self.dialect, answer, self.key.as_ref())
+                .read_error_response(self.http, self.dialect, http_response, self.key.as_ref())
                 .await?;
             return Err(error);
         }
         // Some servers do not stream although they were asked to.
-        let is_json = answer
+        let is_json = http_response
             .headers
             .get("content-type")
             .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         if self.stream && !is_json {
-            return self.stream(answer).await;
+            return self.read_stream(http_response).await;
         }
-        let response = self.whole(answer).await?;
+        let response = self.read_complete(http_response).await?;
         if self.stream {
             let events = replay(response);
-            return Ok(Answer::Stream(EventStream::ready(events)));
+            return Ok(ModelOutput::Stream(EventStream::from_events(events)));
         }
-        Ok(Answer::Whole(Box::new(response)))
+        Ok(ModelOutput::Response(Box::new(response)))
     }
 
     /// Waits for the first event: until then the call can still fail as a whole, and be
     /// made again.
-    async fn stream(&self, answer: HttpAnswer) -> Result<Answer, CallError> {
+    async fn read_stream(&self, response: HttpResponse) -> Result<ModelOutput, CallError> {
         let provider = &self.target.provider.name;
         let idle = self.http.client.timeouts().idle;
         let reader = self
             .http
             .upstream
             .reader(self.dialect, self.context.clone());
-        let body = Idle::new(answer.body, idle);
-        let mut events = EventStream::open(body, reader, provider, self.key.clone());
-        match events.first().await {
+        let body = IdleTimeoutBody::new(response.body, idle);
+        let mut events = EventStream::from_upstream(body, reader, provider, self.key.clone());
+        match events.peek_first().await {
             Some(StreamEvent::Error(error)) => Err(CallError::Upstream {
                 provider: provider.clone(),
                 error: Box::new(error.clone()),
                 retry_after: None,
                 should_retry: None,
             }),
-            _ => Ok(Answer::Stream(events)),
+            _ => Ok(ModelOutput::Stream(events)),
         }
     }
 
-    async fn whole(&self, answer: HttpAnswer) -> Result<Response, CallError> {
+    async fn read_complete(&self, response: HttpResponse) -> Result<Response, CallError> {
         let provider = &self.target.provider.name;
-        let mut body = Idle::new(answer.body, self.http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_ANSWER)
+        let mut body = IdleTimeoutBody::new(response.body, self.http.client.timeouts().idle);
+        let bytes = read_all(&mut body, MAX_RESPONSE_BYTES)
             .await
             .map_err(|error| error.to_call_error(provider))?
-            .ok_or_else(|| CallError::AnswerTooLarge {
+            .ok_or_else(|| CallError::ResponseTooLarge {
                 provider: provider.clone(),
-                limit: MAX_ANSWER,
+                limit: MAX_RESPONSE_BYTES,
             })?;
-        read_response(self.dialect, &bytes, &self.context).map_err(|error| CallError::BadAnswer {
-            provider: provider.clone(),
-            reason: error.to_string(),
+        read_response(self.dialect, &bytes, &self.context).map_err(|error| {
+            CallError::MalformedResponse {
+                provider: provider.clone(),
+                reason: error.to_string(),
+            }
         })
     }
 }
@@ -233,22 +239,22 @@ impl Target {
     /// Sends a request once.
     pub(crate) async fn send(
         &self,
-        http: &HttpEngine,
-        job: Job<'_>,
-        key: Option<&Secret>,
-    ) -> Result<HttpAnswer, CallError> {
+        http: &HttpBackend,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
+    ) -> Result<HttpResponse, CallError> {
         let request = self
             .provider
-            .addressed(http, http.upstream.request(job, key))?;
+            .prepare_request(http, http.upstream.request(job, key))?;
         http.client.send(request).await
     }
 }
 
 impl Provider {
     /// A request to it, with the headers that all of them have.
-    pub(crate) fn addressed(
+    pub(crate) fn prepare_request(
         &self,
-        http: &HttpEngine,
+        http: &HttpBackend,
         request: Result<HttpRequest, KeyError>,
     ) -> Result<HttpRequest, CallError> {
         let mut request = request.map_err(|error| CallError::Key {
@@ -260,38 +266,38 @@ impl Provider {
     }
 
     /// What an error answer says, and its body, both without the key in them.
-    pub(crate) async fn error_of(
+    pub(crate) async fn read_error_response(
         &self,
-        http: &HttpEngine,
+        http: &HttpBackend,
         dialect: Dialect,
-        answer: HttpAnswer,
-        key: Option<&Secret>,
+        response: HttpResponse,
+        key: Option<&SecretText>,
     ) -> Result<(CallError, Bytes), CallError> {
-        let mut body = Idle::new(answer.body, http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_ERROR)
+        let mut body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
+        let bytes = read_all(&mut body, MAX_ERROR_BYTES)
             .await
             .map_err(|error| error.to_call_error(&self.name))?
-            .ok_or_else(|| CallError::AnswerTooLarge {
+            .ok_or_else(|| CallError::ResponseTooLarge {
                 provider: self.name.clone(),
-                limit: MAX_ERROR,
+                limit: MAX_ERROR_BYTES,
             })?;
-        let bytes = redacted(bytes, key);
-        let mut error = read_error(dialect, answer.status.as_u16(), &bytes);
+        let bytes = redact_key(bytes, key);
+        let mut error = read_error(dialect, response.status.as_u16(), &bytes);
         if error.request_id.is_none() {
-            error.request_id = request_id(&answer.headers);
+            error.request_id = request_id(&response.headers);
         }
         let error = CallError::Upstream {
             provider: self.name.clone(),
             error: Box::new(error),
-            retry_after: retry_after(&answer.headers, std::time::SystemTime::now()),
-            should_retry: should_retry(&answer.headers),
+            retry_after: retry_after(&response.headers, std::time::SystemTime::now()),
+            should_retry: should_retry(&response.headers),
         };
         Ok((error, bytes))
     }
 }
 
 /// Some servers repeat the key in the error that refuses it.
-fn redacted(bytes: Vec<u8>, key: Option<&Secret>) -> Bytes {
+fn redact_key(bytes: Vec<u8>, key: Option<&SecretText>) -> Bytes {
     match (key, String::from_utf8(bytes)) {
         (Some(key), Ok(text)) => key.redact(text).into(),
         (None, Ok(text)) => text.into(),
@@ -307,20 +313,24 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The headers of a request in a dialect that is not the caller's own.
-pub(crate) fn own_headers(request: &Request, dialect: Dialect, caller: &Caller) -> HeaderMap {
-    let mut own = headers::own(request.stream);
+pub(crate) fn translated_headers(
+    request: &Request,
+    dialect: Dialect,
+    credentials: &ClientCredentials,
+) -> HeaderMap {
+    let mut headers = headers::default_headers(request.stream);
     let betas = dialect == Dialect::Messages && request.origin == Dialect::Messages;
     let names = ["traceparent", "tracestate", "anthropic-beta"];
     for name in names.iter().take(if betas { 3 } else { 2 }) {
-        for value in caller.headers.get_all(*name) {
-            own.append(*name, value.clone());
+        for value in credentials.headers.get_all(*name) {
+            headers.append(*name, value.clone());
         }
     }
-    own
+    headers
 }
 
 /// An id for an answer whose upstream gives none.
-pub(crate) fn new_id() -> String {
+pub(crate) fn new_message_id() -> String {
     let letters = std::iter::repeat_with(fastrand::alphanumeric).take(24);
     format!("msg_{}", letters.collect::<String>())
 }

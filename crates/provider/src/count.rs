@@ -7,16 +7,16 @@ use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{Dialect, write_request};
 use serde_json::Value;
 
-use crate::call::{Caller, MAX_ERROR, own_headers};
+use crate::call::{ClientCredentials, MAX_ERROR_BYTES, translated_headers};
 use crate::error::CallError;
-use crate::http::{Idle, read_all};
-use crate::provider::{Engine, HttpEngine};
+use crate::http::{IdleTimeoutBody, read_all};
+use crate::provider::{HttpBackend, ProviderBackend};
 use crate::route::Target;
-use crate::upstream::{Job, Task, Upstream, Written};
+use crate::upstream::{BodyOrigin, ModelTask, Upstream, UpstreamJob};
 
 /// How many tokens a request has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
+pub struct InputTokenCount {
     /// The provider that counted, or would have been called.
     pub provider: String,
     /// The model, as the provider calls it.
@@ -28,7 +28,7 @@ pub struct Counted {
 }
 
 /// What counters do not take, because it does not change the count.
-const NOT_COUNTED: [&str; 16] = [
+const UNCOUNTED_FIELDS: [&str; 16] = [
     "generationConfig",
     "include",
     "inferenceConfig",
@@ -52,13 +52,13 @@ impl Target {
     pub(crate) async fn count(
         &self,
         request: &Request,
-        caller: &Caller,
-    ) -> Result<Counted, CallError> {
-        let counted = match &self.provider.engine {
-            Engine::Http(http) => self.count_upstream(http, request, caller).await?,
-            Engine::Scripted(_) => None,
+        credentials: &ClientCredentials,
+    ) -> Result<InputTokenCount, CallError> {
+        let counted = match &self.provider.backend {
+            ProviderBackend::Http(http) => self.count_upstream(http, request, credentials).await?,
+            ProviderBackend::Scripted(_) => None,
         };
-        Ok(Counted {
+        Ok(InputTokenCount {
             provider: self.provider.name.clone(),
             model: self.model.clone(),
             input_tokens: counted.unwrap_or_else(|| estimate_tokens(request)),
@@ -69,20 +69,20 @@ impl Target {
     /// What the upstream counts; nothing when it cannot count this.
     async fn count_upstream(
         &self,
-        http: &HttpEngine,
+        http: &HttpBackend,
         request: &Request,
-        caller: &Caller,
+        credentials: &ClientCredentials,
     ) -> Result<Option<u64>, CallError> {
-        let Some(dialect) = http.upstream.counter(&self.model) else {
+        let Some(dialect) = http.upstream.token_counter_dialect(&self.model) else {
             return Ok(None);
         };
         let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }
-        let key = http.key_for(caller, &self.provider.name).await?;
-        let job = Job {
-            task: Task::CountTokens,
+        let key = http.key_for(credentials, &self.provider.name).await?;
+        let job = UpstreamJob {
+            task: ModelTask::CountTokens,
             dialect,
             model: &self.model,
             stream: false,
@@ -91,15 +91,17 @@ impl Target {
                 Upstream::Bedrock(_) if dialect == Dialect::Messages => {
                     outgoing.body.to_string().into()
                 }
-                _ => countable(dialect, &outgoing.body.to_string()),
+                _ => strip_uncounted_fields(dialect, &outgoing.body.to_string()),
             },
-            headers: own_headers(request, dialect, caller),
-            written: Written::Here,
+            headers: translated_headers(request, dialect, credentials),
+            body_origin: BodyOrigin::Gateway,
         };
-        let answer = self.send(http, job, key.as_ref()).await?;
-        let status = answer.status.as_u16();
-        if !answer.status.is_success() {
-            let refused = self.provider.error_of(http, dialect, answer, key.as_ref());
+        let response = self.send(http, job, key.as_ref()).await?;
+        let status = response.status.as_u16();
+        if !response.status.is_success() {
+            let refused = self
+                .provider
+                .read_error_response(http, dialect, response, key.as_ref());
             let refused = refused.await?.0;
             // Not every server, and not every model, can count.
             return match status {
@@ -110,29 +112,29 @@ impl Target {
                 _ => Err(refused),
             };
         }
-        let mut body = Idle::new(answer.body, http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_ERROR).await;
+        let mut body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
+        let bytes = read_all(&mut body, MAX_ERROR_BYTES).await;
         let bytes = bytes.map_err(|error| error.to_call_error(&self.provider.name))?;
-        Ok(bytes.and_then(|bytes| read_count(&bytes)))
+        Ok(bytes.and_then(|bytes| parse_token_count(&bytes)))
     }
 }
 
 /// A request without what counters refuse.
-fn countable(dialect: Dialect, body: &str) -> Bytes {
+fn strip_uncounted_fields(dialect: Dialect, body: &str) -> Bytes {
     let Ok(raw) = RawObject::parse(body.as_bytes()) else {
         return Bytes::copy_from_slice(body.as_bytes());
     };
     let keep = |key: &str| dialect == Dialect::Converse && key == "toolConfig";
-    let edits: Vec<_> = NOT_COUNTED
+    let edits: Vec<_> = UNCOUNTED_FIELDS
         .iter()
         .filter(|key| !keep(key))
         .map(|key| Edit::Remove(key))
         .collect();
-    raw.edited(&edits).into()
+    raw.with_edits(&edits).into()
 }
 
-fn read_count(bytes: &[u8]) -> Option<u64> {
-    let answer: Value = serde_json::from_slice(bytes).ok()?;
+fn parse_token_count(bytes: &[u8]) -> Option<u64> {
+    let body: Value = serde_json::from_slice(bytes).ok()?;
     let keys = ["input_tokens", "totalTokens", "inputTokens"];
-    keys.iter().find_map(|key| answer.get(key)?.as_u64())
+    keys.iter().find_map(|key| body.get(key)?.as_u64())
 }

@@ -12,12 +12,12 @@ pub struct Env(Arc<Lookup>);
 
 impl Env {
     /// The variables of this process.
-    pub fn process() -> Self {
+    pub fn from_process() -> Self {
         Env(Arc::new(|name| std::env::var(name).ok()))
     }
 
     /// These variables and no others.
-    pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
+    pub fn from_pairs<const N: usize>(variables: [(&str, &str); N]) -> Self {
         let map: HashMap<String, String> = variables
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -38,7 +38,7 @@ impl Env {
 
 impl Default for Env {
     fn default() -> Self {
-        Env::process()
+        Env::from_process()
     }
 }
 

@@ -6,7 +6,7 @@ use prowess_wire::WireError;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
 use crate::key::KeyError;
-use crate::table::RouteError;
+use crate::routing_table::RouteError;
 
 /// Why a call gave no answer. Never holds a key.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum CallError {
     Request(#[from] WireError),
     /// The upstream's answer makes no sense.
     #[error("{provider}: the answer could not be read: {reason}")]
-    BadAnswer {
+    MalformedResponse {
         /// The provider.
         provider: String,
         /// What is wrong with it.
@@ -36,7 +36,7 @@ pub enum CallError {
     },
     /// The upstream's answer is bigger than allowed.
     #[error("{provider}: the answer has more than {limit} bytes; ask for a stream")]
-    AnswerTooLarge {
+    ResponseTooLarge {
         /// The provider.
         provider: String,
         /// The limit.
@@ -110,8 +110,8 @@ impl CallError {
         match self {
             CallError::Upstream { .. } => "upstream-error",
             CallError::Request(error) => error.code(),
-            CallError::BadAnswer { .. } => "upstream-bad-answer",
-            CallError::AnswerTooLarge { .. } => "upstream-answer-too-large",
+            CallError::MalformedResponse { .. } => "upstream-bad-answer",
+            CallError::ResponseTooLarge { .. } => "upstream-answer-too-large",
             CallError::Unreachable { .. } => "upstream-unreachable",
             CallError::Timeout { .. } => "upstream-timeout",
             CallError::CircuitOpen { .. } => "upstream-left-alone",
@@ -128,8 +128,8 @@ impl CallError {
             CallError::Upstream { error, .. } => return (**error).clone(),
             CallError::Request(error) => return error.to_api_error(),
             CallError::Route(error) => return error.to_api_error(),
-            CallError::BadAnswer { .. }
-            | CallError::AnswerTooLarge { .. }
+            CallError::MalformedResponse { .. }
+            | CallError::ResponseTooLarge { .. }
             | CallError::Unreachable { .. } => (ErrorKind::Api, 502),
             CallError::Timeout { .. } => (ErrorKind::Timeout, 504),
             CallError::CircuitOpen { .. } => (ErrorKind::Overloaded, 503),
@@ -168,7 +168,7 @@ impl CallError {
 
     /// Whether another model may well answer the same request. What the request itself
     /// is at fault for, no other model will take.
-    pub(crate) fn is_worth_a_fallback(&self) -> bool {
+    pub(crate) fn allows_fallback(&self) -> bool {
         match self {
             CallError::Upstream { error, .. } => !matches!(
                 error.kind,
@@ -179,7 +179,7 @@ impl CallError {
     }
 
     /// Whether it speaks of an upstream in trouble, for the circuit breaker.
-    pub(crate) fn is_failure_of_upstream(&self) -> bool {
+    pub(crate) fn is_upstream_failure(&self) -> bool {
         match self {
             CallError::Upstream { error, .. } => error.status >= 500,
             CallError::Unreachable { .. } | CallError::Timeout { .. } => true,

@@ -12,33 +12,33 @@ use prowess_wire::StreamReader;
 use prowess_wire::neutral::StreamEvent;
 use tokio::time::Sleep;
 
-use crate::http::{AnswerBody, Idle, mid_stream};
-use crate::key::Secret;
-use crate::limit::Permit;
+use crate::http::{IdleTimeoutBody, ResponseBody, mid_stream_error};
+use crate::key::SecretText;
+use crate::limiter::CallPermit;
 use crate::scripted::Playback;
 
 /// How long to wait for the end of a body whose last event has come.
-const END_GRACE: Duration = Duration::from_millis(100);
+const END_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
 /// A neutral answer, event by event. Dropping it closes the connection, which tells the
 /// upstream to stop.
 ///
 /// It never fails: what goes wrong is a last [`StreamEvent::Error`].
 pub struct EventStream {
-    source: Source,
-    ready: VecDeque<StreamEvent>,
-    key: Option<Secret>,
-    permit: Option<Permit>,
+    source: EventSource,
+    buffered: VecDeque<StreamEvent>,
+    key: Option<SecretText>,
+    permit: Option<CallPermit>,
 }
 
-enum Source {
-    Upstream(Box<Upstream>),
+enum EventSource {
+    Upstream(Box<UpstreamEvents>),
     Script(Box<Playback>),
     Ended,
 }
 
-struct Upstream {
-    body: Idle<AnswerBody>,
+struct UpstreamEvents {
+    body: IdleTimeoutBody<ResponseBody>,
     reader: StreamReader,
     provider: String,
     /// How long the end of the body is still waited for, once the answer has ended.
@@ -46,57 +46,57 @@ struct Upstream {
 }
 
 impl EventStream {
-    pub(crate) fn open(
-        body: Idle<AnswerBody>,
+    pub(crate) fn from_upstream(
+        body: IdleTimeoutBody<ResponseBody>,
         reader: StreamReader,
         provider: &str,
-        key: Option<Secret>,
+        key: Option<SecretText>,
     ) -> Self {
         EventStream {
-            source: Source::Upstream(Box::new(Upstream {
+            source: EventSource::Upstream(Box::new(UpstreamEvents {
                 body,
                 reader,
                 provider: provider.to_owned(),
                 grace: None,
             })),
-            ready: VecDeque::new(),
+            buffered: VecDeque::new(),
             key,
             permit: None,
         }
     }
 
     /// A stream of events that are known already.
-    pub(crate) fn ready(events: Vec<StreamEvent>) -> Self {
+    pub(crate) fn from_events(events: Vec<StreamEvent>) -> Self {
         EventStream {
-            source: Source::Ended,
-            ready: events.into(),
+            source: EventSource::Ended,
+            buffered: events.into(),
             key: None,
             permit: None,
         }
     }
 
-    pub(crate) fn script(playback: Playback) -> Self {
+    pub(crate) fn from_script(playback: Playback) -> Self {
         EventStream {
-            source: Source::Script(Box::new(playback)),
-            ..EventStream::ready(Vec::new())
+            source: EventSource::Script(Box::new(playback)),
+            ..EventStream::from_events(Vec::new())
         }
     }
 
     /// Keeps a place among the running calls until the stream ends.
-    pub(crate) fn hold(&mut self, permit: Permit) {
+    pub(crate) fn hold_permit(&mut self, permit: CallPermit) {
         self.permit = Some(permit);
     }
 
     /// Waits for the first event and leaves it in its place.
-    pub(crate) async fn first(&mut self) -> Option<&StreamEvent> {
-        if self.ready.is_empty() {
+    pub(crate) async fn peek_first(&mut self) -> Option<&StreamEvent> {
+        if self.buffered.is_empty() {
             let event = std::future::poll_fn(|context| self.poll_event(context)).await;
             // Others may have come along with it; it stands before them.
             if let Some(event) = event {
-                self.ready.push_front(event);
+                self.buffered.push_front(event);
             }
         }
-        self.ready.front()
+        self.buffered.front()
     }
 
     /// The next event; none at the end.
@@ -106,17 +106,21 @@ impl EventStream {
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<StreamEvent>> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
+            if let Some(event) = self.buffered.pop_front() {
                 return Poll::Ready(Some(event));
             }
             let more = match &mut self.source {
-                Source::Upstream(upstream) => ready!(upstream.poll_more(context, &mut self.ready)),
-                Source::Script(playback) => ready!(playback.poll_more(context, &mut self.ready)),
-                Source::Ended => return Poll::Ready(None),
+                EventSource::Upstream(upstream) => {
+                    ready!(upstream.poll_more(context, &mut self.buffered))
+                }
+                EventSource::Script(playback) => {
+                    ready!(playback.poll_more(context, &mut self.buffered))
+                }
+                EventSource::Ended => return Poll::Ready(None),
             };
             self.redact_last();
             if !more {
-                self.source = Source::Ended;
+                self.source = EventSource::Ended;
                 self.permit = None;
             }
         }
@@ -124,13 +128,14 @@ impl EventStream {
 
     /// Errors come last, and may quote what the upstream was sent.
     fn redact_last(&mut self) {
-        if let (Some(StreamEvent::Error(error)), Some(key)) = (self.ready.back_mut(), &self.key) {
+        if let (Some(StreamEvent::Error(error)), Some(key)) = (self.buffered.back_mut(), &self.key)
+        {
             error.message = key.redact(std::mem::take(&mut error.message));
         }
     }
 }
 
-impl Upstream {
+impl UpstreamEvents {
     /// Reads on; says whether there may be more.
     fn poll_more(
         &mut self,
@@ -144,7 +149,7 @@ impl Upstream {
         match ready!(self.body.poll_chunk(context)) {
             Some(Ok(bytes)) => events.extend(self.reader.push(&bytes)),
             Some(Err(error)) => {
-                events.push_back(StreamEvent::Error(mid_stream(&error, &self.provider)));
+                events.push_back(StreamEvent::Error(mid_stream_error(&error, &self.provider)));
                 return Poll::Ready(false);
             }
             None => {
@@ -160,7 +165,7 @@ impl Upstream {
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let grace = self
             .grace
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(END_GRACE)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(END_GRACE_PERIOD)));
         loop {
             match self.body.poll_chunk(context) {
                 Poll::Ready(Some(Ok(_))) if !grace.is_elapsed() => {}
@@ -182,7 +187,7 @@ impl Stream for EventStream {
 impl fmt::Debug for EventStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventStream")
-            .field("ready", &self.ready)
+            .field("ready", &self.buffered)
             .finish_non_exhaustive()
     }
 }

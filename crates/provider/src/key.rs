@@ -9,22 +9,22 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::env::Env;
-use crate::files::read_small;
+use crate::small_file::read_small_file;
 
 /// How long a key read from a file is used before the file is read again, so that a
 /// key can be replaced while the gateway runs.
-const FILE_KEY_AGE: Duration = Duration::from_secs(30);
+const MAX_KEY_FILE_AGE: Duration = Duration::from_secs(30);
 /// More than any key or token has; a wrong path must not fill the memory.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
 
 /// A text that is never printed and is wiped from memory when dropped.
 #[derive(Clone)]
-pub struct Secret(Arc<SecretString>);
+pub struct SecretText(Arc<SecretString>);
 
-impl Secret {
+impl SecretText {
     /// Takes a text into custody.
     pub fn new(text: impl Into<String>) -> Self {
-        Secret(Arc::new(SecretString::from(text.into())))
+        SecretText(Arc::new(SecretString::from(text.into())))
     }
 
     /// The text itself.
@@ -42,7 +42,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
     }
@@ -56,7 +56,7 @@ pub enum KeySource {
     /// In a file, read again every half minute: `file:PATH`.
     File(PathBuf),
     /// Given as it is.
-    Literal(Secret),
+    Literal(SecretText),
 }
 
 impl KeySource {
@@ -67,16 +67,16 @@ impl KeySource {
         } else if let Some(path) = text.strip_prefix("file:") {
             KeySource::File(PathBuf::from(path.trim()))
         } else {
-            KeySource::Literal(Secret::new(text))
+            KeySource::Literal(SecretText::new(text))
         }
     }
 
     /// The key as it is now.
-    pub fn look_up(&self, env: &Env) -> Result<Secret, KeyError> {
+    pub fn look_up(&self, env: &Env) -> Result<SecretText, KeyError> {
         match self {
             KeySource::Literal(secret) => Ok(secret.clone()),
             KeySource::Env(name) => match env.get(name) {
-                Some(value) => Ok(Secret::new(value.trim())),
+                Some(value) => Ok(SecretText::new(value.trim())),
                 None => Err(KeyError::NotSet(name.clone())),
             },
             KeySource::File(path) => read_key(path).map_err(|error| KeyError::File {
@@ -109,7 +109,7 @@ pub enum KeyError {
     Token(String),
     /// The key cannot be sent in a header.
     #[error("the key holds characters that cannot stand in a header")]
-    NotHeader,
+    NotHeaderSafe,
 }
 
 impl KeyError {
@@ -120,39 +120,42 @@ impl KeyError {
             KeyError::File { .. } => "key-file-unreadable",
             KeyError::NotConfigured => "key-not-configured",
             KeyError::Token(_) => "key-no-token",
-            KeyError::NotHeader => "key-not-sendable",
+            KeyError::NotHeaderSafe => "key-not-sendable",
         }
     }
 }
 
 /// A key source at work: looks the key up, and again when a file may have changed.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct CachedKey {
     source: KeySource,
     env: Env,
-    file: Mutex<Option<(Instant, Secret)>>,
+    cached_file: Mutex<Option<(Instant, SecretText)>>,
 }
 
-impl Key {
+impl CachedKey {
     pub(crate) fn new(source: KeySource, env: &Env) -> Self {
-        Key {
+        CachedKey {
             source,
             env: env.clone(),
-            file: Mutex::new(None),
+            cached_file: Mutex::new(None),
         }
     }
 
-    pub(crate) fn get(&self) -> Result<Secret, KeyError> {
+    pub(crate) fn get(&self) -> Result<SecretText, KeyError> {
         match &self.source {
-            KeySource::File(_) => self.in_file(),
+            KeySource::File(_) => self.read_cached_file(),
             source => source.look_up(&self.env),
         }
     }
 
-    fn in_file(&self) -> Result<Secret, KeyError> {
-        let mut cached = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+    fn read_cached_file(&self) -> Result<SecretText, KeyError> {
+        let mut cached = self
+            .cached_file
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some((read_at, secret)) = cached.as_ref()
-            && read_at.elapsed() < FILE_KEY_AGE
+            && read_at.elapsed() < MAX_KEY_FILE_AGE
         {
             return Ok(secret.clone());
         }
@@ -163,12 +166,12 @@ impl Key {
 }
 
 /// The key a file holds.
-pub(crate) fn read_key(path: &Path) -> std::io::Result<Secret> {
-    let text = read_small(path, MAX_KEY_BYTES)?;
+pub(crate) fn read_key(path: &Path) -> std::io::Result<SecretText> {
+    let text = read_small_file(path, MAX_KEY_BYTES)?;
     if text.trim().is_empty() {
         return Err(std::io::Error::other("it is empty"));
     }
-    Ok(Secret::new(text.trim()))
+    Ok(SecretText::new(text.trim()))
 }
 
 #[cfg(test)]
@@ -176,12 +179,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_from_where_its_text_says() {
+    fn a_key_is_read_from_the_place_its_text_names() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         std::fs::write(&path, "from-file\n").unwrap();
-        let env = Env::of([("ACME_KEY", " from-env "), ("EMPTY", "")]);
-        let get = |text: &str| Key::new(KeySource::parse(text), &env).get();
+        let env = Env::from_pairs([("ACME_KEY", " from-env "), ("EMPTY", "")]);
+        let get = |text: &str| CachedKey::new(KeySource::parse(text), &env).get();
         assert_eq!(get("env:ACME_KEY").unwrap().expose(), "from-env");
         assert_eq!(
             get(&format!("file:{}", path.display())).unwrap().expose(),
@@ -200,21 +203,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         std::fs::write(&path, "old").unwrap();
-        let key = Key::new(KeySource::File(path.clone()), &Env::of([]));
+        let key = CachedKey::new(KeySource::File(path.clone()), &Env::from_pairs([]));
         assert_eq!(key.get().unwrap().expose(), "old");
         std::fs::write(&path, "new").unwrap();
         assert_eq!(key.get().unwrap().expose(), "old");
-        tokio::time::advance(FILE_KEY_AGE).await;
+        tokio::time::advance(MAX_KEY_FILE_AGE).await;
         assert_eq!(key.get().unwrap().expose(), "new");
     }
 
     #[test]
     fn a_secret_does_not_print_and_can_be_taken_out_of_a_text() {
-        let secret = Secret::new("sk-very-secret");
+        let secret = SecretText::new("sk-very-secret");
         let source = KeySource::Literal(secret.clone());
         assert!(!format!("{secret:?} {source:?}").contains("very"));
         let text = "Incorrect key: sk-very-secret.".to_owned();
         assert_eq!(secret.redact(text), "Incorrect key: [redacted].");
-        assert_eq!(Secret::new("a").redact("a cat".to_owned()), "a cat");
+        assert_eq!(SecretText::new("a").redact("a cat".to_owned()), "a cat");
     }
 }

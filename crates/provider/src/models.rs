@@ -3,14 +3,14 @@
 use http::HeaderMap;
 use serde_json::Value;
 
-use crate::call::{Caller, MAX_ERROR};
+use crate::call::{ClientCredentials, MAX_ERROR_BYTES};
 use crate::config::ModelConfig;
 use crate::error::CallError;
-use crate::http::{Idle, headers, read_all};
-use crate::provider::{Engine, HttpEngine, Provider};
+use crate::http::{IdleTimeoutBody, headers, read_all};
+use crate::provider::{HttpBackend, Provider, ProviderBackend};
 
 /// A list of models is small; this is a thousand with all their properties.
-const MAX_LIST: usize = 8 * MAX_ERROR;
+const MAX_LIST_BYTES: usize = 8 * MAX_ERROR_BYTES;
 
 /// A model clients can name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct ModelEntry {
 
 impl ModelEntry {
     /// The names of an entry of the configuration.
-    pub(crate) fn of(model: &ModelConfig) -> impl Iterator<Item = ModelEntry> {
+    pub(crate) fn from_config(model: &ModelConfig) -> impl Iterator<Item = ModelEntry> {
         let names = std::iter::once(&model.name).chain(&model.aliases);
         names.map(|name| ModelEntry {
             name: name.clone(),
@@ -43,48 +43,56 @@ pub struct UpstreamModel {
 
 impl Provider {
     /// The models the upstream lists.
-    pub(crate) async fn list(&self, caller: &Caller) -> Result<Vec<UpstreamModel>, CallError> {
-        match &self.engine {
-            Engine::Http(http) => self.list_upstream(http, caller).await,
-            Engine::Scripted(_) => Err(self.no_list()),
+    pub(crate) async fn list_models(
+        &self,
+        credentials: &ClientCredentials,
+    ) -> Result<Vec<UpstreamModel>, CallError> {
+        match &self.backend {
+            ProviderBackend::Http(http) => self.list_upstream_models(http, credentials).await,
+            ProviderBackend::Scripted(_) => Err(self.no_list_error()),
         }
     }
 
-    async fn list_upstream(
+    async fn list_upstream_models(
         &self,
-        http: &HttpEngine,
-        caller: &Caller,
+        http: &HttpBackend,
+        credentials: &ClientCredentials,
     ) -> Result<Vec<UpstreamModel>, CallError> {
-        let key = http.key_for(caller, &self.name).await?;
+        let key = http.key_for(credentials, &self.name).await?;
         let request = http
             .upstream
             .list_request(list_headers(), key.as_ref())
-            .ok_or_else(|| self.no_list())?;
-        let answer = http.client.send(self.addressed(http, request)?).await?;
-        let status = answer.status;
-        let mut body = Idle::new(answer.body, http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_LIST)
+            .ok_or_else(|| self.no_list_error())?;
+        let response = http
+            .client
+            .send(self.prepare_request(http, request)?)
+            .await?;
+        let status = response.status;
+        let mut body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
+        let bytes = read_all(&mut body, MAX_LIST_BYTES)
             .await
             .map_err(|error| error.to_call_error(&self.name))?
-            .ok_or_else(|| CallError::AnswerTooLarge {
+            .ok_or_else(|| CallError::ResponseTooLarge {
                 provider: self.name.clone(),
-                limit: MAX_LIST,
+                limit: MAX_LIST_BYTES,
             })?;
         if !status.is_success() {
-            return Err(self.bad(format!("it answered {status} to a request for its models")));
+            return Err(self
+                .malformed_response(format!("it answered {status} to a request for its models")));
         }
-        read_list(&bytes).ok_or_else(|| self.bad("it is not a list of models".to_owned()))
+        parse_model_list(&bytes)
+            .ok_or_else(|| self.malformed_response("it is not a list of models".to_owned()))
     }
 
-    fn no_list(&self) -> CallError {
+    fn no_list_error(&self) -> CallError {
         CallError::Unsupported {
             provider: self.name.clone(),
             what: "list its models",
         }
     }
 
-    fn bad(&self, reason: String) -> CallError {
-        CallError::BadAnswer {
+    fn malformed_response(&self, reason: String) -> CallError {
+        CallError::MalformedResponse {
             provider: self.name.clone(),
             reason,
         }
@@ -92,13 +100,13 @@ impl Provider {
 }
 
 fn list_headers() -> HeaderMap {
-    let mut own = headers::own(false);
-    own.remove(http::header::CONTENT_TYPE);
-    own
+    let mut headers = headers::default_headers(false);
+    headers.remove(http::header::CONTENT_TYPE);
+    headers
 }
 
 /// OpenAI's and Anthropic's lists are called `data`, Gemini's `models`.
-fn read_list(bytes: &[u8]) -> Option<Vec<UpstreamModel>> {
+fn parse_model_list(bytes: &[u8]) -> Option<Vec<UpstreamModel>> {
     let mut list: Value = serde_json::from_slice(bytes).ok()?;
     let items = match (
         list.get_mut("data").map(Value::take),

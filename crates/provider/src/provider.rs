@@ -5,80 +5,84 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 
-use crate::breaker::Breaker;
-use crate::call::Caller;
-use crate::config::{ConfigError, Kind, ProviderConfig, Retry, WriteChanges};
+use crate::breaker::CircuitBreaker;
+use crate::call::ClientCredentials;
+use crate::config::{
+    ProviderConfig, ProviderConfigError, ProviderKind, RetryPolicy, WriteOverrides,
+};
 use crate::env::Env;
 use crate::error::CallError;
-use crate::google::GoogleTokens;
+use crate::google_token::GoogleTokenSource;
 use crate::http::HttpClient;
-use crate::http::headers::sensitive;
-use crate::key::{Key, KeyError, Secret};
-use crate::lane::Lane;
-use crate::scripted::Script;
+use crate::http::headers::sensitive_value;
+use crate::key::{CachedKey, KeyError, SecretText};
+use crate::model_slot::ModelSlot;
+use crate::scripted::ModelScript;
 use crate::upstream::Upstream;
-use crate::usual;
+use crate::well_known;
 
 /// A provider.
 #[derive(Debug)]
 pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
-    pub(crate) engine: Engine,
+    pub(crate) backend: ProviderBackend,
     /// Where calls run of models that have no entry of their own.
-    pub(crate) lane: Arc<Lane>,
-    pub(crate) breaker: crate::config::Breaker,
+    pub(crate) slot: Arc<ModelSlot>,
+    pub(crate) breaker: crate::config::BreakerPolicy,
 }
 
 /// What answers.
 #[derive(Debug)]
-pub(crate) enum Engine {
-    Http(Box<HttpEngine>),
-    Scripted(Script),
+pub(crate) enum ProviderBackend {
+    Http(Box<HttpBackend>),
+    Scripted(ModelScript),
 }
 
 /// A server somewhere.
 #[derive(Debug)]
-pub(crate) struct HttpEngine {
+pub(crate) struct HttpBackend {
     pub(crate) upstream: Upstream,
     pub(crate) client: HttpClient,
-    pub(crate) retry: Retry,
-    key: Option<Key>,
-    google: Option<GoogleTokens>,
-    caller_key: bool,
+    pub(crate) retry: RetryPolicy,
+    key: Option<CachedKey>,
+    google: Option<GoogleTokenSource>,
+    allow_client_key: bool,
     headers: HeaderMap,
 }
 
 impl Provider {
     /// Builds and checks what a configuration describes.
-    pub(crate) fn build(config: &ProviderConfig, env: &Env) -> Result<Self, ConfigError> {
-        let engine = match Upstream::build(config, env)? {
-            Some(upstream) => Engine::Http(Box::new(HttpEngine::build(config, upstream, env)?)),
-            None => Engine::Scripted(script(config)?),
+    pub(crate) fn build(config: &ProviderConfig, env: &Env) -> Result<Self, ProviderConfigError> {
+        let backend = match Upstream::build(config, env)? {
+            Some(upstream) => {
+                ProviderBackend::Http(Box::new(HttpBackend::build(config, upstream, env)?))
+            }
+            None => ProviderBackend::Scripted(load_script(config)?),
         };
         let breaker = &config.policies.breaker;
         Ok(Provider {
-            lane: Arc::new(Lane {
-                breaker: Breaker::new(&config.name, breaker),
+            slot: Arc::new(ModelSlot {
+                breaker: CircuitBreaker::new(&config.name, breaker),
                 limiter: None,
-                write: WriteChanges::default(),
+                write_overrides: WriteOverrides::default(),
                 price: None,
             }),
             breaker: breaker.clone(),
             name: config.name.clone(),
-            kind: config.kind.word(),
-            engine,
+            kind: config.kind.as_str(),
+            backend,
         })
     }
 }
 
-fn script(config: &ProviderConfig) -> Result<Script, ConfigError> {
+fn load_script(config: &ProviderConfig) -> Result<ModelScript, ProviderConfigError> {
     let entry = format!("providers.{}.script", config.name);
     match &config.kind {
-        Kind::Scripted(options) => {
-            Script::load(options).map_err(|error| ConfigError::Script { entry, error })
+        ProviderKind::Scripted(options) => {
+            ModelScript::load(options).map_err(|error| ProviderConfigError::Script { entry, error })
         }
-        _ => Err(ConfigError::Missing {
+        _ => Err(ProviderConfigError::Missing {
             entry,
             what: "script",
             remedy: "name a script file".to_owned(),
@@ -86,38 +90,42 @@ fn script(config: &ProviderConfig) -> Result<Script, ConfigError> {
     }
 }
 
-impl HttpEngine {
-    fn build(config: &ProviderConfig, upstream: Upstream, env: &Env) -> Result<Self, ConfigError> {
+impl HttpBackend {
+    fn build(
+        config: &ProviderConfig,
+        upstream: Upstream,
+        env: &Env,
+    ) -> Result<Self, ProviderConfigError> {
         // A key from a usual variable must not reach an address of someone else's.
-        let usual = || match config.base_url {
-            None => usual::usual_key(usual::keys_of(&config.kind), env),
+        let default_key = || match config.base_url {
+            None => well_known::key_from_env(well_known::key_variables(&config.kind), env),
             Some(_) => None,
         };
-        let key = config.api_key.clone().or_else(usual);
-        Ok(HttpEngine {
+        let key = config.api_key.clone().or_else(default_key);
+        Ok(HttpBackend {
             client: HttpClient::new(&config.name, upstream.base(), &config.policies.timeouts),
             upstream,
             retry: config.policies.retry.clone(),
             google: google_tokens(config, env),
-            key: key.map(|source| Key::new(source, env)),
-            caller_key: config.caller_key,
+            key: key.map(|source| CachedKey::new(source, env)),
+            allow_client_key: config.allow_client_key,
             headers: extra_headers(config, env)?,
         })
     }
 
     /// Whether calls on behalf of a caller are made with the caller's own key.
-    pub(crate) fn uses_key_of(&self, caller: &Caller) -> bool {
-        self.caller_key && caller.key.is_some()
+    pub(crate) fn uses_client_key(&self, credentials: &ClientCredentials) -> bool {
+        self.allow_client_key && credentials.key.is_some()
     }
 
     /// The key to call with: the caller's where that is allowed, else ours.
     pub(crate) async fn key_for(
         &self,
-        caller: &Caller,
+        credentials: &ClientCredentials,
         provider: &str,
-    ) -> Result<Option<Secret>, CallError> {
-        if self.uses_key_of(caller) {
-            return Ok(caller.key.clone());
+    ) -> Result<Option<SecretText>, CallError> {
+        if self.uses_client_key(credentials) {
+            return Ok(credentials.key.clone());
         }
         let missing = |error| CallError::Key {
             provider: provider.to_owned(),
@@ -144,29 +152,29 @@ impl HttpEngine {
 
 /// Where tokens come from when there is no key. As with keys, the usual credentials are
 /// not used for an address of someone else's.
-fn google_tokens(config: &ProviderConfig, env: &Env) -> Option<GoogleTokens> {
-    let Kind::Vertex(options) = &config.kind else {
+fn google_tokens(config: &ProviderConfig, env: &Env) -> Option<GoogleTokenSource> {
+    let ProviderKind::Vertex(options) = &config.kind else {
         return None;
     };
-    let usual = || match config.base_url {
+    let default_file = || match config.base_url {
         None => env.get("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from),
         Some(_) => None,
     };
-    let file = options.credentials.clone().or_else(usual)?;
-    Some(GoogleTokens::new(file))
+    let file = options.credentials.clone().or_else(default_file)?;
+    Some(GoogleTokenSource::new(file))
 }
 
-fn extra_headers(config: &ProviderConfig, env: &Env) -> Result<HeaderMap, ConfigError> {
+fn extra_headers(config: &ProviderConfig, env: &Env) -> Result<HeaderMap, ProviderConfigError> {
     let mut headers = HeaderMap::new();
     for (name, source) in &config.headers {
-        let bad = |why: String| ConfigError::BadHeader {
+        let bad = |why: String| ProviderConfigError::BadHeader {
             entry: format!("providers.{}.headers.{name}", config.name),
             why,
         };
         let header = HeaderName::try_from(name.as_str())
             .map_err(|_| bad("this is not a header's name".to_owned()))?;
-        let value = Key::new(source.clone(), env).get();
-        let value = value.and_then(|value| sensitive(value.expose()));
+        let value = CachedKey::new(source.clone(), env).get();
+        let value = value.and_then(|value| sensitive_value(value.expose()));
         headers.insert(header, value.map_err(|error| bad(error.to_string()))?);
     }
     Ok(headers)

@@ -2,46 +2,46 @@
 
 use std::time::Duration;
 
-use crate::config::Retry;
+use crate::config::RetryPolicy;
 use crate::error::CallError;
 
 /// The tries of one call. A try must not have given anything to the caller yet when it
 /// fails: retries happen before the first byte only.
 #[derive(Debug)]
-pub(crate) struct Tries<'a> {
-    retry: &'a Retry,
-    made: u32,
+pub(crate) struct RetryState<'a> {
+    retry: &'a RetryPolicy,
+    attempts: u32,
 }
 
-impl<'a> Tries<'a> {
-    pub(crate) fn new(retry: &'a Retry) -> Self {
-        Tries { retry, made: 1 }
+impl<'a> RetryState<'a> {
+    pub(crate) fn new(retry: &'a RetryPolicy) -> Self {
+        RetryState { retry, attempts: 1 }
     }
 
     /// Waits before the next try after this failure; gives the failure back when it is
     /// final.
-    pub(crate) async fn again(&mut self, error: CallError) -> Result<(), CallError> {
-        let Some(pause) = pause_before_next(self.retry, self.made, &error) else {
+    pub(crate) async fn wait_before_retry(&mut self, error: CallError) -> Result<(), CallError> {
+        let Some(pause) = retry_delay(self.retry, self.attempts, &error) else {
             return Err(error);
         };
-        tracing::debug!(attempt = self.made, ?pause, %error, "the call failed and is tried again");
+        tracing::debug!(attempt = self.attempts, ?pause, %error, "the call failed and is tried again");
         tokio::time::sleep(pause).await;
-        self.made += 1;
+        self.attempts += 1;
         Ok(())
     }
 }
 
 /// How long to wait before the next attempt; none when there shall be none.
-fn pause_before_next(retry: &Retry, made: u32, error: &CallError) -> Option<Duration> {
-    if made >= retry.attempts || !error.is_retryable() {
+fn retry_delay(retry: &RetryPolicy, attempts: u32, error: &CallError) -> Option<Duration> {
+    if attempts >= retry.max_attempts || !error.is_retryable() {
         return None;
     }
-    if let Some(asked) = error.retry_after() {
-        return (asked <= retry.max_retry_after).then_some(asked);
+    if let Some(requested) = error.retry_after() {
+        return (requested <= retry.max_retry_after).then_some(requested);
     }
     let doubled = retry
         .first_delay
-        .saturating_mul(2u32.saturating_pow(made - 1))
+        .saturating_mul(2u32.saturating_pow(attempts - 1))
         .min(retry.max_delay);
     // Callers that failed together should not come back together.
     Some(doubled.mul_f64(0.75 + 0.25 * fastrand::f64()))
@@ -59,7 +59,7 @@ mod tests {
             provider: "acme".to_owned(),
             error: Box::new(ApiError {
                 status,
-                ..ApiError::new(ErrorKind::of_status(status), "no")
+                ..ApiError::new(ErrorKind::from_status(status), "no")
             }),
             retry_after: retry_after.map(Duration::from_secs),
             should_retry,
@@ -68,25 +68,25 @@ mod tests {
 
     /// Makes tries that all fail alike; says how many there were and how long it took.
     async fn failing(error: CallError) -> (u32, f64) {
-        let retry = Retry::default();
+        let retry = RetryPolicy::default();
         let start = Instant::now();
-        let mut tries = Tries::new(&retry);
-        while tries.again(error.clone()).await.is_ok() {}
-        (tries.made, start.elapsed().as_secs_f64())
+        let mut tries = RetryState::new(&retry);
+        while tries.wait_before_retry(error.clone()).await.is_ok() {}
+        (tries.attempts, start.elapsed().as_secs_f64())
     }
 
     #[tokio::test(start_paused = true)]
     async fn pauses_double_and_attempts_are_counted() {
-        let (made, took) = failing(upstream(500, None, None)).await;
-        assert_eq!(made, 3);
+        let (attempts, took) = failing(upstream(500, None, None)).await;
+        assert_eq!(attempts, 3);
         // 500 ms and 1 s, each shortened by at most a quarter.
         assert!((1.125..=1.51).contains(&took), "{took}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_asked_for_is_kept_unless_it_is_too_long() {
-        let (made, took) = failing(upstream(429, Some(7), None)).await;
-        assert_eq!((made, took.round()), (3, 14.0));
+    async fn a_requested_pause_is_kept_unless_it_is_too_long() {
+        let (attempts, took) = failing(upstream(429, Some(7), None)).await;
+        assert_eq!((attempts, took.round()), (3, 14.0));
         assert_eq!(failing(upstream(429, Some(31), None)).await.0, 1);
     }
 

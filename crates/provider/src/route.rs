@@ -5,16 +5,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, WireError, check_complete, has_sealed_state, read_request};
+use prowess_wire::{
+    ClientDialect, WireError, check_complete, has_signature_envelope, read_request,
+};
 
-use crate::call::{Caller, Reply};
+use crate::call::{ClientCredentials, UpstreamReply};
 use crate::config::Price;
-use crate::count::Counted;
+use crate::count::InputTokenCount;
 use crate::error::CallError;
-use crate::lane::Lane;
-use crate::pass::{Passed, Refused};
-use crate::provider::{Engine, Provider};
-use crate::upstream::Task;
+use crate::model_slot::ModelSlot;
+use crate::pass_through::{ForwardFailure, PassThroughResponse};
+use crate::provider::{Provider, ProviderBackend};
+use crate::upstream::ModelTask;
 
 /// What a client's model name means: a model, and others to turn to when it fails.
 #[derive(Debug, Clone)]
@@ -27,17 +29,17 @@ pub struct Route {
 #[derive(Debug, Clone)]
 pub struct Target {
     pub(crate) provider: Arc<Provider>,
-    pub(crate) lane: Arc<Lane>,
+    pub(crate) slot: Arc<ModelSlot>,
     pub(crate) model: String,
 }
 
 /// A client's request as it came.
 #[derive(Debug, Clone, Copy)]
-pub struct Incoming<'a> {
+pub struct ClientRequest<'a> {
     /// What the client speaks.
-    pub client: Client,
+    pub client: ClientDialect,
     /// What it wants.
-    pub task: Task,
+    pub task: ModelTask,
     /// The body.
     pub body: &'a Bytes,
     /// The same body with its fields found; must be parsed from `body`.
@@ -47,14 +49,14 @@ pub struct Incoming<'a> {
     /// Whether it wants a stream.
     pub stream: bool,
     /// Whether a Gemini client wants the stream as one JSON array, and no events.
-    pub array: bool,
+    pub json_array: bool,
 }
 
-impl Incoming<'_> {
+impl ClientRequest<'_> {
     /// Whether its bytes mean to an upstream of the client's dialect what they mean here.
     /// There is no translation of what is to be compacted.
-    fn can_pass(&self) -> bool {
-        self.task == Task::Compact || !has_sealed_state(self.client, self.body)
+    fn can_pass_through(&self) -> bool {
+        self.task == ModelTask::Compact || !has_signature_envelope(self.client, self.body)
     }
 
     /// The request in no dialect.
@@ -62,13 +64,13 @@ impl Incoming<'_> {
     /// # Errors
     /// When it cannot be understood, or wants an answer and leaves out what the client's
     /// vendor demands for one.
-    pub fn read(&self) -> Result<Request, WireError> {
+    pub fn to_neutral(&self) -> Result<Request, WireError> {
         let mut request = read_request(self.client, self.body)?;
-        if self.task == Task::Generate {
+        if self.task == ModelTask::Generate {
             check_complete(self.client, self.raw, &request)?;
         }
         // There the path says what elsewhere the body does.
-        if self.client == Client::Gemini {
+        if self.client == ClientDialect::Gemini {
             self.model.clone_into(&mut request.model);
             request.stream = self.stream;
         }
@@ -78,18 +80,18 @@ impl Incoming<'_> {
 
 /// How a client's request was answered.
 #[derive(Debug)]
-pub enum Forwarded {
+pub enum ForwardOutcome {
     /// By an upstream of the client's own dialect: bytes to be passed on as they are.
-    Passed(Box<Passed>),
+    PassedThrough(Box<PassThroughResponse>),
     /// By one of another dialect: an answer to be written in the client's.
-    Called {
+    Translated {
         /// The request, as it was understood.
         request: Box<Request>,
         /// The answer.
-        reply: Box<Reply>,
+        reply: Box<UpstreamReply>,
     },
     /// A question for the number of tokens, by one of another dialect.
-    Counted(Counted),
+    TokenCount(InputTokenCount),
 }
 
 impl Target {
@@ -109,28 +111,31 @@ impl Target {
     }
 
     /// Whether the provider's own servers make files, and keep them.
-    pub fn keeps_files(&self) -> bool {
-        self.provider.keeps_files()
+    pub fn has_file_storage(&self) -> bool {
+        self.provider.has_file_storage()
     }
 
     /// Whether it is OpenAI itself, and not a server that is compatible with it.
     pub fn is_openai(&self) -> bool {
-        match &self.provider.engine {
-            Engine::Http(http) => http.upstream.is_openai(),
-            Engine::Scripted(_) => false,
+        match &self.provider.backend {
+            ProviderBackend::Http(http) => http.upstream.is_openai(),
+            ProviderBackend::Scripted(_) => false,
         }
     }
 
     /// What its tokens cost, where that is configured.
     pub fn price(&self) -> Option<&Price> {
-        self.lane.price.as_ref()
+        self.slot.price.as_ref()
     }
 
     /// Whether a client's bytes can be passed on as they are.
-    pub fn speaks(&self, client: Client, task: Task) -> bool {
-        match &self.provider.engine {
-            Engine::Http(http) => http.upstream.speaks(client, task, &self.model),
-            Engine::Scripted(_) => false,
+    pub fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
+        match &self.provider.backend {
+            ProviderBackend::Http(http) => {
+                http.upstream
+                    .supports_pass_through(client, task, &self.model)
+            }
+            ProviderBackend::Scripted(_) => false,
         }
     }
 }
@@ -149,31 +154,39 @@ impl Route {
     /// Calls the first model that answers. The model in the request is not looked at.
     ///
     /// Dropping the future, or the stream it gives, ends the upstream's work.
-    pub async fn call(&self, request: &Request, caller: &Caller) -> Result<Reply, CallError> {
+    pub async fn call(
+        &self,
+        request: &Request,
+        credentials: &ClientCredentials,
+    ) -> Result<UpstreamReply, CallError> {
         let mut last = None;
         for target in &self.targets {
-            match target.call(request, caller).await {
-                Err(error) if error.is_worth_a_fallback() => {
-                    last = Some(self.turn_away(target, error));
+            match target.call(request, credentials).await {
+                Err(error) if error.allows_fallback() => {
+                    last = Some(self.log_fallback(target, error));
                 }
                 outcome => return outcome,
             }
         }
-        Err(last.unwrap_or_else(|| self.empty()))
+        Err(last.unwrap_or_else(|| self.no_targets_error()))
     }
 
     /// Counts the tokens of a request for the first model that can be asked.
-    pub async fn count(&self, request: &Request, caller: &Caller) -> Result<Counted, CallError> {
+    pub async fn count(
+        &self,
+        request: &Request,
+        credentials: &ClientCredentials,
+    ) -> Result<InputTokenCount, CallError> {
         let mut last = None;
         for target in &self.targets {
-            match target.count(request, caller).await {
-                Err(error) if error.is_worth_a_fallback() => {
-                    last = Some(self.turn_away(target, error));
+            match target.count(request, credentials).await {
+                Err(error) if error.allows_fallback() => {
+                    last = Some(self.log_fallback(target, error));
                 }
                 outcome => return outcome,
             }
         }
-        Err(last.unwrap_or_else(|| self.empty()))
+        Err(last.unwrap_or_else(|| self.no_targets_error()))
     }
 
     /// Forwards a client's request to the first model that answers: byte for byte, but
@@ -189,36 +202,37 @@ impl Route {
     /// model to turn to.
     pub async fn forward(
         &self,
-        incoming: Incoming<'_>,
-        caller: &Caller,
-    ) -> Result<Forwarded, CallError> {
-        let mut last: Option<Refused> = None;
-        let passes = incoming.can_pass();
+        incoming: ClientRequest<'_>,
+        credentials: &ClientCredentials,
+    ) -> Result<ForwardOutcome, CallError> {
+        let mut last: Option<ForwardFailure> = None;
+        let passes = incoming.can_pass_through();
         for target in &self.targets {
-            let outcome = if target.speaks(incoming.client, incoming.task) && passes {
-                let passed = target.pass(incoming, caller).await;
-                passed.map(Box::new).map(Forwarded::Passed)
+            let outcome = if target.supports_pass_through(incoming.client, incoming.task) && passes
+            {
+                let passed = target.pass_through(incoming, credentials).await;
+                passed.map(Box::new).map(ForwardOutcome::PassedThrough)
             } else {
                 // Bytes that are only passed on need no room for a translation.
-                let called = Box::pin(target.translate(incoming, caller)).await;
-                called.map_err(Refused::from)
+                let called = Box::pin(target.call_translated(incoming, credentials)).await;
+                called.map_err(ForwardFailure::from)
             };
             match outcome {
                 Ok(answer) => return Ok(answer),
-                Err(refused) if refused.error.is_worth_a_fallback() => {
-                    let error = self.turn_away(target, refused.error);
-                    last = Some(Refused { error, ..refused });
+                Err(refused) if refused.error.allows_fallback() => {
+                    let error = self.log_fallback(target, refused.error);
+                    last = Some(ForwardFailure { error, ..refused });
                 }
-                Err(refused) => return refused.into_answer(),
+                Err(refused) => return refused.into_outcome(),
             }
         }
         match last {
-            Some(refused) => refused.into_answer(),
-            None => Err(self.empty()),
+            Some(refused) => refused.into_outcome(),
+            None => Err(self.no_targets_error()),
         }
     }
 
-    fn turn_away(&self, target: &Target, error: CallError) -> CallError {
+    fn log_fallback(&self, target: &Target, error: CallError) -> CallError {
         if self.targets.len() > 1 {
             tracing::warn!(
                 route = self.name,
@@ -231,7 +245,7 @@ impl Route {
         error
     }
 
-    fn empty(&self) -> CallError {
+    fn no_targets_error(&self) -> CallError {
         CallError::Unsupported {
             provider: self.name.clone(),
             what: "answer: it has no models",
@@ -240,16 +254,19 @@ impl Route {
 }
 
 impl Target {
-    async fn translate(
+    async fn call_translated(
         &self,
-        incoming: Incoming<'_>,
-        caller: &Caller,
-    ) -> Result<Forwarded, CallError> {
-        let request = Box::new(incoming.read()?);
-        if incoming.task == Task::CountTokens {
-            return self.count(&request, caller).await.map(Forwarded::Counted);
+        incoming: ClientRequest<'_>,
+        credentials: &ClientCredentials,
+    ) -> Result<ForwardOutcome, CallError> {
+        let request = Box::new(incoming.to_neutral()?);
+        if incoming.task == ModelTask::CountTokens {
+            return self
+                .count(&request, credentials)
+                .await
+                .map(ForwardOutcome::TokenCount);
         }
-        let reply = Box::new(self.call(&request, caller).await?);
-        Ok(Forwarded::Called { request, reply })
+        let reply = Box::new(self.call(&request, credentials).await?);
+        Ok(ForwardOutcome::Translated { request, reply })
     }
 }

@@ -1,21 +1,21 @@
 //! Names that are nearly the same.
 
 /// More changes than this are no slip of the hand.
-const NEAR: usize = 3;
+const MAX_EDIT_DISTANCE: usize = 3;
 
 /// The name that was most likely meant.
 pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k String>) -> Option<&'k str> {
     known
-        .map(|known| (distance(known, name), known.as_str()))
+        .map(|known| (edit_distance(known, name), known.as_str()))
         .min()
-        .filter(|(distance, _)| *distance <= NEAR.min(name.len() / 2))
+        .filter(|(distance, _)| *distance <= MAX_EDIT_DISTANCE.min(name.len() / 2))
         .map(|(_, known)| known)
 }
 
 /// How many letters must change to make one name of the other.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     // Clients choose the name; its length must not choose our work.
-    if a.len().abs_diff(b.len()) > NEAR {
+    if a.len().abs_diff(b.len()) > MAX_EDIT_DISTANCE {
         return usize::MAX;
     }
     strsim::levenshtein(a, b)
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_hand_is_recognised_and_a_stranger_is_not() {
+    fn a_typing_error_is_recognised_and_a_different_name_is_not() {
         let known = ["small".to_owned(), "large-v2".to_owned()];
         for (name, expected) in [
             ("smal", Some("small")),

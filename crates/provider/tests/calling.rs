@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use common::*;
 use prowess_provider::CallError;
-use prowess_provider::config::{Breaker, Config, Limit, ModelConfig};
+use prowess_provider::config::{BreakerPolicy, ConcurrencyLimit, ModelConfig, ProvidersConfig};
 use prowess_provider::{Env, Providers};
-use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::neutral::{ErrorKind, StreamEvent};
 
 #[tokio::test]
 async fn a_whole_answer_is_read_from_another_dialect() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(200, CHAT_ANSWER));
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(200, CHAT_RESPONSE));
     let reply = call(&route_to(openai(upstream.url())), &hello(false)).await;
     let response = whole(reply.unwrap());
     assert_eq!(response.content[0].as_text(), Some("Hi"));
@@ -34,32 +34,32 @@ async fn a_whole_answer_is_read_from_another_dialect() {
 
 #[tokio::test]
 async fn a_stream_is_read_from_another_dialect() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::sse(CHAT_STREAM).in_pieces(5));
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::sse(CHAT_STREAM).in_chunks(5));
     let reply = call(&route_to(openai(upstream.url())), &hello(true)).await;
     let events = rest(stream(reply.unwrap())).await;
-    assert_eq!(told(&events), ("Hi".to_owned(), None));
+    assert_eq!(collect_text(&events), ("Hi".to_owned(), None));
     assert_eq!(events.last(), Some(&StreamEvent::MessageStop));
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_stream_is_told_as_a_stream() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(200, MESSAGES_ANSWER));
+async fn a_whole_response_is_replayed_as_a_stream() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE));
     let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
     let events = rest(stream(reply.unwrap())).await;
-    assert_eq!(told(&events), ("Hi".to_owned(), None));
+    assert_eq!(collect_text(&events), ("Hi".to_owned(), None));
     assert_eq!(events.last(), Some(&StreamEvent::MessageStop));
 }
 
 #[tokio::test]
 async fn a_connection_is_used_again_after_a_stream() {
-    let upstream = Upstream::start().await;
-    upstream.answer_always(Answer::sse(MESSAGES_STREAM));
+    let upstream = MockUpstream::start().await;
+    upstream.respond_always(MockResponse::sse(MESSAGES_STREAM));
     let route = route_to(anthropic(upstream.url()));
     for _ in 0..5 {
         let reply = call(&route, &hello(true)).await.unwrap();
-        assert_eq!(told(&rest(stream(reply)).await).1, None);
+        assert_eq!(collect_text(&rest(stream(reply)).await).1, None);
     }
     // The pool may open one ahead of need.
     assert!(upstream.connections() < 3);
@@ -67,9 +67,9 @@ async fn a_connection_is_used_again_after_a_stream() {
 
 #[tokio::test]
 async fn calls_at_once_do_not_share_a_connection() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let head = MESSAGES_STREAM.split("\n\n").next().unwrap();
-    upstream.answer_always(Answer::sse(&format!("{head}\n\n")).hang());
+    upstream.respond_always(MockResponse::sse(&format!("{head}\n\n")).then_hang());
     let route = route_to(anthropic(upstream.url()));
     let mut open = Vec::new();
     for _ in 0..150 {
@@ -80,9 +80,9 @@ async fn calls_at_once_do_not_share_a_connection() {
 
 #[tokio::test]
 async fn an_upstreams_error_keeps_status_type_and_message() {
-    let upstream = Upstream::start().await;
-    upstream.answer(
-        Answer::json(
+    let upstream = MockUpstream::start().await;
+    upstream.respond(
+        MockResponse::json(
             404,
             r#"{"type":"error","error":{"type":"not_found_error","message":"model: m1"}}"#,
         )
@@ -97,14 +97,14 @@ async fn an_upstreams_error_keeps_status_type_and_message() {
 
 #[tokio::test]
 async fn a_stream_that_fails_with_its_first_event_is_tried_again() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"full\"}}\n\n";
     upstream
-        .answer(Answer::sse(overloaded))
-        .answer(Answer::sse(MESSAGES_STREAM));
+        .respond(MockResponse::sse(overloaded))
+        .respond(MockResponse::sse(MESSAGES_STREAM));
     let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
     assert_eq!(
-        told(&rest(stream(reply.unwrap())).await),
+        collect_text(&rest(stream(reply.unwrap())).await),
         ("Hi".to_owned(), None)
     );
     assert_eq!(upstream.requests().await.len(), 2);
@@ -112,12 +112,12 @@ async fn a_stream_that_fails_with_its_first_event_is_tried_again() {
 
 #[tokio::test]
 async fn a_pause_the_upstream_asks_for_is_kept_if_it_is_short() {
-    let upstream = Upstream::start().await;
-    let full = Answer::json(429, r#"{"error":{"message":"full"}}"#);
+    let upstream = MockUpstream::start().await;
+    let full = MockResponse::json(429, r#"{"error":{"message":"full"}}"#);
     upstream
-        .answer(full.clone().header("retry-after-ms", "5"))
-        .answer(Answer::json(200, CHAT_ANSWER))
-        .answer(full.header("retry-after", "3600"));
+        .respond(full.clone().header("retry-after-ms", "5"))
+        .respond(MockResponse::json(200, CHAT_RESPONSE))
+        .respond(full.header("retry-after", "3600"));
     let route = route_to(openai(upstream.url()));
     call(&route, &hello(false)).await.unwrap();
     let error = call(&route, &hello(false)).await.unwrap_err();
@@ -128,14 +128,14 @@ async fn a_pause_the_upstream_asks_for_is_kept_if_it_is_short() {
 
 #[tokio::test]
 async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let start: String = MESSAGES_STREAM.split_inclusive("\n\n").take(3).collect();
     let overloaded = format!(
         "{start}event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"overloaded_error\",\"message\":\"full {KEY}\"}}}}\n\n"
     );
-    upstream.answer(Answer::sse(&overloaded));
+    upstream.respond(MockResponse::sse(&overloaded));
     let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
-    let (text, error) = told(&rest(stream(reply.unwrap())).await);
+    let (text, error) = collect_text(&rest(stream(reply.unwrap())).await);
     let error = error.unwrap();
     assert_eq!(text, "Hi");
     assert_eq!((error.status, error.kind), (529, ErrorKind::Overloaded));
@@ -147,12 +147,12 @@ async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
 async fn a_stream_cut_anywhere_ends_with_an_error() {
     let whole = MESSAGES_STREAM.as_bytes();
     for size in (0..whole.len() - 20).step_by(61) {
-        let upstream = Upstream::start().await;
-        let part = Answer::bytes(200, "text/event-stream", &whole[..size]);
-        upstream.answer_always(part.cut());
+        let upstream = MockUpstream::start().await;
+        let part = MockResponse::bytes(200, "text/event-stream", &whole[..size]);
+        upstream.respond_always(part.cut_off());
         let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
         let error = match reply {
-            Ok(reply) => told(&rest(stream(reply)).await).1.unwrap(),
+            Ok(reply) => collect_text(&rest(stream(reply)).await).1.unwrap(),
             Err(error) => error.to_api_error(),
         };
         assert_eq!(error.status, 502, "{size}");
@@ -163,15 +163,15 @@ async fn a_stream_cut_anywhere_ends_with_an_error() {
 #[tokio::test]
 async fn malformed_answers_are_errors_of_the_upstream() {
     for (answer, code) in [
-        (Answer::json(200, "{\"id\":"), "upstream-bad-answer"),
-        (Answer::json(200, "[]"), "upstream-bad-answer"),
+        (MockResponse::json(200, "{\"id\":"), "upstream-bad-answer"),
+        (MockResponse::json(200, "[]"), "upstream-bad-answer"),
         (
-            Answer::bytes(200, "text/html", "<html>"),
+            MockResponse::bytes(200, "text/html", "<html>"),
             "upstream-bad-answer",
         ),
     ] {
-        let upstream = Upstream::start().await;
-        upstream.answer(answer);
+        let upstream = MockUpstream::start().await;
+        upstream.respond(answer);
         let error = call(&route_to(anthropic(upstream.url())), &hello(false)).await;
         let error = error.unwrap_err();
         assert_eq!(error.code(), code);
@@ -181,8 +181,8 @@ async fn malformed_answers_are_errors_of_the_upstream() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(307, "").header("location", "http://127.0.0.1:1/"));
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(307, "").header("location", "http://127.0.0.1:1/"));
     let error = call(&route_to(anthropic(upstream.url())), &hello(false)).await;
     assert_eq!(error.unwrap_err().to_api_error().status, 307);
     assert_eq!(upstream.requests().await.len(), 1);
@@ -190,44 +190,44 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn an_upstream_that_does_not_begin_to_answer_is_given_up_and_left() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::never());
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::never());
     let mut config = anthropic(upstream.url());
-    config.policies.timeouts.answer = Duration::from_millis(20);
+    config.policies.timeouts.response = Duration::from_millis(20);
     let error = call(&route_to(config), &hello(false)).await.unwrap_err();
     assert_eq!(error.to_string(), "ant gave no answer within 20 ms");
     assert_eq!(error.to_api_error().status, 504);
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
 async fn a_stream_that_stops_growing_is_given_up_and_left() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let head = MESSAGES_STREAM.split("\n\n").next().unwrap();
-    upstream.answer(Answer::sse(&format!("{head}\n\n")).hang());
+    upstream.respond(MockResponse::sse(&format!("{head}\n\n")).then_hang());
     let mut config = anthropic(upstream.url());
     config.policies.timeouts.idle = Duration::from_millis(20);
     let events = stream(call(&route_to(config), &hello(true)).await.unwrap());
-    let error = told(&rest(events).await).1.unwrap();
+    let error = collect_text(&rest(events).await).1.unwrap();
     assert_eq!((error.status, error.kind), (504, ErrorKind::Timeout));
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
 async fn dropping_a_stream_closes_the_connection() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let head = MESSAGES_STREAM.split("\n\n").next().unwrap();
-    upstream.answer(Answer::sse(&format!("{head}\n\n")).hang());
+    upstream.respond(MockResponse::sse(&format!("{head}\n\n")).then_hang());
     let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
     drop(reply.unwrap());
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
 async fn a_stream_without_end_is_read_as_long_as_anyone_wants() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let chunk = CHAT_STREAM.split_inclusive("\n\n").next().unwrap();
-    upstream.answer(Answer::sse(chunk).endless());
+    upstream.respond(MockResponse::sse(chunk).then_endless());
     let reply = call(&route_to(openai(upstream.url())), &hello(true)).await;
     let mut events = stream(reply.unwrap());
     for _ in 0..10_000 {
@@ -237,13 +237,13 @@ async fn a_stream_without_end_is_read_as_long_as_anyone_wants() {
         ));
     }
     drop(events);
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
-async fn nobody_listening_is_said_without_the_address_in_it() {
+async fn an_unreachable_upstream_is_reported_without_its_address() {
     let mut config = anthropic("http://127.0.0.1:9/secret-path");
-    config.policies.retry.attempts = 1;
+    config.policies.retry.max_attempts = 1;
     let error = call(&route_to(config), &hello(false)).await.unwrap_err();
     assert_eq!(error.code(), "upstream-unreachable");
     assert!(!error.to_string().contains("secret-path"), "{error}");
@@ -252,10 +252,10 @@ async fn nobody_listening_is_said_without_the_address_in_it() {
 
 #[tokio::test]
 async fn an_upstream_that_only_fails_is_left_alone() {
-    let upstream = Upstream::start().await;
-    upstream.answer_always(Answer::json(500, "{}"));
+    let upstream = MockUpstream::start().await;
+    upstream.respond_always(MockResponse::json(500, "{}"));
     let mut config = anthropic(upstream.url());
-    config.policies.breaker = Breaker {
+    config.policies.breaker = BreakerPolicy {
         failures: 3,
         pause: Duration::from_secs(3600),
     };
@@ -272,20 +272,20 @@ async fn an_upstream_that_only_fails_is_left_alone() {
 
 #[tokio::test]
 async fn a_stream_keeps_its_place_until_it_ends() {
-    let upstream = Upstream::start().await;
-    upstream.answer_always(Answer::sse(MESSAGES_STREAM));
-    let providers = Providers::new(Config {
+    let upstream = MockUpstream::start().await;
+    upstream.respond_always(MockResponse::sse(MESSAGES_STREAM));
+    let providers = Providers::new(ProvidersConfig {
         providers: vec![anthropic(upstream.url())],
         models: vec![ModelConfig {
-            limit: Some(Limit {
+            limit: Some(ConcurrencyLimit {
                 concurrent: 1,
                 queued: 0,
                 wait: Duration::from_secs(60),
             }),
             ..ModelConfig::new("one", "ant")
         }],
-        env: Env::of([]),
-        ..Config::default()
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     })
     .unwrap();
     let route = providers.route("one").unwrap();
@@ -299,8 +299,8 @@ async fn a_stream_keeps_its_place_until_it_ends() {
 
 #[tokio::test]
 async fn the_models_of_an_upstream_are_listed() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(
         200,
         r#"{"object":"list","data":[{"id":"a","owned_by":"x"},{"id":"b"}]}"#,
     ));
@@ -337,8 +337,8 @@ async fn the_events_of_a_stream_come_in_their_order_however_they_are_cut() {
     };
     // In one piece, the first event is waited for and all others come along with it.
     for size in [1, 7, 200, 100_000] {
-        let upstream = Upstream::start().await;
-        upstream.answer(Answer::sse(MESSAGES_STREAM).in_pieces(size));
+        let upstream = MockUpstream::start().await;
+        upstream.respond(MockResponse::sse(MESSAGES_STREAM).in_chunks(size));
         let route = route_to(anthropic(upstream.url()));
         let events = rest(stream(call(&route, &hello(true)).await.unwrap())).await;
         assert_eq!(words(&events), "start block delta stop last end", "{size}");

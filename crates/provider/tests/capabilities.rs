@@ -7,23 +7,28 @@
 
 mod common;
 
-use common::{KEY, MESSAGES_ANSWER, anthropic, quick};
+use common::{KEY, MESSAGES_RESPONSE, anthropic, quick};
 use prowess_provider::config::{
-    BedrockOptions, Config, Kind, ModelConfig, ProviderConfig, VertexOptions, WriteChanges,
+    BedrockOptions, ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig, VertexOptions,
+    WriteOverrides,
 };
-use prowess_provider::{Caller, Env, Providers};
-use prowess_testkit::upstream::{Answer, Upstream};
-use prowess_wire::Client;
+use prowess_provider::{ClientCredentials, Env, Providers};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 /// What a model is sent of a request with a temperature.
-async fn sent(providers: &Providers, upstream: &Upstream, model: &str) -> (Value, Vec<String>) {
-    upstream.answer(Answer::json(200, MESSAGES_ANSWER));
+async fn sent(providers: &Providers, upstream: &MockUpstream, model: &str) -> (Value, Vec<String>) {
+    upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE));
     let body = json!({"model": model, "temperature": 0.5,
         "messages": [{"role": "user", "content": "Hi"}]});
-    let request = prowess_wire::read_request(Client::Chat, body.to_string().as_bytes()).unwrap();
+    let request =
+        prowess_wire::read_request(ClientDialect::Chat, body.to_string().as_bytes()).unwrap();
     let route = providers.route(model).unwrap();
-    let reply = route.call(&request, &Caller::default()).await.unwrap();
+    let reply = route
+        .call(&request, &ClientCredentials::default())
+        .await
+        .unwrap();
     let sent = upstream.next_request().await;
     let dropped = reply.dropped.into_iter().map(|dropped| dropped.field);
     (
@@ -32,23 +37,25 @@ async fn sent(providers: &Providers, upstream: &Upstream, model: &str) -> (Value
     )
 }
 
-fn at(upstream: &Upstream, name: &str, kind: Kind) -> ProviderConfig {
+fn at(upstream: &MockUpstream, name: &str, kind: ProviderKind) -> ProviderConfig {
     ProviderConfig {
         policies: quick(),
-        ..ProviderConfig::new(name, kind).at(upstream.url()).key(KEY)
+        ..ProviderConfig::new(name, kind)
+            .with_base_url(upstream.url())
+            .with_api_key(KEY)
     }
 }
 
 #[tokio::test]
 async fn a_name_is_known_with_an_entry_and_without() {
-    let upstream = Upstream::start().await;
-    let providers = Providers::new(Config {
+    let upstream = MockUpstream::start().await;
+    let providers = Providers::new(ProvidersConfig {
         providers: vec![
             anthropic(upstream.url()),
             at(
                 &upstream,
                 "aws",
-                Kind::Bedrock(BedrockOptions {
+                ProviderKind::Bedrock(BedrockOptions {
                     region: Some("eu-central-2".to_owned()),
                     ..BedrockOptions::default()
                 }),
@@ -56,26 +63,26 @@ async fn a_name_is_known_with_an_entry_and_without() {
             at(
                 &upstream,
                 "vertex",
-                Kind::Vertex(VertexOptions {
+                ProviderKind::Vertex(VertexOptions {
                     project: Some("p".to_owned()),
                     ..VertexOptions::default()
                 }),
             ),
         ],
         models: vec![
-            ModelConfig::new("best", "ant").as_model("claude-opus-4-7"),
-            ModelConfig::new("any-*", "ant").as_model("claude-*"),
+            ModelConfig::new("best", "ant").with_upstream_model("claude-opus-4-7"),
+            ModelConfig::new("any-*", "ant").with_upstream_model("claude-*"),
             ModelConfig {
-                write: WriteChanges {
+                write_overrides: WriteOverrides {
                     sampling: Some(true),
-                    ..WriteChanges::default()
+                    ..WriteOverrides::default()
                 },
-                ..ModelConfig::new("forced", "ant").as_model("claude-opus-4-7")
+                ..ModelConfig::new("forced", "ant").with_upstream_model("claude-opus-4-7")
             },
-            ModelConfig::new("plain", "ant").as_model("claude-sonnet-4"),
+            ModelConfig::new("plain", "ant").with_upstream_model("claude-sonnet-4"),
         ],
-        env: Env::of([]),
-        ..Config::default()
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     })
     .unwrap();
     for model in [

@@ -10,30 +10,40 @@ mod common;
 
 use common::*;
 use prowess_provider::config::{
-    AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, Kind, OpenAiOptions, ProviderConfig,
-    VertexOptions,
+    AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, OpenAiOptions, ProviderConfig,
+    ProviderKind, VertexOptions,
 };
-use prowess_provider::{CallError, Caller, Counted, Forwarded, Task};
-use prowess_testkit::upstream::{Answer, Upstream};
-use prowess_wire::Client;
+use prowess_provider::{CallError, ClientCredentials, ForwardOutcome, InputTokenCount, ModelTask};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 
 const BODY: &str = r#"{"model":"x","max_tokens":5,"temperature":0.5,"system":"Be kind","messages":[{"role":"user","content":"Hello"}],"tools":[{"name":"look","input_schema":{"type":"object"}}]}"#;
 
-async fn count(config: ProviderConfig, model: &str) -> Result<Counted, CallError> {
+async fn count(config: ProviderConfig, model: &str) -> Result<InputTokenCount, CallError> {
     let name = format!("{}/{model}", config.name);
     let route = providers([config]).route(&name).unwrap();
-    let task = Task::CountTokens;
-    match forward(&route, Client::Messages, task, BODY, &Caller::default()).await? {
-        Forwarded::Counted(counted) => Ok(counted),
+    let task = ModelTask::CountTokens;
+    match forward(
+        &route,
+        ClientDialect::Messages,
+        task,
+        BODY,
+        &ClientCredentials::default(),
+    )
+    .await?
+    {
+        ForwardOutcome::TokenCount(counted) => Ok(counted),
         other => panic!("{other:?}"),
     }
 }
 
 /// What a provider of a kind is asked, in a line and a body.
-async fn asked(kind: Kind, model: &str, answer: &str) -> String {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(200, answer));
-    let config = ProviderConfig::new("p", kind).at(upstream.url()).key(KEY);
+async fn count_request(kind: ProviderKind, model: &str, answer: &str) -> String {
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(200, answer));
+    let config = ProviderConfig::new("p", kind)
+        .with_base_url(upstream.url())
+        .with_api_key(KEY);
     let counted = count(config, model).await.unwrap();
     assert_eq!((counted.input_tokens, counted.estimated), (7, false));
     let sent = upstream.next_request().await;
@@ -41,7 +51,7 @@ async fn asked(kind: Kind, model: &str, answer: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_provider_with_a_counter_is_asked() {
+async fn every_provider_with_a_token_counter_is_called() {
     let region = || BedrockOptions {
         region: Some("eu-west-1".to_owned()),
         ..BedrockOptions::default()
@@ -63,21 +73,25 @@ async fn every_provider_with_a_counter_is_asked() {
     let aws = r#"{"inputTokens":7}"#;
     let mut all = Vec::new();
     for (kind, model, answer) in [
-        (Kind::Gemini(GeminiOptions::default()), "gemini-3", total),
-        (Kind::Vertex(vertex), "gemini-3", total),
-        (Kind::Bedrock(converse), "nova", aws),
-        (Kind::Bedrock(region()), "eu.anthropic.claude", aws),
-        (Kind::OpenAi(openai), "gpt", input),
-        (Kind::Azure(AzureOptions::default()), "gpt", input),
+        (
+            ProviderKind::Gemini(GeminiOptions::default()),
+            "gemini-3",
+            total,
+        ),
+        (ProviderKind::Vertex(vertex), "gemini-3", total),
+        (ProviderKind::Bedrock(converse), "nova", aws),
+        (ProviderKind::Bedrock(region()), "eu.anthropic.claude", aws),
+        (ProviderKind::OpenAi(openai), "gpt", input),
+        (ProviderKind::Azure(AzureOptions::default()), "gpt", input),
     ] {
-        all.push(asked(kind, model, answer).await);
+        all.push(count_request(kind, model, answer).await);
     }
     insta::assert_snapshot!(all.join("\n\n"));
 }
 
 #[tokio::test]
-async fn what_nobody_counts_is_estimated_and_said_to_be() {
-    let upstream = Upstream::start().await;
+async fn what_nobody_counts_is_estimated_and_marked_so() {
+    let upstream = MockUpstream::start().await;
     let plain = count(openai(upstream.url()), "m1").await.unwrap();
     let script = count(scripted("[[step]]\ntext = \"x\"\n"), "m1").await;
     for counted in [plain, script.unwrap()] {
@@ -86,12 +100,14 @@ async fn what_nobody_counts_is_estimated_and_said_to_be() {
     }
     assert!(upstream.requests().await.is_empty());
     // A counter that does not know the model is no reason to fail.
-    upstream.answer(Answer::json(404, "{}"));
-    let kind = Kind::Gemini(GeminiOptions::default());
-    let config = ProviderConfig::new("p", kind).at(upstream.url()).key(KEY);
+    upstream.respond(MockResponse::json(404, "{}"));
+    let kind = ProviderKind::Gemini(GeminiOptions::default());
+    let config = ProviderConfig::new("p", kind)
+        .with_base_url(upstream.url())
+        .with_api_key(KEY);
     assert!(count(config.clone(), "m1").await.unwrap().estimated);
     // One that refuses the key is.
-    upstream.answer(Answer::json(401, r#"{"error":{"message":"no"}}"#));
+    upstream.respond(MockResponse::json(401, r#"{"error":{"message":"no"}}"#));
     let refused = count(config, "m1").await.unwrap_err();
     assert_eq!(refused.to_api_error().status, 401);
 }

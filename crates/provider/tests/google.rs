@@ -15,23 +15,23 @@ use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPub
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::*;
-use prowess_provider::config::{Kind, ProviderConfig, VertexOptions};
-use prowess_testkit::upstream::{Answer, Received, Upstream};
+use prowess_provider::config::{ProviderConfig, ProviderKind, VertexOptions};
+use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use serde_json::{Value, json};
 
-fn vertex(upstream: &Upstream, credentials: &Path) -> ProviderConfig {
-    let kind = Kind::Vertex(VertexOptions {
+fn vertex(upstream: &MockUpstream, credentials: &Path) -> ProviderConfig {
+    let kind = ProviderKind::Vertex(VertexOptions {
         project: Some("p1".to_owned()),
         credentials: Some(credentials.to_owned()),
         ..VertexOptions::default()
     });
     ProviderConfig {
         policies: quick(),
-        ..ProviderConfig::new("v", kind).at(upstream.url())
+        ..ProviderConfig::new("v", kind).with_base_url(upstream.url())
     }
 }
 
-fn field(request: &Received, name: &str) -> String {
+fn field(request: &ReceivedRequest, name: &str) -> String {
     let url = format!("http://x/?{}", request.text());
     let url = url::Url::parse(&url).unwrap();
     let mut pairs = url.query_pairs();
@@ -44,7 +44,7 @@ fn part(jwt: &[&str], at: usize) -> Value {
 
 #[tokio::test]
 async fn a_service_account_signs_for_a_token_which_is_then_kept() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
     let der: Pkcs8V1Der<'_> = key.as_der().unwrap();
     let pem = format!(
@@ -61,26 +61,26 @@ async fn a_service_account_signs_for_a_token_which_is_then_kept() {
     std::fs::write(&file, account.to_string()).unwrap();
 
     upstream
-        .answer(Answer::json(
+        .respond(MockResponse::json(
             200,
             r#"{"access_token":"ya29.x","expires_in":3599}"#,
         ))
-        .answer_always(Answer::json(200, MESSAGES_ANSWER));
+        .respond_always(MockResponse::json(200, MESSAGES_RESPONSE));
     let all = providers([vertex(&upstream, &file)]);
     let route = all.route("v/claude-x").unwrap();
     call(&route, &hello(false)).await.unwrap();
     call(&route, &hello(false)).await.unwrap();
 
-    let asked = upstream.next_request().await;
+    let token_request = upstream.next_request().await;
     assert_eq!(
-        (asked.method.as_str(), asked.path.as_str()),
+        (token_request.method.as_str(), token_request.path.as_str()),
         ("POST", "/token")
     );
     assert_eq!(
-        asked.header("content-type"),
+        token_request.header("content-type"),
         Some("application/x-www-form-urlencoded")
     );
-    let jwt = field(&asked, "assertion");
+    let jwt = field(&token_request, "assertion");
     let jwt: Vec<&str> = jwt.split('.').collect();
     assert_eq!(
         part(&jwt, 0),
@@ -101,8 +101,8 @@ async fn a_service_account_signs_for_a_token_which_is_then_kept() {
 }
 
 #[tokio::test]
-async fn a_users_credentials_are_exchanged_and_a_refusal_tells_no_secret() {
-    let upstream = Upstream::start().await;
+async fn a_users_credentials_are_exchanged_and_a_refusal_reveals_no_secret() {
+    let upstream = MockUpstream::start().await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("user.json");
     let user = json!({
@@ -110,16 +110,19 @@ async fn a_users_credentials_are_exchanged_and_a_refusal_tells_no_secret() {
         "refresh_token": "1//refresh-secret", "token_uri": format!("{}/token", upstream.url()),
     });
     std::fs::write(&file, user.to_string()).unwrap();
-    upstream.answer_always(Answer::json(400, r#"{"error":"1//refresh-secret is bad"}"#));
+    upstream.respond_always(MockResponse::json(
+        400,
+        r#"{"error":"1//refresh-secret is bad"}"#,
+    ));
     let error = call(&route_to(vertex(&upstream, &file)), &hello(false)).await;
     let error = error.unwrap_err();
     assert_eq!(
         error.to_string(),
         "v has no key: no access token could be had: the token server answered 400 Bad Request"
     );
-    let asked = upstream.next_request().await;
-    assert_eq!(field(&asked, "grant_type"), "refresh_token");
-    assert_eq!(field(&asked, "refresh_token"), "1//refresh-secret");
+    let token_request = upstream.next_request().await;
+    assert_eq!(field(&token_request, "grant_type"), "refresh_token");
+    assert_eq!(field(&token_request, "refresh_token"), "1//refresh-secret");
 
     std::fs::write(
         &file,

@@ -3,15 +3,15 @@
 mod common;
 
 use common::*;
-use prowess_provider::config::{Config, ModelConfig};
-use prowess_provider::{Caller, Env, Forwarded, Providers, Secret, Task};
-use prowess_testkit::upstream::{Answer, Upstream};
-use prowess_wire::Client;
+use prowess_provider::config::{ModelConfig, ProvidersConfig};
+use prowess_provider::{ClientCredentials, Env, ForwardOutcome, ModelTask, Providers, SecretText};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 
 const BODY: &str = "{ \"model\" : \"ant/m1\",\n \"max_tokens\":5, \"big\": 12345678901234567890123,\t\"messages\":[{\"role\":\"user\",\"content\":\"Hell\\u00f6\"}]}";
 
-fn sdk() -> Caller {
-    Caller {
+fn sdk_credentials() -> ClientCredentials {
+    ClientCredentials {
         key: None,
         headers: headers([
             ("authorization", "Bearer virtual-key"),
@@ -28,17 +28,24 @@ fn sdk() -> Caller {
 
 #[tokio::test]
 async fn a_request_arrives_byte_for_byte_but_for_model_and_key() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(200, MESSAGES_ANSWER).header("request-id", "req_9"));
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE).header("request-id", "req_9"));
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     let answer = passed(answer.unwrap());
     assert_eq!(answer.status, 200);
     assert_eq!(answer.headers["request-id"], "req_9");
     let (bytes, error) = drain(answer.body).await;
     assert_eq!(
         (bytes.as_slice(), error),
-        (MESSAGES_ANSWER.as_bytes(), None)
+        (MESSAGES_RESPONSE.as_bytes(), None)
     );
 
     let request = upstream.next_request().await;
@@ -62,16 +69,16 @@ async fn a_request_arrives_byte_for_byte_but_for_model_and_key() {
 
 #[tokio::test]
 async fn a_stream_comes_back_byte_for_byte() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::sse(CHAT_STREAM).in_pieces(7));
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::sse(CHAT_STREAM).in_chunks(7));
     let route = route_to(openai(upstream.url()));
     let body = r#"{"model":"oai/m1","stream":true,"messages":[]}"#;
     let answer = forward(
         &route,
-        Client::Chat,
-        Task::Generate,
+        ClientDialect::Chat,
+        ModelTask::Generate,
         body,
-        &Caller::default(),
+        &ClientCredentials::default(),
     )
     .await;
     let answer = passed(answer.unwrap());
@@ -92,13 +99,20 @@ async fn a_stream_comes_back_byte_for_byte() {
 
 #[tokio::test]
 async fn an_error_is_passed_on_as_it_is_but_never_with_our_key_in_it() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let body = format!(
         r#"{{"type":"error","error":{{"type":"authentication_error","message":"bad key {KEY}"}}}}"#
     );
-    upstream.answer(Answer::json(401, &body).header("x-should-retry", "false"));
+    upstream.respond(MockResponse::json(401, &body).header("x-should-retry", "false"));
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     let answer = passed(answer.unwrap());
     assert_eq!(answer.status, 401);
     assert_eq!(answer.headers["x-should-retry"], "false");
@@ -113,16 +127,23 @@ const THIRD: &str = r#"{"type":"error","error":{"type":"api_error","message":"3"
 
 #[tokio::test]
 async fn a_request_is_sent_again_before_the_first_byte_and_the_last_error_is_passed_on() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     upstream
-        .answer(Answer::json(
+        .respond(MockResponse::json(
             529,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"1"}}"#,
         ))
-        .answer(Answer::hang_up())
-        .answer(Answer::json(500, THIRD));
+        .respond(MockResponse::hang_up())
+        .respond(MockResponse::json(500, THIRD));
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     let answer = passed(answer.unwrap());
     assert_eq!(answer.status, 500);
     assert_eq!(drain(answer.body).await.0, THIRD.as_bytes());
@@ -131,41 +152,65 @@ async fn a_request_is_sent_again_before_the_first_byte_and_the_last_error_is_pas
 
 #[tokio::test]
 async fn what_the_client_would_not_understand_is_an_error_and_not_passed_on() {
-    let upstream = Upstream::start().await;
-    let page = Answer::bytes(502, "text/html", "<html>Bad gateway</html>");
-    let foreign = Answer::json(404, r#"{"error":{"message":"no such model","code":"x"}}"#);
+    let upstream = MockUpstream::start().await;
+    let page = MockResponse::bytes(502, "text/html", "<html>Bad gateway</html>");
+    let foreign = MockResponse::json(404, r#"{"error":{"message":"no such model","code":"x"}}"#);
     let answers = [
         ("upstream-error", page),
         ("upstream-error", foreign),
-        ("upstream-bad-answer", Answer::json(200, "{malformed")),
-        ("upstream-bad-answer", Answer::json(200, "")),
-        ("upstream-unreachable", Answer::json(200, r#"{"id":"#).cut()),
+        ("upstream-bad-answer", MockResponse::json(200, "{malformed")),
+        ("upstream-bad-answer", MockResponse::json(200, "")),
+        (
+            "upstream-unreachable",
+            MockResponse::json(200, r#"{"id":"#).cut_off(),
+        ),
     ];
     let route = route_to(anthropic(upstream.url()));
     for (code, answer) in answers {
-        upstream.answer_always(answer);
-        let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+        upstream.respond_always(answer);
+        let answer = forward(
+            &route,
+            ClientDialect::Messages,
+            ModelTask::Generate,
+            BODY,
+            &sdk_credentials(),
+        )
+        .await;
         assert_eq!(answer.unwrap_err().code(), code);
     }
 }
 
 #[tokio::test]
 async fn an_answer_too_long_to_be_read_first_passes_as_it_comes() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(3 << 20));
-    upstream.answer(Answer::json(200, &long).in_pieces(700_000));
+    upstream.respond(MockResponse::json(200, &long).in_chunks(700_000));
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     let (bytes, error) = drain(passed(answer.unwrap()).body).await;
     assert!(bytes == long.as_bytes() && error.is_none());
 }
 
 #[tokio::test]
 async fn a_cut_stream_gives_what_came_and_then_an_error() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::sse("data: {\"a\"").cut());
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::sse("data: {\"a\"").cut_off());
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     let (bytes, error) = drain(passed(answer.unwrap()).body).await;
     assert_eq!(bytes, b"data: {\"a\"");
     let error = error.unwrap();
@@ -176,36 +221,56 @@ async fn a_cut_stream_gives_what_came_and_then_an_error() {
 
 #[tokio::test]
 async fn a_client_that_leaves_closes_the_connection() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::sse("data: {}\n\n").endless());
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::sse("data: {}\n\n").then_endless());
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     drop(answer.unwrap());
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
 async fn a_client_that_leaves_before_the_answer_closes_the_connection() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::never());
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::never());
     let route = route_to(anthropic(upstream.url()));
     let task = tokio::spawn(async move {
-        let caller = sdk();
-        forward(&route, Client::Messages, Task::Generate, BODY, &caller)
-            .await
-            .map(|_| ())
+        let credentials = sdk_credentials();
+        forward(
+            &route,
+            ClientDialect::Messages,
+            ModelTask::Generate,
+            BODY,
+            &credentials,
+        )
+        .await
+        .map(|_| ())
     });
     upstream.next_request().await;
     task.abort();
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
 async fn a_count_of_an_upstream_that_speaks_the_dialect_is_passed_on() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(200, r#"{"input_tokens":7}"#));
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(200, r#"{"input_tokens":7}"#));
     let route = route_to(anthropic(upstream.url()));
-    let answer = forward(&route, Client::Messages, Task::CountTokens, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::CountTokens,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     assert_eq!(
         drain(passed(answer.unwrap()).body).await.0,
         br#"{"input_tokens":7}"#
@@ -217,18 +282,25 @@ async fn a_count_of_an_upstream_that_speaks_the_dialect_is_passed_on() {
 }
 
 #[tokio::test]
-async fn a_callers_own_key_is_used_only_where_it_is_allowed() {
-    let upstream = Upstream::start().await;
-    upstream.answer_always(Answer::json(200, MESSAGES_ANSWER));
-    let caller = Caller {
-        key: Some(Secret::new("sk-callers-own")),
-        ..sdk()
+async fn a_clients_own_key_is_used_only_where_it_is_allowed() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond_always(MockResponse::json(200, MESSAGES_RESPONSE));
+    let credentials = ClientCredentials {
+        key: Some(SecretText::new("sk-callers-own")),
+        ..sdk_credentials()
     };
     for (allowed, expected) in [(false, KEY), (true, "sk-callers-own")] {
         let mut config = anthropic(upstream.url());
-        config.caller_key = allowed;
+        config.allow_client_key = allowed;
         let route = route_to(config);
-        let answer = forward(&route, Client::Messages, Task::Generate, BODY, &caller).await;
+        let answer = forward(
+            &route,
+            ClientDialect::Messages,
+            ModelTask::Generate,
+            BODY,
+            &credentials,
+        )
+        .await;
         drain(passed(answer.unwrap()).body).await;
         let request = upstream.next_request().await;
         assert_eq!(request.header("x-api-key"), Some(expected));
@@ -237,23 +309,30 @@ async fn a_callers_own_key_is_used_only_where_it_is_allowed() {
 
 #[tokio::test]
 async fn a_fallback_of_another_dialect_is_translated_to() {
-    let first = Upstream::start().await;
-    first.answer_always(Answer::json(
+    let first = MockUpstream::start().await;
+    first.respond_always(MockResponse::json(
         503,
         r#"{"type":"error","error":{"type":"api_error","message":"down"}}"#,
     ));
-    let second = Upstream::start().await;
-    second.answer(Answer::json(200, CHAT_ANSWER));
-    let providers = Providers::new(Config {
+    let second = MockUpstream::start().await;
+    second.respond(MockResponse::json(200, CHAT_RESPONSE));
+    let providers = Providers::new(ProvidersConfig {
         providers: vec![anthropic(first.url()), openai(second.url())],
-        models: vec![ModelConfig::new("safe", "ant").or_else(["oai/backup"])],
-        env: Env::of([]),
-        ..Config::default()
+        models: vec![ModelConfig::new("safe", "ant").with_fallbacks(["oai/backup"])],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     })
     .unwrap();
     let route = providers.route("safe").unwrap();
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
-    let Forwarded::Called { request, reply } = answer.unwrap() else {
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
+    let ForwardOutcome::Translated { request, reply } = answer.unwrap() else {
         panic!("the second speaks another dialect");
     };
     assert_eq!(request.max_tokens, Some(5));
@@ -267,20 +346,27 @@ async fn a_fallback_of_another_dialect_is_translated_to() {
 
 #[tokio::test]
 async fn an_error_of_the_request_is_not_taken_to_a_fallback() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::json(
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(
         400,
         r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#,
     ));
-    let providers = Providers::new(Config {
+    let providers = Providers::new(ProvidersConfig {
         providers: vec![anthropic(upstream.url())],
-        models: vec![ModelConfig::new("safe", "ant").or_else(["ant/backup"])],
-        env: Env::of([]),
-        ..Config::default()
+        models: vec![ModelConfig::new("safe", "ant").with_fallbacks(["ant/backup"])],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     })
     .unwrap();
     let route = providers.route("safe").unwrap();
-    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        BODY,
+        &sdk_credentials(),
+    )
+    .await;
     assert_eq!(passed(answer.unwrap()).status, 400);
     assert_eq!(upstream.requests().await.len(), 1);
 }

@@ -3,23 +3,23 @@
 mod common;
 
 use common::{anthropic, openai};
-use prowess_provider::config::{Config, ConfigError, ModelConfig};
+use prowess_provider::config::{ModelConfig, ProviderConfigError, ProvidersConfig};
 use prowess_provider::{Env, Providers};
 
-fn config(models: Vec<ModelConfig>) -> Config {
-    Config {
+fn config(models: Vec<ModelConfig>) -> ProvidersConfig {
+    ProvidersConfig {
         providers: vec![
             anthropic("http://localhost:1"),
             openai("http://localhost:2"),
         ],
         models,
-        env: Env::of([
+        env: Env::from_pairs([
             ("OPENAI_API_KEY", "sk-usual"),
             ("GROQ_API_KEY", "gsk-usual"),
             ("AWS_ACCESS_KEY_ID", "AK"),
             ("AWS_SECRET_ACCESS_KEY", "SK"),
         ]),
-        ..Config::default()
+        ..ProvidersConfig::default()
     }
 }
 
@@ -27,16 +27,16 @@ fn models() -> Vec<ModelConfig> {
     vec![
         ModelConfig {
             aliases: vec!["tiny".to_owned(), "mini*".to_owned()],
-            ..ModelConfig::new("small", "oai").as_model("acme-small-1")
+            ..ModelConfig::new("small", "oai").with_upstream_model("acme-small-1")
         },
         ModelConfig::new("same", "ant"),
         ModelConfig::new("gpt-*", "oai"),
-        ModelConfig::new("gpt-5*", "ant").as_model("claude-5*"),
-        ModelConfig::new("safe", "ant").or_else(["small", "groq/llama", "gpt-4"]),
+        ModelConfig::new("gpt-5*", "ant").with_upstream_model("claude-5*"),
+        ModelConfig::new("safe", "ant").with_fallbacks(["small", "groq/llama", "gpt-4"]),
     ]
 }
 
-fn told(providers: &Providers, name: &str) -> String {
+fn describe_route(providers: &Providers, name: &str) -> String {
     match providers.route(name) {
         Err(error) => format!("{}: {error}", error.code()),
         Ok(route) => {
@@ -49,7 +49,7 @@ fn told(providers: &Providers, name: &str) -> String {
 }
 
 #[test]
-fn a_name_leads_to_the_models_its_entry_pattern_or_provider_says() {
+fn a_name_leads_to_the_models_of_its_entry_pattern_or_provider() {
     let providers = Providers::new(config(models())).unwrap();
     let names = [
         "small",
@@ -76,7 +76,7 @@ fn a_name_leads_to_the_models_its_entry_pattern_or_provider_says() {
     ];
     let table: Vec<String> = names
         .iter()
-        .map(|name| format!("{name:?} -> {}", told(&providers, name)))
+        .map(|name| format!("{name:?} -> {}", describe_route(&providers, name)))
         .collect();
     insta::assert_snapshot!(table.join("\n"));
 }
@@ -84,7 +84,7 @@ fn a_name_leads_to_the_models_its_entry_pattern_or_provider_says() {
 #[test]
 fn a_configuration_that_makes_no_sense_is_refused_by_entry() {
     let refused = |models: Vec<ModelConfig>| {
-        let error: ConfigError = Providers::new(config(models)).unwrap_err();
+        let error: ProviderConfigError = Providers::new(config(models)).unwrap_err();
         format!("{}: {error}", error.code())
     };
     let provider = |change: fn(&mut prowess_provider::config::ProviderConfig)| {
@@ -101,10 +101,12 @@ fn a_configuration_that_makes_no_sense_is_refused_by_entry() {
         ]),
         refused(vec![ModelConfig::new("a*b", "oai")]),
         refused(vec![ModelConfig::new("", "oai")]),
-        refused(vec![ModelConfig::new("a", "oai").or_else(["b"])]),
-        refused(vec![ModelConfig::new("a", "oai").or_else(["gemini/x"])]),
+        refused(vec![ModelConfig::new("a", "oai").with_fallbacks(["b"])]),
+        refused(vec![
+            ModelConfig::new("a", "oai").with_fallbacks(["gemini/x"]),
+        ]),
         refused(vec![ModelConfig {
-            limit: Some(prowess_provider::config::Limit::of(0)),
+            limit: Some(prowess_provider::config::ConcurrencyLimit::new(0)),
             ..ModelConfig::new("a", "oai")
         }]),
         provider(|p| p.base_url = Some("localhost:1".to_owned())),

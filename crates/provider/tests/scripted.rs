@@ -3,7 +3,9 @@
 mod common;
 
 use common::*;
-use prowess_provider::config::{Config, Kind, ModelConfig, ProviderConfig, ScriptedOptions};
+use prowess_provider::config::{
+    ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions,
+};
 use prowess_provider::{Env, Providers};
 use prowess_wire::neutral::{Block, Content, Delta, Message, Role, StopReason, StreamEvent, Tool};
 use serde_json::json;
@@ -57,7 +59,7 @@ fn route() -> prowess_provider::Route {
     route_to(scripted(SCRIPT))
 }
 
-fn saying(text: &str, stream: bool) -> prowess_wire::neutral::Request {
+fn request_with_text(text: &str, stream: bool) -> prowess_wire::neutral::Request {
     let mut request = hello(stream);
     request.messages = vec![Message::user(text)];
     request.tools = vec![Tool::function("bash", "", json!({}))];
@@ -66,7 +68,7 @@ fn saying(text: &str, stream: bool) -> prowess_wire::neutral::Request {
 
 #[tokio::test]
 async fn instructions_after_the_users_words_hide_them_not() {
-    let mut request = saying("slow", false);
+    let mut request = request_with_text("slow", false);
     request.messages.push(Message {
         role: Role::System,
         ..Message::user("Be brief.")
@@ -78,7 +80,11 @@ async fn instructions_after_the_users_words_hide_them_not() {
 
 #[tokio::test]
 async fn the_first_step_that_fits_answers_with_what_was_sent_put_in() {
-    let response = whole(call(&route(), &saying("hello", false)).await.unwrap());
+    let response = whole(
+        call(&route(), &request_with_text("hello", false))
+            .await
+            .unwrap(),
+    );
     assert_eq!(response.stop_reason, Some(StopReason::ToolUse));
     assert_eq!(response.usage.input_tokens, 11);
     assert_eq!(response.content[1], Block::text("You said hello."));
@@ -101,9 +107,9 @@ async fn the_first_step_that_fits_answers_with_what_was_sent_put_in() {
 
 #[tokio::test]
 async fn a_step_sees_the_result_of_a_tool_and_the_turn() {
-    let mut request = saying("hello", false);
-    let said = vec![Block::tool_use("t1", "bash", json!({}))];
-    request.messages.push(Message::new(Role::Assistant, said));
+    let mut request = request_with_text("hello", false);
+    let calls = vec![Block::tool_use("t1", "bash", json!({}))];
+    request.messages.push(Message::new(Role::Assistant, calls));
     let result = vec![Block::tool_result("t1", "done")];
     request.messages.push(Message::new(Role::User, result));
     let response = whole(call(&route(), &request).await.unwrap());
@@ -117,7 +123,11 @@ async fn a_step_sees_the_result_of_a_tool_and_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_keeps_the_pace_of_its_step() {
     let start = tokio::time::Instant::now();
-    let events = stream(call(&route(), &saying("slowly", true)).await.unwrap());
+    let events = stream(
+        call(&route(), &request_with_text("slowly", true))
+            .await
+            .unwrap(),
+    );
     let events = rest(events).await;
     let parts: Vec<&str> = events
         .iter()
@@ -137,28 +147,42 @@ async fn a_stream_keeps_the_pace_of_its_step() {
 #[tokio::test]
 async fn a_step_answers_only_so_many_times() {
     let route = route();
-    let error = call(&route, &saying("once", true)).await.unwrap_err();
+    let error = call(&route, &request_with_text("once", true))
+        .await
+        .unwrap_err();
     assert_eq!(error.to_api_error().status, 429);
     assert_eq!(error.retry_after().unwrap().as_millis(), 1500);
-    let events = stream(call(&route, &saying("once", true)).await.unwrap());
-    assert_eq!(told(&rest(events).await).0, "Fine.");
+    let events = stream(
+        call(&route, &request_with_text("once", true))
+            .await
+            .unwrap(),
+    );
+    assert_eq!(collect_text(&rest(events).await).0, "Fine.");
 }
 
 #[tokio::test]
-async fn a_stream_breaks_off_where_its_step_says() {
+async fn a_stream_breaks_off_where_its_step_ends_it() {
     for (word, text, status) in [("break", "ab", 529), ("cut", "a", 502)] {
-        let events = stream(call(&route(), &saying(word, true)).await.unwrap());
+        let events = stream(
+            call(&route(), &request_with_text(word, true))
+                .await
+                .unwrap(),
+        );
         let events = rest(events).await;
-        let (said, error) = told(&events);
-        assert_eq!((said.as_str(), error.unwrap().status), (text, status));
+        let (received, error) = collect_text(&events);
+        assert_eq!((received.as_str(), error.unwrap().status), (text, status));
     }
-    let error = call(&route(), &saying("cut", false)).await.unwrap_err();
+    let error = call(&route(), &request_with_text("cut", false))
+        .await
+        .unwrap_err();
     assert_eq!(error.to_api_error().status, 502);
 }
 
 #[tokio::test]
-async fn a_request_no_step_fits_is_told_what_was_seen() {
-    let error = call(&route(), &saying("what?", false)).await.unwrap_err();
+async fn a_request_that_fits_no_step_is_an_error_with_what_was_seen() {
+    let error = call(&route(), &request_with_text("what?", false))
+        .await
+        .unwrap_err();
     insta::assert_snapshot!(error, @r#"no step of the script fits turn 1 with user text "what?" and tool result """#);
 }
 
@@ -168,16 +192,16 @@ async fn a_script_is_a_file_and_its_errors_lead_to_a_fallback() {
     let path = dir.path().join("script.toml");
     let script = "[[step]]\nwhen.model = 'first'\nerror = { status = 500, message = 'no' }\n[[step]]\ntext = 'I am {{model}}'\n";
     std::fs::write(&path, script).unwrap();
-    let kind = Kind::Scripted(ScriptedOptions::File(path.clone()));
-    let config = Config {
+    let kind = ProviderKind::Scripted(ScriptedOptions::File(path.clone()));
+    let config = ProvidersConfig {
         providers: vec![ProviderConfig::new("stage", kind)],
-        models: vec![ModelConfig::new("first", "stage").or_else(["stage/second"])],
-        env: Env::of([]),
-        ..Config::default()
+        models: vec![ModelConfig::new("first", "stage").with_fallbacks(["stage/second"])],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     };
     let providers = Providers::new(config.clone()).unwrap();
     let route = providers.route("first").unwrap();
-    let response = whole(call(&route, &saying("x", false)).await.unwrap());
+    let response = whole(call(&route, &request_with_text("x", false)).await.unwrap());
     assert_eq!(response.content[0], Block::text("I am second"));
 
     std::fs::remove_file(&path).unwrap();

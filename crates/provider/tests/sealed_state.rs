@@ -11,26 +11,28 @@ mod common;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::*;
-use prowess_provider::config::{GeminiOptions, Kind, OpenAiOptions, ProviderConfig};
-use prowess_provider::{Caller, Forwarded, Task};
-use prowess_testkit::upstream::{Answer, Upstream};
-use prowess_wire::Client;
+use prowess_provider::config::{GeminiOptions, OpenAiOptions, ProviderConfig, ProviderKind};
+use prowess_provider::{ClientCredentials, ForwardOutcome, ModelTask};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
-const GEMINI_ANSWER: &str = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}"#;
-const RESPONSES_ANSWER: &str = r#"{"id":"resp_1","object":"response","model":"m1","status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi","annotations":[]}]}]}"#;
+const GEMINI_RESPONSE: &str = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}"#;
+const RESPONSES_RESPONSE: &str = r#"{"id":"resp_1","object":"response","model":"m1","status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi","annotations":[]}]}]}"#;
 
 fn gemini(url: &str) -> ProviderConfig {
-    let kind = Kind::Gemini(GeminiOptions::default());
+    let kind = ProviderKind::Gemini(GeminiOptions::default());
     ProviderConfig {
         policies: quick(),
-        ..ProviderConfig::new("gem", kind).at(url).key(KEY)
+        ..ProviderConfig::new("gem", kind)
+            .with_base_url(url)
+            .with_api_key(KEY)
     }
 }
 
 /// A server that has OpenAI's Responses.
 fn with_responses(url: &str) -> ProviderConfig {
-    let kind = Kind::OpenAi(OpenAiOptions {
+    let kind = ProviderKind::OpenAi(OpenAiOptions {
         responses: Some(true),
     });
     ProviderConfig {
@@ -40,18 +42,25 @@ fn with_responses(url: &str) -> ProviderConfig {
 }
 
 /// What an upstream of the client's own dialect receives for a body.
-async fn received(client: Client, body: &Value) -> (Forwarded, String) {
-    let upstream = Upstream::start().await;
+async fn received(client: ClientDialect, body: &Value) -> (ForwardOutcome, String) {
+    let upstream = MockUpstream::start().await;
     let (provider, answer) = match client {
-        Client::Messages => (anthropic(upstream.url()), MESSAGES_ANSWER),
-        Client::Chat => (openai(upstream.url()), CHAT_ANSWER),
-        Client::Responses => (with_responses(upstream.url()), RESPONSES_ANSWER),
-        Client::Gemini => (gemini(upstream.url()), GEMINI_ANSWER),
+        ClientDialect::Messages => (anthropic(upstream.url()), MESSAGES_RESPONSE),
+        ClientDialect::Chat => (openai(upstream.url()), CHAT_RESPONSE),
+        ClientDialect::Responses => (with_responses(upstream.url()), RESPONSES_RESPONSE),
+        ClientDialect::Gemini => (gemini(upstream.url()), GEMINI_RESPONSE),
     };
-    upstream.answer(Answer::json(200, answer));
+    upstream.respond(MockResponse::json(200, answer));
     let body = body.to_string();
-    let caller = Caller::default();
-    let forwarded = forward(&route_to(provider), client, Task::Generate, &body, &caller).await;
+    let credentials = ClientCredentials::default();
+    let forwarded = forward(
+        &route_to(provider),
+        client,
+        ModelTask::Generate,
+        &body,
+        &credentials,
+    )
+    .await;
     let request = upstream.next_request().await;
     (forwarded.unwrap(), request.text().to_owned())
 }
@@ -82,9 +91,9 @@ fn contents(part: &Value) -> Value {
 
 /// Asserts that a body was translated, and that of it only what the vendor understands
 /// arrived.
-async fn assert_taken_apart(client: Client, body: &Value, foreign: &str) {
+async fn assert_translated(client: ClientDialect, body: &Value, foreign: &str) {
     let (forwarded, sent) = received(client, body).await;
-    let Forwarded::Called { .. } = forwarded else {
+    let ForwardOutcome::Translated { .. } = forwarded else {
         panic!("it was passed on: {sent}");
     };
     assert!(!sent.contains(foreign), "{sent}");
@@ -102,14 +111,14 @@ async fn anthropic_gets_no_thoughts_of_other_vendors() {
         format!("v1.openai.{openai}"),
         "v1.gemini.c2ln".to_owned(),
     ] {
-        assert_taken_apart(Client::Messages, &messages(&signature), "v1.").await;
+        assert_translated(ClientDialect::Messages, &messages(&signature), "v1.").await;
     }
 }
 
 #[tokio::test]
 async fn openai_gets_no_thoughts_of_other_vendors() {
     for encrypted in ["pw1.EqQBCg==", "pw1.v1.gemini.c2ln", "pw1r.EqQBCg=="] {
-        assert_taken_apart(Client::Responses, &responses(encrypted), "pw1").await;
+        assert_translated(ClientDialect::Responses, &responses(encrypted), "pw1").await;
     }
 }
 
@@ -121,7 +130,7 @@ async fn google_gets_no_thoughts_of_other_vendors() {
         for key in ["thoughtSignature", "thought_signature"] {
             let part = json!({"text": "Hello.", key: signature});
             let body = contents(&part);
-            assert_taken_apart(Client::Gemini, &body, "cHJvd2Vzcy50aG91Z2h0cy4x").await;
+            assert_translated(ClientDialect::Gemini, &body, "cHJvd2Vzcy50aG91Z2h0cy4x").await;
         }
     }
 }
@@ -135,7 +144,7 @@ async fn google_gets_no_code_that_another_vendors_server_ran_as_its_own() {
         {"text": "Hello."},
     ]);
     *body.pointer_mut("/contents/1/parts").unwrap() = parts;
-    assert_taken_apart(Client::Gemini, &body, "executableCode").await;
+    assert_translated(ClientDialect::Gemini, &body, "executableCode").await;
 }
 
 #[tokio::test]
@@ -143,18 +152,21 @@ async fn a_vendors_own_state_passes_byte_for_byte() {
     let quoted = r#"{"signature":"v1.chat.e30="} "encrypted_content":"pw1.x""#;
     let code = json!({"executableCode": {"id": "c1", "language": "PYTHON", "code": "1"}});
     for (client, body) in [
-        (Client::Messages, messages("EqQBCg==")),
-        (Client::Responses, responses("gAAA")),
+        (ClientDialect::Messages, messages("EqQBCg==")),
+        (ClientDialect::Responses, responses("gAAA")),
         (
-            Client::Gemini,
+            ClientDialect::Gemini,
             contents(&json!({"text": quoted, "thoughtSignature": "c2ln"})),
         ),
-        (Client::Gemini, contents(&code)),
+        (ClientDialect::Gemini, contents(&code)),
         (
-            Client::Messages,
+            ClientDialect::Messages,
             json!({"model": "m1", "max_tokens": 5, "messages": [{"role": "user", "content": quoted}]}),
         ),
-        (Client::Responses, json!({"model": "m1", "input": quoted})),
+        (
+            ClientDialect::Responses,
+            json!({"model": "m1", "input": quoted}),
+        ),
     ] {
         let (forwarded, sent) = received(client, &body).await;
         assert_eq!(passed(forwarded).status, 200);

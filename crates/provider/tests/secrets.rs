@@ -4,11 +4,12 @@ mod common;
 
 use common::*;
 use prowess_provider::config::{
-    AwsKeys, BedrockOptions, Config, GeminiOptions, Kind, ModelConfig, ProviderConfig,
+    AwsKeys, BedrockOptions, GeminiOptions, ModelConfig, ProviderConfig, ProviderKind,
+    ProvidersConfig,
 };
-use prowess_provider::{Caller, Env, KeySource, Providers, Secret, Task};
-use prowess_testkit::upstream::{Answer, Upstream};
-use prowess_wire::Client;
+use prowess_provider::{ClientCredentials, Env, KeySource, ModelTask, Providers, SecretText};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 
 const SECRETS: [&str; 5] = [
     KEY,
@@ -27,8 +28,8 @@ fn check(what: &str, printed: &str) {
     }
 }
 
-fn config(url: &str) -> Config {
-    let aws = Kind::Bedrock(BedrockOptions {
+fn config(url: &str) -> ProvidersConfig {
+    let aws = ProviderKind::Bedrock(BedrockOptions {
         region: Some("r".to_owned()),
         keys: Some(AwsKeys {
             access_key_id: KeySource::parse("AK"),
@@ -39,32 +40,32 @@ fn config(url: &str) -> Config {
     });
     let mut anthropic = anthropic(url);
     anthropic.headers = vec![("x-extra".to_owned(), KeySource::parse("header-secret-1234"))];
-    Config {
+    ProvidersConfig {
         providers: vec![
             anthropic,
-            ProviderConfig::new("aws", aws).at(url),
-            ProviderConfig::new("g", Kind::Gemini(GeminiOptions::default()))
-                .at(url)
-                .key("env:THE_KEY"),
+            ProviderConfig::new("aws", aws).with_base_url(url),
+            ProviderConfig::new("g", ProviderKind::Gemini(GeminiOptions::default()))
+                .with_base_url(url)
+                .with_api_key("env:THE_KEY"),
         ],
-        models: vec![ModelConfig::new("m", "ant").or_else(["aws/x", "g/x"])],
-        env: Env::of([("THE_KEY", "env-secret-1234")]),
-        ..Config::default()
+        models: vec![ModelConfig::new("m", "ant").with_fallbacks(["aws/x", "g/x"])],
+        env: Env::from_pairs([("THE_KEY", "env-secret-1234")]),
+        ..ProvidersConfig::default()
     }
 }
 
 #[tokio::test]
 async fn keys_are_in_no_debug_output_and_in_no_error() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let config = config(upstream.url());
     check("the configuration", &format!("{config:?}"));
     let providers = Providers::new(config).unwrap();
     check("the providers", &format!("{providers:?}"));
-    let caller = Caller {
-        key: Some(Secret::new("caller-secret-1234")),
-        ..Caller::default()
+    let credentials = ClientCredentials {
+        key: Some(SecretText::new("caller-secret-1234")),
+        ..ClientCredentials::default()
     };
-    check("the caller", &format!("{caller:?}"));
+    check("the caller", &format!("{credentials:?}"));
     let route = providers.route("m").unwrap();
     check("the route", &format!("{route:?}"));
 
@@ -74,33 +75,40 @@ async fn keys_are_in_no_debug_output_and_in_no_error() {
         (400, "ant/x", KEY),
         (403, "g/x", "env-secret-1234"),
     ] {
-        let telling = format!(r#"{{"detail":"what is {key}?"}}"#);
-        upstream.answer(Answer::json(status, &telling));
+        let body_with_key = format!(r#"{{"detail":"what is {key}?"}}"#);
+        upstream.respond(MockResponse::json(status, &body_with_key));
         let route = providers.route(model).unwrap();
-        let error = route.call(&hello(false), &caller).await.unwrap_err();
+        let error = route.call(&hello(false), &credentials).await.unwrap_err();
         let printed = format!("{error} {error:?} {:?}", error.to_api_error());
         assert!(printed.contains("what is [redacted]"), "{printed}");
         check(model, &printed);
     }
-    let telling = |key: &str| {
+    let error_with_key = |key: &str| {
         format!(r#"{{"type":"error","error":{{"type":"authentication_error","message":"{key}"}}}}"#)
     };
-    upstream.answer(Answer::json(401, &telling(KEY)));
+    upstream.respond(MockResponse::json(401, &error_with_key(KEY)));
     let route = providers.route("ant/x").unwrap();
     let body = r#"{"model":"x"}"#;
-    let answer = forward(&route, Client::Messages, Task::Generate, body, &caller).await;
+    let answer = forward(
+        &route,
+        ClientDialect::Messages,
+        ModelTask::Generate,
+        body,
+        &credentials,
+    )
+    .await;
     let (bytes, _) = drain(passed(answer.unwrap()).body).await;
-    assert_eq!(bytes, telling("[redacted]").as_bytes());
+    assert_eq!(bytes, error_with_key("[redacted]").as_bytes());
 }
 
 #[tokio::test]
-async fn a_usual_key_does_not_go_to_a_foreign_address() {
-    let upstream = Upstream::start().await;
-    let kind = Kind::Anthropic(Default::default());
-    let providers = Providers::new(Config {
-        providers: vec![ProviderConfig::new("mine", kind).at(upstream.url())],
-        env: Env::of([("ANTHROPIC_API_KEY", "env-secret-1234")]),
-        ..Config::default()
+async fn a_well_known_key_does_not_go_to_another_address() {
+    let upstream = MockUpstream::start().await;
+    let kind = ProviderKind::Anthropic(Default::default());
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![ProviderConfig::new("mine", kind).with_base_url(upstream.url())],
+        env: Env::from_pairs([("ANTHROPIC_API_KEY", "env-secret-1234")]),
+        ..ProvidersConfig::default()
     })
     .unwrap();
     let route = providers.route("mine/x").unwrap();

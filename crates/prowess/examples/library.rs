@@ -15,9 +15,9 @@
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use prowess::engine::Step;
-use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
-use prowess::{Builder, Error, Event, Folder, Prowess, Request};
+use prowess::engine::RunStep;
+use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::{Builder, Error, Event, OutputFolder, PromptRequest, Prowess};
 
 /// What the model says: it loads the skill, calls the skill's tool, and is done.
 const SCRIPT: &str = r#"
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Runs one request and saves the file it makes.
 pub(crate) async fn make_a_ball(builder: Builder, out: &Path) -> Result<PathBuf, Error> {
-    let script = Kind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+    let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
     let prowess = builder
         .provider(ProviderConfig::new("stage", script))
         .open()
@@ -55,19 +55,21 @@ pub(crate) async fn make_a_ball(builder: Builder, out: &Path) -> Result<PathBuf,
         env!("CARGO_MANIFEST_DIR"),
         "/../../examples/skills/bouncing-ball"
     );
-    let request = Request::new("stage/hero", "Make me a bouncing ball").skill(skill);
+    let request = PromptRequest::new("stage/hero", "Make me a bouncing ball").skill(skill);
 
     let mut run = prowess.run(request).await?;
     while let Some(event) = run.next().await {
         match event? {
             Event::Text(text) => println!("{text}"),
-            Event::Step(Step::ToolStarted { name, input, .. }) => eprintln!("calls {name} {input}"),
+            Event::Step(RunStep::ToolStarted { name, input, .. }) => {
+                eprintln!("calls {name} {input}")
+            }
             _ => {}
         }
     }
 
     let answer = run.finish().await?;
-    let mut folder = Folder::new(out);
+    let mut folder = OutputFolder::new(out);
     let mut saved = out.to_owned();
     for file in &answer.files {
         saved = prowess.save(file, &mut folder).await?;

@@ -46,7 +46,9 @@ pub mod cli;
 pub mod config;
 mod library;
 
-pub use library::{Answer, Builder, Error, Event, Folder, Prowess, Request, Run, SkillRef};
+pub use library::{
+    Builder, Error, Event, OutputFolder, PromptRequest, Prowess, Run, RunOutput, SkillRef,
+};
 
 pub use prowess_engine as engine;
 pub use prowess_launcher as launcher;

@@ -25,14 +25,14 @@ use server::{MASTER, prowess};
 const ON_SMALL_DISK: &str = r#"mount -t tmpfs -o size=16m none "$1" && shift && exec "$@""#;
 
 /// A server with a configuration of its own, killed when this is dropped.
-struct Served {
+struct LimitedServer {
     child: Child,
     url: String,
     folder: tempfile::TempDir,
 }
 
-impl Served {
-    fn start(config: &str, small_disk: bool) -> Served {
+impl LimitedServer {
+    fn start(config: &str, small_disk: bool) -> LimitedServer {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         fs::create_dir(&data).unwrap();
@@ -76,7 +76,7 @@ impl Served {
         });
         // What it says later must be read, or it would wait for us.
         std::thread::spawn(move || lines.map_while(Result::ok).count());
-        Served {
+        LimitedServer {
             url: url.unwrap_or_else(|| panic!("the server did not start")),
             child,
             folder,
@@ -135,7 +135,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for LimitedServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -175,10 +175,10 @@ fn unique(number: u32, size: usize) -> Vec<u8> {
     number.to_le_bytes().repeat(size / 4)
 }
 
-async fn full_answer(served: &Served, dialect: Dialect) -> Answer {
+async fn full_answer(server: &LimitedServer, dialect: Dialect) -> Answer {
     // The log of the database may have room for some.
     for number in 0..3_000 {
-        let answer = served.upload(dialect, unique(number, 8_000)).await;
+        let answer = server.upload(dialect, unique(number, 8_000)).await;
         if answer.status != StatusCode::OK {
             return answer;
         }
@@ -188,11 +188,11 @@ async fn full_answer(served: &Served, dialect: Dialect) -> Answer {
 
 #[tokio::test]
 async fn a_full_disk_is_507_in_each_dialect_and_heals_without_a_restart() {
-    let served = Served::start("[store]\nreserve_bytes = 0\n", true);
-    served.readyz(StatusCode::OK).await;
-    let ballast = served.fill();
+    let server = LimitedServer::start("[store]\nreserve_bytes = 0\n", true);
+    server.readyz(StatusCode::OK).await;
+    let ballast = server.fill();
     for dialect in [Dialect::OpenAi, Dialect::Anthropic] {
-        let answer = full_answer(&served, dialect).await;
+        let answer = full_answer(&server, dialect).await;
         assert_eq!(
             answer.status,
             StatusCode::INSUFFICIENT_STORAGE,
@@ -202,28 +202,28 @@ async fn a_full_disk_is_507_in_each_dialect_and_heals_without_a_restart() {
         assert!(!answer.message().contains("try again"), "{answer:?}");
         assert_eq!(answer.headers["x-should-retry"], "false");
     }
-    let large = served.upload(Dialect::OpenAi, unique(1, 3 << 20)).await;
+    let large = server.upload(Dialect::OpenAi, unique(1, 3 << 20)).await;
     assert_eq!(large.status, StatusCode::INSUFFICIENT_STORAGE, "{large:?}");
-    let unready = served.readyz(StatusCode::SERVICE_UNAVAILABLE).await;
+    let unready = server.readyz(StatusCode::SERVICE_UNAVAILABLE).await;
     assert!(unready.message().contains("no room left"), "{unready:?}");
     // No path is told to whoever asks.
     assert!(!unready.body.to_string().contains('/'), "{unready:?}");
-    assert_eq!(served.get("/healthz").await.status, StatusCode::OK);
+    assert_eq!(server.get("/healthz").await.status, StatusCode::OK);
     fs::remove_file(ballast).unwrap();
-    let kept = served.upload(Dialect::OpenAi, unique(2, 3 << 20)).await;
+    let kept = server.upload(Dialect::OpenAi, unique(2, 3 << 20)).await;
     assert_eq!(kept.status, StatusCode::OK, "{kept:?}");
-    let gone = served.delete(kept.body["id"].as_str().unwrap()).await;
+    let gone = server.delete(kept.body["id"].as_str().unwrap()).await;
     assert_eq!(gone.status, StatusCode::OK, "{gone:?}");
-    served.readyz(StatusCode::OK).await;
+    server.readyz(StatusCode::OK).await;
 }
 
 #[tokio::test]
 async fn uploads_are_refused_before_the_disk_is_full_and_deletions_are_not() {
-    let served = Served::start("[store]\nreserve_bytes = 8_000_000\n", true);
+    let server = LimitedServer::start("[store]\nreserve_bytes = 8_000_000\n", true);
     let mut kept = Vec::new();
     let refused = loop {
         let number = u32::try_from(kept.len()).unwrap();
-        let answer = served
+        let answer = server
             .upload(Dialect::OpenAi, unique(number, 1 << 20))
             .await;
         if answer.status != StatusCode::OK {
@@ -235,24 +235,24 @@ async fn uploads_are_refused_before_the_disk_is_full_and_deletions_are_not() {
     assert_eq!(refused.status, StatusCode::INSUFFICIENT_STORAGE);
     assert!(kept.len() > 2, "{}", kept.len());
     for id in kept {
-        assert_eq!(served.delete(&id).await.status, StatusCode::OK);
+        assert_eq!(server.delete(&id).await.status, StatusCode::OK);
     }
 }
 
 #[tokio::test]
 async fn a_tenant_beyond_its_quota_is_403_in_each_dialect_until_it_deletes() {
-    let served = Served::start("[store]\ntenant_bytes = 100_000\n", false);
-    let first = served.upload(Dialect::OpenAi, unique(1, 80_000)).await;
+    let server = LimitedServer::start("[store]\ntenant_bytes = 100_000\n", false);
+    let first = server.upload(Dialect::OpenAi, unique(1, 80_000)).await;
     assert_eq!(first.status, StatusCode::OK, "{first:?}");
     for dialect in [Dialect::OpenAi, Dialect::Anthropic] {
-        let refused = served.upload(dialect, unique(2, 80_000)).await;
+        let refused = server.upload(dialect, unique(2, 80_000)).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{refused:?}");
-        let said = refused.message();
-        assert!(said.contains("80000 of 100000 bytes"), "{said}");
+        let message = refused.message();
+        assert!(message.contains("80000 of 100000 bytes"), "{message}");
         assert_eq!(refused.headers["x-should-retry"], "false");
     }
-    served.delete(first.body["id"].as_str().unwrap()).await;
-    let second = served.upload(Dialect::Anthropic, unique(2, 80_000)).await;
+    server.delete(first.body["id"].as_str().unwrap()).await;
+    let second = server.upload(Dialect::Anthropic, unique(2, 80_000)).await;
     assert_eq!(second.status, StatusCode::OK, "{second:?}");
 }
 
@@ -275,10 +275,10 @@ fn a_lost_database_is_refused_by_the_server_and_by_the_commands() {
         &["runs"],
     ] {
         let refused = run(folder.path(), args);
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success(), "{args:?}: {said}");
-        assert!(said.contains("0 bytes"), "{args:?}: {said}");
-        assert!(said.contains("accept_empty = true"), "{args:?}: {said}");
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success(), "{args:?}: {stderr}");
+        assert!(stderr.contains("0 bytes"), "{args:?}: {stderr}");
+        assert!(stderr.contains("accept_empty = true"), "{args:?}: {stderr}");
     }
     let config = folder.path().join("prowess.toml");
     fs::write(config, "[store]\naccept_empty = true\n").unwrap();

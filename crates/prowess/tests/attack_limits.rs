@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Requests at once.
-const MANY: usize = 30;
+const MANY_REQUESTS: usize = 30;
 /// Far longer than anything here takes, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// 30 tokens in and 10 out: at 3 and 15 a million, 0.00024 in money.
 const ANSWER: &str = r#"{"id":"c1","object":"chat.completion","created":1,"model":"mo","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":10,"total_tokens":40}}"#;
 const EVENTS: &str = concat!(
@@ -28,7 +28,7 @@ const CHAT: &str =
 
 /// An upstream that holds every answer back until it is opened.
 #[derive(Clone, Default)]
-struct Upstream(Arc<(Mutex<Gate>, Condvar)>);
+struct GatedUpstream(Arc<(Mutex<Gate>, Condvar)>);
 
 #[derive(Default)]
 struct Gate {
@@ -36,11 +36,11 @@ struct Gate {
     bodies: Vec<String>,
 }
 
-impl Upstream {
-    fn start() -> (Upstream, u16) {
+impl GatedUpstream {
+    fn start() -> (GatedUpstream, u16) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let upstream = Upstream::default();
+        let upstream = GatedUpstream::default();
         let serving = upstream.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -99,25 +99,25 @@ fn read_message(reader: &mut impl BufRead) -> Option<(String, String)> {
 }
 
 /// A server before an upstream; killed when dropped.
-struct Served {
+struct TestServer {
     child: Child,
     address: String,
-    upstream: Upstream,
+    upstream: GatedUpstream,
     key: String,
     _folder: TempDir,
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Served {
+impl TestServer {
     /// Starts it, with a key of these limits.
-    fn start(limits: &[&str]) -> Served {
-        let (upstream, port) = Upstream::start();
+    fn start(limits: &[&str]) -> TestServer {
+        let (upstream, port) = GatedUpstream::start();
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
             "[providers.up]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n\
@@ -145,7 +145,7 @@ impl Served {
             Some(address.to_owned())
         });
         std::thread::spawn(move || lines.for_each(drop));
-        Served {
+        TestServer {
             child,
             address: address.take().unwrap(),
             upstream,
@@ -160,7 +160,7 @@ impl Served {
 
     fn send(&self, path: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: {}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -172,7 +172,7 @@ impl Served {
         stream
     }
 
-    fn ask(&self, path: &str, body: &str) -> (u16, String) {
+    fn send_and_read(&self, path: &str, body: &str) -> (u16, String) {
         let mut answer = String::new();
         let mut stream = self.send(path, body);
         stream.read_to_string(&mut answer).unwrap();
@@ -181,18 +181,18 @@ impl Served {
     }
 
     /// Many ask at once, before any is answered; gives the statuses.
-    fn storm(&self, path: &str, body: &str) -> Vec<u16> {
-        let (heard, statuses) = mpsc::channel();
+    fn send_many(&self, path: &str, body: &str) -> Vec<u16> {
+        let (sender, statuses) = mpsc::channel();
         std::thread::scope(|scope| {
-            for _ in 0..MANY {
-                let heard = heard.clone();
-                scope.spawn(move || heard.send(self.ask(path, body).0));
+            for _ in 0..MANY_REQUESTS {
+                let sender = sender.clone();
+                scope.spawn(move || sender.send(self.send_and_read(path, body).0));
             }
-            drop(heard);
+            drop(sender);
             let mut all = Vec::new();
-            let until = Instant::now() + PATIENCE;
+            let until = Instant::now() + TIMEOUT;
             // All are either refused or with the upstream.
-            while all.len() + self.upstream.arrived() < MANY && Instant::now() < until {
+            while all.len() + self.upstream.arrived() < MANY_REQUESTS && Instant::now() < until {
                 all.extend(statuses.recv_timeout(Duration::from_millis(20)));
             }
             self.upstream.open();
@@ -217,63 +217,67 @@ fn count(statuses: &[u16], status: u16) -> usize {
 
 #[test]
 fn a_budget_for_two_requests_pays_for_two_of_thirty_at_once() {
-    let served = Served::start(&["--budget", "0.00048"]);
-    let statuses = served.storm("/v1/chat/completions", CHAT);
+    let served = TestServer::start(&["--budget", "0.00048"]);
+    let statuses = served.send_many("/v1/chat/completions", CHAT);
     assert_eq!(count(&statuses, 200), 2, "{statuses:?}");
-    assert_eq!(count(&statuses, 429), MANY - 2, "{statuses:?}");
+    assert_eq!(count(&statuses, 429), MANY_REQUESTS - 2, "{statuses:?}");
     assert_eq!(served.upstream.arrived(), 2);
     // It is spent now, and not only reserved.
-    let (status, text) = served.ask("/v1/chat/completions", CHAT);
+    let (status, text) = served.send_and_read("/v1/chat/completions", CHAT);
     assert_eq!(status, 429);
     assert!(text.contains("insufficient_quota"), "{text}");
 }
 
 #[test]
 fn a_budget_holds_for_requests_that_are_streamed_and_translated() {
-    let served = Served::start(&["--budget", "0.00048"]);
+    let served = TestServer::start(&["--budget", "0.00048"]);
     let body = CHAT.replace("\"model\"", "\"stream\":true,\"model\"");
-    let statuses = served.storm("/v1/messages", &body);
+    let statuses = served.send_many("/v1/messages", &body);
     assert_eq!(count(&statuses, 200), 2, "{statuses:?}");
     assert_eq!(served.upstream.arrived(), 2);
 }
 
 #[test]
 fn twenty_tokens_a_minute_are_used_by_one_of_thirty_at_once() {
-    let served = Served::start(&["--tpm", "20"]);
-    let statuses = served.storm("/v1/chat/completions", CHAT);
+    let served = TestServer::start(&["--tpm", "20"]);
+    let statuses = served.send_many("/v1/chat/completions", CHAT);
     assert_eq!(count(&statuses, 200), 1, "{statuses:?}");
-    assert_eq!(count(&statuses, 429), MANY - 1, "{statuses:?}");
+    assert_eq!(count(&statuses, 429), MANY_REQUESTS - 1, "{statuses:?}");
 }
 
 #[test]
-fn a_bound_that_is_higher_than_the_limit_can_be_asked_for_alone() {
-    let served = Served::start(&["--budget", "0.001", "--tpm", "1000"]);
+fn a_bound_that_is_higher_than_the_limit_can_be_requested_alone() {
+    let served = TestServer::start(&["--budget", "0.001", "--tpm", "1000"]);
     let body = CHAT.replace("\"max_tokens\":10", "\"max_tokens\":64000");
-    let statuses = served.storm("/v1/chat/completions", &body);
+    let statuses = served.send_many("/v1/chat/completions", &body);
     assert_eq!(count(&statuses, 200), 1, "{statuses:?}");
     // What the first did not use was given back.
-    let (status, text) = served.ask("/v1/chat/completions", &body);
+    let (status, text) = served.send_and_read("/v1/chat/completions", &body);
     assert_eq!(status, 200, "{text}");
 }
 
 #[test]
 fn a_bound_that_is_no_whole_number_holds_back_as_much_as_it_may_mean() {
     for bound in ["1e5", "100000.0", "\"100000\""] {
-        let served = Served::start(&["--budget", "1"]);
+        let served = TestServer::start(&["--budget", "1"]);
         let body = CHAT.replace("\"max_tokens\":10", &format!("\"max_tokens\":{bound}"));
-        let statuses = served.storm("/v1/chat/completions", &body);
+        let statuses = served.send_many("/v1/chat/completions", &body);
         assert_eq!(count(&statuses, 200), 1, "{bound}: {statuses:?}");
-        assert_eq!(count(&statuses, 429), MANY - 1, "{bound}: {statuses:?}");
+        assert_eq!(
+            count(&statuses, 429),
+            MANY_REQUESTS - 1,
+            "{bound}: {statuses:?}"
+        );
     }
 }
 
 #[test]
 fn names_of_models_that_do_not_exist_count_by_the_rate() {
-    let served = Served::start(&["--rpm", "3"]);
+    let served = TestServer::start(&["--rpm", "3"]);
     let statuses: Vec<u16> = (0..10)
         .map(|number| {
             let body = CHAT.replace("\"mo\"", &format!("\"nobody-{number}\""));
-            served.ask("/v1/chat/completions", &body).0
+            served.send_and_read("/v1/chat/completions", &body).0
         })
         .collect();
     // One comes back every 20 seconds, which a busy machine may take.
@@ -283,9 +287,9 @@ fn names_of_models_that_do_not_exist_count_by_the_rate() {
 
 #[test]
 fn clients_that_leave_give_back_what_was_held_for_them() {
-    let served = Served::start(&["--budget", "1", "--tpm", "2000"]);
+    let served = TestServer::start(&["--budget", "1", "--tpm", "2000"]);
     let body = CHAT.replace("\"max_tokens\":10", "\"max_tokens\":1900");
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     for number in 1..=5 {
         // The one before may be seen to have left a little later.
         while served.upstream.arrived() < number {
@@ -303,7 +307,7 @@ fn clients_that_leave_give_back_what_was_held_for_them() {
     }
     served.upstream.open();
     loop {
-        let (status, text) = served.ask("/v1/chat/completions", &body);
+        let (status, text) = served.send_and_read("/v1/chat/completions", &body);
         if status == 200 {
             break;
         }
@@ -312,8 +316,8 @@ fn clients_that_leave_give_back_what_was_held_for_them() {
 }
 
 #[test]
-fn a_field_that_decides_is_said_once_in_every_dialect() {
-    let served = Served::start(&["--model", "mo"]);
+fn a_field_that_decides_is_given_once_in_every_dialect() {
+    let served = TestServer::start(&["--model", "mo"]);
     served.upstream.open();
     let messages = r#""messages":[{"role":"user","content":"Hello"}]"#;
     for fields in [
@@ -332,30 +336,30 @@ fn a_field_that_decides_is_said_once_in_every_dialect() {
     ] {
         let body = format!(r#"{{{fields},"input":"Hello","max_output_tokens":5,{messages}}}"#);
         for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
-            let (status, text) = served.ask(path, &body);
+            let (status, text) = served.send_and_read(path, &body);
             assert_eq!(status, 400, "{path} {fields}: {text}");
             assert!(text.contains("invalid_request_error"), "{text}");
             assert!(text.contains("written more than once"), "{text}");
         }
     }
     assert_eq!(served.upstream.arrived(), 0);
-    let (status, text) = served.ask("/v1/chat/completions", CHAT);
+    let (status, text) = served.send_and_read("/v1/chat/completions", CHAT);
     assert_eq!(status, 200, "{text}");
 }
 
 #[test]
 fn a_long_name_is_not_repeated_whole() {
-    let served = Served::start(&[]);
+    let served = TestServer::start(&[]);
     let name = "x".repeat(1 << 20);
     let body = CHAT.replace("\"mo\"", &format!("\"{name}\""));
     for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
-        let (status, text) = served.ask(path, &body);
+        let (status, text) = served.send_and_read(path, &body);
         assert_eq!(status, 404, "{path}");
         assert!(text.len() < 2_000, "{path}: {} bytes", text.len());
         assert!(text.contains("xxx…"), "{path}: {text}");
     }
-    let served = Served::start(&["--model", "mo"]);
-    let (status, text) = served.ask("/v1/messages", &body);
+    let served = TestServer::start(&["--model", "mo"]);
+    let (status, text) = served.send_and_read("/v1/messages", &body);
     assert_eq!(status, 403, "{text}");
     assert!(text.len() < 2_000, "{} bytes", text.len());
 }

@@ -20,23 +20,23 @@ const LISTENING: &str = "0A";
 const MODEL_EVERY: usize = 20;
 const CHAT: &str = r#"{"model":"demo","messages":[{"role":"user","content":"Hello"}]}"#;
 /// Far longer than anything here takes, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A running server; killed when dropped.
-struct Served {
+struct TestServer {
     child: Child,
     address: String,
     _folder: TempDir,
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Served {
+impl TestServer {
     fn spawn(listen: &str, stderr: Stdio) -> (Child, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway");
@@ -57,8 +57,8 @@ impl Served {
     }
 
     /// A server whose log goes into a pipe, read up to where it says that it listens.
-    fn piped() -> (Served, BufReader<ChildStderr>) {
-        let (mut child, folder) = Served::spawn("127.0.0.1:0", Stdio::piped());
+    fn piped() -> (TestServer, BufReader<ChildStderr>) {
+        let (mut child, folder) = TestServer::spawn("127.0.0.1:0", Stdio::piped());
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         while !line.starts_with("listening on ") {
@@ -66,7 +66,7 @@ impl Served {
             assert!(log.read_line(&mut line).unwrap() > 0, "it ended");
         }
         let address = line.trim().rsplit('/').next().unwrap().to_owned();
-        let served = Served {
+        let served = TestServer {
             child,
             address,
             _folder: folder,
@@ -75,14 +75,14 @@ impl Served {
     }
 
     /// A server whose log goes there. It cannot say where it listens; the system can.
-    fn with_log(stderr: File) -> Served {
-        let (child, folder) = Served::spawn("127.0.0.1:0", stderr.into());
-        let mut served = Served {
+    fn with_log(stderr: File) -> TestServer {
+        let (child, folder) = TestServer::spawn("127.0.0.1:0", stderr.into());
+        let mut served = TestServer {
             child,
             address: String::new(),
             _folder: folder,
         };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             assert_eq!(served.child.try_wait().unwrap(), None, "it ended");
             if let Some(port) = listening_port(served.child.id()) {
@@ -95,9 +95,9 @@ impl Served {
     }
 
     /// Sends requests one after the other; gives their ids. Each must be answered.
-    fn ask(&self, count: usize) -> Vec<String> {
+    fn send_requests(&self, count: usize) -> Vec<String> {
         let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let mut connection = BufReader::new(stream);
         let ask = |number: usize| {
             let request = match number % MODEL_EVERY {
@@ -110,7 +110,7 @@ impl Served {
             };
             let sent = connection.get_mut().write_all(request.as_bytes());
             assert!(sent.is_ok(), "request {number} cannot be sent: {sent:?}");
-            answered(&mut connection, number)
+            read_answer(&mut connection, number)
         };
         (0..count).map(ask).collect()
     }
@@ -119,7 +119,7 @@ impl Served {
     fn stop(&mut self) -> ExitStatus {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").arg(pid).status().unwrap().success());
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
@@ -150,7 +150,7 @@ fn listening_port(pid: u32) -> Option<u16> {
 }
 
 /// Reads one answer, which must be a good one; gives the request's id.
-fn answered(connection: &mut BufReader<TcpStream>, number: usize) -> String {
+fn read_answer(connection: &mut BufReader<TcpStream>, number: usize) -> String {
     let (mut id, mut length) = (String::new(), 0);
     let mut line = String::new();
     connection.read_line(&mut line).unwrap();
@@ -170,16 +170,16 @@ fn answered(connection: &mut BufReader<TcpStream>, number: usize) -> String {
 
 #[test]
 fn a_log_whose_reader_is_gone_costs_no_answer() {
-    let (mut served, log) = Served::piped();
+    let (mut served, log) = TestServer::piped();
     drop(log);
-    served.ask(REQUESTS);
+    served.send_requests(REQUESTS);
     assert!(served.stop().success());
 }
 
 #[test]
 fn a_log_whose_reader_stands_still_costs_no_answer_and_no_end() {
-    let (mut served, log) = Served::piped();
-    served.ask(REQUESTS);
+    let (mut served, log) = TestServer::piped();
+    served.send_requests(REQUESTS);
     assert!(served.stop().success());
     drop(log);
 }
@@ -187,8 +187,8 @@ fn a_log_whose_reader_stands_still_costs_no_answer_and_no_end() {
 #[test]
 fn a_log_on_a_full_disk_costs_no_answer() {
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut served = Served::with_log(full);
-    served.ask(REQUESTS);
+    let mut served = TestServer::with_log(full);
+    served.send_requests(REQUESTS);
     let metrics = get(&served.address, "/metrics");
     let counter = "prowess_log_lines_dropped_total ";
     let dropped = metrics.lines().find_map(|line| line.strip_prefix(counter));
@@ -198,13 +198,13 @@ fn a_log_on_a_full_disk_costs_no_answer() {
 
 #[test]
 fn every_line_arrives_in_order_and_the_last_ones_before_the_end() {
-    let (mut served, mut log) = Served::piped();
+    let (mut served, mut log) = TestServer::piped();
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
         log.read_to_string(&mut text).unwrap();
         text
     });
-    let ids = served.ask(REQUESTS);
+    let ids = served.send_requests(REQUESTS);
     assert!(served.stop().success());
     let text = reader.join().unwrap();
     let lines = text

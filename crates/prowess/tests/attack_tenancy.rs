@@ -40,7 +40,7 @@ fn upload(server: &Server, path: &str, key: &str) -> TcpStream {
 }
 
 /// Waits until the server has begun to read the upload's body.
-fn begun(mut stream: TcpStream) -> TcpStream {
+fn wait_for_continue(mut stream: TcpStream) -> TcpStream {
     let mut go_on = [0; 25];
     stream.read_exact(&mut go_on).unwrap();
     assert!(go_on.starts_with(b"HTTP/1.1 100"));
@@ -63,7 +63,7 @@ async fn slow_uploads_of_one_tenant_leave_turns_to_others() {
     let slow = key(&server, "slow", "publish");
     let other = key(&server, "other", "publish");
     let mut under_way: Vec<TcpStream> = (0..UPLOADS / 2)
-        .map(|_| begun(upload(&server, "/v1/skills", &slow)))
+        .map(|_| wait_for_continue(upload(&server, "/v1/skills", &slow)))
         .collect();
     under_way.extend((0..UPLOADS * 2).map(|_| upload(&server, "/v1/skills", &slow)));
     assert_eq!(uploaded(&server, &other).await, 200);

@@ -51,11 +51,11 @@ fn claude_code_uses_its_tools_on_models_of_others() {
     let stage = Stage::start();
     for upstream in ["chat", "responses", "mock-gemini", "mock-converse"] {
         let home = tempfile::tempdir().unwrap();
-        let said = succeeded(&mut claude(&stage, home.path(), upstream));
-        let result: serde_json::Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(result["result"], ANSWER, "{upstream}: {said}");
-        assert_eq!(result["num_turns"], 2, "{upstream}: {said}");
-        assert_eq!(result["is_error"], false, "{upstream}: {said}");
+        let output = succeeded(&mut claude(&stage, home.path(), upstream));
+        let result: serde_json::Value = serde_json::from_str(&output).unwrap();
+        assert_eq!(result["result"], ANSWER, "{upstream}: {output}");
+        assert_eq!(result["num_turns"], 2, "{upstream}: {output}");
+        assert_eq!(result["is_error"], false, "{upstream}: {output}");
     }
 }
 
@@ -84,8 +84,8 @@ fn codex_uses_its_tools_on_models_of_others() {
     let stage = Stage::start();
     for upstream in ["messages", "mock-messages", "mock-gemini", "mock-converse"] {
         let home = tempfile::tempdir().unwrap();
-        let said = succeeded(&mut codex(&stage, home.path(), upstream));
-        assert!(said.contains(r#""exit_code":0"#), "{upstream}: {said}");
-        assert!(said.contains(ANSWER), "{upstream}: {said}");
+        let output = succeeded(&mut codex(&stage, home.path(), upstream));
+        assert!(output.contains(r#""exit_code":0"#), "{upstream}: {output}");
+        assert!(output.contains(ANSWER), "{upstream}: {output}");
     }
 }

@@ -15,33 +15,33 @@ use installed::{node, python, succeeded};
 use stage::{Stage, failing, mocks};
 
 /// Where the words of the system begin, which depend on how fast a connection ends.
-const SYSTEMS_WORDS: [&str; 2] = [" in the middle of an answer: ", " cannot be reached: "];
+const SYSTEM_ERROR_PREFIXES: [&str; 2] = [" in the middle of an answer: ", " cannot be reached: "];
 
 /// A client's program, ready to be started.
 type Program = fn() -> Command;
 
 /// Each client says hello to upstreams that fail at once, and asks others for a stream
 /// that breaks off; what it was told is kept as a snapshot.
-fn are_told(clients: [(&str, Program); 2]) {
+fn assert_failures_reported(clients: [(&str, Program); 2]) {
     let mut stage = Stage::start();
     for (name, client) in clients {
-        let told = told(&stage, client(), &failing(), "hello");
-        insta::assert_snapshot!(format!("{name}_failed"), told);
+        let output = run_client(&stage, client(), &failing(), "hello");
+        insta::assert_snapshot!(format!("{name}_failed"), output);
         let mut client = client();
         client.env("PROWESS_STREAM_ONLY", "1");
-        let told = self::told(&stage, client, &mocks(), "break off");
-        insta::assert_snapshot!(format!("{name}_broke_off"), told);
+        let output = self::run_client(&stage, client, &mocks(), "break off");
+        insta::assert_snapshot!(format!("{name}_broke_off"), output);
     }
     let log = stage.gateway.log();
     assert!(!log.contains("panicked"), "{log}");
 }
 
-fn told(stage: &Stage, mut client: Command, upstreams: &[String], say: &str) -> String {
+fn run_client(stage: &Stage, mut client: Command, upstreams: &[String], prompt: &str) -> String {
     let upstreams: Vec<&str> = upstreams.iter().map(String::as_str).collect();
     stage.tell(&mut client, &upstreams);
-    let said = succeeded(client.env("PROWESS_SAY", say));
-    let lines = said.lines().map(|line| {
-        let found = SYSTEMS_WORDS
+    let stdout = succeeded(client.env("PROWESS_SAY", prompt));
+    let lines = stdout.lines().map(|line| {
+        let found = SYSTEM_ERROR_PREFIXES
             .iter()
             .find_map(|word| line.split_once(word).zip(Some(word)));
         match found {
@@ -54,7 +54,7 @@ fn told(stage: &Stage, mut client: Command, upstreams: &[String], say: &str) -> 
 
 #[test]
 fn anthropics_clients_understand_how_their_upstream_failed() {
-    are_told([
+    assert_failures_reported([
         ("anthropic_python", || {
             python("anthropic-2.8", "fail_anthropic.py")
         }),
@@ -64,7 +64,7 @@ fn anthropics_clients_understand_how_their_upstream_failed() {
 
 #[test]
 fn openais_clients_understand_how_their_upstream_failed() {
-    are_told([
+    assert_failures_reported([
         ("openai_python", || python("openai-3.49", "fail_openai.py")),
         ("openai_node", || node("fail_openai.mjs", "fail.mjs")),
     ]);

@@ -140,8 +140,8 @@ fn the_llm_command_line_talks_with_models_of_others() {
         ("responses-mock-gemini", &[]),
     ];
     for (model, options) in talks {
-        let said = succeeded(&mut ask(model, options));
+        let output = succeeded(&mut ask(model, options));
         let answer = "I see. Bern: rain, 7 degrees\nOslo: snow, -3 degrees\n";
-        assert!(said.ends_with(answer), "{model}: {said}");
+        assert!(output.ends_with(answer), "{model}: {output}");
     }
 }

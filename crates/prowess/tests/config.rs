@@ -94,8 +94,8 @@ fn a_tilde_in_a_configuration_means_the_home_folder() {
         std::fs::write(home.path().join("prowess.toml"), wrong).unwrap();
         let refused = run(&["config", "check", "~/prowess.toml"]);
         assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
-        let told = stderr(&refused);
-        assert!(told.contains("home folders of other users"), "{told}");
+        let message = stderr(&refused);
+        assert!(message.contains("home folders of other users"), "{message}");
     }
 }
 
@@ -106,8 +106,8 @@ fn a_configuration_is_checked_without_being_served() {
     let check = |text: &str| {
         std::fs::write(&file, text).unwrap();
         let checked = prowess(&["config", "check", file.to_str().unwrap()]);
-        let said = stderr(&checked).replace(folder.path().to_str().unwrap(), "");
-        (checked.status.code(), said)
+        let message = stderr(&checked).replace(folder.path().to_str().unwrap(), "");
+        (checked.status.code(), message)
     };
     let good = "[[models]]\nname = \"a\"\nprovider = \"ollama\"\n";
     insta::assert_debug_snapshot!(check(good), @r#"

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prowess_testkit::SkillFixture;
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{Response, StopReason};
 use serde_json::{Value, json};
 use vendors::client::{
@@ -24,7 +24,11 @@ use vendors::sent::Sent;
 use vendors::speak::Vendor;
 use vendors::{Place, Told, run};
 
-const CLIENTS: [Client; 3] = [Client::Messages, Client::Chat, Client::Responses];
+const CLIENTS: [ClientDialect; 3] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Responses,
+];
 const CASES: [&str; 9] = [
     "one skill",
     "several",
@@ -37,7 +41,7 @@ const CASES: [&str; 9] = [
     "generated file fetched",
 ];
 /// Conversations at once.
-const LANES: usize = 4;
+const WORKERS: usize = 4;
 
 /// What happens in a cell, or what went wrong.
 type Verdict = Result<&'static str, String>;
@@ -54,17 +58,17 @@ macro_rules! check {
 struct Cell<'a> {
     place: &'a Place,
     skills: &'a [String],
-    lane: usize,
-    client: Client,
+    worker: usize,
+    client: ClientDialect,
     stream: bool,
     vendor: Vendor,
 }
 
 impl Cell<'_> {
-    fn ask(&self, skills: &[&str]) -> Value {
+    fn skill_request(&self, skills: &[&str]) -> Value {
         asks(
             self.client,
-            &self.vendor.model(self.lane),
+            &self.vendor.model(self.worker),
             self.stream,
             skills,
         )
@@ -73,19 +77,24 @@ impl Cell<'_> {
     fn next_turn(&self, text: &str, calls: &[(&str, Value)]) {
         let vendor = self.vendor.before(self.client);
         let answer = vendor.calls(self.stream, text, calls);
-        self.place.lanes[self.lane].answer(answer);
+        self.place.lanes[self.worker].respond(answer);
     }
 
-    async fn exchange(&self, asked: &Value) -> Result<(Told, Response), String> {
-        let told = self.place.post(path(self.client), asked).await;
-        check!(told.status == 200, "{} {}", told.status, told.text);
-        let answer = understood(self.client, self.stream, &told)?;
-        Ok((told, answer))
+    async fn exchange(&self, request: &Value) -> Result<(Told, Response), String> {
+        let response = self.place.post(path(self.client), request).await;
+        check!(
+            response.status == 200,
+            "{} {}",
+            response.status,
+            response.text
+        );
+        let answer = understood(self.client, self.stream, &response)?;
+        Ok((response, answer))
     }
 
     /// What the model was sent, one for each turn.
     async fn sent(&self) -> Vec<Sent> {
-        let requests = self.place.lanes[self.lane].requests().await;
+        let requests = self.place.lanes[self.worker].requests().await;
         let vendor = self.vendor.before(self.client);
         let read = requests.iter().map(|request| Sent::read(vendor, request));
         read.collect()
@@ -95,9 +104,11 @@ impl Cell<'_> {
     async fn runs(&self, command: &str) -> Result<(Told, Response, Sent), String> {
         self.next_turn("I run it.", &[bash(command)]);
         self.next_turn("Done.", &[]);
-        let (told, answer) = self.exchange(&self.ask(&[&self.skills[0]])).await?;
+        let (response, answer) = self
+            .exchange(&self.skill_request(&[&self.skills[0]]))
+            .await?;
         let sent = self.sent().await;
-        Ok((told, answer, self.ends_well(sent)?))
+        Ok((response, answer, self.ends_well(sent)?))
     }
 
     /// Every turn keeps what the first said, and every call was answered; gives the last.
@@ -121,7 +132,7 @@ fn load(name: &str) -> (&'static str, Value) {
     ("load_skill", json!({"name": name}))
 }
 
-async fn play(cell: &Cell<'_>, case: &str) -> Verdict {
+async fn run_case(cell: &Cell<'_>, case: &str) -> Verdict {
     match case {
         "one skill" => one_skill(cell).await,
         "several" => several(cell).await,
@@ -130,7 +141,7 @@ async fn play(cell: &Cell<'_>, case: &str) -> Verdict {
         "two parallel calls" => parallel(cell).await,
         "failing script" => failing(cell).await,
         "limit hit" => limit(cell).await,
-        "session reused" => session(cell).await,
+        "session reused" => container_reused(cell).await,
         "generated file fetched" => file(cell).await,
         other => Err(format!("{other} is no case")),
     }
@@ -143,7 +154,9 @@ async fn one_skill(cell: &Cell<'_>) -> Verdict {
         &[bash("python3 /skills/report/scripts/make.py")],
     );
     cell.next_turn("Done.", &[]);
-    let (_, answer) = cell.exchange(&cell.ask(&[&cell.skills[0]])).await?;
+    let (_, answer) = cell
+        .exchange(&cell.skill_request(&[&cell.skills[0]]))
+        .await?;
     let sent = cell.sent().await;
     check!(sent.len() == 3, "{} turns", sent.len());
     let first = &sent[0];
@@ -203,7 +216,8 @@ async fn several(cell: &Cell<'_>) -> Verdict {
         &[bash("cat /skills/zebra/SKILL.md /skills/ant/SKILL.md")],
     );
     cell.next_turn("Done.", &[]);
-    cell.exchange(&cell.ask(&[zebra, ant, report])).await?;
+    cell.exchange(&cell.skill_request(&[zebra, ant, report]))
+        .await?;
     let sent = cell.sent().await;
     let places = ["- zebra:", "- ant:", "- report:"].map(|name| sent[0].system.find(name));
     check!(
@@ -220,22 +234,27 @@ async fn several(cell: &Cell<'_>) -> Verdict {
 
 /// A vendor's own skill stays with its vendor; anywhere else nobody knows it.
 async fn mixed(cell: &Cell<'_>) -> Verdict {
-    let asked = cell.ask(&[&cell.skills[0], "xlsx"]);
+    let request = cell.skill_request(&[&cell.skills[0], "xlsx"]);
     let own = matches!(
         (cell.client, cell.vendor),
-        (_, Vendor::Anthropic) | (Client::Responses, Vendor::Responses)
+        (_, Vendor::Anthropic) | (ClientDialect::Responses, Vendor::Responses)
     );
     if !own {
-        let told = cell.place.post(path(cell.client), &asked).await;
-        check!(told.status == 404, "{} {}", told.status, told.text);
-        check!(told.text.contains("xlsx"), "{}", told.text);
+        let response = cell.place.post(path(cell.client), &request).await;
+        check!(
+            response.status == 404,
+            "{} {}",
+            response.status,
+            response.text
+        );
+        check!(response.text.contains("xlsx"), "{}", response.text);
         check!(cell.sent().await.is_empty(), "a model was asked");
         return Ok("404");
     }
     let call = ("skill_bash", json!({"command": "echo ours"}));
     cell.next_turn("I run it.", &[call]);
     cell.next_turn("Done.", &[]);
-    cell.exchange(&asked).await?;
+    cell.exchange(&request).await?;
     let sent = cell.sent().await;
     for turn in &sent {
         let native = match cell.vendor {
@@ -253,19 +272,23 @@ async fn mixed(cell: &Cell<'_>) -> Verdict {
 async fn client_tool(cell: &Cell<'_>) -> Verdict {
     let weather = ("weather", json!({"city": "Bern"}));
     cell.next_turn("Let me see.", &[bash("echo o-u-r-s"), weather]);
-    let mut asked = cell.ask(&[&cell.skills[0]]);
-    let (told, answer) = cell.exchange(&asked).await?;
+    let mut request = cell.skill_request(&[&cell.skills[0]]);
+    let (response, answer) = cell.exchange(&request).await?;
     check!(
         answer.stop_reason == Some(StopReason::ToolUse),
         "{}",
-        told.text
+        response.text
     );
     let calls = calls_of(&answer);
-    check!(calls.len() == 1 && calls[0].1 == "weather", "{}", told.text);
-    goes_on(cell.client, &mut asked, &told, &answer, "sunny");
+    check!(
+        calls.len() == 1 && calls[0].1 == "weather",
+        "{}",
+        response.text
+    );
+    goes_on(cell.client, &mut request, &response, &answer, "sunny");
     cell.next_turn("Done.", &[]);
-    let (told, answer) = cell.exchange(&asked).await?;
-    check!(text_of(&answer).contains("Done."), "{}", told.text);
+    let (response, answer) = cell.exchange(&request).await?;
+    check!(text_of(&answer).contains("Done."), "{}", response.text);
     let last = cell.ends_well(cell.sent().await)?;
     let names: Vec<_> = last.calls.iter().map(|(_, name)| name.as_str()).collect();
     check!(names == ["bash_code_execution", "weather"], "{}", last.body);
@@ -277,7 +300,9 @@ async fn client_tool(cell: &Cell<'_>) -> Verdict {
 async fn parallel(cell: &Cell<'_>) -> Verdict {
     cell.next_turn("Both.", &[bash("echo o-n-e"), bash("echo t-w-o")]);
     cell.next_turn("Done.", &[]);
-    let (_, answer) = cell.exchange(&cell.ask(&[&cell.skills[0]])).await?;
+    let (_, answer) = cell
+        .exchange(&cell.skill_request(&[&cell.skills[0]]))
+        .await?;
     check!(text_of(&answer).ends_with("Done."), "{answer:?}");
     let last = cell.ends_well(cell.sent().await)?;
     check!(last.results.len() == 2, "{}", last.body);
@@ -301,48 +326,48 @@ async fn limit(cell: &Cell<'_>) -> Verdict {
     for _ in 0..3 {
         cell.next_turn("Again.", &[bash("echo again")]);
     }
-    let mut asked = cell.ask(&[&cell.skills[0]]);
-    let (told, answer) = cell.exchange(&asked).await?;
-    check!(cell.sent().await.len() == 3, "{}", told.text);
+    let mut request = cell.skill_request(&[&cell.skills[0]]);
+    let (response, answer) = cell.exchange(&request).await?;
+    check!(cell.sent().await.len() == 3, "{}", response.text);
     check!(
         answer.stop_reason == Some(limit_word(cell.client)),
         "{}",
-        told.text
+        response.text
     );
-    check!(calls_of(&answer).is_empty(), "{}", told.text);
-    if cell.client != Client::Messages {
+    check!(calls_of(&answer).is_empty(), "{}", response.text);
+    if cell.client != ClientDialect::Messages {
         return Ok(match cell.client {
-            Client::Chat => "length",
+            ClientDialect::Chat => "length",
             _ => "incomplete",
         });
     }
-    sends_on(&mut asked, &answer);
+    sends_on(&mut request, &answer);
     cell.next_turn("Done.", &[]);
-    let (told, answer) = cell.exchange(&asked).await?;
-    check!(text_of(&answer).ends_with("Done."), "{}", told.text);
+    let (response, answer) = cell.exchange(&request).await?;
+    check!(text_of(&answer).ends_with("Done."), "{}", response.text);
     let last = cell.ends_well(cell.sent().await)?;
     check!(last.results.len() == 3, "{}", last.body);
     check!(last.result(2).contains("again"), "{}", last.body);
     Ok("pause_turn, goes on")
 }
 
-async fn session(cell: &Cell<'_>) -> Verdict {
-    let (told, ..) = cell.runs("echo kept > note.txt; echo noted").await?;
-    let mut asked = cell.ask(&[&cell.skills[0]]);
-    in_session(cell.client, &mut asked, &told);
+async fn container_reused(cell: &Cell<'_>) -> Verdict {
+    let (response, ..) = cell.runs("echo kept > note.txt; echo noted").await?;
+    let mut request = cell.skill_request(&[&cell.skills[0]]);
+    in_session(cell.client, &mut request, &response);
     cell.next_turn("I look.", &[bash("cat note.txt")]);
     cell.next_turn("Done.", &[]);
-    let (again, _) = cell.exchange(&asked).await?;
+    let (again, _) = cell.exchange(&request).await?;
     let last = cell.ends_well(cell.sent().await)?;
     check!(last.result(0).contains("kept"), "{}", last.body);
     check!(last.system.contains("- report:"), "{}", last.system);
     let prefix = match cell.client {
-        Client::Responses => "cntr_",
+        ClientDialect::Responses => "cntr_",
         _ => "container_",
     };
     let length = prefix.len() + 24;
     check!(
-        again.id(prefix, length) == told.id(prefix, length),
+        again.id(prefix, length) == response.id(prefix, length),
         "{}",
         again.text
     );
@@ -350,23 +375,23 @@ async fn session(cell: &Cell<'_>) -> Verdict {
 }
 
 async fn file(cell: &Cell<'_>) -> Verdict {
-    let (told, ..) = cell.runs("printf 'a,b' > made.csv").await?;
+    let (response, ..) = cell.runs("printf 'a,b' > made.csv").await?;
     let got = cell
         .place
-        .get(&format!("/v1/files/{}/content", told.file()))
+        .get(&format!("/v1/files/{}/content", response.file()))
         .await;
     check!(
         got.status == 200 && got.text == "a,b",
         "{} {}: {}",
         got.status,
         got.text,
-        told.text
+        response.text
     );
     Ok("fetched")
 }
 
 /// All cells, in the order of the table.
-fn cells() -> Vec<(usize, Client, bool, Vendor)> {
+fn cells() -> Vec<(usize, ClientDialect, bool, Vendor)> {
     let mut all = Vec::new();
     for client in CLIENTS {
         for stream in [false, true] {
@@ -380,10 +405,10 @@ fn cells() -> Vec<(usize, Client, bool, Vendor)> {
     all
 }
 
-async fn lane(
+async fn run_cells(
     place: &Place,
     skills: &[String],
-    lane: usize,
+    worker: usize,
     next: &AtomicUsize,
 ) -> Vec<(usize, Verdict)> {
     let cells = cells();
@@ -396,14 +421,14 @@ async fn lane(
         let cell = Cell {
             place,
             skills,
-            lane,
+            worker,
             client,
             stream,
             vendor,
         };
-        let verdict = play(&cell, CASES[case]).await;
-        place.lanes[lane].requests().await;
-        place.lanes[lane].forget();
+        let verdict = run_case(&cell, CASES[case]).await;
+        place.lanes[worker].requests().await;
+        place.lanes[worker].clear_responses();
         done.push((at, verdict));
     }
 }
@@ -433,7 +458,7 @@ fn table(verdicts: &[Verdict]) -> String {
 #[test]
 fn skills_work_the_same_for_every_client_on_every_model() {
     run(async {
-        let place = Place::open(LANES, "[skills]\nturns = 3\n").await;
+        let place = Place::open(WORKERS, "[skills]\nturns = 3\n").await;
         let make = "open('/mnt/data/report.txt', 'w').write('all is well')\nprint('made it')\n";
         let report = SkillFixture::new("report")
             .body("Run `python3 /skills/report/scripts/make.py`.\n")
@@ -445,8 +470,8 @@ fn skills_work_the_same_for_every_client_on_every_model() {
             skills.push(place.store(&skill).await);
         }
         let next = AtomicUsize::new(0);
-        let lanes = (0..LANES).map(|at| lane(&place, &skills, at, &next));
-        let mut done: Vec<_> = futures_util::future::join_all(lanes).await.concat();
+        let workers = (0..WORKERS).map(|at| run_cells(&place, &skills, at, &next));
+        let mut done: Vec<_> = futures_util::future::join_all(workers).await.concat();
         done.sort_by_key(|(at, _)| *at);
         let verdicts: Vec<Verdict> = done.into_iter().map(|(_, verdict)| verdict).collect();
         let table = table(&verdicts);
@@ -481,13 +506,13 @@ fn the_same_request_gives_the_same_prompt_in_its_order() {
             skills.push(place.store(&SkillFixture::new(name)).await);
         }
         for vendor in Vendor::ALL {
-            let client = Client::Messages;
+            let client = ClientDialect::Messages;
             let before = vendor.before(client);
             let ask = async |skills: &[&str]| {
-                let asked = asks(client, &vendor.model(0), false, skills);
+                let request = asks(client, &vendor.model(0), false, skills);
                 let end = [before.says(false, "Done.")];
-                let (told, mut sent) = place.talk(client, before, &asked, end).await;
-                assert_eq!((told.status, sent.len()), (200, 1), "{}", told.text);
+                let (response, mut sent) = place.talk(client, before, &request, end).await;
+                assert_eq!((response.status, sent.len()), (200, 1), "{}", response.text);
                 sent.remove(0)
             };
             let order: Vec<&str> = skills.iter().map(String::as_str).collect();

@@ -7,10 +7,10 @@
 )]
 
 use prowess::Prowess;
-use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
-use prowess::sandbox::Settings as SandboxSettings;
-use prowess::server::{Secret, ServeOptions, Settings, serve};
-use prowess::store::{NewKey, Scope, TenantId};
+use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::sandbox::SandboxSettings;
+use prowess::server::{SecretString, ServeOptions, ServerSettings, serve};
+use prowess::store::{KeyScope, NewKey, TenantId};
 use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
@@ -26,20 +26,20 @@ calls = [{ name = "bash_code_execution", input = { command = "tr a-z A-Z < in.tx
 text = "It says: {{tool_result}}"
 "#;
 
-struct Server {
+struct TestServer {
     prowess: Prowess,
     http: Client,
     url: String,
     key: String,
 }
 
-impl Server {
-    async fn start() -> Server {
-        Server::start_with(|_| {}).await
+impl TestServer {
+    async fn start() -> TestServer {
+        TestServer::start_with(|_| {}).await
     }
 
-    async fn start_with(change: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Server {
-        let script = Kind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+    async fn start_with(change: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> TestServer {
+        let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
         let prowess = Prowess::builder()
             .provider(ProviderConfig::new("stage", script))
             // A test's own main cannot become the launcher.
@@ -54,13 +54,13 @@ impl Server {
             .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let app = prowess.app(Settings {
-            master_key: Some(Secret::new("the-master-key-of-these-tests")),
-            ..Settings::default()
+        let app = prowess.app(ServerSettings {
+            master_key: Some(SecretString::new("the-master-key-of-these-tests")),
+            ..ServerSettings::default()
         });
         let stop = CancellationToken::new();
         tokio::spawn(serve(listener, app, stop, ServeOptions::default()));
-        let mut server = Server {
+        let mut server = TestServer {
             prowess,
             http: Client::builder().no_proxy().build().unwrap(),
             url,
@@ -74,7 +74,7 @@ impl Server {
         let tenant = TenantId::new(tenant).unwrap();
         let store = self.prowess.store();
         store.ensure_tenant(&tenant, "a tenant").await.unwrap();
-        let scopes = &[Scope::Use, Scope::Publish];
+        let scopes = &[KeyScope::Use, KeyScope::Publish];
         let new = NewKey {
             name: "a key",
             scopes,
@@ -90,16 +90,16 @@ impl Server {
     }
 
     async fn get(&self, path: &str) -> Value {
-        told(self.request(Method::GET, path)).await
+        send_json(self.request(Method::GET, path)).await
     }
 
     async fn post(&self, path: &str, body: Value) -> Value {
-        told(self.request(Method::POST, path).json(&body)).await
+        send_json(self.request(Method::POST, path).json(&body)).await
     }
 }
 
 /// The answer of a request that must be granted.
-async fn told(request: RequestBuilder) -> Value {
+async fn send_json(request: RequestBuilder) -> Value {
     let response = request.send().await.unwrap();
     let (status, body) = (response.status(), response.text().await.unwrap());
     assert!(status.is_success(), "{status}: {body}");
@@ -120,7 +120,7 @@ fn text(value: &Value, key: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_container_is_made_filled_used_in_a_request_and_removed() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let made = server
         .post("/containers", json!({"name": "desk", "memory_limit": "1g"}))
         .await;
@@ -139,18 +139,18 @@ async fn a_container_is_made_filled_used_in_a_request_and_removed() {
     let files = format!("/containers/{id}/files");
     let part = Part::bytes(b"hello".to_vec()).file_name("../in.txt");
     let form = Form::new().part("file", part);
-    let put = told(server.request(Method::POST, &files).multipart(form)).await;
+    let put = send_json(server.request(Method::POST, &files).multipart(form)).await;
     assert_eq!(text(&put, "path"), "/mnt/data/in.txt");
     assert_eq!(
         (put["bytes"].as_u64(), text(&put, "source")),
         (Some(5), "user".into())
     );
 
-    let asked = json!({
+    let request = json!({
         "model": "stage/hero", "input": "Shout it",
         "tools": [{"type": "shell", "environment": {"type": "container_reference", "container_id": id}}],
     });
-    let answer = server.post("/responses", asked).await.to_string();
+    let answer = server.post("/responses", request).await.to_string();
     assert!(answer.contains("HELLO"), "{answer}");
 
     let listed = server.get(&files).await;
@@ -168,13 +168,13 @@ async fn a_container_is_made_filled_used_in_a_request_and_removed() {
         let content = server.request(Method::GET, &format!("{files}/{file}/content"));
         let content = content.send().await.unwrap().text().await.unwrap();
         assert_eq!(content.to_lowercase(), "hello");
-        let gone = told(server.request(Method::DELETE, &format!("{files}/{file}"))).await;
+        let gone = send_json(server.request(Method::DELETE, &format!("{files}/{file}"))).await;
         assert_eq!(gone["deleted"], true);
     }
     assert_eq!(server.get(&files).await["data"], json!([]));
 
     assert_eq!(server.get("/containers?limit=1").await["data"][0]["id"], id);
-    told(server.request(Method::DELETE, &format!("/containers/{id}"))).await;
+    send_json(server.request(Method::DELETE, &format!("/containers/{id}"))).await;
     assert_eq!(server.get("/containers").await["data"], json!([]));
     let again = refused(server.request(Method::GET, &format!("/containers/{id}"))).await;
     assert_eq!(again, (StatusCode::NOT_FOUND, "container-not-found".into()));
@@ -182,10 +182,10 @@ async fn a_container_is_made_filled_used_in_a_request_and_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stored_file_can_be_put_in_by_its_id() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let part = Part::bytes(b"a,b\n".to_vec()).file_name("table.csv");
     let form = Form::new().text("purpose", "user_data").part("file", part);
-    let stored = told(server.request(Method::POST, "/files").multipart(form)).await;
+    let stored = send_json(server.request(Method::POST, "/files").multipart(form)).await;
     let file = text(&stored, "id");
     let made = server
         .post("/containers", json!({"name": "a", "file_ids": [file]}))
@@ -199,14 +199,14 @@ async fn a_stored_file_can_be_put_in_by_its_id() {
     let files = format!("/containers/{}/files", text(&second, "id"));
     let put = server.post(&files, json!({"file_id": file})).await;
     assert_eq!(put["path"], "/mnt/data/table.csv");
-    let asked = json!({"file_id": "file_none"});
-    let none = refused(server.request(Method::POST, &files).json(&asked)).await;
+    let request = json!({"file_id": "file_none"});
+    let none = refused(server.request(Method::POST, &files).json(&request)).await;
     assert_eq!(none, (StatusCode::NOT_FOUND, "file-not-found".into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_sees_or_touches_the_containers_of_others() {
-    let mut server = Server::start().await;
+    let mut server = TestServer::start().await;
     let made = server.post("/containers", json!({"name": "mine"})).await;
     let one = format!("/containers/{}", text(&made, "id"));
     server.key = server.key_of("other").await;
@@ -233,7 +233,7 @@ async fn nobody_sees_or_touches_the_containers_of_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_given_is_refused_by_field() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let why = async |body: Value| {
         let response = server
             .request(Method::POST, "/containers")
@@ -258,19 +258,19 @@ async fn what_cannot_be_given_is_refused_by_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_has_so_many_containers_and_another_has_its_own() {
-    let mut server = Server::start_with(|settings| {
-        settings.sessions_per_tenant = 3;
+    let mut server = TestServer::start_with(|settings| {
+        settings.containers_per_tenant = 3;
         settings.evict_idle = Duration::from_secs(100_000);
     })
     .await;
     let (greedy, victim) = (server.key.clone(), server.key_of("victim").await);
-    let create = |server: &Server| {
+    let create = |server: &TestServer| {
         let create = server.request(Method::POST, "/containers");
         create.json(&json!({"name": "one"}))
     };
     let mut made = Vec::new();
     for _ in 0..3 {
-        made.push(text(&told(create(&server)).await, "id"));
+        made.push(text(&send_json(create(&server)).await, "id"));
     }
     let response = create(&server).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
@@ -278,22 +278,22 @@ async fn a_tenant_has_so_many_containers_and_another_has_its_own() {
     insta::assert_snapshot!(body["error"]["message"].as_str().unwrap(), @"3 sessions are kept for this tenant and 3 is the most (sessions_per_tenant); remove one, or try again when one has been idle for a while");
     assert_eq!(text(&body["error"], "code"), "too-many-sessions");
     server.key = victim;
-    told(create(&server)).await;
+    send_json(create(&server)).await;
     server.key = greedy;
     let listed = server.get("/containers").await;
     assert_eq!(listed["data"].as_array().unwrap().len(), 3, "none went");
-    told(server.request(Method::DELETE, &format!("/containers/{}", made[0]))).await;
-    told(create(&server)).await;
+    send_json(server.request(Method::DELETE, &format!("/containers/{}", made[0]))).await;
+    send_json(create(&server)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_is_told_as_such_and_is_full_for_one_tenant_only() {
-    let mut server = Server::start_with(|settings| {
+async fn a_full_disk_is_reported_as_such_and_is_full_for_one_tenant_only() {
+    let mut server = TestServer::start_with(|settings| {
         settings.disk_bytes = 1 << 20;
         settings.evict_idle = Duration::from_secs(100_000);
     })
     .await;
-    let put = async |server: &Server, size: usize| {
+    let put = async |server: &TestServer, size: usize| {
         let made = server.post("/containers", json!({"name": "one"})).await;
         let files = format!("/containers/{}/files", text(&made, "id"));
         let part = Part::bytes(vec![b'x'; size]).file_name("big");
@@ -315,7 +315,7 @@ async fn a_full_disk_is_told_as_such_and_is_full_for_one_tenant_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_replaces_a_file_of_its_name_and_not_what_became_of_itself() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let form = |content: &'static str| {
         let part = Part::bytes(content.as_bytes().to_vec()).file_name("in.txt");
         Form::new().text("purpose", "user_data").part("file", part)
@@ -324,7 +324,7 @@ async fn an_upload_replaces_a_file_of_its_name_and_not_what_became_of_itself() {
     let id = text(&made, "id");
     let files = format!("/containers/{id}/files");
     let lies = async |content| {
-        told(
+        send_json(
             server
                 .request(Method::POST, &files)
                 .multipart(form(content)),
@@ -332,8 +332,8 @@ async fn an_upload_replaces_a_file_of_its_name_and_not_what_became_of_itself() {
         .await;
     };
     let stored = server.request(Method::POST, "/files");
-    let stored = told(stored.multipart(form("fresh"))).await;
-    let asked = json!({
+    let stored = send_json(stored.multipart(form("fresh"))).await;
+    let request = json!({
         "model": "stage/hero", "max_tokens": 100, "container": id,
         "tools": [{"type": "code_execution_20250825", "name": "code_execution"}],
         "messages": [{"role": "user", "content": [
@@ -341,7 +341,7 @@ async fn an_upload_replaces_a_file_of_its_name_and_not_what_became_of_itself() {
             {"type": "container_upload", "file_id": stored["id"]},
         ]}],
     });
-    let answer = async || server.post("/messages", asked.clone()).await.to_string();
+    let answer = async || server.post("/messages", request.clone()).await.to_string();
     lies("left behind").await;
     let first = answer().await;
     assert!(first.contains("FRESH"), "{first}");

@@ -59,7 +59,7 @@ fn an_installer_installs_from_the_public_index() {
     ]);
     add.env("DISABLE_TELEMETRY", "1")
         .env("HOME", project.path());
-    let said = succeeded(add.current_dir(project.path()));
+    let output = succeeded(add.current_dir(project.path()));
     for file in [
         "one-file/SKILL.md",
         "many-files/SKILL.md",
@@ -67,7 +67,7 @@ fn an_installer_installs_from_the_public_index() {
     ] {
         let copy = project.path().join(".claude/skills").join(file);
         let original = server.folder().join(file);
-        assert!(copy.exists(), "{file} was not installed:\n{said}");
+        assert!(copy.exists(), "{file} was not installed:\n{output}");
         assert_eq!(
             fs::read(copy).unwrap(),
             fs::read(original).unwrap(),

@@ -35,10 +35,10 @@ const CLIENTS: [(&str, &str); 6] = [
 ];
 
 /// The page about our own packages, which also has `llm`.
-const OURS: &str = "python.md";
+const PYTHON_PAGE: &str = "python.md";
 
 /// The page that runs coding agents, which need more than others.
-const AGENTS: &str = "coding-agents.md";
+const AGENTS_PAGE: &str = "coding-agents.md";
 
 /// What keeps coding agents from calling anything but the server.
 const QUIET: [(&str, &str); 13] = [
@@ -102,19 +102,19 @@ impl Page {
         let blocks = blocks(&text);
         let page = Page::serve(name, &blocks);
         let mut ran = 0;
-        let mut said = None;
+        let mut output = None;
         for block in &blocks {
             let command = match block.language {
                 "sh" if served(block).is_some() => None,
                 "sh" => Some(page.shell(block)),
                 "python" => Some(page.python(block)),
                 "text" => {
-                    page.compare(block, said.take());
+                    page.compare(block, output.take());
                     None
                 }
                 _ => None,
             };
-            said = command.map(|mut command| {
+            output = command.map(|mut command| {
                 ran += 1;
                 succeeded(&mut command)
             });
@@ -164,10 +164,10 @@ impl Page {
         let ours = Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();
         let inherited = std::env::var("PATH").unwrap_or_default();
         let mut path = format!("{}:{inherited}", ours.display());
-        if self.name == OURS {
+        if self.name == PYTHON_PAGE {
             path = format!("{}:{path}", installed("prowess").join("bin").display());
         }
-        if self.name == AGENTS {
+        if self.name == AGENTS_PAGE {
             path = self.with_agents(&path);
         }
         let mut command = Command::new(program);
@@ -178,7 +178,7 @@ impl Page {
             .env("PATH", path)
             .env("HOME", self.server.folder())
             .env("PROWESS_DATA_DIR", self.server.folder().join("data"));
-        if self.name == AGENTS {
+        if self.name == AGENTS_PAGE {
             command.envs(QUIET);
         }
         command
@@ -204,13 +204,13 @@ impl Page {
     }
 
     /// What a block printed must be what the page shows.
-    fn compare(&self, shown: &Block<'_>, said: Option<String>) {
+    fn compare(&self, shown: &Block<'_>, output: Option<String>) {
         let place = format!("{}:{}", self.name, shown.line);
-        let said = said.unwrap_or_else(|| panic!("{place}: of which program?"));
-        let said = said.replace(self.server.url(), ADDRESS);
-        let same = shown.text.lines().count() == said.lines().count()
-            && shown.text.lines().zip(said.lines()).all(fits);
-        assert!(same, "{place} shows:\n{}\nbut it is:\n{said}", shown.text);
+        let output = output.unwrap_or_else(|| panic!("{place}: of which program?"));
+        let output = output.replace(self.server.url(), ADDRESS);
+        let same = shown.text.lines().count() == output.lines().count()
+            && shown.text.lines().zip(output.lines()).all(fits);
+        assert!(same, "{place} shows:\n{}\nbut it is:\n{output}", shown.text);
     }
 }
 
@@ -226,10 +226,10 @@ fn served<'a>(block: &'a Block<'_>) -> Option<&'a str> {
 }
 
 /// Whether a line is as shown, where `…` stands for anything.
-fn fits((shown, said): (&str, &str)) -> bool {
+fn fits((shown, output): (&str, &str)) -> bool {
     let mut parts = shown.trim_end().split('…');
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = said.trim_end().strip_prefix(first) else {
+    let Some(mut rest) = output.trim_end().strip_prefix(first) else {
         return false;
     };
     let mut open = false;
@@ -275,16 +275,16 @@ fn the_page_about_publishing_runs() {
 
 #[test]
 fn the_page_about_python_runs() {
-    Page::run(OURS);
+    Page::run(PYTHON_PAGE);
 }
 
 #[test]
 fn the_page_about_coding_agents_runs() {
-    Page::run(AGENTS);
+    Page::run(AGENTS_PAGE);
 }
 
 #[test]
-fn every_block_runs_or_says_that_it_does_not() {
+fn every_block_runs_or_is_marked_as_not_run() {
     for name in [
         "guide.md",
         "from-litellm.md",
@@ -292,8 +292,8 @@ fn every_block_runs_or_says_that_it_does_not() {
         "gemini.md",
         "mcp.md",
         "publish.md",
-        OURS,
-        AGENTS,
+        PYTHON_PAGE,
+        AGENTS_PAGE,
     ] {
         let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
         for block in blocks(&text) {
@@ -321,7 +321,7 @@ fn a_line_fits_what_is_shown() {
         ("took …", "took 12 ms", true),
         ("… ms", "12 s", false),
     ];
-    for (shown, said, fit) in cases {
-        assert_eq!(fits((shown, said)), fit, "{shown} / {said}");
+    for (shown, output, fit) in cases {
+        assert_eq!(fits((shown, output)), fit, "{shown} / {output}");
     }
 }

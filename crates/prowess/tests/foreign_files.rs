@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use installed::{python, succeeded};
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::{Answer, Received};
-use prowess_wire::{Client, Dialect, ReplyContext, StreamWriter, read_response};
+use prowess_testkit::upstream::{MockResponse, ReceivedRequest};
+use prowess_wire::{ClientDialect, Dialect, ReplyContext, StreamWriter, read_response};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use server::{MASTER, Server, prowess};
@@ -33,23 +33,23 @@ const DELETED: &str = r#"{"id": "file_011theirs", "type": "file_deleted"}"#;
 const NO_FILE: &str = r#"{"type":"error","error":{"type":"not_found_error","message":"File not found: file_011theirs"}}"#;
 
 /// A request that names only Anthropic's own skill.
-fn names(client: Client, stream: bool) -> Value {
-    let mut asked = asks(client, &Vendor::Anthropic.model(0), stream, &[]);
+fn native_skill_request(client: ClientDialect, stream: bool) -> Value {
+    let mut request = asks(client, &Vendor::Anthropic.model(0), stream, &[]);
     let native = json!({"type": "anthropic", "skill_id": "pptx", "version": "latest"});
     let skills = match client {
-        Client::Responses => &mut asked["tools"][0]["environment"]["skills"],
-        _ => &mut asked["container"]["skills"],
+        ClientDialect::Responses => &mut request["tools"][0]["environment"]["skills"],
+        _ => &mut request["container"]["skills"],
     };
     *skills = json!([native]);
-    asked
+    request
 }
 
 /// An answer in which Anthropic's servers ran something that made a file.
-fn made(stream: bool, file: &str) -> Answer {
+fn file_answer(stream: bool, file: &str) -> MockResponse {
     let result = json!({"type": "bash_code_execution_result", "stdout": "ok", "stderr": "",
         "return_code": 0,
         "content": [{"type": "bash_code_execution_output", "file_id": file}]});
-    says(
+    model_answer(
         stream,
         &[
             json!({"type": "server_tool_use", "id": "srvtoolu_01A", "name": "bash_code_execution",
@@ -61,7 +61,7 @@ fn made(stream: bool, file: &str) -> Answer {
     )
 }
 
-fn says(stream: bool, content: &[Value]) -> Answer {
+fn model_answer(stream: bool, content: &[Value]) -> MockResponse {
     let body = json!({"id": "msg_01", "type": "message", "role": "assistant", "model": "m1",
         "content": content, "stop_reason": "end_turn", "stop_sequence": null,
         "usage": {"input_tokens": 30, "output_tokens": 10},
@@ -69,15 +69,15 @@ fn says(stream: bool, content: &[Value]) -> Answer {
             "skills": [{"type": "anthropic", "skill_id": "pptx", "version": "20251013"}]}});
     let body = body.to_string();
     if !stream {
-        return Answer::json(200, &body).in_pieces(61);
+        return MockResponse::json(200, &body).in_chunks(61);
     }
     let whole = read_response(Dialect::Messages, body.as_bytes(), &Default::default()).unwrap();
-    let mut writer = StreamWriter::new(Client::Messages, ReplyContext::default());
+    let mut writer = StreamWriter::new(ClientDialect::Messages, ReplyContext::default());
     let mut out = Vec::new();
     for event in prowess_wire::neutral::replay(whole) {
         writer.write(&event, &mut out);
     }
-    Answer::sse(std::str::from_utf8(&out).unwrap()).in_pieces(97)
+    MockResponse::sse(std::str::from_utf8(&out).unwrap()).in_chunks(97)
 }
 
 /// A key of a tenant.
@@ -89,18 +89,18 @@ fn key(server: &Server, tenant: &str) -> String {
 }
 
 /// Whoever asks.
-struct Visitor<'a> {
-    place: &'a Place,
+struct TestClient<'a> {
+    gateway: &'a Place,
     url: &'a str,
     key: &'a str,
     /// Whether it speaks Anthropic's dialect.
     anthropic: bool,
 }
 
-impl Visitor<'_> {
+impl TestClient<'_> {
     async fn send(&self, method: Method, path: &str) -> Response {
         let request = self
-            .place
+            .gateway
             .http
             .request(method, format!("{}{path}", self.url))
             .bearer_auth(self.key);
@@ -117,27 +117,27 @@ impl Visitor<'_> {
         (status, answer.json().await.unwrap())
     }
 
-    async fn asks(&self, client: Client, body: &Value) -> String {
+    async fn send_model_request(&self, client: ClientDialect, body: &Value) -> String {
         let url = format!("{}{}", self.url, path(client));
-        let request = self.place.http.post(url).bearer_auth(self.key);
+        let request = self.gateway.http.post(url).bearer_auth(self.key);
         let answer = request.body(body.to_string()).send().await.unwrap();
         assert_eq!(answer.status(), 200);
         answer.text().await.unwrap()
     }
 }
 
-fn master(place: &Place, anthropic: bool) -> Visitor<'_> {
-    Visitor {
-        place,
-        url: place.server.url(),
+fn master_client(gateway: &Place, anthropic: bool) -> TestClient<'_> {
+    TestClient {
+        gateway,
+        url: gateway.server.url(),
         key: MASTER,
         anthropic,
     }
 }
 
 /// The requests that came after the one to the model, by what they are.
-async fn sent(place: &Place) -> BTreeMap<String, Received> {
-    let requests = place.lanes[0].requests().await.into_iter();
+async fn sent(gateway: &Place) -> BTreeMap<String, ReceivedRequest> {
+    let requests = gateway.lanes[0].requests().await.into_iter();
     let named = requests.map(|sent| (format!("{} {}", sent.method, sent.path), sent));
     named.collect()
 }
@@ -145,39 +145,44 @@ async fn sent(place: &Place) -> BTreeMap<String, Received> {
 #[test]
 fn what_a_passed_answer_names_is_fetched_and_deleted() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         for stream in [false, true] {
-            let visitor = master(&place, true);
-            place.lanes[0].answer(made(stream, FILE));
-            let asked = names(Client::Messages, stream);
-            assert!(visitor.asks(Client::Messages, &asked).await.contains(FILE));
+            let client = master_client(&gateway, true);
+            gateway.lanes[0].respond(file_answer(stream, FILE));
+            let request = native_skill_request(ClientDialect::Messages, stream);
+            assert!(
+                client
+                    .send_model_request(ClientDialect::Messages, &request)
+                    .await
+                    .contains(FILE)
+            );
 
             let bytes = vec![9; 300_000];
-            let download = Answer::bytes(200, "application/vnd.ms-powerpoint", bytes.clone());
-            place.lanes[0]
-                .answer(Answer::json(200, ABOUT))
-                .answer(download)
-                .answer(Answer::json(404, NO_FILE))
-                .answer(Answer::json(200, DELETED));
-            let (status, about) = visitor.json(Method::GET, "/v1/files/file_011theirs").await;
+            let download = MockResponse::bytes(200, "application/vnd.ms-powerpoint", bytes.clone());
+            gateway.lanes[0]
+                .respond(MockResponse::json(200, ABOUT))
+                .respond(download)
+                .respond(MockResponse::json(404, NO_FILE))
+                .respond(MockResponse::json(200, DELETED));
+            let (status, about) = client.json(Method::GET, "/v1/files/file_011theirs").await;
             assert_eq!((status, &about["filename"]), (200, &json!("deck.pptx")));
             let content = "/v1/files/file_011theirs/content";
-            let got = visitor.send(Method::GET, content).await;
+            let got = client.send(Method::GET, content).await;
             assert_eq!(got.headers()["x-content-type-options"], "nosniff");
             assert_eq!(
                 got.headers()["content-type"],
                 "application/vnd.ms-powerpoint"
             );
             assert_eq!(got.bytes().await.unwrap(), bytes);
-            let refused = visitor.send(Method::GET, content).await;
+            let refused = client.send(Method::GET, content).await;
             assert_eq!(refused.status(), 404);
             assert_eq!(refused.text().await.unwrap(), NO_FILE, "as it was told");
-            let (status, gone) = visitor
+            let (status, gone) = client
                 .json(Method::DELETE, "/v1/files/file_011theirs")
                 .await;
             assert_eq!((status, &gone["type"]), (200, &json!("file_deleted")));
 
-            let sent = sent(&place).await;
+            let sent = sent(&gateway).await;
             for line in [
                 "GET /v1/files/file_011theirs",
                 "GET /v1/files/file_011theirs/content",
@@ -189,10 +194,10 @@ fn what_a_passed_answer_names_is_fetched_and_deleted() {
                 assert_eq!(sent.header("anthropic-beta"), Some("files-api-2025-04-14"));
                 assert_eq!(sent.header("anthropic-version"), Some("2023-06-01"));
             }
-            let (status, error) = visitor.json(Method::GET, "/v1/files/file_011theirs").await;
+            let (status, error) = client.json(Method::GET, "/v1/files/file_011theirs").await;
             assert_eq!((status, &error["type"]), (404, &json!("error")));
             assert!(
-                place.lanes[0].requests().await.is_empty(),
+                gateway.lanes[0].requests().await.is_empty(),
                 "it is forgotten"
             );
         }
@@ -200,17 +205,17 @@ fn what_a_passed_answer_names_is_fetched_and_deleted() {
 }
 
 #[test]
-fn an_answer_that_is_looked_through_passes_byte_for_byte() {
+fn an_answer_that_is_scanned_passes_byte_for_byte() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         for stream in [false, true] {
-            let mut asked = names(Client::Messages, stream);
-            place.lanes[0].answer(made(stream, FILE));
-            let seen = place.post("/v1/messages", &asked).await;
-            asked["container"].take();
-            asked["tools"].take();
-            place.lanes[0].answer(made(stream, FILE));
-            let passed = place.post("/v1/messages", &asked).await;
+            let mut request = native_skill_request(ClientDialect::Messages, stream);
+            gateway.lanes[0].respond(file_answer(stream, FILE));
+            let seen = gateway.post("/v1/messages", &request).await;
+            request["container"].take();
+            request["tools"].take();
+            gateway.lanes[0].respond(file_answer(stream, FILE));
+            let passed = gateway.post("/v1/messages", &request).await;
             assert_eq!(seen.text, passed.text);
         }
     });
@@ -219,22 +224,24 @@ fn an_answer_that_is_looked_through_passes_byte_for_byte() {
 #[test]
 fn a_file_is_found_at_the_end_of_a_long_answer() {
     run(async {
-        let place = Place::open(1, "").await;
-        let visitor = master(&place, true);
+        let gateway = Place::open(1, "").await;
+        let client = master_client(&gateway, true);
         let long = json!({"type": "text", "text": "long ".repeat(500_000)});
         let output = json!({"type": "code_execution_output", "file_id": FILE});
         let result = json!({"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1",
             "content": {"type": "code_execution_result", "stdout": "", "stderr": "",
                 "return_code": 0, "content": [output]}});
         let body = json!({"type": "message", "content": [long, result], "usage": {}}).to_string();
-        place.lanes[0]
-            .answer(Answer::json(200, &body).in_pieces(50_000))
-            .answer(Answer::bytes(200, "text/plain", "the slides"));
-        let asked = names(Client::Messages, false);
-        let told = visitor.asks(Client::Messages, &asked).await;
-        assert!(told == body, "it passes as it came");
+        gateway.lanes[0]
+            .respond(MockResponse::json(200, &body).in_chunks(50_000))
+            .respond(MockResponse::bytes(200, "text/plain", "the slides"));
+        let request = native_skill_request(ClientDialect::Messages, false);
+        let response = client
+            .send_model_request(ClientDialect::Messages, &request)
+            .await;
+        assert!(response == body, "it passes as it came");
         let path = "/v1/files/file_011theirs/content";
-        let head = visitor.send(Method::HEAD, path).await;
+        let head = client.send(Method::HEAD, path).await;
         assert_eq!(
             (head.status().as_u16(), head.bytes().await.unwrap().len()),
             (200, 0)
@@ -243,18 +250,19 @@ fn a_file_is_found_at_the_end_of_a_long_answer() {
 }
 
 #[test]
-fn another_tenant_finds_nothing_and_nobody_is_asked() {
+fn another_tenant_finds_nothing_and_no_provider_is_called() {
     run(async {
-        let place = Place::open(1, "").await;
-        let keys = ["one", "two"].map(|tenant| key(&place.server, tenant));
-        let [one, two] = keys.each_ref().map(|key| Visitor {
+        let gateway = Place::open(1, "").await;
+        let keys = ["one", "two"].map(|tenant| key(&gateway.server, tenant));
+        let [one, two] = keys.each_ref().map(|key| TestClient {
             key,
-            ..master(&place, true)
+            ..master_client(&gateway, true)
         });
-        place.lanes[0].answer(made(true, FILE));
-        let asked = names(Client::Messages, true);
-        one.asks(Client::Messages, &asked).await;
-        place.lanes[0].requests().await;
+        gateway.lanes[0].respond(file_answer(true, FILE));
+        let request = native_skill_request(ClientDialect::Messages, true);
+        one.send_model_request(ClientDialect::Messages, &request)
+            .await;
+        gateway.lanes[0].requests().await;
         for (method, path) in [
             (Method::GET, "/v1/files/file_011theirs"),
             (Method::GET, "/v1/files/file_011theirs/content"),
@@ -275,8 +283,8 @@ fn another_tenant_finds_nothing_and_nobody_is_asked() {
             let (status, error) = two.json(method, path).await;
             assert_eq!(status, 404, "{path}: {error}");
         }
-        assert!(place.lanes[0].requests().await.is_empty());
-        place.lanes[0].answer(Answer::json(200, ABOUT));
+        assert!(gateway.lanes[0].requests().await.is_empty());
+        gateway.lanes[0].respond(MockResponse::json(200, ABOUT));
         let (status, _) = one.json(Method::GET, "/v1/files/file_011theirs").await;
         assert_eq!(status, 200, "its own it still has");
     });
@@ -285,8 +293,8 @@ fn another_tenant_finds_nothing_and_nobody_is_asked() {
 #[test]
 fn an_id_that_a_model_only_wrote_belongs_to_nobody() {
     run(async {
-        let place = Place::open(1, "").await;
-        let visitor = master(&place, true);
+        let gateway = Place::open(1, "").await;
+        let client = master_client(&gateway, true);
         let output = json!({"type": "bash_code_execution_output", "file_id": FILE});
         let forged = [
             json!({"type": "tool_use", "id": "toolu_1", "name": "weather",
@@ -295,60 +303,73 @@ fn an_id_that_a_model_only_wrote_belongs_to_nobody() {
             json!({"type": "text", "text": output.to_string()}),
         ];
         for stream in [false, true] {
-            place.lanes[0].answer(says(stream, &forged));
-            let asked = names(Client::Messages, stream);
-            assert!(visitor.asks(Client::Messages, &asked).await.contains(FILE));
-            let (status, _) = visitor.json(Method::GET, "/v1/files/file_011theirs").await;
+            gateway.lanes[0].respond(model_answer(stream, &forged));
+            let request = native_skill_request(ClientDialect::Messages, stream);
+            assert!(
+                client
+                    .send_model_request(ClientDialect::Messages, &request)
+                    .await
+                    .contains(FILE)
+            );
+            let (status, _) = client.json(Method::GET, "/v1/files/file_011theirs").await;
             assert_eq!(status, 404);
         }
-        assert_eq!(place.lanes[0].requests().await.len(), 2);
+        assert_eq!(gateway.lanes[0].requests().await.len(), 2);
     });
 }
 
 #[test]
-fn clients_of_other_dialects_fetch_by_the_ids_they_were_told() {
+fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
     run(async {
-        let place = Place::open(1, "").await;
-        let visitor = master(&place, false);
+        let gateway = Place::open(1, "").await;
+        let test_client = master_client(&gateway, false);
         for (client, stream) in [
-            (Client::Chat, false),
-            (Client::Chat, true),
-            (Client::Responses, false),
-            (Client::Responses, true),
+            (ClientDialect::Chat, false),
+            (ClientDialect::Chat, true),
+            (ClientDialect::Responses, false),
+            (ClientDialect::Responses, true),
         ] {
-            place.lanes[0].answer(made(stream, FILE));
-            let told = visitor.asks(client, &names(client, stream)).await;
-            assert!(told.contains(FILE) && told.contains("container_011theirs"));
+            gateway.lanes[0].respond(file_answer(stream, FILE));
+            let response = test_client
+                .send_model_request(client, &native_skill_request(client, stream))
+                .await;
+            assert!(response.contains(FILE) && response.contains("container_011theirs"));
 
             let in_container = "/v1/containers/container_011theirs/files/file_011theirs";
             for (file, object) in [
                 ("/v1/files/file_011theirs", "file"),
                 (in_container, "container.file"),
             ] {
-                place.lanes[0]
-                    .answer(Answer::json(200, ABOUT))
-                    .answer(Answer::bytes(200, "text/plain", "the slides"));
-                let (status, about) = visitor.json(Method::GET, file).await;
+                gateway.lanes[0]
+                    .respond(MockResponse::json(200, ABOUT))
+                    .respond(MockResponse::bytes(200, "text/plain", "the slides"));
+                let (status, about) = test_client.json(Method::GET, file).await;
                 assert_eq!((status, &about["object"]), (200, &json!(object)), "{about}");
                 assert_eq!((&about["bytes"], &about["id"]), (&json!(9), &json!(FILE)));
                 assert_eq!(about["created_at"], 1_767_323_045, "{about}");
-                let got = visitor.send(Method::GET, &format!("{file}/content")).await;
+                let got = test_client
+                    .send(Method::GET, &format!("{file}/content"))
+                    .await;
                 assert_eq!(got.text().await.unwrap(), "the slides");
             }
-            place.lanes[0].answer(Answer::json(404, NO_FILE));
-            let (status, error) = visitor.json(Method::GET, "/v1/files/file_011theirs").await;
+            gateway.lanes[0].respond(MockResponse::json(404, NO_FILE));
+            let (status, error) = test_client
+                .json(Method::GET, "/v1/files/file_011theirs")
+                .await;
             assert_eq!(status, 404);
             let message = &error["error"]["message"];
             assert_eq!(message, "File not found: file_011theirs", "{error}");
 
-            place.lanes[0].answer(Answer::json(200, DELETED));
+            gateway.lanes[0].respond(MockResponse::json(200, DELETED));
             let deleted = match client {
-                Client::Chat => "/v1/files/file_011theirs",
+                ClientDialect::Chat => "/v1/files/file_011theirs",
                 _ => in_container,
             };
-            let (status, gone) = visitor.json(Method::DELETE, deleted).await;
+            let (status, gone) = test_client.json(Method::DELETE, deleted).await;
             assert_eq!((status, &gone["deleted"]), (200, &json!(true)), "{gone}");
-            let (status, _) = visitor.json(Method::GET, "/v1/files/file_011theirs").await;
+            let (status, _) = test_client
+                .json(Method::GET, "/v1/files/file_011theirs")
+                .await;
             assert_eq!(status, 404);
         }
     });
@@ -357,43 +378,47 @@ fn clients_of_other_dialects_fetch_by_the_ids_they_were_told() {
 #[test]
 fn a_run_beside_stored_skills_names_files_that_are_fetched() {
     run(async {
-        let place = Place::open(1, "").await;
-        let stored = place.store(&SkillFixture::new("report")).await;
-        let visitor = master(&place, true);
+        let gateway = Place::open(1, "").await;
+        let stored = gateway.store(&SkillFixture::new("report")).await;
+        let client = master_client(&gateway, true);
         for stream in [false, true] {
-            let mut asked = names(Client::Messages, stream);
+            let mut request = native_skill_request(ClientDialect::Messages, stream);
             let ours = json!({"type": "custom", "skill_id": stored});
-            asked["container"]["skills"]
+            request["container"]["skills"]
                 .as_array_mut()
                 .unwrap()
                 .push(ours);
             let file = format!("file_{stream}");
-            place.lanes[0].answer(made(stream, &file));
-            visitor.asks(Client::Messages, &asked).await;
-            place.lanes[0].answer(Answer::bytes(200, "text/plain", "the slides"));
+            gateway.lanes[0].respond(file_answer(stream, &file));
+            client
+                .send_model_request(ClientDialect::Messages, &request)
+                .await;
+            gateway.lanes[0].respond(MockResponse::bytes(200, "text/plain", "the slides"));
             let content = format!("/v1/files/{file}/content");
-            let got = visitor.send(Method::GET, &content).await;
+            let got = client.send(Method::GET, &content).await;
             assert_eq!(got.text().await.unwrap(), "the slides");
         }
     });
 }
 
 #[test]
-fn a_file_of_a_provider_that_is_gone_is_said_to_be_where_it_was() {
+fn a_file_of_a_provider_that_is_gone_is_reported_where_it_was() {
     run(async {
-        let place = Place::open(1, "").await;
-        place.lanes[0].answer(made(false, FILE));
-        let asked = names(Client::Messages, false);
-        master(&place, true).asks(Client::Messages, &asked).await;
-        let data = place.server.folder().join("data");
+        let gateway = Place::open(1, "").await;
+        gateway.lanes[0].respond(file_answer(false, FILE));
+        let request = native_skill_request(ClientDialect::Messages, false);
+        master_client(&gateway, true)
+            .send_model_request(ClientDialect::Messages, &request)
+            .await;
+        let data = gateway.server.folder().join("data");
         let bare = Server::start(&[("PROWESS_DATA_DIR", data.to_str().unwrap())]);
         for anthropic in [true, false] {
-            let visitor = Visitor {
+            let client = TestClient {
                 url: bare.url(),
-                ..master(&place, anthropic)
+                ..master_client(&gateway, anthropic)
             };
             let path = "/v1/files/file_011theirs/content";
-            let (status, error) = visitor.json(Method::GET, path).await;
+            let (status, error) = client.json(Method::GET, path).await;
             assert_eq!(status, 404, "{error}");
             let message = error["error"]["message"].as_str().unwrap();
             assert!(message.contains("`anthropic-0`"), "{message}");
@@ -405,19 +430,19 @@ fn a_file_of_a_provider_that_is_gone_is_said_to_be_where_it_was() {
 #[test]
 fn a_callers_own_key_goes_along_where_it_may() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         let own = format!(
             "[providers.own]\nkind = 'anthropic'\nbase_url = '{}'\ncaller_key = true\n",
-            place.lanes[0].url()
+            gateway.lanes[0].url()
         );
-        let server = place.sibling_with(&own);
-        let mut asked = names(Client::Messages, false);
-        asked["model"] = "own/m1".into();
-        place.lanes[0]
-            .answer(made(false, FILE))
-            .answer(Answer::json(200, ABOUT));
+        let server = gateway.sibling_with(&own);
+        let mut body = native_skill_request(ClientDialect::Messages, false);
+        body["model"] = "own/m1".into();
+        gateway.lanes[0]
+            .respond(file_answer(false, FILE))
+            .respond(MockResponse::json(200, ABOUT));
         let with_key = |method, path: &str| {
-            let request = place
+            let request = gateway
                 .http
                 .request(method, format!("{}{path}", server.url()));
             request
@@ -425,14 +450,14 @@ fn a_callers_own_key_goes_along_where_it_may() {
                 .header("anthropic-version", "2023-06-01")
                 .header("prowess-provider-key", "brought-along")
         };
-        let posted = with_key(Method::POST, "/v1/messages").body(asked.to_string());
+        let posted = with_key(Method::POST, "/v1/messages").body(body.to_string());
         let posted = posted.send().await.unwrap();
         assert_eq!(posted.status(), 200);
         // Only who has read the name of a file may ask for it.
         assert!(posted.text().await.unwrap().contains("file_011theirs"));
         let got = with_key(Method::GET, "/v1/files/file_011theirs");
         assert_eq!(got.send().await.unwrap().status(), 200);
-        for sent in place.lanes[0].requests().await {
+        for sent in gateway.lanes[0].requests().await {
             assert_eq!(sent.header("x-api-key"), Some("brought-along"));
             assert_eq!(sent.header("prowess-provider-key"), None);
         }
@@ -456,23 +481,25 @@ fn peak(server: &Server) -> u64 {
 #[test]
 fn a_file_of_any_size_passes_as_it_comes() {
     run(async {
-        let place = Place::open(1, "").await;
-        let visitor = master(&place, true);
-        place.lanes[0].answer(made(false, FILE));
-        let asked = names(Client::Messages, false);
-        visitor.asks(Client::Messages, &asked).await;
+        let gateway = Place::open(1, "").await;
+        let client = master_client(&gateway, true);
+        gateway.lanes[0].respond(file_answer(false, FILE));
+        let request = native_skill_request(ClientDialect::Messages, false);
+        client
+            .send_model_request(ClientDialect::Messages, &request)
+            .await;
         let part = vec![5; 1 << 20];
-        place.lanes[0].answer(Answer::bytes(200, "video/mp4", part).endless());
-        let before = peak(&place.server);
-        let got = visitor.send(Method::GET, "/v1/files/file_011theirs/content");
+        gateway.lanes[0].respond(MockResponse::bytes(200, "video/mp4", part).then_endless());
+        let before = peak(&gateway.server);
+        let got = client.send(Method::GET, "/v1/files/file_011theirs/content");
         let mut body = got.await.bytes_stream();
         let mut read = 0;
         while read < 64 << 20 {
             read += body.next().await.unwrap().unwrap().len();
         }
         drop(body);
-        place.lanes[0].client_left().await;
-        let grown = peak(&place.server) - before;
+        gateway.lanes[0].client_disconnected().await;
+        let grown = peak(&gateway.server) - before;
         assert!(grown < 24 << 10, "{grown} kB were held of {read} bytes");
     });
 }
@@ -489,24 +516,24 @@ fn the_vendors_clients_fetch_them_unchanged() {
             ("anthropic-2.8", "native_files_anthropic.py", &[false, true]),
             ("openai-3.49", "native_files_openai.py", &[false]),
         ] {
-            let place = Place::open(1, "").await;
+            let gateway = Place::open(1, "").await;
             for stream in streamed {
-                place.lanes[0]
-                    .answer(made(*stream, FILE))
-                    .answer(Answer::json(200, ABOUT))
-                    .answer(Answer::bytes(200, "text/plain", "the slides"))
-                    .answer(Answer::json(200, DELETED));
+                gateway.lanes[0]
+                    .respond(file_answer(*stream, FILE))
+                    .respond(MockResponse::json(200, ABOUT))
+                    .respond(MockResponse::bytes(200, "text/plain", "the slides"))
+                    .respond(MockResponse::json(200, DELETED));
             }
             let mut program = python(client, script);
             program
-                .env("PROWESS_URL", place.server.url())
+                .env("PROWESS_URL", gateway.server.url())
                 .env("PROWESS_API_KEY", MASTER)
                 .env("PROWESS_MODEL", Vendor::Anthropic.model(0));
             tokio::task::spawn_blocking(move || succeeded(&mut program))
                 .await
                 .unwrap();
-            let asked = place.lanes[0].requests().await;
-            assert_eq!(asked.len(), streamed.len() * 4, "{client}");
+            let requests = gateway.lanes[0].requests().await;
+            assert_eq!(requests.len(), streamed.len() * 4, "{client}");
         }
     });
 }

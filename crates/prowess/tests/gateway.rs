@@ -13,14 +13,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A running server; killed when dropped.
-struct Served {
+struct TestServer {
     child: Child,
     address: String,
     /// What it said when it started.
-    said: Vec<String>,
+    startup_lines: Vec<String>,
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -40,28 +40,33 @@ fn prowess(folder: &Path) -> Command {
 }
 
 /// Starts a server and waits until it says where it listens and what is on offer.
-fn serve(mut command: Command) -> Served {
+fn serve(mut command: Command) -> TestServer {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut said = Vec::new();
-    while !said.iter().any(|line: &String| line.contains("models")) {
+    let mut startup_lines = Vec::new();
+    while !startup_lines
+        .iter()
+        .any(|line: &String| line.contains("models"))
+    {
         match lines.next() {
-            Some(line) => said.push(line.unwrap()),
-            None => panic!("it ended: {said:?}"),
+            Some(line) => startup_lines.push(line.unwrap()),
+            None => panic!("it ended: {startup_lines:?}"),
         }
     }
     // What it says later must not fill the pipe.
     std::thread::spawn(move || lines.for_each(drop));
-    let listening = said.iter().find_map(|line| line.split_once("http://"));
+    let listening = startup_lines
+        .iter()
+        .find_map(|line| line.split_once("http://"));
     let address = listening.unwrap().1.trim().to_owned();
-    Served {
+    TestServer {
         child,
         address,
-        said,
+        startup_lines,
     }
 }
 
-impl Served {
+impl TestServer {
     fn request(&self, line: &str, body: &str) -> String {
         self.request_with("", line, body)
     }
@@ -81,7 +86,7 @@ impl Served {
     }
 }
 
-impl Served {
+impl TestServer {
     /// Asks it to end, and waits until it has.
     fn stop(mut self) {
         let pid = self.child.id().to_string();
@@ -108,7 +113,7 @@ fn the_example_serves_a_scripted_model_in_three_dialects() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway");
     let mut command = prowess(folder.path());
     command.arg("--config").arg(example.join("prowess.toml"));
-    let served = serve(command);
+    let server = serve(command);
     for (path, body) in [
         ("/v1/chat/completions", CHAT),
         ("/v1/messages", MESSAGES),
@@ -116,42 +121,48 @@ fn the_example_serves_a_scripted_model_in_three_dialects() {
         ("/openai/v1/chat/completions", CHAT),
         ("/anthropic/v1/messages", MESSAGES),
     ] {
-        let answer = served.request(&format!("POST {path}"), body);
+        let answer = server.request(&format!("POST {path}"), body);
         assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
         assert!(answer.contains("You said: Hello"), "{path}: {answer}");
     }
-    let list = served.request("GET /v1/models", "");
+    let list = server.request("GET /v1/models", "");
     assert!(list.contains(r#""id":"demo""#), "{list}");
 }
 
 #[test]
-fn without_configuration_a_models_name_says_which_key_is_missing() {
+fn without_configuration_a_models_name_shows_which_key_is_missing() {
     let folder = tempfile::tempdir().unwrap();
-    let served = serve(prowess(folder.path()));
-    let said = served.said.join("\n");
-    assert!(said.contains("no keys for models"), "{said}");
+    let server = serve(prowess(folder.path()));
+    let startup_lines = server.startup_lines.join("\n");
+    assert!(
+        startup_lines.contains("no keys for models"),
+        "{startup_lines}"
+    );
     let body = CHAT.replace("demo", "openai/gpt-5");
-    let answer = served.request("POST /v1/chat/completions", &body);
+    let answer = server.request("POST /v1/chat/completions", &body);
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     assert!(answer.contains("set OPENAI_API_KEY"), "{answer}");
 }
 
 #[test]
-fn without_configuration_the_usual_variables_are_enough() {
+fn without_configuration_the_well_known_variables_are_enough() {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut command = prowess(folder.path());
     command
         .env("OPENAI_API_KEY", "sk-never-sent")
         .env("OLLAMA_HOST", listener.local_addr().unwrap().to_string());
-    let served = serve(command);
-    let said = served.said.join("\n");
-    assert!(said.contains("models from: openai"), "{said}");
+    let server = serve(command);
+    let startup_lines = server.startup_lines.join("\n");
+    assert!(
+        startup_lines.contains("models from: openai"),
+        "{startup_lines}"
+    );
 
     let upstream = std::thread::spawn(move || answer_once(&listener));
     let body = MESSAGES.replace("demo", "ollama/llama");
     let body = body.replace("\"stream\":true,", "");
-    let answer = served.request("POST /v1/messages", &body);
+    let answer = server.request("POST /v1/messages", &body);
     assert!(answer.contains("Hi from afar"), "{answer}");
     let sent = upstream.join().unwrap();
     assert!(sent.starts_with("POST /v1/chat/completions"), "{sent}");
@@ -184,10 +195,10 @@ fn a_configuration_that_makes_no_sense_stops_the_server() {
     let text = "[[models]]\nname = \"a\"\nprovider = \"nobody\"\n";
     std::fs::write(folder.path().join("prowess.toml"), text).unwrap();
     let output = prowess(folder.path()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(said.contains("models.a.provider"), "{said}");
-    assert!(said.contains("nobody"), "{said}");
+    assert!(stderr.contains("models.a.provider"), "{stderr}");
+    assert!(stderr.contains("nobody"), "{stderr}");
 }
 
 #[test]
@@ -203,8 +214,8 @@ fn a_key_is_held_to_its_limits_and_what_it_used_is_there_after_the_end() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway");
     let mut command = prowess(folder.path());
     command.arg("--config").arg(example.join("prowess.toml"));
-    let served = serve(command);
-    let ask = |body: &str| served.request_with(key, "POST /v1/chat/completions", body);
+    let server = serve(command);
+    let ask = |body: &str| server.request_with(key, "POST /v1/chat/completions", body);
     // A model that the key may not use counts as well: names cost nothing to make up.
     let other = ask(&CHAT.replace("demo", "other"));
     assert!(other.starts_with("HTTP/1.1 403"), "{other}");
@@ -215,7 +226,7 @@ fn a_key_is_held_to_its_limits_and_what_it_used_is_there_after_the_end() {
             "{answer}"
         );
     }
-    served.stop();
+    server.stop();
     let used = printed(folder.path(), &["usage", "--by", "key", "--since", "1h"]);
     assert_eq!(used[0]["key"], made["id"]);
     assert_eq!(used[0]["requests"], 4);

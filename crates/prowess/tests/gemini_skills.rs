@@ -11,7 +11,7 @@ mod server;
 mod vendors;
 
 use prowess_testkit::SkillFixture;
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use server::{MASTER, Server};
 use vendors::client::{asks, contents, goes_on, model_path, understood};
@@ -21,10 +21,10 @@ use vendors::{Place, Told, run};
 
 const COMMAND: &str = "echo -n well > /mnt/data/report.txt; echo made";
 
-async fn place() -> (Place, String) {
-    let place = Place::open(1, "").await;
-    let skill = place.store(&SkillFixture::new("report")).await;
-    (place, skill)
+async fn start_gateway() -> (Place, String) {
+    let gateway = Place::open(1, "").await;
+    let skill = gateway.store(&SkillFixture::new("report")).await;
+    (gateway, skill)
 }
 
 fn bash() -> (&'static str, Value) {
@@ -32,37 +32,41 @@ fn bash() -> (&'static str, Value) {
 }
 
 /// Has a model take turns; gives what the client was told and what the model was sent.
-async fn talk(
-    place: &Place,
+async fn converse(
+    gateway: &Place,
     vendor: Vendor,
     stream: bool,
-    asked: &Value,
+    body: &Value,
     turns: &[(&str, Vec<(&str, Value)>)],
 ) -> (Told, Vec<Sent>) {
     for (text, calls) in turns {
         let calls: Vec<_> = calls.clone();
-        place.lanes[0].answer(vendor.before(Client::Gemini).calls(stream, text, &calls));
+        gateway.lanes[0].respond(
+            vendor
+                .before(ClientDialect::Gemini)
+                .calls(stream, text, &calls),
+        );
     }
-    let told = place
-        .post(&model_path(&vendor.model(0), stream), asked)
+    let response = gateway
+        .post(&model_path(&vendor.model(0), stream), body)
         .await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    let requests = place.lanes[0].requests().await;
-    let vendor = vendor.before(Client::Gemini);
+    assert_eq!(response.status, 200, "{}", response.text);
+    let requests = gateway.lanes[0].requests().await;
+    let vendor = vendor.before(ClientDialect::Gemini);
     let sent = requests.iter().map(|request| Sent::read(vendor, request));
-    (told, sent.collect())
+    (response, sent.collect())
 }
 
-fn parts(told: &Told) -> Vec<Value> {
-    let contents = contents(told);
+fn parts(response: &Told) -> Vec<Value> {
+    let contents = contents(response);
     let parts = contents
         .iter()
         .flat_map(|content| content["parts"].as_array().unwrap());
     parts.cloned().collect()
 }
 
-fn said(vendor: Vendor, sent: &Sent) -> Vec<String> {
-    let key = match vendor.before(Client::Gemini) {
+fn conversation(vendor: Vendor, sent: &Sent) -> Vec<String> {
+    let key = match vendor.before(ClientDialect::Gemini) {
         Vendor::Responses => "input",
         Vendor::Gemini => "contents",
         _ => "messages",
@@ -72,16 +76,16 @@ fn said(vendor: Vendor, sent: &Sent) -> Vec<String> {
 }
 
 #[test]
-fn a_run_is_told_as_code_execution_with_its_files() {
+fn a_run_is_shown_as_code_execution_with_its_files() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for stream in [false, true] {
-                let asked = asks(Client::Gemini, &vendor.model(0), stream, &[&skill]);
+                let request = asks(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let turns = [("I make it.", vec![bash()]), ("Done.", vec![])];
-                let (told, sent) = talk(&place, vendor, stream, &asked, &turns).await;
+                let (response, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
                 assert_eq!(sent.len(), 2, "{vendor:?} {stream}");
-                let parts = parts(&told);
+                let parts = parts(&response);
                 let code = parts.iter().find_map(|part| part.get("executableCode"));
                 assert_eq!(code.unwrap()["code"], COMMAND, "{parts:?}");
                 let result = parts
@@ -98,11 +102,12 @@ fn a_run_is_told_as_code_execution_with_its_files() {
                 assert_eq!(file["fileData"]["displayName"], "report.txt");
                 let container = file["partMetadata"]["container"].as_str().unwrap();
                 assert!(
-                    told.text
+                    response
+                        .text
                         .contains(&format!("\"container\":{{\"id\":\"{container}\""))
                 );
                 let uri = file["fileData"]["fileUri"].as_str().unwrap();
-                let download = place
+                let download = gateway
                     .get(&format!("/v1beta/{uri}:download?alt=media"))
                     .await;
                 assert_eq!(download.text, "well", "{uri}");
@@ -116,24 +121,24 @@ fn a_run_is_told_as_code_execution_with_its_files() {
 #[test]
 fn a_conversation_that_comes_back_is_the_one_the_model_knows() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for stream in [false, true] {
-                let mut asked = asks(Client::Gemini, &vendor.model(0), stream, &[&skill]);
+                let mut request = asks(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let load = ("load_skill", json!({"name": "report"}));
                 let turns = [
                     ("I look.", vec![load]),
                     ("I make it.", vec![bash()]),
                     ("Done.", vec![]),
                 ];
-                let (told, sent) = talk(&place, vendor, stream, &asked, &turns).await;
-                let known = said(vendor, &sent[2]);
-                let all = asked["contents"].as_array_mut().unwrap();
-                all.extend(contents(&told));
+                let (response, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
+                let known = conversation(vendor, &sent[2]);
+                let all = request["contents"].as_array_mut().unwrap();
+                all.extend(contents(&response));
                 all.push(json!({"role": "user", "parts": [{"text": "Thanks."}]}));
                 let turns = [("Gladly.", vec![])];
-                let (_, sent) = talk(&place, vendor, stream, &asked, &turns).await;
-                let again = said(vendor, &sent[0]);
+                let (_, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
+                let again = conversation(vendor, &sent[0]);
                 assert_eq!(again[..known.len()], known, "{vendor:?} {stream}");
                 assert!(again[known.len()].contains("Done."), "{again:?}");
             }
@@ -144,21 +149,27 @@ fn a_conversation_that_comes_back_is_the_one_the_model_knows() {
 #[test]
 fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for (stream, only_calls) in [(false, false), (true, false), (true, true)] {
-                let mut asked = asks(Client::Gemini, &vendor.model(0), stream, &[&skill]);
+                let mut request = asks(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let own = ("weather", json!({"city": "Bern"}));
                 let turns = [
                     ("I make it.", vec![bash()]),
                     ("And the weather?", vec![own]),
                 ];
-                let (told, sent) = talk(&place, vendor, stream, &asked, &turns).await;
-                let known = said(vendor, &sent[1]);
-                let answer = understood(Client::Gemini, stream, &told).unwrap();
-                goes_on(Client::Gemini, &mut asked, &told, &answer, "rain");
+                let (response, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
+                let known = conversation(vendor, &sent[1]);
+                let answer = understood(ClientDialect::Gemini, stream, &response).unwrap();
+                goes_on(
+                    ClientDialect::Gemini,
+                    &mut request,
+                    &response,
+                    &answer,
+                    "rain",
+                );
                 if only_calls {
-                    for content in asked["contents"].as_array_mut().unwrap() {
+                    for content in request["contents"].as_array_mut().unwrap() {
                         let parts = content["parts"].as_array_mut().unwrap();
                         let kept = |part: &Value| {
                             part.get("executableCode").is_none()
@@ -169,8 +180,8 @@ fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls()
                     }
                 }
                 let turns = [("It rains.", vec![])];
-                let (_, sent) = talk(&place, vendor, stream, &asked, &turns).await;
-                let again = said(vendor, &sent[0]);
+                let (_, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
+                let again = conversation(vendor, &sent[0]);
                 assert_eq!(again[..known.len()], known, "{vendor:?} {stream}");
                 let last = again[known.len()..].concat();
                 assert!(last.contains("weather") && last.contains("rain"), "{last}");
@@ -182,14 +193,19 @@ fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls()
 #[test]
 fn tokens_of_a_run_are_counted_with_its_skills() {
     run(async {
-        let (place, skill) = place().await;
-        let asked = asks(Client::Gemini, &Vendor::Chat.model(0), false, &[&skill]);
+        let (gateway, skill) = start_gateway().await;
+        let request = asks(
+            ClientDialect::Gemini,
+            &Vendor::Chat.model(0),
+            false,
+            &[&skill],
+        );
         let path = format!("/v1beta/models/{}:countTokens", Vendor::Chat.model(0));
-        let with = place.post(&path, &asked).await.json();
-        let mut without = asked.clone();
+        let with = gateway.post(&path, &request).await.json();
+        let mut without = request.clone();
         without.as_object_mut().unwrap().remove("container");
-        let without = place.post(&path, &without).await.json();
-        let tokens = |told: &Value| told["totalTokens"].as_u64().unwrap();
+        let without = gateway.post(&path, &without).await.json();
+        let tokens = |response: &Value| response["totalTokens"].as_u64().unwrap();
         assert!(tokens(&with) > tokens(&without), "{with} {without}");
     });
 }
@@ -208,8 +224,8 @@ fn a_key_in_the_url_is_in_no_log_and_names_of_models_are_in_no_route() {
                 let url = format!("{url}/v1beta/models/{model}:{method}?key={key}");
                 let body = r#"{"contents": [{"parts": [{"text": "unmistakable-words"}]}]}"#;
                 let answer = http.post(url).body(body).send().await.unwrap();
-                let told = answer.status().as_u16();
-                assert!(told == status || method == "embedContent", "{told}");
+                let status = answer.status().as_u16();
+                assert!(status == status || method == "embedContent", "{status}");
                 assert!(!answer.text().await.unwrap().contains(key));
             }
         }

@@ -11,8 +11,8 @@ mod server;
 mod vendors;
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::Answer;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use vendors::client::asks;
 use vendors::sent::Sent;
@@ -31,7 +31,7 @@ fn edit(input: Value) -> (&'static str, Value) {
 }
 
 /// All that a run may tell: files, failures, folders, edits, pictures, mistakes.
-fn turns(vendor: Vendor) -> Vec<Answer> {
+fn turns(vendor: Vendor) -> Vec<MockResponse> {
     let path = "/mnt/data/a.txt";
     let create = json!({"command": "create", "path": path, "file_text": "one\n"});
     let replace = json!({"command": "str_replace", "path": path, "old_str": "one",
@@ -59,7 +59,7 @@ fn turns(vendor: Vendor) -> Vec<Answer> {
 }
 
 /// The conversation, an entry for each message or item.
-fn said(vendor: Vendor, sent: &Sent) -> Vec<String> {
+fn conversation(vendor: Vendor, sent: &Sent) -> Vec<String> {
     let key = match vendor {
         Vendor::Responses => "input",
         Vendor::Gemini => "contents",
@@ -70,53 +70,56 @@ fn said(vendor: Vendor, sent: &Sent) -> Vec<String> {
 }
 
 /// The same with an answer and a word after it.
-fn and_then(client: Client, asked: &Value, told: &Told) -> Value {
-    let mut asked = asked.clone();
-    let answer = told.json();
+fn next_request(client: ClientDialect, request: &Value, response: &Told) -> Value {
+    let mut request = request.clone();
+    let answer = response.json();
     let word = json!({"role": "user", "content": "Thanks."});
     match client {
-        Client::Messages => {
-            let said = json!({"role": "assistant", "content": answer["content"]});
-            asked["messages"]
+        ClientDialect::Messages => {
+            let reply = json!({"role": "assistant", "content": answer["content"]});
+            request["messages"]
                 .as_array_mut()
                 .unwrap()
-                .extend([said, word]);
+                .extend([reply, word]);
         }
         _ => {
-            let input = asked["input"].as_array_mut().unwrap();
+            let input = request["input"].as_array_mut().unwrap();
             input.extend(answer["output"].as_array().unwrap().iter().cloned());
             input.push(word);
         }
     }
-    asked
+    request
 }
 
-async fn place() -> (Place, String) {
+async fn start_gateway() -> (Place, String) {
     let config = "[skills]\nturns = 12\n[sandbox]\ntimeout_seconds = 1\n";
-    let place = Place::open(1, config).await;
+    let gateway = Place::open(1, config).await;
     let report = SkillFixture::new("report")
         .body("Report well.\n")
         .file("assets/dot.gif", PIXEL);
-    let skill = place.store(&report).await;
-    (place, skill)
+    let skill = gateway.store(&report).await;
+    (gateway, skill)
 }
 
 #[test]
 fn what_the_model_saw_is_what_it_is_sent_again() {
     run(async {
-        let (place, skill) = place().await;
-        for client in [Client::Messages, Client::Responses] {
+        let (gateway, skill) = start_gateway().await;
+        for client in [ClientDialect::Messages, ClientDialect::Responses] {
             for vendor in Vendor::ALL {
                 let before = vendor.before(client);
-                let asked = asks(client, &vendor.model(0), false, &[&skill]);
-                let (told, sent) = place.talk(client, before, &asked, turns(before)).await;
-                assert_eq!((told.status, sent.len()), (200, 8), "{}", told.text);
-                place.lanes[0].forget();
-                let more = and_then(client, &asked, &told);
+                let request = asks(client, &vendor.model(0), false, &[&skill]);
+                let (response, sent) = gateway.talk(client, before, &request, turns(before)).await;
+                assert_eq!((response.status, sent.len()), (200, 8), "{}", response.text);
+                gateway.lanes[0].clear_responses();
+                let more = next_request(client, &request, &response);
                 let end = [before.says(false, "Bye.")];
-                let (_, again) = place.talk(client, before, &more, end).await;
-                place.lanes[0].forget();
-                let (was, is) = (said(before, &sent[7]), said(before, &again[0]));
+                let (_, again) = gateway.talk(client, before, &more, end).await;
+                gateway.lanes[0].clear_responses();
+                let (was, is) = (
+                    conversation(before, &sent[7]),
+                    conversation(before, &again[0]),
+                );
                 assert!(is.len() > was.len());
                 for (was, is) in was.iter().zip(&is) {
                     assert_eq!(was, is, "{client:?} on {vendor:?}");
@@ -131,18 +134,21 @@ fn what_the_model_saw_is_what_it_is_sent_again() {
 #[test]
 fn a_conversation_that_is_kept_here_goes_on_the_same_way() {
     run(async {
-        let (place, skill) = place().await;
-        let (client, vendor) = (Client::Responses, Vendor::Chat);
-        let mut asked = asks(client, &vendor.model(0), false, &[&skill]);
-        asked["store"] = true.into();
-        let (told, sent) = place.talk(client, vendor, &asked, turns(vendor)).await;
-        assert_eq!(told.status, 200, "{}", told.text);
-        place.lanes[0].forget();
-        asked["previous_response_id"] = told.json()["id"].clone();
-        asked["input"] = json!([{"role": "user", "content": "Thanks."}]);
+        let (gateway, skill) = start_gateway().await;
+        let (client, vendor) = (ClientDialect::Responses, Vendor::Chat);
+        let mut request = asks(client, &vendor.model(0), false, &[&skill]);
+        request["store"] = true.into();
+        let (response, sent) = gateway.talk(client, vendor, &request, turns(vendor)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        gateway.lanes[0].clear_responses();
+        request["previous_response_id"] = response.json()["id"].clone();
+        request["input"] = json!([{"role": "user", "content": "Thanks."}]);
         let end = [vendor.says(false, "Bye.")];
-        let (_, again) = place.talk(client, vendor, &asked, end).await;
-        let (was, is) = (said(vendor, &sent[7]), said(vendor, &again[0]));
+        let (_, again) = gateway.talk(client, vendor, &request, end).await;
+        let (was, is) = (
+            conversation(vendor, &sent[7]),
+            conversation(vendor, &again[0]),
+        );
         assert_eq!(was, is[..was.len()]);
     });
 }
@@ -150,23 +156,23 @@ fn a_conversation_that_is_kept_here_goes_on_the_same_way() {
 #[test]
 fn a_result_that_the_client_changed_stays_changed() {
     run(async {
-        let (place, skill) = place().await;
-        let (client, vendor) = (Client::Messages, Vendor::Anthropic);
-        let asked = asks(client, &vendor.model(0), false, &[&skill]);
+        let (gateway, skill) = start_gateway().await;
+        let (client, vendor) = (ClientDialect::Messages, Vendor::Anthropic);
+        let request = asks(client, &vendor.model(0), false, &[&skill]);
         let turns = [
             vendor.calls(false, "Now.", &[bash("echo long; printf x > made.txt")]),
             vendor.says(false, "Done."),
         ];
-        let (told, sent) = place.talk(client, vendor, &asked, turns).await;
+        let (response, sent) = gateway.talk(client, vendor, &request, turns).await;
         assert!(sent[1].result(0).contains("/mnt/data/made.txt"));
-        place.lanes[0].forget();
-        let mut more = and_then(client, &asked, &told);
+        gateway.lanes[0].clear_responses();
+        let mut more = next_request(client, &request, &response);
         let blocks = more["messages"][1]["content"].as_array_mut().unwrap();
         let mut blocks = blocks.iter_mut();
         let result = blocks.find(|b| b["type"] == "bash_code_execution_tool_result");
         result.unwrap()["content"]["stdout"] = "cleared".into();
         let end = [vendor.says(false, "Bye.")];
-        let (_, again) = place.talk(client, vendor, &more, end).await;
+        let (_, again) = gateway.talk(client, vendor, &more, end).await;
         assert!(
             again[0].result(0).starts_with("cleared"),
             "{}",

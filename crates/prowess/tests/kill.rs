@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_skill::{Bundle, Layout, Limits, Manifest};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits, Manifest};
 use prowess_testkit::SkillFixture;
-use prowess_testkit::postgres::Postgres;
+use prowess_testkit::postgres::TestPostgres;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 use server::{MASTER, Server};
@@ -31,7 +31,7 @@ fn bundle(number: usize) -> Bundle {
         // One file that is kept with the rows, one that is not.
         .file("small.txt", format!("{number}"))
         .file("large.bin", number.to_le_bytes().repeat(20_000));
-    Bundle::from_files(skill.files(), &Limits::default()).unwrap()
+    Bundle::from_files(skill.files(), &BundleLimits::default()).unwrap()
 }
 
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl Client {
 
     async fn upload(&self, path: &str, bundle: &Bundle) -> Option<Value> {
         let zip = bundle
-            .to_zip(&Layout::wrapped("survivor").unwrap())
+            .to_zip(&ArchiveLayout::wrapped("survivor").unwrap())
             .unwrap();
         let form = Form::new().part("files", Part::bytes(zip).file_name("survivor.zip"));
         let request = self
@@ -82,9 +82,9 @@ async fn upload_until_killed(
 ) -> BTreeMap<String, usize> {
     let client = Client::new(server);
     let next = Arc::new(AtomicUsize::new(first));
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     for _ in 0..AT_ONCE {
-        let (client, next, tell) = (client.clone(), next.clone(), tell.clone());
+        let (client, next, sender) = (client.clone(), next.clone(), sender.clone());
         let path = format!("/skills/{skill}/versions");
         tokio::spawn(async move {
             loop {
@@ -95,14 +95,15 @@ async fn upload_until_killed(
                 let Some(version) = client.upload(&path, &bundle(number)).await else {
                     return;
                 };
-                tell.send((version["version"].as_str().unwrap().to_owned(), number))
+                sender
+                    .send((version["version"].as_str().unwrap().to_owned(), number))
                     .unwrap();
             }
         });
     }
-    drop(tell);
+    drop(sender);
     let mut acknowledged = BTreeMap::new();
-    while let Some((version, number)) = told.recv().await {
+    while let Some((version, number)) = receiver.recv().await {
         acknowledged.insert(version, number);
         if acknowledged.len() == kill_after {
             server.kill();
@@ -137,11 +138,14 @@ async fn check(server: &Server, skill: &str, acknowledged: &BTreeMap<String, usi
             .bytes()
             .await
             .unwrap();
-        let found = Bundle::from_zip(&zip, &Limits::default()).unwrap();
-        assert_eq!(digest, Manifest::of(&found).digest().to_string().as_str());
+        let found = Bundle::from_zip(&zip, &BundleLimits::default()).unwrap();
+        assert_eq!(
+            digest,
+            Manifest::from_bundle(&found).digest().to_string().as_str()
+        );
         if let Some(number) = acknowledged.get(version) {
-            let sent = Manifest::of(&bundle(*number));
-            assert_eq!(Manifest::of(&found), sent, "version {version}");
+            let sent = Manifest::from_bundle(&bundle(*number));
+            assert_eq!(Manifest::from_bundle(&found), sent, "version {version}");
         }
     }
 }
@@ -168,6 +172,6 @@ async fn nothing_acknowledged_is_lost_on_sqlite() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_acknowledged_is_lost_on_postgres() {
-    let postgres = Postgres::start();
+    let postgres = TestPostgres::start();
     survive(&[("PROWESS_STORE_URL", &postgres.database())]).await;
 }

@@ -6,10 +6,10 @@
 #[expect(dead_code, reason = "the example's own main is not called")]
 mod example;
 
-use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
-use prowess::skill::{Bundle, Limits, Options, Skill};
+use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::skill::{Bundle, BundleLimits, LoadOptions, Skill};
 use prowess::store::{NewSkill, PageRequest, TenantId};
-use prowess::{Builder, Prowess, Request};
+use prowess::{Builder, PromptRequest, Prowess};
 use prowess_testkit::SkillFixture;
 
 /// Code runs by the binary: a test's own main cannot become the launcher.
@@ -22,14 +22,14 @@ fn sandboxed() -> Builder {
 }
 
 fn scripted(builder: Builder, script: &str) -> Builder {
-    let script = Kind::Scripted(ScriptedOptions::Text(script.to_owned()));
+    let script = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
     builder.provider(ProviderConfig::new("stage", script))
 }
 
 fn skill(name: &str) -> Skill {
     let files = SkillFixture::new(name).body("Say the word.\n").files();
-    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
-    Skill::load(bundle, &Options::default()).skill.unwrap()
+    let bundle = Bundle::from_files(files, &BundleLimits::default()).unwrap();
+    Skill::load(bundle, &LoadOptions::default()).skill.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,14 +52,16 @@ async fn skills_come_from_the_store_from_memory_and_from_a_folder() {
     let prowess = builder.open().await.unwrap();
     let tenant = TenantId::default_tenant();
     let (alpha, store) = (skill("alpha"), prowess.store());
-    let stored = store.create_skill(&tenant, &NewSkill::of(&alpha)).await;
+    let stored = store
+        .create_skill(&tenant, &NewSkill::from_skill(&alpha))
+        .await;
     let id = stored.unwrap().skill.id;
     let folder = tempfile::tempdir().unwrap();
     SkillFixture::new("gamma")
         .body("Say the word.\n")
         .write_to(folder.path());
 
-    let request = Request::new("stage/hero", "What is the word?")
+    let request = PromptRequest::new("stage/hero", "What is the word?")
         .skill(id.as_str())
         .skill(skill("beta"))
         .skill(folder.path());
@@ -76,7 +78,10 @@ async fn a_run_is_on_record_when_the_library_is_closed() {
         .open()
         .await
         .unwrap();
-    let run = prowess.run(Request::new("stage/hero", "Hi")).await.unwrap();
+    let run = prowess
+        .run(PromptRequest::new("stage/hero", "Hi"))
+        .await
+        .unwrap();
     let id = run.finish().await.unwrap().run;
     prowess.close().await;
     let again = Prowess::builder()
@@ -90,18 +95,20 @@ async fn a_run_is_on_record_when_the_library_is_closed() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_before_a_model_is_asked() {
+async fn what_is_wrong_is_reported_before_a_model_is_called() {
     let prowess = scripted(Prowess::builder().no_sandbox(), "[[step]]\ntext = 'x'\n");
     let prowess = prowess.open().await.unwrap();
-    let refused = async |request: Request| {
+    let refused = async |request: PromptRequest| {
         let error = prowess.run(request).await.unwrap_err();
         format!("{}: {error}", error.code())
     };
-    let asked = || Request::new("stage/hero", "hi");
-    insta::assert_snapshot!(refused(Request::new("nowhere/m", "hi")).await, @r#"model-not-found: there is no model called "nowhere/m"; name one of the configuration, or write PROVIDER/MODEL; providers are stage"#);
-    insta::assert_snapshot!(refused(asked().skill("/no/such/folder")).await, @"source-not-found: /no/such/folder: no such file or folder");
-    insta::assert_snapshot!(refused(asked().skill("skill_unknown")).await, @"skill-not-found: skill `skill_unknown` not found: it is not stored here, and the provider of model `stage/hero` has no skills of its own; upload it, or name it in `[skills] aliases`");
-    insta::assert_snapshot!(refused(asked().skill(skill("a")).skill(skill("a"))).await, @r#"same-name: two skills are called "a" (sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6 and sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6); a model could not tell them apart, so name only one"#);
-    let many = (0..21).fold(asked(), |asked, at| asked.skill(skill(&format!("s-{at}"))));
+    let new_request = || PromptRequest::new("stage/hero", "hi");
+    insta::assert_snapshot!(refused(PromptRequest::new("nowhere/m", "hi")).await, @r#"model-not-found: there is no model called "nowhere/m"; name one of the configuration, or write PROVIDER/MODEL; providers are stage"#);
+    insta::assert_snapshot!(refused(new_request().skill("/no/such/folder")).await, @"source-not-found: /no/such/folder: no such file or folder");
+    insta::assert_snapshot!(refused(new_request().skill("skill_unknown")).await, @"skill-not-found: skill `skill_unknown` not found: it is not stored here, and the provider of model `stage/hero` has no skills of its own; upload it, or name it in `[skills] aliases`");
+    insta::assert_snapshot!(refused(new_request().skill(skill("a")).skill(skill("a"))).await, @r#"same-name: two skills are called "a" (sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6 and sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6); a model could not tell them apart, so name only one"#);
+    let many = (0..21).fold(new_request(), |request, at| {
+        request.skill(skill(&format!("s-{at}")))
+    });
     insta::assert_snapshot!(refused(many).await, @"skills-too-many: a request may name 20 skills; it names 21");
 }

@@ -40,8 +40,8 @@ mod vendors;
 
 use prowess_testkit::SkillFixture;
 use prowess_testkit::raw_zip::{RawEntry, RawZip};
-use prowess_testkit::upstream::Answer;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use server::{MASTER, Server, prowess};
 use vendors::client::{asks, path, text_of, understood};
@@ -49,31 +49,45 @@ use vendors::sent::Sent;
 use vendors::speak::Vendor;
 use vendors::{Place, Told, run};
 
-const CLIENTS: [Client; 3] = [Client::Messages, Client::Chat, Client::Responses];
+const CLIENTS: [ClientDialect; 3] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Responses,
+];
 
 /// A server with a stored skill.
-async fn place() -> (Place, String) {
-    place_with("").await
+async fn start_gateway() -> (Place, String) {
+    start_gateway_with("").await
 }
 
-async fn place_with(more: &str) -> (Place, String) {
-    let place = Place::open(1, more).await;
+async fn start_gateway_with(more: &str) -> (Place, String) {
+    let gateway = Place::open(1, more).await;
     let skill = SkillFixture::new("report")
         .body("Report well.\n")
         .file("notes/more.md", "More about reports.");
-    let id = place.store(&skill).await;
-    (place, id)
+    let id = gateway.store(&skill).await;
+    (gateway, id)
 }
 
 /// A model of OpenAI's that runs commands, one in each turn, and then ends.
-async fn commands(place: &Place, skills: &[&str], commands: &[&str]) -> (Told, Vec<Sent>) {
-    let asked = asks(Client::Messages, &Vendor::Chat.model(0), false, skills);
-    place
-        .talk(Client::Messages, Vendor::Chat, &asked, turns(commands))
+async fn commands(gateway: &Place, skills: &[&str], commands: &[&str]) -> (Told, Vec<Sent>) {
+    let request = asks(
+        ClientDialect::Messages,
+        &Vendor::Chat.model(0),
+        false,
+        skills,
+    );
+    gateway
+        .talk(
+            ClientDialect::Messages,
+            Vendor::Chat,
+            &request,
+            turns(commands),
+        )
         .await
 }
 
-fn turns(commands: &[&str]) -> Vec<Answer> {
+fn turns(commands: &[&str]) -> Vec<MockResponse> {
     let calls = commands.iter().map(|command| bash(command));
     let turns = calls.map(|call| Vendor::Chat.calls(false, "I run it.", &[call]));
     turns.chain([Vendor::Chat.says(false, "Done.")]).collect()
@@ -92,12 +106,19 @@ fn last_result(sent: &[Sent]) -> &str {
 #[test]
 fn chat_runs_the_loop_to_its_end() {
     run(async {
-        let (place, skill) = place().await;
-        let asked = asks(Client::Chat, &Vendor::Chat.model(0), false, &[&skill]);
+        let (gateway, skill) = start_gateway().await;
+        let request = asks(
+            ClientDialect::Chat,
+            &Vendor::Chat.model(0),
+            false,
+            &[&skill],
+        );
         let turns = turns(&["echo h-i"]);
-        let (told, sent) = place.talk(Client::Chat, Vendor::Chat, &asked, turns).await;
-        let choice = &told.json()["choices"][0];
-        assert_eq!(choice["finish_reason"], "stop", "{}", told.text);
+        let (response, sent) = gateway
+            .talk(ClientDialect::Chat, Vendor::Chat, &request, turns)
+            .await;
+        let choice = &response.json()["choices"][0];
+        assert_eq!(choice["finish_reason"], "stop", "{}", response.text);
         assert!(choice["message"]["tool_calls"].is_null(), "{choice}");
         assert!(
             choice["message"]["content"]
@@ -113,10 +134,15 @@ fn chat_runs_the_loop_to_its_end() {
 #[test]
 fn chat_tools_are_openai_shaped() {
     run(async {
-        let (place, skill) = place().await;
-        let asked = asks(Client::Chat, &Vendor::Chat.model(0), false, &[&skill]);
-        let (_, sent) = place
-            .talk(Client::Chat, Vendor::Chat, &asked, turns(&[]))
+        let (gateway, skill) = start_gateway().await;
+        let request = asks(
+            ClientDialect::Chat,
+            &Vendor::Chat.model(0),
+            false,
+            &[&skill],
+        );
+        let (_, sent) = gateway
+            .talk(ClientDialect::Chat, Vendor::Chat, &request, turns(&[]))
             .await;
         let tools = sent[0].body["tools"].as_array().unwrap();
         assert!(tools.iter().all(|tool| tool["type"] == "function"
@@ -129,7 +155,7 @@ fn chat_tools_are_openai_shaped() {
 #[test]
 fn every_turn_keeps_system_temperature_choice_and_thinking() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Anthropic;
         let settings = [
             json!({"temperature": 0.3, "stop_sequences": ["END"], "tool_choice": {"type": "auto"}}),
@@ -137,15 +163,17 @@ fn every_turn_keeps_system_temperature_choice_and_thinking() {
                 "metadata": {"user_id": "u1"}}),
         ];
         for settings in settings {
-            let mut asked = asks(Client::Messages, &vendor.model(0), false, &[&skill]);
+            let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
             let settings = settings.as_object().unwrap();
-            asked.as_object_mut().unwrap().extend(settings.clone());
+            request.as_object_mut().unwrap().extend(settings.clone());
             let turns = [
                 vendor.calls(false, "I run it.", &[bash("echo hi")]),
                 vendor.says(false, "Done."),
             ];
-            let (told, sent) = place.talk(Client::Messages, vendor, &asked, turns).await;
-            assert_eq!((told.status, sent.len()), (200, 2), "{}", told.text);
+            let (response, sent) = gateway
+                .talk(ClientDialect::Messages, vendor, &request, turns)
+                .await;
+            assert_eq!((response.status, sent.len()), (200, 2), "{}", response.text);
             for turn in &sent {
                 assert!(turn.system.starts_with("Be kind."), "{}", turn.body);
                 assert!(turn.system.contains("- report:"), "{}", turn.body);
@@ -160,20 +188,22 @@ fn every_turn_keeps_system_temperature_choice_and_thinking() {
 #[test]
 fn native_and_stored_skills_travel_together() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Anthropic;
-        let mut asked = asks(Client::Messages, &vendor.model(0), false, &[&skill]);
+        let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
         let native = json!({"type": "anthropic", "skill_id": "pptx", "version": "latest"});
-        let skills = asked["container"]["skills"].as_array_mut().unwrap();
+        let skills = request["container"]["skills"].as_array_mut().unwrap();
         skills.push(native.clone());
-        asked["container"]["id"] = "container_theirs".into();
+        request["container"]["id"] = "container_theirs".into();
         let load = ("load_skill", json!({"name": "report"}));
         let turns = [
             vendor.calls(false, "Let me see.", &[load]),
             vendor.says(false, "Done."),
         ];
-        let (told, sent) = place.talk(Client::Messages, vendor, &asked, turns).await;
-        assert_eq!((told.status, sent.len()), (200, 2), "{}", told.text);
+        let (response, sent) = gateway
+            .talk(ClientDialect::Messages, vendor, &request, turns)
+            .await;
+        assert_eq!((response.status, sent.len()), (200, 2), "{}", response.text);
         for turn in &sent {
             let theirs = json!({"id": "container_theirs", "skills": [native]});
             assert_eq!(turn.body["container"], theirs);
@@ -186,13 +216,13 @@ fn native_and_stored_skills_travel_together() {
 #[test]
 fn an_unknown_skill_is_a_404_that_names_it() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         for client in CLIENTS {
             let gone = "litellm_skill_0f0f";
-            let asked = asks(client, &Vendor::Chat.model(0), false, &[&skill, gone]);
-            let (told, sent) = place.talk(client, Vendor::Chat, &asked, []).await;
-            assert_eq!(told.status, 404, "{}", told.text);
-            assert!(told.text.contains(gone), "{}", told.text);
+            let request = asks(client, &Vendor::Chat.model(0), false, &[&skill, gone]);
+            let (response, sent) = gateway.talk(client, Vendor::Chat, &request, []).await;
+            assert_eq!(response.status, 404, "{}", response.text);
+            assert!(response.text.contains(gone), "{}", response.text);
             assert!(sent.is_empty(), "nobody is asked");
         }
     });
@@ -201,22 +231,26 @@ fn an_unknown_skill_is_a_404_that_names_it() {
 #[test]
 fn system_as_blocks_keeps_cache_control() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Anthropic;
         let mark = json!({"type": "ephemeral"});
         let block = json!({"type": "text", "text": "Be brief.", "cache_control": mark});
-        let mut asked = asks(Client::Messages, &vendor.model(0), false, &[&skill]);
-        asked["system"] = json!([block]);
+        let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
+        request["system"] = json!([block]);
         let end = || [vendor.says(false, "Done.")];
-        let (_, sent) = place.talk(Client::Messages, vendor, &asked, end()).await;
+        let (_, sent) = gateway
+            .talk(ClientDialect::Messages, vendor, &request, end())
+            .await;
         assert_eq!(sent[0].body["system"][0], block);
         let ours = &sent[0].body["system"][1]["text"];
         assert!(ours.as_str().unwrap().contains("- report:"));
 
-        let mut asked = asks(Client::Chat, &vendor.model(0), false, &[&skill]);
-        asked["messages"][0]["content"] = json!([{"type": "text", "text": "Be brief."}]);
-        let (told, sent) = place.talk(Client::Chat, vendor, &asked, end()).await;
-        assert_eq!(told.status, 200, "{}", told.text);
+        let mut request = asks(ClientDialect::Chat, &vendor.model(0), false, &[&skill]);
+        request["messages"][0]["content"] = json!([{"type": "text", "text": "Be brief."}]);
+        let (response, sent) = gateway
+            .talk(ClientDialect::Chat, vendor, &request, end())
+            .await;
+        assert_eq!(response.status, 200, "{}", response.text);
         assert!(sent[0].system.starts_with("Be brief.") && sent[0].system.contains("- report:"));
     });
 }
@@ -224,17 +258,17 @@ fn system_as_blocks_keeps_cache_control() {
 #[test]
 fn a_client_tool_in_the_same_turn_goes_back() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let calls = [bash("echo hi"), ("weather", json!({"city": "Bern"}))];
         for client in CLIENTS {
-            let asked = asks(client, &Vendor::Chat.model(0), false, &[&skill]);
+            let request = asks(client, &Vendor::Chat.model(0), false, &[&skill]);
             let turn = [Vendor::Chat.calls(false, "Both.", &calls)];
-            let (told, sent) = place.talk(client, Vendor::Chat, &asked, turn).await;
-            assert_eq!(sent.len(), 1, "{}", told.text);
-            let answer = understood(client, false, &told).unwrap();
+            let (response, sent) = gateway.talk(client, Vendor::Chat, &request, turn).await;
+            assert_eq!(sent.len(), 1, "{}", response.text);
+            let answer = understood(client, false, &response).unwrap();
             let calls = vendors::client::calls_of(&answer);
             assert_eq!((calls.len(), calls[0].1.as_str()), (1, "weather"));
-            assert!(!told.text.contains("not handled"));
+            assert!(!response.text.contains("not handled"));
         }
     });
 }
@@ -242,19 +276,19 @@ fn a_client_tool_in_the_same_turn_goes_back() {
 #[test]
 fn a_busy_sandbox_holds_up_nobody() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let model = Vendor::Chat.model(0);
-        let asked = asks(Client::Messages, &model, true, &[&skill]);
-        place.lanes[0].answer(Vendor::Chat.calls(true, "I wait.", &[bash("sleep 86399")]));
-        let mut waiting = place.begin("/v1/messages", &asked).await;
-        let mut heard = String::new();
-        while !heard.contains("sleep 86399") {
-            heard += &String::from_utf8_lossy(&waiting.chunk().await.unwrap().unwrap());
+        let request = asks(ClientDialect::Messages, &model, true, &[&skill]);
+        gateway.lanes[0].respond(Vendor::Chat.calls(true, "I wait.", &[bash("sleep 86399")]));
+        let mut waiting = gateway.begin("/v1/messages", &request).await;
+        let mut received = String::new();
+        while !received.contains("sleep 86399") {
+            received += &String::from_utf8_lossy(&waiting.chunk().await.unwrap().unwrap());
         }
-        place.lanes[0].requests().await;
-        assert_eq!(place.get("/v1/skills").await.status, 200);
-        let (told, sent) = commands(&place, &[&skill], &["echo meanwhile"]).await;
-        assert!(told.text.contains("Done."), "{}", told.text);
+        gateway.lanes[0].requests().await;
+        assert_eq!(gateway.get("/v1/skills").await.status, 200);
+        let (response, sent) = commands(&gateway, &[&skill], &["echo meanwhile"]).await;
+        assert!(response.text.contains("Done."), "{}", response.text);
         assert!(last_result(&sent).contains("meanwhile"));
     });
 }
@@ -262,13 +296,13 @@ fn a_busy_sandbox_holds_up_nobody() {
 #[test]
 fn code_that_takes_too_long_is_ended() {
     run(async {
-        let (place, skill) = place_with("[sandbox]\ntimeout_seconds = 1\n").await;
-        let (told, sent) = commands(&place, &[&skill], &["sleep 86398"]).await;
-        assert!(told.text.contains("Done."), "{}", told.text);
+        let (gateway, skill) = start_gateway_with("[sandbox]\ntimeout_seconds = 1\n").await;
+        let (response, sent) = commands(&gateway, &[&skill], &["sleep 86398"]).await;
+        assert!(response.text.contains("Done."), "{}", response.text);
         assert!(
-            told.text.contains("execution_time_exceeded"),
+            response.text.contains("execution_time_exceeded"),
             "{}",
-            told.text
+            response.text
         );
         assert!(
             last_result(&sent).contains("time"),
@@ -281,8 +315,8 @@ fn code_that_takes_too_long_is_ended() {
 #[test]
 fn a_call_finds_what_an_earlier_one_left() {
     run(async {
-        let (place, skill) = place().await;
-        let (_, sent) = commands(&place, &[&skill], &["echo kept > n.txt", "cat n.txt"]).await;
+        let (gateway, skill) = start_gateway().await;
+        let (_, sent) = commands(&gateway, &[&skill], &["echo kept > n.txt", "cat n.txt"]).await;
         assert!(
             last_result(&sent).contains("kept"),
             "{}",
@@ -294,13 +328,13 @@ fn a_call_finds_what_an_earlier_one_left() {
 #[test]
 fn files_of_any_kind_and_folder_come_back_but_not_of_any_size() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let make = "mkdir a b; echo 1 > a/out.docx; echo 2 > b/out.docx; echo 3 > page.html; \
                     echo 4 > x.svg";
         let edit = "echo changed > page.html";
         let large = "truncate -s 400M large.bin; echo made";
-        let (told, sent) = commands(&place, &[&skill], &[make, edit, large]).await;
-        let answer = told.json();
+        let (response, sent) = commands(&gateway, &[&skill], &[make, edit, large]).await;
+        let answer = response.json();
         let results = answer["content"].as_array().unwrap().iter();
         let results: Vec<_> = results
             .filter(|block| block["type"] == "bash_code_execution_tool_result")
@@ -310,7 +344,7 @@ fn files_of_any_kind_and_folder_come_back_but_not_of_any_size() {
         let mut contents = Vec::new();
         for file in results[0].iter().chain(results[1]) {
             let id = file["file_id"].as_str().unwrap();
-            contents.push(place.get(&format!("/v1/files/{id}/content")).await.text);
+            contents.push(gateway.get(&format!("/v1/files/{id}/content")).await.text);
         }
         contents.sort();
         assert_eq!(contents, ["1\n", "2\n", "3\n", "4\n", "changed\n"]);
@@ -326,15 +360,15 @@ fn files_of_any_kind_and_folder_come_back_but_not_of_any_size() {
 #[test]
 fn files_of_skills_do_not_collide() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         let mut skills = Vec::new();
         for name in ["left", "right"] {
             let script = format!("print('this is {name}')\n");
             let skill = SkillFixture::new(name).script("scripts/run.py", script);
-            skills.push(place.store(&skill).await);
+            skills.push(gateway.store(&skill).await);
         }
         let command = "python3 /skills/left/scripts/run.py; python3 /skills/right/scripts/run.py";
-        let (_, sent) = commands(&place, &[&skills[0], &skills[1]], &[command]).await;
+        let (_, sent) = commands(&gateway, &[&skills[0], &skills[1]], &[command]).await;
         let result = last_result(&sent);
         assert!(
             result.contains("this is left") && result.contains("this is right"),
@@ -350,21 +384,24 @@ fn skill_md(name: &str) -> String {
 fn zip(files: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
     let entries = files.iter();
     let entries = entries.map(|(path, text)| RawEntry::deflated(path, text.as_bytes()));
-    vec![("skill.zip".to_owned(), RawZip::of(entries).bytes())]
+    vec![(
+        "skill.zip".to_owned(),
+        RawZip::from_entries(entries).bytes(),
+    )]
 }
 
 #[test]
 fn a_flat_zip_keeps_its_folders() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         let files = zip(&[
             ("SKILL.md", &skill_md("flat")),
             ("scripts/a.py", "print('f-l-a-t')"),
         ]);
-        let made = place.upload("/v1/skills", files).await;
+        let made = gateway.upload("/v1/skills", files).await;
         assert_eq!(made.status, 200, "{}", made.text);
         let id = made.json()["id"].as_str().unwrap().to_owned();
-        let (_, sent) = commands(&place, &[&id], &["python3 /skills/flat/scripts/a.py"]).await;
+        let (_, sent) = commands(&gateway, &[&id], &["python3 /skills/flat/scripts/a.py"]).await;
         assert!(
             last_result(&sent).contains("f-l-a-t"),
             "{}",
@@ -376,9 +413,9 @@ fn a_flat_zip_keeps_its_folders() {
 #[test]
 fn the_skill_file_is_the_one_at_the_root() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         for path in ["MYSKILL.md", "docs/deep/SKILL.md"] {
-            let made = place
+            let made = gateway
                 .upload(
                     "/v1/skills",
                     zip(&[(path, &skill_md("odd")), ("a.txt", "a")]),
@@ -391,10 +428,10 @@ fn the_skill_file_is_the_one_at_the_root() {
             ("examples/SKILL.md", &skill_md("wrong")),
             ("SKILL.md", &skill_md("right")),
         ]);
-        let made = place.upload("/v1/skills", both).await;
+        let made = gateway.upload("/v1/skills", both).await;
         assert_eq!(made.status, 200, "{}", made.text);
         let id = made.json()["id"].as_str().unwrap().to_owned();
-        let (_, sent) = commands(&place, &[&id], &[]).await;
+        let (_, sent) = commands(&gateway, &[&id], &[]).await;
         assert!(sent[0].system.contains("- right:"), "{}", sent[0].system);
     });
 }
@@ -402,7 +439,7 @@ fn the_skill_file_is_the_one_at_the_root() {
 #[test]
 fn an_upload_is_checked_and_kept_whole() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         let bomb = "0".repeat(64 << 20);
         let bad = [
             vec![("skill.zip".to_owned(), b"this is no zip".to_vec())],
@@ -410,7 +447,7 @@ fn an_upload_is_checked_and_kept_whole() {
             zip(&[("SKILL.md", &skill_md("bomb")), ("zeros", &bomb)]),
         ];
         for files in bad {
-            let made = place.upload("/v1/skills", files).await;
+            let made = gateway.upload("/v1/skills", files).await;
             assert!(
                 (400..500).contains(&made.status),
                 "{} {}",
@@ -421,8 +458,8 @@ fn an_upload_is_checked_and_kept_whole() {
         let skill = SkillFixture::new("whole")
             .file("a.txt", "a")
             .file("b/c.txt", "c");
-        let id = place.store(&skill).await;
-        let (_, sent) = commands(&place, &[&id], &["find /skills/whole -type f"]).await;
+        let id = gateway.store(&skill).await;
+        let (_, sent) = commands(&gateway, &[&id], &["find /skills/whole -type f"]).await;
         for path in ["SKILL.md", "a.txt", "b/c.txt"] {
             assert!(last_result(&sent).contains(path), "{}", last_result(&sent));
         }
@@ -432,8 +469,13 @@ fn an_upload_is_checked_and_kept_whole() {
 #[test]
 fn a_skill_is_disclosed_step_by_step() {
     run(async {
-        let (place, skill) = place().await;
-        let asked = asks(Client::Messages, &Vendor::Chat.model(0), false, &[&skill]);
+        let (gateway, skill) = start_gateway().await;
+        let request = asks(
+            ClientDialect::Messages,
+            &Vendor::Chat.model(0),
+            false,
+            &[&skill],
+        );
         let load = ("load_skill", json!({"name": "report"}));
         let more = (
             "load_skill",
@@ -444,38 +486,43 @@ fn a_skill_is_disclosed_step_by_step() {
             Vendor::Chat.calls(false, "Let me see more.", &[more]),
             Vendor::Chat.says(false, "Done."),
         ];
-        let (_, sent) = place
-            .talk(Client::Messages, Vendor::Chat, &asked, turns)
+        let (_, sent) = gateway
+            .talk(ClientDialect::Messages, Vendor::Chat, &request, turns)
             .await;
-        let told = |turn: usize, text: &str| sent[turn].body.to_string().contains(text);
-        assert!(told(0, "Does one thing well.") && !told(0, "Report well."));
-        assert!(told(1, "Report well.") && !told(1, "More about reports."));
-        assert!(told(2, "More about reports."));
+        let has_text = |turn: usize, text: &str| sent[turn].body.to_string().contains(text);
+        assert!(has_text(0, "Does one thing well.") && !has_text(0, "Report well."));
+        assert!(has_text(1, "Report well.") && !has_text(1, "More about reports."));
+        assert!(has_text(2, "More about reports."));
     });
 }
 
 #[test]
 fn a_version_is_honoured_and_echoed() {
     run(async {
-        let (place, skill) = place().await;
-        let old = commands(&place, &[&skill], &["echo hi"]).await.0.json();
+        let (gateway, skill) = start_gateway().await;
+        let old = commands(&gateway, &[&skill], &["echo hi"]).await.0.json();
         let old = old["container"]["skills"][0]["version"].clone();
         let newer = SkillFixture::new("report").body("Report better.\n");
         let files = vec![("report/SKILL.md".to_owned(), newer.skill_md().into_bytes())];
         let path = format!("/v1/skills/{skill}/versions");
-        assert_eq!(place.upload(&path, files).await.status, 200);
+        assert_eq!(gateway.upload(&path, files).await.status, 200);
         for (version, body) in [
             (old.clone(), "Report well."),
             (json!("latest"), "Report better."),
         ] {
-            let mut asked = asks(Client::Messages, &Vendor::Chat.model(0), false, &[&skill]);
-            asked["container"]["skills"][0]["version"] = version;
+            let mut request = asks(
+                ClientDialect::Messages,
+                &Vendor::Chat.model(0),
+                false,
+                &[&skill],
+            );
+            request["container"]["skills"][0]["version"] = version;
             let turns = turns(&["cat /skills/report/SKILL.md"]);
-            let (told, sent) = place
-                .talk(Client::Messages, Vendor::Chat, &asked, turns)
+            let (response, sent) = gateway
+                .talk(ClientDialect::Messages, Vendor::Chat, &request, turns)
                 .await;
             assert!(last_result(&sent).contains(body), "{}", last_result(&sent));
-            let echoed = &told.json()["container"]["skills"][0]["version"];
+            let echoed = &response.json()["container"]["skills"][0]["version"];
             assert_eq!(*echoed == old, body == "Report well.", "{echoed}");
         }
     });
@@ -484,23 +531,27 @@ fn a_version_is_honoured_and_echoed() {
 #[test]
 fn listing_reads_no_files_and_pages_are_right() {
     run(async {
-        let place = Place::open(1, "").await;
+        let gateway = Place::open(1, "").await;
         let mut made = Vec::new();
         for n in 0..5 {
-            made.push(place.store(&SkillFixture::new(&format!("skill-{n}"))).await);
+            made.push(
+                gateway
+                    .store(&SkillFixture::new(&format!("skill-{n}")))
+                    .await,
+            );
         }
         // What is not there cannot be read.
-        let blobs = place.server.folder().join("data/blobs");
+        let blobs = gateway.server.folder().join("data/blobs");
         assert!(
             blobs.exists(),
             "{:?}",
-            std::fs::read_dir(place.server.folder().join("data"))
+            std::fs::read_dir(gateway.server.folder().join("data"))
         );
         std::fs::remove_dir_all(blobs).unwrap();
         let mut found = Vec::new();
         let mut query = String::new();
         loop {
-            let page = place.get(&format!("/v1/skills?limit=2{query}")).await;
+            let page = gateway.get(&format!("/v1/skills?limit=2{query}")).await;
             assert_eq!(page.status, 200, "{}", page.text);
             let page = page.json();
             let ids = page["data"].as_array().unwrap().iter();
@@ -520,43 +571,50 @@ fn listing_reads_no_files_and_pages_are_right() {
 #[test]
 fn a_limit_is_marked_and_a_failed_turn_is_the_error() {
     run(async {
-        let (place, skill) = place_with("[skills]\nturns = 2\n").await;
-        let (told, sent) = commands(&place, &[&skill], &["echo 1", "echo 2", "echo 3"]).await;
+        let (gateway, skill) = start_gateway_with("[skills]\nturns = 2\n").await;
+        let (response, sent) = commands(&gateway, &[&skill], &["echo 1", "echo 2", "echo 3"]).await;
         assert_eq!(
-            (&told.json()["stop_reason"], sent.len()),
+            (&response.json()["stop_reason"], sent.len()),
             (&json!("pause_turn"), 2)
         );
-        place.lanes[0].forget();
-        let asked = asks(Client::Chat, &Vendor::Chat.model(0), false, &[&skill]);
+        gateway.lanes[0].clear_responses();
+        let request = asks(
+            ClientDialect::Chat,
+            &Vendor::Chat.model(0),
+            false,
+            &[&skill],
+        );
         let refused = r#"{"error":{"message":"no more","type":"invalid_request_error"}}"#;
         let turns = [
             Vendor::Chat.calls(false, "I run it.", &[bash("echo hi")]),
-            Answer::json(402, refused),
+            MockResponse::json(402, refused),
         ];
-        let (told, _) = place.talk(Client::Chat, Vendor::Chat, &asked, turns).await;
-        assert_eq!(told.status, 402, "{}", told.text);
-        assert!(told.text.contains("no more") && !told.text.contains("I run it."));
+        let (response, _) = gateway
+            .talk(ClientDialect::Chat, Vendor::Chat, &request, turns)
+            .await;
+        assert_eq!(response.status, 402, "{}", response.text);
+        assert!(response.text.contains("no more") && !response.text.contains("I run it."));
     });
 }
 
 #[test]
 fn usage_is_summed_and_recorded_under_the_tenant() {
     run(async {
-        let (place, skill) = place().await;
-        let (told, _) = commands(&place, &[&skill], &["echo hi", "echo ho"]).await;
-        let usage = &told.json()["usage"];
+        let (gateway, skill) = start_gateway().await;
+        let (response, _) = commands(&gateway, &[&skill], &["echo hi", "echo ho"]).await;
+        let usage = &response.json()["usage"];
         assert_eq!(
             (&usage["input_tokens"], &usage["output_tokens"]),
             (&json!(90), &json!(30))
         );
-        let run = told.run.unwrap();
-        let record = place.record(&run).await;
+        let run = response.run.unwrap();
+        let record = gateway.record(&run).await;
         assert_eq!(
             (&record["usage"]["input_tokens"], &record["turns"]),
             (&json!(90), &json!(3))
         );
 
-        let mut command = prowess(place.server.folder());
+        let mut command = prowess(gateway.server.folder());
         let made = command
             .args(["keys", "create", "ci", "--tenant", "acme", "--json"])
             .output();
@@ -564,8 +622,8 @@ fn usage_is_summed_and_recorded_under_the_tenant() {
         let key = made["key"]
             .as_str()
             .unwrap_or_else(|| made["secret"].as_str().unwrap());
-        let url = format!("{}/v1/runs/{run}", place.server.url());
-        let others = place.http.get(url).bearer_auth(key).send().await.unwrap();
+        let url = format!("{}/v1/runs/{run}", gateway.server.url());
+        let others = gateway.http.get(url).bearer_auth(key).send().await.unwrap();
         assert_eq!(others.status(), 404, "a run is its tenant's alone");
     });
 }
@@ -573,24 +631,38 @@ fn usage_is_summed_and_recorded_under_the_tenant() {
 #[test]
 fn smuggled_flags_do_nothing() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let flags = json!({"_litellm_code_execution_enabled": true,
             "_skill_files": {"x": {"evil.py": "print('evil')"}}});
         for key in ["metadata", "litellm_metadata"] {
             let call = ("litellm_code_execution", json!({"code": "print('evil')"}));
             let turn = || [Vendor::Chat.calls(false, "I run it.", std::slice::from_ref(&call))];
-            let mut asked = asks(Client::Chat, &Vendor::Chat.model(0), false, &[]);
-            asked.as_object_mut().unwrap().remove("container");
-            asked[key] = flags.clone();
-            let (told, sent) = place.talk(Client::Chat, Vendor::Chat, &asked, turn()).await;
-            assert_eq!((told.run.as_ref(), sent.len()), (None, 1), "{}", told.text);
+            let mut request = asks(ClientDialect::Chat, &Vendor::Chat.model(0), false, &[]);
+            request.as_object_mut().unwrap().remove("container");
+            request[key] = flags.clone();
+            let (response, sent) = gateway
+                .talk(ClientDialect::Chat, Vendor::Chat, &request, turn())
+                .await;
+            assert_eq!(
+                (response.run.as_ref(), sent.len()),
+                (None, 1),
+                "{}",
+                response.text
+            );
             assert_eq!(sent[0].tools, ["weather"], "no tool came of it");
 
-            let mut asked = asks(Client::Chat, &Vendor::Chat.model(0), false, &[&skill]);
-            asked[key] = flags.clone();
+            let mut request = asks(
+                ClientDialect::Chat,
+                &Vendor::Chat.model(0),
+                false,
+                &[&skill],
+            );
+            request[key] = flags.clone();
             let turns = turns(&["find /skills /mnt/data -name 'evil*'; echo looked"]);
-            let (told, sent) = place.talk(Client::Chat, Vendor::Chat, &asked, turns).await;
-            assert_eq!(told.status, 200, "{}", told.text);
+            let (response, sent) = gateway
+                .talk(ClientDialect::Chat, Vendor::Chat, &request, turns)
+                .await;
+            assert_eq!(response.status, 200, "{}", response.text);
             assert!(
                 last_result(&sent).contains("looked"),
                 "{}",
@@ -605,24 +677,31 @@ fn smuggled_flags_do_nothing() {
 #[test]
 fn a_deletion_is_seen_by_other_processes() {
     run(async {
-        let (place, skill) = place().await;
-        let other = place.sibling();
-        let asked = asks(Client::Messages, &Vendor::Chat.model(0), false, &[&skill]);
-        place.lanes[0].answer_always(Vendor::Chat.says(false, "Done."));
+        let (gateway, skill) = start_gateway().await;
+        let other = gateway.sibling();
+        let body = asks(
+            ClientDialect::Messages,
+            &Vendor::Chat.model(0),
+            false,
+            &[&skill],
+        );
+        gateway.lanes[0].respond_always(Vendor::Chat.says(false, "Done."));
         let ask = async || {
-            let url = format!("{}{}", other.url(), path(Client::Messages));
-            let request = place.http.post(url).bearer_auth(MASTER);
+            let url = format!("{}{}", other.url(), path(ClientDialect::Messages));
+            let request = gateway.http.post(url).bearer_auth(MASTER);
             let request = request.header("anthropic-version", "2023-06-01");
             request
-                .body(asked.to_string())
+                .body(body.to_string())
                 .send()
                 .await
                 .unwrap()
                 .status()
         };
         assert_eq!(ask().await, 200, "it has the skill in its memory");
-        assert_eq!(place.delete(&format!("/v1/skills/{skill}")).await, 200);
-        let (here, _) = place.talk(Client::Messages, Vendor::Chat, &asked, []).await;
+        assert_eq!(gateway.delete(&format!("/v1/skills/{skill}")).await, 200);
+        let (here, _) = gateway
+            .talk(ClientDialect::Messages, Vendor::Chat, &body, [])
+            .await;
         assert_eq!(here.status, 404, "at once where it was deleted");
         // Elsewhere within the freshness of a second; this ends when it is seen.
         while ask().await != 404 {}
@@ -632,34 +711,34 @@ fn a_deletion_is_seen_by_other_processes() {
 #[test]
 fn litellms_clients_work_inside_a_running_loop() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let call = [bash("echo hi")];
         for _ in 0..3 {
-            place.lanes[0].answer(Vendor::Anthropic.calls(false, "I run it.", &call));
-            place.lanes[0].answer(Vendor::Anthropic.says(false, "Done."));
+            gateway.lanes[0].respond(Vendor::Anthropic.calls(false, "I run it.", &call));
+            gateway.lanes[0].respond(Vendor::Anthropic.says(false, "Done."));
         }
         let mut client = installed::python("litellm", "skills_litellm.py");
         client
-            .env("PROWESS_URL", place.server.url())
+            .env("PROWESS_URL", gateway.server.url())
             .env("PROWESS_API_KEY", MASTER)
             .env("PROWESS_MODEL", Vendor::Anthropic.model(0))
             .env("PROWESS_SKILL", &skill);
         tokio::task::spawn_blocking(move || installed::succeeded(&mut client))
             .await
             .unwrap();
-        assert_eq!(place.lanes[0].requests().await.len(), 6);
+        assert_eq!(gateway.lanes[0].requests().await.len(), 6);
     });
 }
 
 #[test]
-fn absent_parts_cost_nothing_and_say_nothing() {
+fn absent_parts_cost_nothing_and_log_nothing() {
     run(async {
         // One program: no interpreter, exporter or package that could be missing.
-        let mut place = Place::open(1, "").await;
+        let mut gateway = Place::open(1, "").await;
         let mut bare = Server::start(&[("PATH", "")]);
         for _ in 0..20 {
             let url = format!("{}/v1/skills", bare.url());
-            let answer = place
+            let answer = gateway
                 .http
                 .get(url)
                 .bearer_auth(MASTER)
@@ -668,18 +747,18 @@ fn absent_parts_cost_nothing_and_say_nothing() {
                 .unwrap();
             assert_eq!(answer.status(), 200);
         }
-        let said = bare.log();
-        assert_eq!(said.matches("WARN").count(), 0, "{said}");
-        let skill = place.store(&SkillFixture::new("plain")).await;
+        let log = bare.log();
+        assert_eq!(log.matches("WARN").count(), 0, "{log}");
+        let skill = gateway.store(&SkillFixture::new("plain")).await;
         for _ in 0..5 {
-            let (told, _) = commands(&place, &[&skill], &[]).await;
-            let answer = understood(Client::Messages, false, &told).unwrap();
+            let (response, _) = commands(&gateway, &[&skill], &[]).await;
+            let answer = understood(ClientDialect::Messages, false, &response).unwrap();
             assert_eq!(text_of(&answer), "Done.");
         }
-        let said = place.server.log();
+        let log = gateway.server.log();
         assert!(
-            !said.contains("ERROR") && !said.contains("not installed"),
-            "{said}"
+            !log.contains("ERROR") && !log.contains("not installed"),
+            "{log}"
         );
     });
 }

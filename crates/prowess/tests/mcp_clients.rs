@@ -22,7 +22,7 @@ fn skills() -> PathBuf {
 }
 
 /// A server with the example skills stored.
-fn stocked(variables: &[(&str, &str)]) -> Server {
+fn start_with_skills(variables: &[(&str, &str)]) -> Server {
     let server = Server::start(variables);
     for skill in ["bouncing-ball", "csv-summary"] {
         let mut push = prowess(server.folder());
@@ -77,7 +77,7 @@ const SCENARIOS: [(&str, &str); 24] = [
 
 /// The suite cannot send a key, so this server has none.
 fn open_server() -> Server {
-    stocked(&[("PROWESS_MASTER_KEY", "")])
+    start_with_skills(&[("PROWESS_MASTER_KEY", "")])
 }
 
 fn conformance(server: &Server, version: &str, scenario: &str) -> Command {
@@ -97,11 +97,14 @@ fn conformance(server: &Server, version: &str, scenario: &str) -> Command {
 fn the_conformance_suite_is_passed() {
     let server = open_server();
     for (version, scenario) in SCENARIOS {
-        let said = succeeded(&mut conformance(&server, version, scenario));
-        assert!(said.contains("0 failed"), "{version} {scenario}: {said}");
+        let output = succeeded(&mut conformance(&server, version, scenario));
         assert!(
-            !said.contains("Passed: 0/0"),
-            "{version} {scenario}: {said}"
+            output.contains("0 failed"),
+            "{version} {scenario}: {output}"
+        );
+        assert!(
+            !output.contains("Passed: 0/0"),
+            "{version} {scenario}: {output}"
         );
     }
 }
@@ -142,7 +145,7 @@ fn inspector(home: &Path, target: &[&str]) -> Command {
 
 #[test]
 fn the_inspector_lists_and_calls_tools_and_verifies_skills() {
-    let server = stocked(&[]);
+    let server = start_with_skills(&[]);
     let home = tempfile::tempdir().unwrap();
     let (url, folder) = (format!("{}/mcp", server.url()), skills());
     let key = format!("Authorization: Bearer {MASTER}");
@@ -157,8 +160,8 @@ fn the_inspector_lists_and_calls_tools_and_verifies_skills() {
         let tools = ask(&["--method", "tools/list", "--strict"]);
         assert!(tools.contains("\"load_skill\""), "{tools}");
         let call = ["--method", "tools/call", "--tool-name", "load_skill"];
-        let said = ask(&[&call[..], &["--tool-arg", "name=csv-summary"]].concat());
-        assert!(said.contains("csv_summary__summarise"), "{said}");
+        let output = ask(&[&call[..], &["--tool-arg", "name=csv-summary"]].concat());
+        assert!(output.contains("csv_summary__summarise"), "{output}");
         let verified = ask(&["--method", "skills/list", "--verify", "--require-digests"]);
         assert_eq!(
             verified.matches("\"outcome\":\"verified\"").count(),
@@ -182,13 +185,13 @@ fn the_python_sdk_uses_skills_in_both_eras_of_the_protocol() {
     stdio
         .args([PROWESS, "mcp", skills().to_str().unwrap()])
         .env("PROWESS_DATA_DIR", home.path().join("data"));
-    let said = succeeded(&mut stdio);
-    assert_snapshot!(said);
-    let server = stocked(&[]);
+    let output = succeeded(&mut stdio);
+    assert_snapshot!(output);
+    let server = start_with_skills(&[]);
     let mut http = python("mcp", "mcp_agent.py");
     http.env("PROWESS_MCP_URL", format!("{}/mcp", server.url()))
         .env("PROWESS_API_KEY", MASTER);
-    assert_eq!(succeeded(&mut http), said, "the same over HTTP");
+    assert_eq!(succeeded(&mut http), output, "the same over HTTP");
 }
 
 #[test]
@@ -198,15 +201,19 @@ fn a_framework_that_reads_only_the_older_index_finds_skills_and_their_files() {
     program
         .args([PROWESS, "mcp", skills().to_str().unwrap()])
         .env("PROWESS_DATA_DIR", home.path().join("data"));
-    let said = succeeded(&mut program);
-    let names: Vec<&str> = said
+    let output = succeeded(&mut program);
+    let names: Vec<&str> = output
         .lines()
         .filter_map(|line| line.split(' ').next())
         .collect();
-    assert_eq!(names, ["bouncing-ball", "script", "csv-summary"], "{said}");
+    assert_eq!(
+        names,
+        ["bouncing-ball", "script", "csv-summary"],
+        "{output}"
+    );
     let script = std::fs::read_to_string(skills().join("bouncing-ball/scripts/make_gif.py"));
     let size = format!("script {} characters", script.unwrap().chars().count());
-    assert!(said.contains(&size), "{said}");
+    assert!(output.contains(&size), "{output}");
 }
 
 #[test]
@@ -217,19 +224,19 @@ fn claude_code_loads_a_skill_and_calls_the_tool_that_appears() {
     let script = format!("kind = 'scripted'\nscript = '{}'", script.display());
     let text = format!("[providers.stage]\n{script}\n[[models]]\nname = '*'\nprovider = 'stage'\n");
     std::fs::write(&config, text).unwrap();
-    let server = stocked(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
+    let server = start_with_skills(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
     let stdio = json!({"command": PROWESS, "args": ["mcp", skills()],
                        "env": {"PROWESS_DATA_DIR": folder.path().join("data")}});
     let http = json!({"type": "http", "url": format!("{}/mcp", server.url()),
                       "headers": {"Authorization": format!("Bearer {MASTER}")}});
     for way in [stdio, http] {
         let home = tempfile::tempdir().unwrap();
-        let said = succeeded(&mut claude(&server, home.path(), &way));
-        let result: Value = serde_json::from_str(&said).unwrap();
+        let output = succeeded(&mut claude(&server, home.path(), &way));
+        let result: Value = serde_json::from_str(&output).unwrap();
         let text = result["result"].as_str().unwrap();
-        assert!(text.starts_with("There it is:"), "{said}");
-        assert!(text.contains("/mnt/data/ball.gif (image/gif"), "{said}");
-        assert_eq!(result["is_error"], false, "{said}");
+        assert!(text.starts_with("There it is:"), "{output}");
+        assert!(text.contains("/mnt/data/ball.gif (image/gif"), "{output}");
+        assert_eq!(result["is_error"], false, "{output}");
     }
 }
 

@@ -59,14 +59,17 @@ impl Agent {
         assert_eq!(answer.status(), StatusCode::OK);
         let session = answer.headers()[SESSION].to_str().unwrap().to_owned();
         self.session = Some(session);
-        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        assert_eq!(self.send(&told).await.status(), StatusCode::ACCEPTED);
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(
+            self.send(&notification).await.status(),
+            StatusCode::ACCEPTED
+        );
         self
     }
 
     async fn ask(&self, method: &str, params: Value) -> Value {
         let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-        let mut events = Events::of(self.send(&message).await);
+        let mut events = Events::from_response(self.send(&message).await);
         loop {
             let message = events.next().await.expect("an answer");
             if message["id"] == 7 {
@@ -92,7 +95,7 @@ impl Agent {
     async fn listen(&self) -> Events {
         let answer = self.request(Method::GET).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::OK);
-        Events::of(answer)
+        Events::from_response(answer)
     }
 
     async fn upload(&self, skill: &SkillFixture) {
@@ -123,7 +126,7 @@ struct Events {
 }
 
 impl Events {
-    fn of(answer: Response) -> Events {
+    fn from_response(answer: Response) -> Events {
         Events {
             answer,
             rest: String::new(),
@@ -154,7 +157,7 @@ impl Events {
         }
     }
 
-    async fn hear(&mut self, method: &str) {
+    async fn wait_for(&mut self, method: &str) {
         loop {
             let message = self.next().await.expect("the stream goes on");
             if message["method"] == method {
@@ -186,7 +189,7 @@ fn key(server: &Server, tenant: &str, more: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_session_has_tools_files_and_hears_of_changes() {
+async fn a_session_has_tools_files_and_is_notified_of_changes() {
     let server = Server::start(&[]);
     let agent = Agent::new(&server, MASTER);
     agent.upload(&greet()).await;
@@ -198,9 +201,9 @@ async fn a_session_has_tools_files_and_hears_of_changes() {
         "{before:?}"
     );
     agent.call("load_skill", json!({"name": "greet"})).await;
-    stream.hear("notifications/tools/list_changed").await;
-    let said = agent.call("greet__hello", json!({"name": "Ann"})).await;
-    assert_eq!(said["isError"], false, "{said}");
+    stream.wait_for("notifications/tools/list_changed").await;
+    let result = agent.call("greet__hello", json!({"name": "Ann"})).await;
+    assert_eq!(result["isError"], false, "{result}");
     let made = json!({"uri": "sandbox:/mnt/data/card.txt"});
     let read = agent.ask("resources/read", made.clone()).await;
     assert_eq!(read["result"]["contents"][0]["text"], "hi");
@@ -214,7 +217,7 @@ async fn a_session_has_tools_files_and_hears_of_changes() {
     agent.upload(&SkillFixture::new("newcomer")).await;
     for kind in ["tools", "prompts", "resources"] {
         stream
-            .hear(&format!("notifications/{kind}/list_changed"))
+            .wait_for(&format!("notifications/{kind}/list_changed"))
             .await;
     }
     let skills = agent.ask("skills/list", json!({})).await;
@@ -228,7 +231,7 @@ async fn a_session_has_tools_files_and_hears_of_changes() {
 }
 
 /// A message of 2026-07-28, with the headers that go with it.
-async fn modern(agent: &Agent, method: &str, mut params: Value) -> Value {
+async fn request_stateless(agent: &Agent, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -243,7 +246,7 @@ async fn modern(agent: &Agent, method: &str, mut params: Value) -> Value {
         request = request.header("mcp-name", named);
     }
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-    let mut events = Events::of(request.json(&message).send().await.unwrap());
+    let mut events = Events::from_response(request.json(&message).send().await.unwrap());
     loop {
         let message = events.next().await.expect("an answer");
         if message["id"] == 7 {
@@ -257,18 +260,18 @@ async fn clients_without_sessions_keep_their_files_and_share_them_with_no_other_
     let server = Server::start(&[]);
     let agent = Agent::new(&server, MASTER);
     agent.upload(&greet()).await;
-    let listed = modern(&agent, "skills/list", json!({})).await;
+    let listed = request_stateless(&agent, "skills/list", json!({})).await;
     assert_eq!(listed["result"]["resultType"], "complete", "{listed}");
     let load = json!({"name": "load_skill", "arguments": {"name": "greet"}});
-    modern(&agent, "tools/call", load).await;
+    request_stateless(&agent, "tools/call", load).await;
     let call = json!({"name": "greet__hello", "arguments": {"name": "Ann"}});
-    let said = modern(&agent, "tools/call", call).await;
-    assert_eq!(said["result"]["isError"], false, "{said}");
+    let result = request_stateless(&agent, "tools/call", call).await;
+    assert_eq!(result["result"]["isError"], false, "{result}");
     let made = json!({"uri": "sandbox:/mnt/data/card.txt"});
-    let read = modern(&agent, "resources/read", made.clone()).await;
+    let read = request_stateless(&agent, "resources/read", made.clone()).await;
     assert_eq!(read["result"]["contents"][0]["text"], "hi", "{read}");
     let other = Agent::new(&server, &key(&server, "default", &[]));
-    let none = modern(&other, "resources/read", made).await;
+    let none = request_stateless(&other, "resources/read", made).await;
     assert_eq!(none["error"]["code"], -32602, "{none}");
 }
 
@@ -314,7 +317,7 @@ async fn tenants_and_keys_are_kept_apart() {
 }
 
 /// What is refused, and how it is told.
-async fn told(request: reqwest::RequestBuilder) -> String {
+async fn send_and_render(request: reqwest::RequestBuilder) -> String {
     let answer = request.send().await.unwrap();
     let (status, headers) = (answer.status(), answer.headers().clone());
     let header = |name: &str| {
@@ -327,28 +330,28 @@ async fn told(request: reqwest::RequestBuilder) -> String {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_is_told_why() {
+async fn who_is_not_let_in_learns_why() {
     let server = Server::start(&[]);
     let agent = Agent::new(&server, MASTER);
     let url = format!("{}/mcp", server.url());
     let knock = |key: &str| agent.http.post(&url).bearer_auth(key).json(&initialize());
-    assert_snapshot!(told(agent.http.post(&url).json(&initialize())).await, @r#"
+    assert_snapshot!(send_and_render(agent.http.post(&url).json(&initialize())).await, @r#"
     401 Unauthorized
     www-authenticate: Bearer realm="prowess"
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no key: send one in `x-api-key` or as `Authorization: Bearer …`","data":{"code":"key-missing"}}}
     "#);
-    assert_snapshot!(told(knock("wrong")).await, @r#"
+    assert_snapshot!(send_and_render(knock("wrong")).await, @r#"
     401 Unauthorized
     www-authenticate: Bearer realm="prowess"
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this key is not known, has expired or was revoked","data":{"code":"key-unknown"}}}
     "#);
     let evil = knock(MASTER).header("origin", "https://evil.example");
-    assert_snapshot!(told(evil).await, @r#"
+    assert_snapshot!(send_and_render(evil).await, @r#"
     403 Forbidden
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"origin `https://evil.example` may not use this server: only pages of this machine and of this server may","data":{"code":"origin-refused"}}}
     "#);
     let large = agent.request(Method::POST).body(vec![b' '; 5 << 20]);
-    assert_snapshot!(told(large).await, @r#"
+    assert_snapshot!(send_and_render(large).await, @r#"
     413 Payload Too Large
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"the body has more than 4194304 bytes; send less in one request","data":{"code":"body-too-large"}}}
     "#);
@@ -364,25 +367,25 @@ async fn who_is_not_let_in_is_told_why() {
 }
 
 #[tokio::test]
-async fn who_does_not_keep_to_the_protocol_is_told_in_json_rpc() {
+async fn who_does_not_keep_to_the_protocol_gets_a_json_rpc_error() {
     let server = Server::start(&[]);
     let agent = Agent::new(&server, MASTER);
     let url = format!("{}/mcp", server.url());
     let deaf = agent.http.post(&url).bearer_auth(MASTER);
-    assert_snapshot!(told(deaf.json(&initialize())).await, @r#"
+    assert_snapshot!(send_and_render(deaf.json(&initialize())).await, @r#"
     406 Not Acceptable
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Not Acceptable: Client must accept both application/json and text/event-stream","data":{"code":"not-acceptable"}}}
     "#);
-    assert_snapshot!(told(agent.request(Method::POST).body("{}")).await, @r#"
+    assert_snapshot!(send_and_render(agent.request(Method::POST).body("{}")).await, @r#"
     415 Unsupported Media Type
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Unsupported Media Type: Content-Type must be application/json","data":{"code":"unsupported-media-type"}}}
     "#);
-    assert_snapshot!(told(agent.request(Method::GET)).await, @r#"
+    assert_snapshot!(send_and_render(agent.request(Method::GET)).await, @r#"
     400 Bad Request
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Session ID is required","data":{"code":"bad-request"}}}
     "#);
     let put = agent.request(Method::PUT).header("mcp-session-id", "none");
-    assert_snapshot!(told(put).await, @r#"
+    assert_snapshot!(send_and_render(put).await, @r#"
     405 Method Not Allowed
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method Not Allowed","data":{"code":"method-not-allowed"}}}
     "#);
@@ -401,7 +404,7 @@ async fn without_a_master_key_only_this_machine_is_let_in() {
     assert_eq!(local.send().await.unwrap().status(), StatusCode::OK);
     // A page that made its own name resolve to this machine.
     let rebound = request().header("host", "evil.example");
-    assert_snapshot!(told(rebound.header("origin", "http://evil.example")).await, @r#"
+    assert_snapshot!(send_and_render(rebound.header("origin", "http://evil.example")).await, @r#"
     403 Forbidden
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"host `evil.example` is not this machine; without a master key the server answers to localhost only: set PROWESS_MASTER_KEY to open it to others","data":{"code":"not-local"}}}
     "#);
@@ -416,7 +419,7 @@ async fn a_tenant_may_have_so_many_sessions_and_others_are_not_harmed() {
         last = Some(one.clone().begin().await);
     }
     let refused = one.request(Method::POST).json(&initialize());
-    assert_snapshot!(told(refused).await, @r#"
+    assert_snapshot!(send_and_render(refused).await, @r#"
     429 Too Many Requests
     {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"100 sessions are open, which is the most; end one (DELETE with its Mcp-Session-Id)","data":{"code":"too-many-sessions"}}}
     "#);
@@ -436,13 +439,13 @@ async fn open_streams_and_running_calls_hold_up_no_end() {
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params":
         {"name": "bash_code_execution", "arguments": {"command": "echo begun; sleep 3600"},
          "_meta": {"progressToken": "p"}}});
-    let mut running = Events::of(agent.send(&call).await);
-    running.hear("notifications/progress").await;
+    let mut running = Events::from_response(agent.send(&call).await);
+    running.wait_for("notifications/progress").await;
     let pid = server.pid().to_string();
-    let told = std::process::Command::new("kill")
+    let status = std::process::Command::new("kill")
         .args(["-TERM", &pid])
         .status();
-    assert!(told.unwrap().success());
+    assert!(status.unwrap().success());
     // Both end, and nobody had to be cut off.
     while stream.next().await.is_some() {}
     while running.next().await.is_some() {}

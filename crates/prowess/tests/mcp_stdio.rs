@@ -8,18 +8,18 @@
 )]
 
 mod server;
-mod talk;
+mod stdio_client;
 
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use prowess_testkit::SkillFixture;
 use serde_json::{Value, json};
-use talk::Talk;
+use stdio_client::StdioClient;
 use tempfile::TempDir;
 
 /// A folder with two skills in `skills`: one declares a tool, one has functions.
-fn desk() -> TempDir {
+fn skills_folder() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let skills = dir.path().join("skills");
     SkillFixture::new("greet")
@@ -48,68 +48,69 @@ fn names(tools: &Value) -> Vec<&str> {
 
 #[test]
 fn tools_of_a_skill_appear_when_it_is_loaded_and_run_in_the_sandbox() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.ask("tools/list", json!({}));
-    talk.call("load_skill", json!({"name": "greet"}));
-    let tools = talk.ask("tools/list", json!({}));
+    let dir = skills_folder();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.request("tools/list", json!({}));
+    client.call("load_skill", json!({"name": "greet"}));
+    let tools = client.request("tools/list", json!({}));
     assert_eq!(names(&tools).last(), Some(&"greet__hello"));
-    talk.record();
+    client.record();
 
-    talk.call("greet__hello", json!({"name": "Ann"}));
-    talk.ask(
+    client.call("greet__hello", json!({"name": "Ann"}));
+    client.request(
         "resources/read",
         json!({"uri": "sandbox:/mnt/data/card.txt"}),
     );
-    talk.call("greet__hello", json!({"name": 1}));
-    talk.call("maths__add", json!({"a": 1}));
-    talk.call("load_skill", json!({"name": "maths"}));
-    talk.call("maths__add", json!({"a": 41}));
-    talk.call("load_skill", json!({"name": "maths", "path": "pixel.png"}));
-    talk.call("load_skill", json!({"name": "maths", "path": "data.bin"}));
-    talk.call("load_skill", json!({"name": "nothing"}));
-    assert_snapshot!(talk.record());
-    let (rest, errors) = talk.end();
+    client.call("greet__hello", json!({"name": 1}));
+    client.call("maths__add", json!({"a": 1}));
+    client.call("load_skill", json!({"name": "maths"}));
+    client.call("maths__add", json!({"a": 41}));
+    client.call("load_skill", json!({"name": "maths", "path": "pixel.png"}));
+    client.call("load_skill", json!({"name": "maths", "path": "data.bin"}));
+    client.call("load_skill", json!({"name": "nothing"}));
+    assert_snapshot!(client.record());
+    let (rest, errors) = client.end();
     assert_eq!((rest, errors.as_str()), (vec![], ""));
 }
 
 #[test]
 fn a_source_in_the_home_folder_is_found_though_no_shell_expands_it() {
-    let home = desk();
+    let home = skills_folder();
     let elsewhere = tempfile::tempdir().unwrap();
     let set = [("HOME", home.path())];
-    let mut talk = Talk::start_with(elsewhere.path(), &["--read-only", "~/skills"], &set);
-    talk.initialize();
-    let answer = talk.call("load_skill", json!({"name": "greet"}));
+    let mut client = StdioClient::start_with(elsewhere.path(), &["--read-only", "~/skills"], &set);
+    client.initialize();
+    let answer = client.call("load_skill", json!({"name": "greet"}));
     assert_ne!(answer["isError"], true, "{answer}");
 }
 
 #[test]
 fn own_tools_are_listed_at_once_for_hosts_that_list_only_once() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["--own-tools", "at-once", "skills"]);
-    let tools = talk.ask("tools/list", json!({}));
+    let dir = skills_folder();
+    let mut client =
+        StdioClient::start_initialized(dir.path(), &["--own-tools", "at-once", "skills"]);
+    let tools = client.request("tools/list", json!({}));
     let names = names(&tools);
     assert!(names.contains(&"greet__hello") && names.contains(&"maths__add"));
-    let answer = talk.call("maths__add", json!({"a": 41}));
+    let answer = client.call("maths__add", json!({"a": 41}));
     assert_eq!(answer["content"][0]["text"], "42", "{answer}");
 }
 
 #[test]
-fn an_agent_is_told_what_the_server_can_do_and_which_tools_there_are() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.ask("tools/list", json!({}));
+fn an_agent_learns_what_the_server_can_do_and_which_tools_there_are() {
+    let dir = skills_folder();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.request("tools/list", json!({}));
     let version = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
-    let record = talk.record().replace(version, "\"version\": \"VERSION\"");
+    let record = client.record().replace(version, "\"version\": \"VERSION\"");
     assert_snapshot!(record);
 }
 
 #[test]
 fn skills_are_resources_prompts_and_entries_of_the_extension() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.record();
+    let dir = skills_folder();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.record();
     for (method, params) in [
         ("resources/list", json!({})),
         ("resources/templates/list", json!({})),
@@ -136,9 +137,9 @@ fn skills_are_resources_prompts_and_entries_of_the_extension() {
                    "context": {"arguments": {"name": "greet"}}}),
         ),
     ] {
-        talk.ask(method, params);
+        client.request(method, params);
     }
-    assert_snapshot!(talk.record());
+    assert_snapshot!(client.record());
 }
 
 /// What a client of 2026-07-28 sends with every request.
@@ -151,68 +152,72 @@ fn meta() -> Value {
 }
 
 #[test]
-fn a_client_of_the_newest_version_needs_no_handshake_and_says_what_it_wants_to_hear() {
-    let dir = desk();
-    let mut talk = Talk::start(dir.path(), &["skills"]);
-    let found = talk.ask("server/discover", json!({"_meta": meta()}));
+fn a_client_of_the_newest_version_needs_no_handshake_and_names_the_notifications_it_gets() {
+    let dir = skills_folder();
+    let mut client = StdioClient::start(dir.path(), &["skills"]);
+    let found = client.request("server/discover", json!({"_meta": meta()}));
     let extensions = &found["result"]["capabilities"]["extensions"];
     let skills = &extensions["io.modelcontextprotocol/skills"];
     assert_eq!(*skills, json!({"directoryRead": true}));
-    let listed = talk.ask("skills/list", json!({"_meta": meta()}))["result"].take();
+    let listed = client.request("skills/list", json!({"_meta": meta()}))["result"].take();
     let hints = ["resultType", "ttlMs", "cacheScope"].map(|name| listed[name].clone());
     assert_eq!(json!(hints), json!(["complete", 0, "private"]));
 
     let only_tools = json!({"toolsListChanged": true});
-    let listening = talk.send(
+    let listening = client.send(
         "subscriptions/listen",
         json!({"_meta": meta(), "notifications": only_tools}),
     );
-    talk.hear("notifications/subscriptions/acknowledged");
+    client.wait_for_notification("notifications/subscriptions/acknowledged");
     let load = json!({"name": "load_skill", "arguments": {"name": "greet"}, "_meta": meta()});
-    talk.ask("tools/call", load);
-    let told = talk.hear("notifications/tools/list_changed");
-    let of = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    client.request("tools/call", load);
+    let notification = client.wait_for_notification("notifications/tools/list_changed");
+    let of = &notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
     assert_eq!(*of, json!(listening));
     // The file that this makes changes the resources too, of which it wants to hear nothing.
     let call = json!({"name": "greet__hello", "arguments": {"name": "Ann"}, "_meta": meta()});
-    let said = talk.ask("tools/call", call);
-    assert_eq!(said["result"]["isError"], false, "{said}");
-    assert!(talk.heard.is_empty(), "{:?}", talk.heard);
+    let result = client.request("tools/call", call);
+    assert_eq!(result["result"]["isError"], false, "{result}");
+    assert!(
+        client.notifications.is_empty(),
+        "{:?}",
+        client.notifications
+    );
 }
 
 #[test]
-fn what_changes_in_a_folder_is_told_unasked() {
-    let dir = desk();
+fn what_changes_in_a_folder_is_notified() {
+    let dir = skills_folder();
     let skills = dir.path().join("skills");
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.call("load_skill", json!({"name": "greet"}));
-    talk.hear("notifications/tools/list_changed");
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.call("load_skill", json!({"name": "greet"}));
+    client.wait_for_notification("notifications/tools/list_changed");
     SkillFixture::new("newcomer").write_to(&skills);
     for kind in ["tools", "prompts", "resources"] {
-        talk.hear(&format!("notifications/{kind}/list_changed"));
+        client.wait_for_notification(&format!("notifications/{kind}/list_changed"));
     }
-    let prompts = talk.ask("prompts/list", json!({}));
+    let prompts = client.request("prompts/list", json!({}));
     let names = prompts["result"]["prompts"].as_array().unwrap().iter();
     let names: Vec<_> = names.map(|prompt| prompt["name"].clone()).collect();
     assert_eq!(names, ["greet", "maths", "newcomer"]);
     // What was loaded stays so.
-    let said = talk.call("greet__hello", json!({"name": "Ann"}));
-    assert_eq!(said["isError"], false, "{said}");
+    let result = client.call("greet__hello", json!({"name": "Ann"}));
+    assert_eq!(result["isError"], false, "{result}");
     // One that is gone is gone at once for whoever asks.
     std::fs::remove_dir_all(skills.join("greet")).unwrap();
-    let tools = talk.ask("tools/list", json!({}));
+    let tools = client.request("tools/list", json!({}));
     assert!(!self::names(&tools).contains(&"greet__hello"), "{tools}");
 }
 
 #[test]
 fn uris_that_lead_elsewhere_lead_nowhere() {
-    let dir = desk();
+    let dir = skills_folder();
     std::fs::write(dir.path().join("secret"), "do not read").unwrap();
     SkillFixture::new("odd")
         .field("name", "'../x'")
         .write_to(&dir.path().join("skills"));
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.call(
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.call(
         "bash_code_execution",
         json!({"command": "ln -s /etc/passwd link"}),
     );
@@ -233,7 +238,7 @@ fn uris_that_lead_elsewhere_lead_nowhere() {
         "",
     ] {
         for method in ["resources/read", "skills/get", "resources/directory/read"] {
-            let answer = talk.ask(method, json!({"uri": uri}));
+            let answer = client.request(method, json!({"uri": uri}));
             let code = &answer["error"]["code"];
             let expected = if method == "resources/read" {
                 -32002
@@ -244,9 +249,9 @@ fn uris_that_lead_elsewhere_lead_nowhere() {
         }
     }
     // A skill with such a name is there under a URI that says so, and none of the extension.
-    let read = talk.ask("resources/read", json!({"uri": "skill://..%2Fx/SKILL.md"}));
+    let read = client.request("resources/read", json!({"uri": "skill://..%2Fx/SKILL.md"}));
     assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
-    let listed = talk.ask("skills/list", json!({}));
+    let listed = client.request("skills/list", json!({}));
     assert_eq!(listed["result"]["skills"].as_array().unwrap().len(), 2);
 }
 
@@ -260,12 +265,12 @@ fn runs(word: &str) -> bool {
 }
 
 /// Starts a command that does not end, and waits until it runs.
-fn start_endless(talk: &mut Talk, marker: &str) -> u64 {
+fn start_endless(client: &mut StdioClient, marker: &str) -> u64 {
     let command = format!("echo begun; exec -a {marker} sleep 3600");
     let call = json!({"name": "bash_code_execution", "arguments": {"command": command},
                       "_meta": {"progressToken": "p"}});
-    let id = talk.send("tools/call", call);
-    let progress = talk.hear("notifications/progress");
+    let id = client.send("tools/call", call);
+    let progress = client.wait_for_notification("notifications/progress");
     assert_eq!(progress["params"]["message"], "begun");
     while !runs(marker) {
         std::thread::yield_now();
@@ -280,28 +285,28 @@ fn marker(dir: &Path) -> String {
 
 #[test]
 fn a_cancelled_call_ends_what_it_ran() {
-    let dir = desk();
+    let dir = skills_folder();
     let marker = marker(dir.path());
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    let id = start_endless(&mut talk, &marker);
-    talk.tell(
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    let id = start_endless(&mut client, &marker);
+    client.notify(
         "notifications/cancelled",
         json!({"requestId": id, "reason": "enough"}),
     );
     while runs(&marker) {
         std::thread::yield_now();
     }
-    let said = talk.call("bash_code_execution", json!({"command": "echo still here"}));
-    assert_eq!(said["content"][0]["text"], "still here");
+    let result = client.call("bash_code_execution", json!({"command": "echo still here"}));
+    assert_eq!(result["content"][0]["text"], "still here");
 }
 
 #[test]
 fn the_end_of_standard_input_ends_what_runs_and_the_session() {
-    let dir = desk();
+    let dir = skills_folder();
     let marker = marker(dir.path());
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    start_endless(&mut talk, &marker);
-    talk.end();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    start_endless(&mut client, &marker);
+    client.end();
     while runs(&marker) {
         std::thread::yield_now();
     }
@@ -313,10 +318,10 @@ fn the_end_of_standard_input_ends_what_runs_and_the_session() {
 }
 
 #[test]
-fn a_session_that_expired_is_replaced_and_the_agent_is_told() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.call("bash_code_execution", json!({"command": "echo 1 > one"}));
+fn a_container_that_expired_is_replaced_and_the_agent_learns_it() {
+    let dir = skills_folder();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.call("bash_code_execution", json!({"command": "echo 1 > one"}));
     let sandbox = |args: &[&str]| {
         let mut command = server::prowess(dir.path());
         let output = command.arg("sandbox").args(args).output().unwrap();
@@ -325,27 +330,27 @@ fn a_session_that_expired_is_replaced_and_the_agent_is_told() {
     };
     let sessions: Value = serde_json::from_slice(&sandbox(&["list", "--json"])).unwrap();
     sandbox(&["rm", sessions[0]["id"].as_str().unwrap()]);
-    let said = talk.call("bash_code_execution", json!({"command": "ls; echo again"}));
-    let text = said["content"][0]["text"].as_str().unwrap();
+    let result = client.call("bash_code_execution", json!({"command": "ls; echo again"}));
+    let text = result["content"][0]["text"].as_str().unwrap();
     assert_snapshot!(text, @"
     again
     [note: the session had expired: /mnt/data is empty, what was there before is gone]
     ");
-    let said = talk.call("bash_code_execution", json!({"command": "echo and again"}));
-    assert_eq!(said["content"][0]["text"], "and again");
+    let result = client.call("bash_code_execution", json!({"command": "echo and again"}));
+    assert_eq!(result["content"][0]["text"], "and again");
 }
 
 #[test]
 fn output_without_end_is_cut_and_costs_little() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    let dir = skills_folder();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
     let command = "head -c 100000000 /dev/zero | tr '\\0' x";
     let call = json!({"name": "bash_code_execution", "arguments": {"command": command},
                       "_meta": {"progressToken": "p"}});
-    let said = talk.ask("tools/call", call)["result"].take();
-    let text = said["content"][0]["text"].as_str().unwrap();
+    let result = client.request("tools/call", call)["result"].take();
+    let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.len() < 100_000, "{} bytes", text.len());
-    let status = std::fs::read_to_string(format!("/proc/{}/status", talk.child.id())).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", client.child.id())).unwrap();
     let peak = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
@@ -356,12 +361,12 @@ fn output_without_end_is_cut_and_costs_little() {
 
 #[test]
 fn nonsense_is_answered_and_the_session_goes_on() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills"]);
-    talk.raw("this is no JSON");
-    talk.raw(&"x".repeat(20 << 20));
-    talk.raw("{\"jsonrpc\": \"2.0\", \"id\": 99}");
-    let unknown = talk.ask("no/such/method", json!({}));
+    let dir = skills_folder();
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    client.send_raw("this is no JSON");
+    client.send_raw(&"x".repeat(20 << 20));
+    client.send_raw("{\"jsonrpc\": \"2.0\", \"id\": 99}");
+    let unknown = client.request("no/such/method", json!({}));
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
     for (method, params) in [
         ("skills/get", json!({})),
@@ -373,40 +378,41 @@ fn nonsense_is_answered_and_the_session_goes_on() {
             json!({"name": "greet", "arguments": {"task": 1}}),
         ),
     ] {
-        let answer = talk.ask(method, params.clone());
+        let answer = client.request(method, params.clone());
         assert_eq!(
             answer["error"]["code"], -32602,
             "{method} {params}: {answer}"
         );
     }
-    let unknown = talk.call("no_such_tool", json!({}));
+    let unknown = client.call("no_such_tool", json!({}));
     assert_eq!(unknown["isError"], true);
-    assert!(talk.ask("tools/list", json!({}))["result"].is_object());
+    assert!(client.request("tools/list", json!({}))["result"].is_object());
 }
 
 #[test]
-fn what_is_wrong_with_a_skill_is_said_beside_and_harms_no_other() {
-    let dir = desk();
+fn what_is_wrong_with_a_skill_is_logged_and_harms_no_other() {
+    let dir = skills_folder();
     let broken = dir.path().join("skills/broken");
     std::fs::create_dir(&broken).unwrap();
     std::fs::write(broken.join("SKILL.md"), b"\xff").unwrap();
-    let mut talk = Talk::begin(dir.path(), &["skills", "--read-only"]);
-    let tools = talk.ask("tools/list", json!({}));
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills", "--read-only"]);
+    let tools = client.request("tools/list", json!({}));
     assert_eq!(names(&tools), ["load_skill"]);
-    let (rest, errors) = talk.end();
+    let (rest, errors) = client.end();
     assert!(rest.is_empty());
     assert!(errors.contains("broken"), "{errors}");
 }
 
 #[test]
 fn the_form_of_loading_and_code_can_be_chosen() {
-    let dir = desk();
-    let mut talk = Talk::begin(dir.path(), &["skills", "--form", "per-skill", "--no-code"]);
-    let tools = talk.ask("tools/list", json!({}));
+    let dir = skills_folder();
+    let mut client =
+        StdioClient::start_initialized(dir.path(), &["skills", "--form", "per-skill", "--no-code"]);
+    let tools = client.request("tools/list", json!({}));
     assert_eq!(names(&tools), ["load_skill_greet", "load_skill_maths"]);
-    talk.call("load_skill_maths", json!({}));
-    let said = talk.call("maths__add", json!({"a": 2, "b": 3}));
-    assert_eq!(said["content"][0]["text"], "5");
+    client.call("load_skill_maths", json!({}));
+    let result = client.call("maths__add", json!({"a": 2, "b": 3}));
+    assert_eq!(result["content"][0]["text"], "5");
 }
 
 #[test]
@@ -417,14 +423,14 @@ fn many_resources_come_in_pages() {
             .file("a.txt", "a")
             .write_to(&dir.path().join("skills"));
     }
-    let mut talk = Talk::begin(dir.path(), &["skills", "--read-only"]);
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills", "--read-only"]);
     for (method, field, expected) in [
         ("resources/list", "resources", 300),
         ("skills/list", "skills", 150),
     ] {
         let (mut uris, mut pages, mut params) = (Vec::new(), 0, json!({}));
         loop {
-            let result = talk.ask(method, params)["result"].take();
+            let result = client.request(method, params)["result"].take();
             let items = result[field].as_array().unwrap().iter();
             uris.extend(items.map(|item| item["uri"].as_str().unwrap().to_owned()));
             pages += 1;

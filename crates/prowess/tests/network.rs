@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use prowess::Prowess;
-use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
-use prowess_engine::Settings as RunSettings;
+use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess_engine::EngineSettings as RunSettings;
 use prowess_sandbox::egress::{BoxFuture, Dial};
-use prowess_server::{ServeOptions, Settings, serve};
+use prowess_server::{ServeOptions, ServerSettings, serve};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -170,7 +170,7 @@ impl Place {
     async fn open_with(script: &str, server: SocketAddr, ca_file: Option<&Path>) -> Place {
         let world = Arc::new(World(server));
         let ca_file = ca_file.map(Path::to_owned);
-        let script = Kind::Scripted(ScriptedOptions::Text(script.to_owned()));
+        let script = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
         let runs = RunSettings {
             domains: ["good.test", "*.good.test", "also.test"]
                 .map(|rule| rule.parse().unwrap())
@@ -191,7 +191,7 @@ impl Place {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        let app = prowess.app(Settings::default());
+        let app = prowess.app(ServerSettings::default());
         tokio::spawn(serve(listener, app, stop.clone(), ServeOptions::default()));
         Place {
             _prowess: prowess,
@@ -239,7 +239,7 @@ fn printed(answer: &Value) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn code_reaches_the_domains_it_asked_for_and_no_others_the_server_allows() {
+async fn code_reaches_the_domains_it_requested_and_no_others_the_server_allows() {
     let place = Place::open().await;
     let secrets = json!([{"domain": "good.test", "name": "API_KEY", "value": "s3cret"}]);
     let (status, answer) = place.shell(allowing(&["good.test"], secrets)).await;
@@ -260,8 +260,8 @@ async fn code_reaches_the_domains_it_asked_for_and_no_others_the_server_allows()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_domain_that_the_server_does_not_allow_is_refused_by_name() {
     let place = Place::open().await;
-    let asked = allowing(&["good.test", "evil.test"], Value::Null);
-    let (status, answer) = place.shell(asked).await;
+    let environment = allowing(&["good.test", "evil.test"], Value::Null);
+    let (status, answer) = place.shell(environment).await;
     assert_eq!(status, 403, "{answer}");
     let error = &answer["error"];
     assert_eq!(error["code"], "network-not-allowed");
@@ -277,7 +277,7 @@ async fn a_domain_that_the_server_does_not_allow_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_container_keeps_its_domains_and_tells_them_but_takes_no_secrets() {
+async fn a_container_keeps_its_domains_and_shows_them_but_takes_no_secrets() {
     let place = Place::open().await;
     let policy = json!({"type": "allowlist", "allowed_domains": ["good.test"]});
     let new = json!({"name": "a", "network_policy": policy});

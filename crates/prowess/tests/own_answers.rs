@@ -12,39 +12,39 @@ mod server;
 mod vendors;
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::Answer;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use vendors::client::asks;
 use vendors::speak::Vendor;
 use vendors::{Place, Told, run};
 
-async fn place() -> (Place, String) {
-    let place = Place::open(1, "").await;
+async fn start_gateway() -> (Place, String) {
+    let gateway = Place::open(1, "").await;
     let report = SkillFixture::new("report").body("Report well.\n");
-    let skill = place.store(&report).await;
-    (place, skill)
+    let skill = gateway.store(&report).await;
+    (gateway, skill)
 }
 
 /// An answer of OpenAI's made of these items, whole or streamed.
-fn answer(items: &[Value], stream: bool) -> Answer {
+fn responses_answer(items: &[Value], stream: bool) -> MockResponse {
     let body = json!({"id": "resp_up", "object": "response", "created_at": 1, "model": "m1",
         "status": "completed", "error": null, "incomplete_details": null, "output": items,
         "usage": {"input_tokens": 30, "output_tokens": 10, "total_tokens": 40}});
     if !stream {
-        return Answer::json(200, &body.to_string());
+        return MockResponse::json(200, &body.to_string());
     }
     let mut events =
         vec![json!({"type": "response.created", "response": {"id": "resp_up", "model": "m1"}})];
     for (at, item) in items.iter().enumerate() {
         let event =
             |kind: &str, item: &Value| json!({"type": kind, "output_index": at, "item": item});
-        let mut begun = item.clone();
-        begun["status"] = "in_progress".into();
+        let mut started = item.clone();
+        started["status"] = "in_progress".into();
         if item["type"] == "message" {
-            begun["content"] = json!([]);
+            started["content"] = json!([]);
         }
-        events.push(event("response.output_item.added", &begun));
+        events.push(event("response.output_item.added", &started));
         if let Some(text) = item["content"][0]["text"].as_str() {
             events.push(
                 json!({"type": "response.output_text.delta", "output_index": at,
@@ -70,7 +70,7 @@ fn answer(items: &[Value], stream: bool) -> Answer {
             )
         })
         .collect();
-    Answer::sse(&text).in_pieces(97)
+    MockResponse::sse(&text).in_chunks(97)
 }
 
 fn message(id: &str, phase: &str, text: &str) -> Value {
@@ -100,11 +100,11 @@ fn turns() -> (Vec<Value>, Vec<Value>) {
 
 /// The output of an answer, streamed or not. Items of a stream are told once each, in
 /// order.
-fn output(told: &Told, stream: bool) -> Vec<Value> {
+fn output(response: &Told, stream: bool) -> Vec<Value> {
     if !stream {
-        return told.json()["output"].as_array().unwrap().clone();
+        return response.json()["output"].as_array().unwrap().clone();
     }
-    let data = told
+    let data = response
         .text
         .lines()
         .filter_map(|line| line.strip_prefix("data: "));
@@ -137,23 +137,33 @@ fn output(told: &Told, stream: bool) -> Vec<Value> {
 #[test]
 fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         for stream in [false, true] {
             let (first, last) = turns();
             let vendor = Vendor::Responses;
-            let mut asked = asks(Client::Responses, &vendor.model(0), stream, &[&skill]);
-            asked["store"] = true.into();
+            let mut request = asks(
+                ClientDialect::Responses,
+                &vendor.model(0),
+                stream,
+                &[&skill],
+            );
+            request["store"] = true.into();
             let hosted = [
                 json!({"type": "image_generation"}),
                 json!({"type": "mcp", "server_label": "s", "server_url": "https://s.test"}),
             ];
-            asked["tools"].as_array_mut().unwrap().extend(hosted);
-            let answers = [answer(&first, stream), answer(&last, stream)];
-            let (told, sent) = place.talk(Client::Responses, vendor, &asked, answers).await;
-            assert_eq!((told.status, sent.len()), (200, 2), "{}", told.text);
-            place.lanes[0].forget();
+            request["tools"].as_array_mut().unwrap().extend(hosted);
+            let answers = [
+                responses_answer(&first, stream),
+                responses_answer(&last, stream),
+            ];
+            let (response, sent) = gateway
+                .talk(ClientDialect::Responses, vendor, &request, answers)
+                .await;
+            assert_eq!((response.status, sent.len()), (200, 2), "{}", response.text);
+            gateway.lanes[0].clear_responses();
 
-            let output = output(&told, stream);
+            let output = output(&response, stream);
             let kinds: Vec<&str> = output
                 .iter()
                 .map(|item| item["type"].as_str().unwrap())
@@ -197,16 +207,21 @@ fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
             );
 
             // The client answers the question, as it would answer OpenAI itself.
-            let mut more = asked.clone();
+            let mut more = request.clone();
             let input = more["input"].as_array_mut().unwrap();
             input.extend(output);
             let approval = json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1",
                 "approve": true});
             input.push(approval.clone());
-            let end = [answer(&[message("msg_c", "final_answer", "Four.")], stream)];
-            let (told, again) = place.talk(Client::Responses, vendor, &more, end).await;
-            assert_eq!(told.status, 200, "{}", told.text);
-            place.lanes[0].forget();
+            let end = [responses_answer(
+                &[message("msg_c", "final_answer", "Four.")],
+                stream,
+            )];
+            let (response, again) = gateway
+                .talk(ClientDialect::Responses, vendor, &more, end)
+                .await;
+            assert_eq!(response.status, 200, "{}", response.text);
+            gateway.lanes[0].clear_responses();
             let input = again[0].body["input"].as_array().unwrap();
             assert_eq!(input.last(), Some(&approval));
             let find = |kind: &str| input.iter().filter(|item| item["type"] == kind).count();
@@ -225,9 +240,9 @@ fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
 }
 
 #[test]
-fn what_a_chat_server_says_beside_its_text_reaches_a_chat_client() {
+fn what_a_chat_server_adds_beside_its_text_reaches_a_chat_client() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let turn = |message: Value, reason: &str, cost: f64| {
             let choice = json!({"index": 0, "message": message, "finish_reason": reason,
                 "content_filter_results": {"hate": {"filtered": false}}});
@@ -235,12 +250,12 @@ fn what_a_chat_server_says_beside_its_text_reaches_a_chat_client() {
                 "system_fingerprint": "fp_1", "service_tier": "priority", "choices": [choice],
                 "prompt_filter_results": [{"prompt_index": 0}],
                 "usage": {"prompt_tokens": 30, "completion_tokens": 10, "cost": cost}});
-            Answer::json(200, &body.to_string())
+            MockResponse::json(200, &body.to_string())
         };
         let call = json!([{"id": "call_1", "type": "function",
             "function": {"name": "load_skill", "arguments": "{\"name\":\"report\"}"}}]);
         let vendor = Vendor::Chat;
-        let asked = asks(Client::Chat, &vendor.model(0), false, &[&skill]);
+        let request = asks(ClientDialect::Chat, &vendor.model(0), false, &[&skill]);
         let turns = [
             turn(
                 json!({"role": "assistant", "content": null, "tool_calls": call}),
@@ -253,9 +268,11 @@ fn what_a_chat_server_says_beside_its_text_reaches_a_chat_client() {
                 0.5,
             ),
         ];
-        let (told, sent) = place.talk(Client::Chat, vendor, &asked, turns).await;
-        assert_eq!((told.status, sent.len()), (200, 2), "{}", told.text);
-        let body = told.json();
+        let (response, sent) = gateway
+            .talk(ClientDialect::Chat, vendor, &request, turns)
+            .await;
+        assert_eq!((response.status, sent.len()), (200, 2), "{}", response.text);
+        let body = response.json();
         assert_eq!(body["usage"]["cost"], 0.75, "{body}");
         assert_eq!(body["usage"]["prompt_tokens"], 60);
         assert_eq!(body["system_fingerprint"], "fp_1");
@@ -300,31 +317,35 @@ fn turn_of(sent: &Value) -> (Vec<String>, Vec<String>) {
 #[test]
 fn tools_of_both_sides_in_one_turn_are_all_answered_in_order() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Chat;
         let both = [
             ("bash_code_execution", json!({"command": "echo hello"})),
             ("weather", json!({"city": "Bern"})),
         ];
-        for client in [Client::Messages, Client::Chat, Client::Responses] {
+        for client in [
+            ClientDialect::Messages,
+            ClientDialect::Chat,
+            ClientDialect::Responses,
+        ] {
             for both in [both.clone(), [both[1].clone(), both[0].clone()]] {
-                let mut asked = asks(client, &vendor.model(0), false, &[&skill]);
+                let mut request = asks(client, &vendor.model(0), false, &[&skill]);
                 let turns = [vendor.calls(false, "Now.", &both)];
-                let (told, _) = place.talk(client, vendor, &asked, turns).await;
-                assert_eq!(told.status, 200, "{}", told.text);
-                place.lanes[0].forget();
-                let answer = vendors::client::understood(client, false, &told).unwrap();
-                vendors::client::goes_on(client, &mut asked, &told, &answer, "rain");
-                let (told, sent) = place
-                    .talk(client, vendor, &asked, [vendor.says(false, "Bye.")])
+                let (response, _) = gateway.talk(client, vendor, &request, turns).await;
+                assert_eq!(response.status, 200, "{}", response.text);
+                gateway.lanes[0].clear_responses();
+                let answer = vendors::client::understood(client, false, &response).unwrap();
+                vendors::client::goes_on(client, &mut request, &response, &answer, "rain");
+                let (response, sent) = gateway
+                    .talk(client, vendor, &request, [vendor.says(false, "Bye.")])
                     .await;
-                assert_eq!(told.status, 200, "{}", told.text);
-                place.lanes[0].forget();
+                assert_eq!(response.status, 200, "{}", response.text);
+                gateway.lanes[0].clear_responses();
                 let (names, texts) = turn_of(&sent[0].body);
                 let expected: Vec<&str> = both.iter().map(|(name, _)| *name).collect();
                 assert_eq!(names, expected, "{client:?}");
-                let said = |name: &str| if name == "weather" { "rain" } else { "hello" };
-                let expected: Vec<&str> = expected.into_iter().map(said).collect();
+                let result_of = |name: &str| if name == "weather" { "rain" } else { "hello" };
+                let expected: Vec<&str> = expected.into_iter().map(result_of).collect();
                 assert_eq!(texts, expected, "{client:?}");
             }
         }
@@ -334,34 +355,34 @@ fn tools_of_both_sides_in_one_turn_are_all_answered_in_order() {
 #[test]
 fn a_call_that_anthropics_server_left_to_be_run_is_run_here() {
     run(async {
-        let (place, skill) = place().await;
+        let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Chat;
-        let mut asked = asks(Client::Messages, &vendor.model(0), false, &[&skill]);
-        let said = json!([
+        let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
+        let reply = json!([
             {"type": "text", "text": "Both."},
             {"type": "server_tool_use", "id": "srvtoolu_01", "name": "bash_code_execution",
                 "input": {"command": "echo hello"}},
             {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Bern"}},
         ]);
         let result = json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "rain"}]);
-        let messages = asked["messages"].as_array_mut().unwrap();
-        messages.push(json!({"role": "assistant", "content": said}));
+        let messages = request["messages"].as_array_mut().unwrap();
+        messages.push(json!({"role": "assistant", "content": reply}));
         messages.push(json!({"role": "user", "content": result}));
-        let (told, sent) = place
+        let (response, sent) = gateway
             .talk(
-                Client::Messages,
+                ClientDialect::Messages,
                 vendor,
-                &asked,
+                &request,
                 [vendor.says(false, "So.")],
             )
             .await;
-        assert_eq!(told.status, 200, "{}", told.text);
-        place.lanes[0].forget();
+        assert_eq!(response.status, 200, "{}", response.text);
+        gateway.lanes[0].clear_responses();
         let (names, texts) = turn_of(&sent[0].body);
         assert_eq!(names, ["bash_code_execution", "weather"]);
         assert_eq!(texts, ["hello", "rain"]);
         // As Anthropic does, the answer begins with the result.
-        let content = told.json()["content"].clone();
+        let content = response.json()["content"].clone();
         assert_eq!(
             content[0]["type"], "bash_code_execution_tool_result",
             "{content}"
@@ -371,18 +392,18 @@ fn a_call_that_anthropics_server_left_to_be_run_is_run_here() {
         assert_eq!(content[1]["text"], "So.");
 
         // And the conversation goes on from there.
-        let messages = asked["messages"].as_array_mut().unwrap();
+        let messages = request["messages"].as_array_mut().unwrap();
         messages.push(json!({"role": "assistant", "content": content}));
         messages.push(json!({"role": "user", "content": "Thanks."}));
-        let (told, sent) = place
+        let (response, sent) = gateway
             .talk(
-                Client::Messages,
+                ClientDialect::Messages,
                 vendor,
-                &asked,
+                &request,
                 [vendor.says(false, "Bye.")],
             )
             .await;
-        assert_eq!(told.status, 200, "{}", told.text);
+        assert_eq!(response.status, 200, "{}", response.text);
         let text = sent[0].body["messages"].to_string();
         assert!(text.contains("hello") && text.contains("rain"), "{text}");
     });

@@ -79,7 +79,7 @@ fn llm_uses_skills_by_the_plugin() {
 }
 
 #[test]
-fn the_types_are_what_they_say() {
+fn the_types_are_what_they_claim() {
     let folder = tempfile::tempdir().unwrap();
     let strict = ["--strict", "--no-warn-return-any", "--allow-untyped-calls"];
     let mypy = || {

@@ -14,7 +14,7 @@ mod vendors;
 use std::fs;
 
 use prowess_testkit::SkillFixture;
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use serde_json::json;
 use vendors::client::asks;
 use vendors::speak::Vendor;
@@ -56,15 +56,15 @@ fn command_policy() -> Option<u32> {
 #[test]
 fn connections_go_before_commands_where_the_system_allows_it() {
     run(async {
-        let place = Place::open(1, "").await;
-        let skill = place.store(&SkillFixture::new("report")).await;
-        let server = place.server.pid();
+        let gateway = Place::open(1, "").await;
+        let skill = gateway.store(&SkillFixture::new("report")).await;
+        let server = gateway.server.pid();
         assert!(policies(server).iter().all(|policy| *policy == NORMAL));
         let call = json!({"command": format!("sleep {SECONDS}")});
         let calls = [("bash_code_execution", call)];
-        place.lanes[0].answer(VENDOR.calls(true, "I wait.", &calls));
-        let asked = asks(Client::Messages, &VENDOR.model(0), true, &[&skill]);
-        let answer = place.begin("/v1/messages", &asked).await;
+        gateway.lanes[0].respond(VENDOR.calls(true, "I wait.", &calls));
+        let request = asks(ClientDialect::Messages, &VENDOR.model(0), true, &[&skill]);
+        let answer = gateway.begin("/v1/messages", &request).await;
         let command = loop {
             if let Some(policy) = command_policy() {
                 break policy;
@@ -77,7 +77,7 @@ fn connections_go_before_commands_where_the_system_allows_it() {
                 tokio::task::yield_now().await;
             }
         }
-        assert_eq!(place.get("/v1/skills").await.status, 200);
+        assert_eq!(gateway.get("/v1/skills").await.status, 200);
         drop(answer);
         while command_policy().is_some() {
             tokio::task::yield_now().await;

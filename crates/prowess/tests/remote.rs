@@ -13,15 +13,15 @@ use serde_json::Value;
 use server::{MASTER, Server, prowess};
 
 /// What a command printed, and how it ended.
-struct Said {
+struct CommandOutput {
     code: i32,
     stdout: String,
     stderr: String,
 }
 
-impl Said {
-    fn of(output: &Output) -> Said {
-        Said {
+impl CommandOutput {
+    fn from_output(output: &Output) -> CommandOutput {
+        CommandOutput {
             code: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout.clone()).unwrap(),
             stderr: String::from_utf8(output.stderr.clone()).unwrap(),
@@ -44,8 +44,8 @@ fn command(server: &Server, args: &[&str]) -> Command {
     command
 }
 
-fn say(server: &Server, args: &[&str]) -> Said {
-    Said::of(&command(server, args).output().unwrap())
+fn run_command(server: &Server, args: &[&str]) -> CommandOutput {
+    CommandOutput::from_output(&command(server, args).output().unwrap())
 }
 
 fn skill(body: &str) -> SkillFixture {
@@ -60,32 +60,32 @@ fn a_skill_is_pushed_once_then_again_when_it_changes_and_pulled_as_it_was() {
     let folder = skill("One.\n").write_to(server.folder());
     let path = folder.to_str().unwrap();
 
-    let first = say(&server, &["skill", "push", path, "--json"]).json();
+    let first = run_command(&server, &["skill", "push", path, "--json"]).json();
     assert_eq!(
         (&first["outcome"], &first["version"]),
         (&"created".into(), &"1".into())
     );
-    let again = say(&server, &["skill", "push", path, "--json"]).json();
+    let again = run_command(&server, &["skill", "push", path, "--json"]).json();
     assert_eq!(
         (&again["outcome"], &again["version"]),
         (&"unchanged".into(), &"1".into())
     );
-    let told = say(&server, &["skill", "push", path]);
+    let output = run_command(&server, &["skill", "push", path]);
     assert!(
-        told.stdout.contains("unchanged, version 1"),
+        output.stdout.contains("unchanged, version 1"),
         "{}",
-        told.stdout
+        output.stdout
     );
-    let forced = say(&server, &["skill", "push", path, "--always", "--json"]).json();
+    let forced = run_command(&server, &["skill", "push", path, "--always", "--json"]).json();
     assert_eq!(forced["version"], "2");
     skill("Two.\n").write_to(server.folder());
-    let changed = say(&server, &["skill", "push", path, "--default", "--json"]).json();
+    let changed = run_command(&server, &["skill", "push", path, "--default", "--json"]).json();
     assert_eq!(
         (&changed["version"], &changed["skill"]),
         (&"3".into(), &first["skill"])
     );
 
-    let versions = say(&server, &["skill", "versions", "pdf-forms", "--json"]).json();
+    let versions = run_command(&server, &["skill", "versions", "pdf-forms", "--json"]).json();
     let listed: Vec<_> = versions
         .as_array()
         .unwrap()
@@ -93,36 +93,36 @@ fn a_skill_is_pushed_once_then_again_when_it_changes_and_pulled_as_it_was() {
         .map(|v| &v["version"])
         .collect();
     assert_eq!(listed, ["3", "2", "1"]);
-    let list = say(&server, &["skill", "list", "--server", "--json"]).json();
+    let list = run_command(&server, &["skill", "list", "--server", "--json"]).json();
     assert_eq!(list["skills"][0]["latest_version"], "3");
     let url = format!("--server={}", server.url());
-    let found = say(
+    let found = run_command(
         &server,
         &["skill", "list", &url, "--query", "forms", "--json"],
     )
     .json();
     assert_eq!(found["skills"].as_array().unwrap().len(), 1);
 
-    let pulled = say(
+    let pulled = run_command(
         &server,
         &["skill", "pull", "pdf-forms", "-o", "out", "--json"],
     )
     .json();
     assert_eq!(pulled["digest"], changed["digest"]);
     same_files(&folder, &server.folder().join("out/pdf-forms"));
-    let twice = say(&server, &["skill", "pull", "pdf-forms", "-o", "out"]);
+    let twice = run_command(&server, &["skill", "pull", "pdf-forms", "-o", "out"]);
     assert_eq!(twice.code, 3);
     assert!(twice.stderr.contains("--force"), "{}", twice.stderr);
     let args = ["skill", "pull", "pdf-forms", "--version", "1", "-o", "old"];
-    assert_eq!(say(&server, &args).code, 0);
+    assert_eq!(run_command(&server, &args).code, 0);
     let old = fs::read_to_string(server.folder().join("old/pdf-forms/SKILL.md")).unwrap();
     assert!(old.ends_with("One.\n"));
 
     let args = ["skill", "delete", "pdf-forms", "--version", "1"];
-    assert_eq!(say(&server, &args).code, 0);
-    let gone = say(&server, &["skill", "delete", "pdf-forms", "--json"]).json();
+    assert_eq!(run_command(&server, &args).code, 0);
+    let gone = run_command(&server, &["skill", "delete", "pdf-forms", "--json"]).json();
     assert_eq!(gone["skill"], first["skill"]);
-    let missing = say(&server, &["skill", "versions", "pdf-forms"]);
+    let missing = run_command(&server, &["skill", "versions", "pdf-forms"]);
     assert_eq!(missing.code, 3);
     insta::assert_snapshot!(missing.stderr, @"error: no skill is called `pdf-forms`");
 }
@@ -147,36 +147,41 @@ fn a_skill_with_errors_is_explained_and_not_sent() {
     let server = Server::start(&[]);
     let skill = SkillFixture::new("pdf-forms").field("description", "A <b>bold</b> claim.");
     let folder = skill.write_to(server.folder());
-    let said = say(&server, &["skill", "push", folder.to_str().unwrap()]);
-    assert_eq!(said.code, 1);
-    assert!(said.stderr.contains("upload-xml"), "{}", said.stderr);
-    assert!(said.stderr.contains("nothing was sent"), "{}", said.stderr);
-    let list = say(&server, &["skill", "list", "--server", "--json"]).json();
+    let output = run_command(&server, &["skill", "push", folder.to_str().unwrap()]);
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("upload-xml"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("nothing was sent"),
+        "{}",
+        output.stderr
+    );
+    let list = run_command(&server, &["skill", "list", "--server", "--json"]).json();
     assert_eq!(list["skills"], serde_json::json!([]));
 }
 
 #[test]
-fn what_goes_wrong_on_the_way_is_said() {
+fn what_goes_wrong_on_the_way_is_reported() {
     let server = Server::start(&[]);
     let mut wrong = command(&server, &["skill", "list", "--server"]);
-    let said = Said::of(&wrong.env("PROWESS_API_KEY", "wrong").output().unwrap());
-    assert_eq!(said.code, 3);
+    let output =
+        CommandOutput::from_output(&wrong.env("PROWESS_API_KEY", "wrong").output().unwrap());
+    assert_eq!(output.code, 3);
     assert!(
-        said.stderr.contains("not known") && said.stderr.contains("key-unknown"),
+        output.stderr.contains("not known") && output.stderr.contains("key-unknown"),
         "{}",
-        said.stderr
+        output.stderr
     );
     let mut nowhere = command(&server, &["skill", "list", "--server"]);
     let nowhere = nowhere
         .env("PROWESS_URL", "http://127.0.0.1:1")
         .output()
         .unwrap();
-    let said = Said::of(&nowhere);
-    assert_eq!(said.code, 3);
+    let output = CommandOutput::from_output(&nowhere);
+    assert_eq!(output.code, 3);
     assert!(
-        said.stderr.contains("is `prowess serve` running there?"),
+        output.stderr.contains("is `prowess serve` running there?"),
         "{}",
-        said.stderr
+        output.stderr
     );
 }
 
@@ -186,15 +191,15 @@ fn keys_are_shown_once_and_end_when_revoked() {
     let args = [
         "keys", "create", "ci", "--tenant", "acme", "--scope", "read", "--json",
     ];
-    let made = say(&server, &args).json();
+    let made = run_command(&server, &args).json();
     let key = made["key"].as_str().unwrap().to_owned();
-    let list = say(&server, &["keys", "list", "--tenant", "acme", "--json"]);
+    let list = run_command(&server, &["keys", "list", "--tenant", "acme", "--json"]);
     assert!(!list.stdout.contains(&key));
     assert_eq!(list.json()[0]["id"], made["id"]);
 
     let as_key = |args: &[&str]| {
         let mut command = command(&server, args);
-        Said::of(&command.env("PROWESS_API_KEY", &key).output().unwrap())
+        CommandOutput::from_output(&command.env("PROWESS_API_KEY", &key).output().unwrap())
     };
     assert_eq!(as_key(&["skill", "list", "--server"]).code, 0);
     let folder = skill("One.\n").write_to(server.folder());
@@ -202,18 +207,18 @@ fn keys_are_shown_once_and_end_when_revoked() {
     assert!(refused.stderr.contains("key-scope"), "{}", refused.stderr);
     let id = made["id"].as_str().unwrap();
     assert_eq!(
-        say(&server, &["keys", "revoke", id, "--tenant", "acme"]).code,
+        run_command(&server, &["keys", "revoke", id, "--tenant", "acme"]).code,
         0
     );
     // Another process may remember a key for a second.
     let refused = (0..600).any(|_| as_key(&["skill", "list", "--server"]).code == 3);
     assert!(refused);
-    let elsewhere = say(&server, &["keys", "revoke", id]);
+    let elsewhere = run_command(&server, &["keys", "revoke", id]);
     assert_eq!(elsewhere.code, 3);
 }
 
 #[test]
-fn a_server_ends_in_good_order_when_told_to() {
+fn a_server_ends_in_good_order_on_a_signal() {
     let mut server = Server::start(&[]);
     let pid = server.pid().to_string();
     assert!(Command::new("kill").arg(pid).status().unwrap().success());
@@ -224,22 +229,22 @@ fn a_server_ends_in_good_order_when_told_to() {
 fn a_server_refuses_to_be_open_to_other_machines() {
     let folder = tempfile::tempdir().unwrap();
     let mut serve = prowess(folder.path());
-    let said = Said::of(
+    let output = CommandOutput::from_output(
         &serve
             .args(["serve", "--listen", "0.0.0.0:0"])
             .output()
             .unwrap(),
     );
-    assert_eq!(said.code, 3);
-    insta::assert_snapshot!(said.stderr, @"error: server.listen: 0.0.0.0:0 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
+    assert_eq!(output.code, 3);
+    insta::assert_snapshot!(output.stderr, @"error: server.listen: 0.0.0.0:0 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
 }
 
 #[test]
 fn the_log_is_json_and_holds_no_key_no_query_and_no_content() {
     let mut server = Server::start(&[("PROWESS_LOG", "debug")]);
     let folder = skill("unmistakable-content\n").write_to(server.folder());
-    say(&server, &["skill", "push", folder.to_str().unwrap()]);
-    say(
+    run_command(&server, &["skill", "push", folder.to_str().unwrap()]);
+    run_command(
         &server,
         &["skill", "list", "--server", "--query", "unmistakable-query"],
     );

@@ -44,18 +44,18 @@ text = "You said: {{user}}"
 "#;
 
 /// A folder with a configuration and a skill, and the command in it.
-struct Desk {
+struct Workdir {
     dir: tempfile::TempDir,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl Workdir {
+    fn new() -> Workdir {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
         write("prowess.toml", CONFIG);
         write("script.toml", SCRIPT);
         prowess_testkit::SkillFixture::new("greet").write_to(dir.path());
-        Desk { dir }
+        Workdir { dir }
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -100,7 +100,7 @@ fn steady(text: &str) -> String {
 
 #[test]
 fn the_answer_goes_to_stdout_and_what_happens_to_stderr_and_files_are_saved() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let args = [
         "run",
         "-m",
@@ -112,7 +112,7 @@ fn the_answer_goes_to_stdout_and_what_happens_to_stderr_and_files_are_saved() {
         "out",
         "Cards!",
     ];
-    assert_snapshot!(desk.run(&args), @"
+    assert_snapshot!(workdir.run(&args), @"
     exit 0
     --- stdout
     Let me see.
@@ -131,20 +131,20 @@ fn the_answer_goes_to_stdout_and_what_happens_to_stderr_and_files_are_saved() {
     saved out/card-2.txt
     go on with --container container_…
     ");
-    assert_eq!(desk.read("out/card.txt"), "one\n");
-    assert_eq!(desk.read("out/card-2.txt"), "two\n");
-    assert_eq!(desk.read("out/_hidden"), "x\n", "no hidden file is made");
+    assert_eq!(workdir.read("out/card.txt"), "one\n");
+    assert_eq!(workdir.read("out/card-2.txt"), "two\n");
+    assert_eq!(workdir.read("out/_hidden"), "x\n", "no hidden file is made");
     // Again: nothing is replaced, unless it is asked for.
-    desk.run(&args);
-    assert_eq!(desk.read("out/card-3.txt"), "one\n");
-    std::fs::write(desk.dir.path().join("out/card.txt"), "mine").unwrap();
-    desk.run(&[&args[..], &["--force"]].concat());
-    assert_eq!(desk.read("out/card.txt"), "one\n");
+    workdir.run(&args);
+    assert_eq!(workdir.read("out/card-3.txt"), "one\n");
+    std::fs::write(workdir.dir.path().join("out/card.txt"), "mine").unwrap();
+    workdir.run(&[&args[..], &["--force"]].concat());
+    assert_eq!(workdir.read("out/card.txt"), "one\n");
 }
 
 #[test]
 fn every_line_of_json_is_an_event_and_the_run_is_on_record() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let args = [
         "run",
         "-m",
@@ -155,7 +155,7 @@ fn every_line_of_json_is_an_event_and_the_run_is_on_record() {
         "--json",
         "loop",
     ];
-    let output = desk.command(&[&args[..], &["--max-turns", "1"]].concat());
+    let output = workdir.command(&[&args[..], &["--max-turns", "1"]].concat());
     let output = { output }.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "a limit cut it short");
     let lines = String::from_utf8(output.stdout).unwrap();
@@ -169,13 +169,13 @@ fn every_line_of_json_is_an_event_and_the_run_is_on_record() {
         .collect();
     assert_eq!(kinds, ["turn", "limit_met", "ended"]);
     let run = events[2]["run"].as_str().unwrap();
-    assert!(desk.run(&["runs"]).contains(run));
+    assert!(workdir.run(&["runs"]).contains(run));
 }
 
 #[test]
 fn a_prompt_may_come_from_standard_input() {
-    let desk = Desk::new();
-    let mut child = desk
+    let workdir = Workdir::new();
+    let mut child = workdir
         .command(&["run", "-m", "hero", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -187,33 +187,33 @@ fn a_prompt_may_come_from_standard_input() {
 }
 
 #[test]
-fn exit_codes_tell_the_model_s_failures_from_ours() {
-    let desk = Desk::new();
-    assert_snapshot!(desk.run(&["run", "-m", "hero", "fail"]), @"
+fn exit_codes_separate_the_model_s_failures_from_ours() {
+    let workdir = Workdir::new();
+    assert_snapshot!(workdir.run(&["run", "-m", "hero", "fail"]), @"
     exit 1
     --- stdout
     --- stderr
     error: the script says no
     ");
-    assert_snapshot!(desk.run(&["run", "-m", "nobody", "hi"]), @r#"
+    assert_snapshot!(workdir.run(&["run", "-m", "nobody", "hi"]), @r#"
     exit 1
     --- stdout
     --- stderr
     error: there is no model called "nobody"; name one of the configuration, or write PROVIDER/MODEL; providers are stage
     "#);
-    assert_snapshot!(desk.run(&["run", "-m", "hero", "--skill", "missing", "hi"]), @"
+    assert_snapshot!(workdir.run(&["run", "-m", "hero", "--skill", "missing", "hi"]), @"
     exit 3
     --- stdout
     --- stderr
     error: missing: no such file or folder
     ");
-    assert_snapshot!(desk.run(&["run", "-m", "hero", "--skill", "skill_nowhere", "--no-code", "hi"]), @"
+    assert_snapshot!(workdir.run(&["run", "-m", "hero", "--skill", "skill_nowhere", "--no-code", "hi"]), @"
     exit 1
     --- stdout
     --- stderr
     error: skill `skill_nowhere` not found: it is not stored here, and the provider of model `hero` has no skills of its own; upload it, or name it in `[skills] aliases`
     ");
-    assert_snapshot!(desk.run(&["run", "-m", "hero", "--timeout", "1", "hang"]), @"
+    assert_snapshot!(workdir.run(&["run", "-m", "hero", "--timeout", "1", "hang"]), @"
     exit 1
     --- stdout
     --- stderr
@@ -223,8 +223,8 @@ fn exit_codes_tell_the_model_s_failures_from_ours() {
 
 #[test]
 fn the_demo_makes_a_gif_over_real_http_and_ends_where_nobody_watches() {
-    let desk = Desk::new();
-    let output = desk
+    let workdir = Workdir::new();
+    let output = workdir
         .command(&["demo", "--reduced", "-o", "it.gif"])
         .output()
         .unwrap();
@@ -238,18 +238,18 @@ fn the_demo_makes_a_gif_over_real_http_and_ends_where_nobody_watches() {
     ] {
         assert!(text.contains(shown), "{shown}: {text}");
     }
-    let gif = std::fs::read(desk.dir.path().join("it.gif")).unwrap();
+    let gif = std::fs::read(workdir.dir.path().join("it.gif")).unwrap();
     assert!(gif.starts_with(b"GIF89a"));
     for command in next(&text) {
-        let ran = shell(&desk, &command);
+        let ran = shell(&workdir, &command);
         assert!(ran.status.success(), "{command}: {ran:?}");
     }
 }
 
 #[test]
-fn the_demo_s_server_stays_and_what_it_says_to_try_works() {
-    let desk = Desk::new();
-    let mut child = desk
+fn the_demo_s_server_stays_and_what_it_suggests_works() {
+    let workdir = Workdir::new();
+    let mut child = workdir
         .command(&["demo", "--reduced", "--keep"])
         .stdout(Stdio::piped())
         .spawn()
@@ -262,14 +262,14 @@ fn the_demo_s_server_stays_and_what_it_says_to_try_works() {
     let answers: Vec<String> = next(&text)
         .iter()
         .map(|command| {
-            let ran = shell(&desk, command);
+            let ran = shell(&workdir, command);
             assert!(ran.status.success(), "{command}: {ran:?}");
             String::from_utf8(ran.stdout).unwrap()
         })
         .collect();
     let chat: Value = serde_json::from_str(&answers[0]).unwrap();
-    let said = chat["choices"][0]["message"]["content"].as_str().unwrap();
-    assert!(said.contains("Here is your bouncing ball"), "{said}");
+    let content = chat["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(content.contains("Here is your bouncing ball"), "{content}");
     assert!(answers[1].contains("bouncing-ball"), "{}", answers[1]);
     assert!(answers[2].contains("completed"), "{}", answers[2]);
     let pid = child.id().to_string();
@@ -294,8 +294,8 @@ fn next(text: &str) -> Vec<String> {
     commands
 }
 
-fn shell(desk: &Desk, command: &str) -> std::process::Output {
-    let mut shell = desk.command(&[]);
+fn shell(workdir: &Workdir, command: &str) -> std::process::Output {
+    let mut shell = workdir.command(&[]);
     let env: Vec<_> = shell
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
@@ -304,6 +304,6 @@ fn shell(desk: &Desk, command: &str) -> std::process::Output {
     shell
         .args(["-c", command])
         .envs(env)
-        .current_dir(desk.dir.path());
+        .current_dir(workdir.dir.path());
     shell.output().unwrap()
 }

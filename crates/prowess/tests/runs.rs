@@ -13,7 +13,7 @@ mod server;
 use std::path::Path;
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::{Answer as Told, Upstream};
+use prowess_testkit::upstream::{MockResponse as Told, MockUpstream};
 use reqwest::Client as Http;
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
@@ -88,16 +88,16 @@ text = "No step fits: {{user}} {{tool_result}}"
 "#;
 
 /// A server with a scripted model and a stored skill.
-struct Stage {
+struct RunFixture {
     server: Server,
     http: Http,
     skill: String,
     _config: TempDir,
 }
 
-impl Stage {
+impl RunFixture {
     /// With this configuration beside the model's.
-    async fn open(more: &str) -> Stage {
+    async fn open(more: &str) -> RunFixture {
         let config = tempfile::tempdir().unwrap();
         std::fs::write(config.path().join("script.toml"), SCRIPT).unwrap();
         let path = config.path().join("prowess.toml");
@@ -107,7 +107,7 @@ impl Stage {
         let server = Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
         let http = Http::new();
         let skill = upload_skill(&http, server.url()).await;
-        Stage {
+        RunFixture {
             server,
             http,
             skill,
@@ -175,36 +175,36 @@ async fn upload_skill(http: &Http, url: &str) -> String {
         .to_owned()
 }
 
-fn on_stage<T>(work: impl AsyncFnOnce(Stage) -> T) -> T {
-    run(async { work(Stage::open("").await).await })
+fn on_stage<T>(work: impl AsyncFnOnce(RunFixture) -> T) -> T {
+    run(async { work(RunFixture::open("").await).await })
 }
 
 fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
 
-fn messages(skill: &str, said: &str, stream: bool) -> Value {
+fn messages(skill: &str, prompt: &str, stream: bool) -> Value {
     json!({
         "model": "stage/m", "max_tokens": 100, "stream": stream,
         "container": {"skills": [{"type": "custom", "skill_id": skill}]},
         "tools": [{"type": "code_execution_20260521", "name": "code_execution"}],
-        "messages": [{"role": "user", "content": said}],
+        "messages": [{"role": "user", "content": prompt}],
     })
 }
 
-fn chat(skill: &str, said: &str, stream: bool) -> Value {
+fn chat(skill: &str, prompt: &str, stream: bool) -> Value {
     json!({
         "model": "stage/m", "stream": stream,
         "container": {"skills": [{"type": "custom", "skill_id": skill}]},
-        "messages": [{"role": "user", "content": said}],
+        "messages": [{"role": "user", "content": prompt}],
     })
 }
 
-fn responses(skill: &str, said: &str, stream: bool) -> Value {
+fn responses(skill: &str, prompt: &str, stream: bool) -> Value {
     let skills = json!([{"type": "skill_reference", "skill_id": skill}]);
     let environment = json!({"type": "container_auto", "skills": skills});
     json!({
-        "model": "stage/m", "stream": stream, "input": said,
+        "model": "stage/m", "stream": stream, "input": prompt,
         "tools": [{"type": "shell", "environment": environment}],
     })
 }
@@ -219,19 +219,22 @@ fn file_of(answer: &str) -> &str {
 #[test]
 fn a_skill_is_loaded_its_script_run_and_its_file_fetched_in_every_dialect() {
     on_stage(async |stage| {
-        type Asked = fn(&str, &str, bool) -> Value;
-        let dialects: [(&str, Asked); 3] = [
+        type RequestBuilderFn = fn(&str, &str, bool) -> Value;
+        let dialects: [(&str, RequestBuilderFn); 3] = [
             ("/v1/messages", messages),
             ("/v1/chat/completions", chat),
             ("/v1/responses", responses),
         ];
-        for (path, asked) in dialects {
+        for (path, build_request) in dialects {
             for stream in [false, true] {
                 let answer = stage
-                    .ask(path, &asked(&stage.skill, "make it", stream))
+                    .ask(path, &build_request(&stage.skill, "make it", stream))
                     .await;
-                for told in ["Let me see.", "Now I run it.", "There it is.", "report.txt"] {
-                    assert!(answer.contains(told), "{path} {stream}: {told}: {answer}");
+                for expected in ["Let me see.", "Now I run it.", "There it is.", "report.txt"] {
+                    assert!(
+                        answer.contains(expected),
+                        "{path} {stream}: {expected}: {answer}"
+                    );
                 }
                 let content = stage.content(file_of(&answer)).await;
                 assert_eq!(content, "all is well", "{path} {stream}");
@@ -248,11 +251,11 @@ fn a_skill_is_loaded_its_script_run_and_its_file_fetched_in_every_dialect() {
 fn a_client_with_namespaces_gets_its_calls_back_from_a_run() {
     on_stage(async |stage| {
         for stream in [false, true] {
-            let mut asked = responses(&stage.skill, "consult it", stream);
+            let mut request = responses(&stage.skill, "consult it", stream);
             let member = json!({"type": "function", "name": "find", "parameters": {"type": "object", "properties": {}}});
             let group = json!({"type": "namespace", "name": "mcp__wiki", "description": "d", "tools": [member]});
-            asked["tools"].as_array_mut().unwrap().push(group.clone());
-            let answer = stage.ask("/v1/responses", &asked).await;
+            request["tools"].as_array_mut().unwrap().push(group.clone());
+            let answer = stage.ask("/v1/responses", &request).await;
             let response = match stream {
                 false => serde_json::from_str::<Value>(&answer).unwrap(),
                 true => {
@@ -277,8 +280,8 @@ fn a_client_with_namespaces_gets_its_calls_back_from_a_run() {
             input.extend(output.iter().cloned());
             let id = &call["call_id"];
             input.push(json!({"type": "function_call_output", "call_id": id, "output": "found in the wiki"}));
-            asked["input"] = input.into();
-            let answer = stage.ask("/v1/responses", &asked).await;
+            request["input"] = input.into();
+            let answer = stage.ask("/v1/responses", &request).await;
             assert!(answer.contains("The wiki says so."), "{answer}");
         }
     });
@@ -310,7 +313,7 @@ fn calls_of_one_turn_are_all_answered_and_one_that_fails_breaks_nothing() {
 }
 
 #[test]
-fn a_session_goes_on_under_its_id_in_any_dialect() {
+fn a_container_goes_on_under_its_id_in_any_dialect() {
     on_stage(async |stage| {
         let first = stage
             .messages(messages(&stage.skill, "note this", false))
@@ -329,16 +332,16 @@ fn a_session_goes_on_under_its_id_in_any_dialect() {
         let openai = id.replace("container_", "cntr_");
         let environment = json!({"type": "container_reference", "container_id": openai});
         let tools = json!([{"type": "shell", "environment": environment}]);
-        let asked = json!({"model": "stage/m", "input": "recall it", "tools": tools});
-        let third = stage.ask("/v1/responses", &asked).await;
+        let request = json!({"model": "stage/m", "input": "recall it", "tools": tools});
+        let third = stage.ask("/v1/responses", &request).await;
         assert!(
             third.contains("I recall.") && third.contains(&openai),
             "{third}"
         );
 
-        let asked = json!({"model": "stage/m", "max_tokens": 9, "container": "container_gone",
+        let request = json!({"model": "stage/m", "max_tokens": 9, "container": "container_gone",
             "messages": [{"role": "user", "content": "recall it"}]});
-        let gone = stage.post("/v1/messages", &asked).await;
+        let gone = stage.post("/v1/messages", &request).await;
         assert_eq!(gone.status(), 404);
         let why = gone.text().await.unwrap();
         assert!(
@@ -352,16 +355,16 @@ fn a_session_goes_on_under_its_id_in_any_dialect() {
 fn a_file_of_the_clients_lies_where_code_finds_it() {
     on_stage(async |stage| {
         let file = stage.upload_file("data.csv", "a,b\n1,2\n").await;
-        let mut asked = messages(&stage.skill, "read it", false);
-        asked["messages"][0]["content"] = json!([
+        let mut request = messages(&stage.skill, "read it", false);
+        request["messages"][0]["content"] = json!([
             {"type": "text", "text": "read it"},
             {"type": "container_upload", "file_id": file},
         ]);
-        let answer = stage.messages(asked).await;
+        let answer = stage.messages(request).await;
         assert!(answer.to_string().contains("It says a,b."), "{answer}");
-        let mut asked = responses(&stage.skill, "read it", false);
-        asked["tools"][0]["environment"]["file_ids"] = json!([file]);
-        let answer = stage.ask("/v1/responses", &asked).await;
+        let mut request = responses(&stage.skill, "read it", false);
+        request["tools"][0]["environment"]["file_ids"] = json!([file]);
+        let answer = stage.ask("/v1/responses", &request).await;
         assert!(answer.contains("It says a,b."), "{answer}");
     });
 }
@@ -369,12 +372,12 @@ fn a_file_of_the_clients_lies_where_code_finds_it() {
 #[test]
 fn a_client_that_leaves_ends_the_command() {
     on_stage(async |stage| {
-        let asked = messages(&stage.skill, "wait", true);
-        let mut answer = stage.post("/v1/messages", &asked).await;
-        let mut heard = String::new();
-        while !heard.contains("sleep 98765") {
+        let request = messages(&stage.skill, "wait", true);
+        let mut answer = stage.post("/v1/messages", &request).await;
+        let mut received = String::new();
+        while !received.contains("sleep 98765") {
             let chunk = answer.chunk().await.unwrap().unwrap();
-            heard.push_str(&String::from_utf8_lossy(&chunk));
+            received.push_str(&String::from_utf8_lossy(&chunk));
         }
         while !is_running("98765") {
             tokio::task::yield_now().await;
@@ -408,9 +411,9 @@ fn a_client_that_leaves_ends_the_command() {
 #[test]
 fn in_litellm_mode_files_are_in_the_answer_and_its_tools_are_there() {
     run(async {
-        let stage = Stage::open("[skills]\nlitellm = true\n").await;
-        let asked = chat(&stage.skill, "make it", false);
-        let answer = stage.ask("/v1/chat/completions", &asked).await;
+        let stage = RunFixture::open("[skills]\nlitellm = true\n").await;
+        let request = chat(&stage.skill, "make it", false);
+        let answer = stage.ask("/v1/chat/completions", &request).await;
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let file = &answer["_litellm_generated_files"][0];
         assert_eq!(
@@ -426,16 +429,16 @@ fn in_litellm_mode_files_are_in_the_answer_and_its_tools_are_there() {
 fn in_litellm_mode_files_are_in_the_last_chunk_of_a_stream() {
     const FILES: &str = "_litellm_generated_files";
     run(async {
-        let stage = Stage::open("[skills]\nlitellm = true\n").await;
-        let last = async |path: &str, asked: Value| {
-            let told = stage.ask(path, &asked).await;
-            let chunks = told.lines().filter_map(|line| {
+        let stage = RunFixture::open("[skills]\nlitellm = true\n").await;
+        let last = async |path: &str, request: Value| {
+            let response = stage.ask(path, &request).await;
+            let chunks = response.lines().filter_map(|line| {
                 let chunk = line.strip_prefix("data: ")?;
                 serde_json::from_str::<Value>(chunk).ok()
             });
             let mut chunks = chunks.filter(|chunk| chunk.to_string().contains(FILES));
-            let last = chunks.next().unwrap_or_else(|| panic!("{told}"));
-            assert!(chunks.next().is_none(), "told once: {told}");
+            let last = chunks.next().unwrap_or_else(|| panic!("{response}"));
+            assert!(chunks.next().is_none(), "told once: {response}");
             last
         };
         let skill = &stage.skill;
@@ -453,7 +456,7 @@ fn in_litellm_mode_files_are_in_the_last_chunk_of_a_stream() {
 }
 
 /// An answer of Anthropic's, from its own container.
-fn theirs(content: Value, stop: &str) -> Told {
+fn anthropic_answer(content: Value, stop: &str) -> Told {
     let container = json!({"id": "container_theirs", "expires_at": "2030-01-01T00:00:00Z",
         "skills": [{"type": "anthropic", "skill_id": "xlsx", "version": "20251013"}]});
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m1",
@@ -465,30 +468,30 @@ fn theirs(content: Value, stop: &str) -> Told {
 #[test]
 fn anthropics_own_skills_and_container_stay_its_own_beside_ours() {
     run(async {
-        let upstream = Upstream::start().await;
+        let upstream = MockUpstream::start().await;
         let provider = format!(
             "[providers.ant]\nkind = \"anthropic\"\nbase_url = \"{}\"\napi_key = \"k\"\n",
             upstream.url()
         );
-        let stage = Stage::open(&provider).await;
+        let stage = RunFixture::open(&provider).await;
         let command = json!({"command": "echo hi > x.txt; echo hi"});
         let call =
             json!([{"type": "tool_use", "id": "toolu_1", "name": "skill_bash", "input": command}]);
-        upstream.answer(theirs(call, "tool_use"));
+        upstream.respond(anthropic_answer(call, "tool_use"));
         for _ in 0..2 {
-            upstream.answer(theirs(
+            upstream.respond(anthropic_answer(
                 json!([{"type": "text", "text": "Done."}]),
                 "end_turn",
             ));
         }
-        let mut asked = messages(&stage.skill, "go", false);
-        asked["model"] = "ant/m1".into();
+        let mut request = messages(&stage.skill, "go", false);
+        request["model"] = "ant/m1".into();
         let native = json!({"type": "anthropic", "skill_id": "xlsx", "version": "latest"});
-        asked["container"]["skills"]
+        request["container"]["skills"]
             .as_array_mut()
             .unwrap()
             .push(native.clone());
-        let answer = stage.messages(asked.clone()).await;
+        let answer = stage.messages(request.clone()).await;
 
         let first: Value = serde_json::from_str(upstream.next_request().await.text()).unwrap();
         let tools = first["tools"].as_array().unwrap().iter();
@@ -513,8 +516,8 @@ fn anthropics_own_skills_and_container_stay_its_own_beside_ours() {
         let ours = answer["container"]["id"].as_str().unwrap();
         assert_ne!(ours, "container_theirs");
 
-        asked["container"]["id"] = ours.into();
-        stage.messages(asked).await;
+        request["container"]["id"] = ours.into();
+        stage.messages(request).await;
         let third: Value = serde_json::from_str(upstream.next_request().await.text()).unwrap();
         assert_eq!(third["container"]["id"], "container_theirs", "{third}");
     });

@@ -13,7 +13,7 @@ mod vendors;
 use std::path::Path;
 
 use prowess_testkit::SkillFixture;
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use vendors::client::{asks, in_session, path};
 use vendors::sent::Sent;
@@ -27,17 +27,17 @@ fn bash(command: &str) -> (&'static str, Value) {
 }
 
 /// Reads an answer until it has said this.
-async fn hears(answer: &mut reqwest::Response, word: &str) {
-    let mut heard = String::new();
-    while !heard.contains(word) {
-        heard += &String::from_utf8_lossy(&answer.chunk().await.unwrap().unwrap());
+async fn read_until(answer: &mut reqwest::Response, word: &str) {
+    let mut received = String::new();
+    while !received.contains(word) {
+        received += &String::from_utf8_lossy(&answer.chunk().await.unwrap().unwrap());
     }
 }
 
 /// Waits until so many runs are recorded, and gives how they ended.
-async fn endings(place: &Place, count: usize) -> Vec<Value> {
+async fn endings(gateway: &Place, count: usize) -> Vec<Value> {
     loop {
-        let runs = place.get("/v1/runs?limit=100").await.json();
+        let runs = gateway.get("/v1/runs?limit=100").await.json();
         let runs = runs["data"].as_array().unwrap().clone();
         if runs.len() >= count {
             return runs.iter().map(|run| run["status"].clone()).collect();
@@ -46,77 +46,77 @@ async fn endings(place: &Place, count: usize) -> Vec<Value> {
     }
 }
 
-async fn place() -> (Place, String) {
-    let place = Place::open(1, "").await;
-    let skill = place.store(&SkillFixture::new("report")).await;
-    (place, skill)
+async fn start_gateway() -> (Place, String) {
+    let gateway = Place::open(1, "").await;
+    let skill = gateway.store(&SkillFixture::new("report")).await;
+    (gateway, skill)
 }
 
-fn asked(skill: &str) -> Value {
-    asks(Client::Messages, &VENDOR.model(0), true, &[skill])
+fn stream_request(skill: &str) -> Value {
+    asks(ClientDialect::Messages, &VENDOR.model(0), true, &[skill])
 }
 
 #[test]
 fn who_leaves_before_the_first_byte_ends_the_upstreams_work() {
     run(async {
-        let (place, skill) = place().await;
-        place.lanes[0].answer(prowess_testkit::upstream::Answer::never());
-        let asked = asked(&skill);
+        let (gateway, skill) = start_gateway().await;
+        gateway.lanes[0].respond(prowess_testkit::upstream::MockResponse::never());
+        let request = stream_request(&skill);
         tokio::select! {
-            _ = place.begin("/v1/messages", &asked) => unreachable!("nothing was answered"),
-            _ = place.lanes[0].next_request() => {}
+            _ = gateway.begin("/v1/messages", &request) => unreachable!("nothing was answered"),
+            _ = gateway.lanes[0].next_request() => {}
         }
-        place.lanes[0].client_left().await;
-        assert_eq!(endings(&place, 1).await, ["cancelled"]);
+        gateway.lanes[0].client_disconnected().await;
+        assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
     });
 }
 
 #[test]
 fn who_leaves_in_a_later_turn_ends_the_upstreams_work() {
     run(async {
-        let (place, skill) = place().await;
-        place.lanes[0].answer(VENDOR.calls(true, "I run it.", &[bash("echo f-i-n-e")]));
-        place.lanes[0].answer(prowess_testkit::upstream::Answer::never());
-        let mut answer = place.begin("/v1/messages", &asked(&skill)).await;
-        hears(&mut answer, "f-i-n-e\\n").await;
-        place.lanes[0].next_request().await;
-        place.lanes[0].next_request().await;
+        let (gateway, skill) = start_gateway().await;
+        gateway.lanes[0].respond(VENDOR.calls(true, "I run it.", &[bash("echo f-i-n-e")]));
+        gateway.lanes[0].respond(prowess_testkit::upstream::MockResponse::never());
+        let mut answer = gateway.begin("/v1/messages", &stream_request(&skill)).await;
+        read_until(&mut answer, "f-i-n-e\\n").await;
+        gateway.lanes[0].next_request().await;
+        gateway.lanes[0].next_request().await;
         drop(answer);
-        place.lanes[0].client_left().await;
-        assert_eq!(endings(&place, 1).await, ["cancelled"]);
+        gateway.lanes[0].client_disconnected().await;
+        assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
     });
 }
 
 #[test]
 fn who_leaves_while_it_is_streamed_to_ends_the_upstreams_work() {
     run(async {
-        let (place, skill) = place().await;
-        place.lanes[0].answer(VENDOR.says(true, "And so on.").in_pieces(60).hang());
-        let mut answer = place.begin("/v1/messages", &asked(&skill)).await;
-        hears(&mut answer, "And so on.").await;
+        let (gateway, skill) = start_gateway().await;
+        gateway.lanes[0].respond(VENDOR.says(true, "And so on.").in_chunks(60).then_hang());
+        let mut answer = gateway.begin("/v1/messages", &stream_request(&skill)).await;
+        read_until(&mut answer, "And so on.").await;
         drop(answer);
-        place.lanes[0].client_left().await;
-        assert_eq!(endings(&place, 1).await, ["cancelled"]);
+        gateway.lanes[0].client_disconnected().await;
+        assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
     });
 }
 
 #[test]
-fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_session() {
+fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_container() {
     run(async {
-        let (place, skill) = place().await;
-        let upstream = &place.lanes[0];
+        let (gateway, skill) = start_gateway().await;
+        let upstream = &gateway.lanes[0];
         let turn = |command: &str| {
-            upstream.answer(VENDOR.calls(true, "I run it.", &[bash(command)]));
-            upstream.answer(VENDOR.says(true, "Done."));
+            upstream.respond(VENDOR.calls(true, "I run it.", &[bash(command)]));
+            upstream.respond(VENDOR.says(true, "Done."));
         };
         turn("echo kept > note.txt");
-        let first = place.post("/v1/messages", &asked(&skill)).await;
-        let mut asked = asked(&skill);
-        in_session(Client::Messages, &mut asked, &first);
+        let first = gateway.post("/v1/messages", &stream_request(&skill)).await;
+        let mut request = stream_request(&skill);
+        in_session(ClientDialect::Messages, &mut request, &first);
 
         turn("sleep 86397");
-        let mut answer = place.begin("/v1/messages", &asked).await;
-        hears(&mut answer, "sleep 86397").await;
+        let mut answer = gateway.begin("/v1/messages", &request).await;
+        read_until(&mut answer, "sleep 86397").await;
         while !is_running("86397") {
             tokio::task::yield_now().await;
         }
@@ -124,16 +124,16 @@ fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_session() {
         while is_running("86397") {
             tokio::task::yield_now().await;
         }
-        upstream.forget();
+        upstream.clear_responses();
         upstream.requests().await;
 
         turn("cat note.txt");
-        let last = place.post("/v1/messages", &asked).await;
+        let last = gateway.post("/v1/messages", &request).await;
         assert_eq!(last.status, 200, "{}", last.text);
         let sent = upstream.requests().await;
         let sent = Sent::read(VENDOR, sent.last().unwrap());
         assert!(sent.result(0).contains("kept"), "{}", sent.body);
-        let mut ended = endings(&place, 3).await;
+        let mut ended = endings(&gateway, 3).await;
         ended.sort_by_key(Value::to_string);
         assert_eq!(ended, ["cancelled", "completed", "completed"]);
     });
@@ -142,50 +142,54 @@ fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_session() {
 #[test]
 fn who_leaves_in_a_tool_ends_it_in_every_dialect() {
     run(async {
-        let (place, skill) = place().await;
-        let clients = [Client::Messages, Client::Chat, Client::Responses];
+        let (gateway, skill) = start_gateway().await;
+        let clients = [
+            ClientDialect::Messages,
+            ClientDialect::Chat,
+            ClientDialect::Responses,
+        ];
         let cases = clients.map(|client| [(client, false), (client, true)]);
         for (n, (client, stream)) in cases.into_iter().flatten().enumerate() {
             let seconds = format!("{}", 86_390 - n);
             let call = bash(&format!("sleep {seconds}"));
-            place.lanes[0].answer(VENDOR.calls(stream, "I wait.", &[call]));
-            let asked = asks(client, &VENDOR.model(0), stream, &[&skill]);
+            gateway.lanes[0].respond(VENDOR.calls(stream, "I wait.", &[call]));
+            let request = asks(client, &VENDOR.model(0), stream, &[&skill]);
             let started = async {
                 while !is_running(&seconds) {
                     tokio::task::yield_now().await;
                 }
             };
             tokio::select! {
-                told = place.post(path(client), &asked) => unreachable!("{told:?}"),
+                responses = gateway.post(path(client), &request) => unreachable!("{responses:?}"),
                 () = started => {}
             }
             while is_running(&seconds) {
                 tokio::task::yield_now().await;
             }
         }
-        assert_eq!(endings(&place, 6).await, ["cancelled"; 6]);
+        assert_eq!(endings(&gateway, 6).await, ["cancelled"; 6]);
     });
 }
 
 #[test]
 fn who_leaves_often_leaves_nothing_open() {
     run(async {
-        let (place, skill) = place().await;
-        let turn = VENDOR.says(true, "And so on.").in_pieces(60).hang();
-        place.lanes[0].answer_always(turn);
+        let (gateway, skill) = start_gateway().await;
+        let turn = VENDOR.says(true, "And so on.").in_chunks(60).then_hang();
+        gateway.lanes[0].respond_always(turn);
         let leave = async || {
-            let mut answer = place.begin("/v1/messages", &asked(&skill)).await;
-            hears(&mut answer, "And so on.").await;
+            let mut answer = gateway.begin("/v1/messages", &stream_request(&skill)).await;
+            read_until(&mut answer, "And so on.").await;
         };
         leave().await;
-        endings(&place, 1).await;
-        let before = open_files(place.server.pid());
+        endings(&gateway, 1).await;
+        let before = open_files(gateway.server.pid());
         for _ in 0..40 {
             leave().await;
         }
-        endings(&place, 41).await;
+        endings(&gateway, 41).await;
         // Connections close a moment after those who used them are gone.
-        while open_files(place.server.pid()) > before + 5 {
+        while open_files(gateway.server.pid()) > before + 5 {
             tokio::task::yield_now().await;
         }
     });
@@ -217,21 +221,26 @@ fn two_hundred_runs_at_once_all_end_well() {
         std::fs::write(&script, SCRIPT).unwrap();
         let script = script.display();
         let more = format!("[providers.stage]\nkind = 'scripted'\nscript = '{script}'\n");
-        let place = Place::open(0, &more).await;
-        let skill = place.store(&SkillFixture::new("report")).await;
-        let clients = [Client::Messages, Client::Chat, Client::Responses];
+        let gateway = Place::open(0, &more).await;
+        let skill = gateway.store(&SkillFixture::new("report")).await;
+        let clients = [
+            ClientDialect::Messages,
+            ClientDialect::Chat,
+            ClientDialect::Responses,
+        ];
         let runs = (0..200).map(|n| {
             let client = clients[n % 3];
-            let asked = asks(client, "stage/m", n % 2 == 0, &[&skill]);
-            let place = &place;
-            async move { place.post(path(client), &asked).await }
+            let request = asks(client, "stage/m", n % 2 == 0, &[&skill]);
+            let gateway = &gateway;
+            async move { gateway.post(path(client), &request).await }
         });
-        let told = futures_util::future::join_all(runs).await;
-        for told in &told {
-            assert_eq!(told.status, 200, "{}", told.text);
-            assert!(told.text.contains("Done."), "{}", told.text);
+        let responses = futures_util::future::join_all(runs).await;
+        for response in &responses {
+            assert_eq!(response.status, 200, "{}", response.text);
+            assert!(response.text.contains("Done."), "{}", response.text);
         }
-        let runs: std::collections::BTreeSet<_> = told.iter().map(|told| &told.run).collect();
+        let runs: std::collections::BTreeSet<_> =
+            responses.iter().map(|response| &response.run).collect();
         assert_eq!(runs.len(), 200, "each is a run of its own");
     });
 }
@@ -249,15 +258,19 @@ fn is_running(argument: &str) -> bool {
 #[test]
 fn a_server_does_without_huge_pages_and_what_it_runs_does_not() {
     run(async {
-        let (place, skill) = place().await;
-        let pid = place.server.pid();
+        let (gateway, skill) = start_gateway().await;
+        let pid = gateway.server.pid();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         assert!(status.contains("THP_enabled:\t0"), "{status}");
-        let upstream = &place.lanes[0];
+        let upstream = &gateway.lanes[0];
         let look = bash("grep THP_enabled /proc/self/status");
-        upstream.answer(VENDOR.calls(true, "I look.", &[look]));
-        upstream.answer(VENDOR.says(true, "Done."));
-        let told = place.post("/v1/messages", &asked(&skill)).await;
-        assert!(told.text.contains("THP_enabled:\\t1"), "{}", told.text);
+        upstream.respond(VENDOR.calls(true, "I look.", &[look]));
+        upstream.respond(VENDOR.says(true, "Done."));
+        let response = gateway.post("/v1/messages", &stream_request(&skill)).await;
+        assert!(
+            response.text.contains("THP_enabled:\\t1"),
+            "{}",
+            response.text
+        );
     });
 }

@@ -64,7 +64,7 @@ fn streams_and_exit_code_are_the_commands_own_and_files_are_saved() {
 }
 
 #[test]
-fn a_session_keeps_its_files_until_it_is_removed() {
+fn a_container_keeps_its_files_until_it_is_removed() {
     let place = Place::new(REDUCED);
     let (_, stderr, _) = place.run(&["sandbox", "exec", "--session", "new", "--", "touch", "kept"]);
     let id = stderr.split("session ").nth(1).unwrap().trim().to_owned();
@@ -77,7 +77,7 @@ fn a_session_keeps_its_files_until_it_is_removed() {
 }
 
 #[test]
-fn a_sandbox_that_is_off_says_so_and_can_be_asked_for() {
+fn a_sandbox_that_is_off_is_reported_and_can_be_requested() {
     let place = Place::new("[sandbox]\nbackend = \"off\"\nreduced = true\n");
     let (_, stderr, code) = place.run(&["sandbox", "exec", "--", "true"]);
     assert_ne!(code, Some(0));
@@ -87,7 +87,7 @@ fn a_sandbox_that_is_off_says_so_and_can_be_asked_for() {
 }
 
 #[test]
-fn the_doctor_tells_that_there_is_no_docker_and_what_to_do() {
+fn the_doctor_reports_that_there_is_no_docker_and_what_to_do() {
     let place = Place::new("[sandbox]\ndocker_socket = \"/nowhere/docker.sock\"\n");
     let (stdout, stderr, code) = place.run(&["doctor", "--backend", "docker"]);
     assert_eq!(code, Some(1), "{stderr}");
@@ -104,7 +104,7 @@ fn limits_of_the_configuration_hold() {
 }
 
 #[test]
-fn a_skill_whose_script_asks_for_packages_is_told_when_there_is_no_index() {
+fn a_skill_whose_script_needs_packages_gets_a_remark_when_there_is_no_index() {
     let place = Place::new(REDUCED);
     let skill = place.folder().join("asks");
     fs::create_dir_all(skill.join("scripts")).unwrap();

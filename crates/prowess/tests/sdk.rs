@@ -12,7 +12,7 @@ mod server;
 use std::process::Command;
 
 use installed::{node, python, succeeded};
-use prowess_testkit::postgres::Postgres;
+use prowess_testkit::postgres::TestPostgres;
 use server::Server;
 
 /// Which client runs which script.
@@ -51,7 +51,7 @@ fn every_client_lives_through_skills_and_files_on_sqlite() {
 
 #[test]
 fn every_client_lives_through_skills_and_files_on_postgres() {
-    let postgres = Postgres::start();
+    let postgres = TestPostgres::start();
     let url = postgres.database();
     all_clients(&Server::start(&[("PROWESS_STORE_URL", &url)]));
 }

@@ -11,8 +11,8 @@ mod server;
 
 use std::sync::Arc;
 
-use prowess_testkit::hostile::{self, Hostile};
-use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_testkit::hostile::{self, HostileArchive};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 use server::{MASTER, Server};
@@ -37,7 +37,7 @@ fn memory(pid: u32, line: &str) -> u64 {
     number.trim().parse().unwrap()
 }
 
-async fn upload(client: reqwest::Client, url: String, archive: Arc<Hostile>) {
+async fn upload(client: reqwest::Client, url: String, archive: Arc<HostileArchive>) {
     let part = Part::bytes(archive.bytes.clone()).file_name("skill.zip");
     let request = client.post(url).header("x-api-key", MASTER);
     let request = request.header("anthropic-version", "2023-06-01");
@@ -78,7 +78,7 @@ async fn hostile_uploads_at_once_take_a_bounded_memory() {
 }
 
 #[tokio::test]
-async fn health_says_how_strong_the_sandbox_is() {
+async fn health_shows_how_strong_the_sandbox_is() {
     let server = Server::start(&[]);
     let url = format!("{}/healthz", server.url());
     loop {
@@ -93,9 +93,9 @@ async fn health_says_how_strong_the_sandbox_is() {
 }
 
 #[tokio::test]
-async fn skills_at_anthropic_are_asked_for_with_the_key_of_its_provider() {
-    let anthropic = Upstream::start().await;
-    anthropic.answer_always(Answer::json(200, r#"{"id":"skill_there"}"#));
+async fn skills_at_anthropic_are_requested_with_the_key_of_its_provider() {
+    let anthropic = MockUpstream::start().await;
+    anthropic.respond_always(MockResponse::json(200, r#"{"id":"skill_there"}"#));
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("prowess.toml");
     let key = folder.path().join("key");
@@ -123,9 +123,9 @@ async fn skills_at_anthropic_are_asked_for_with_the_key_of_its_provider() {
         )
     };
     assert_eq!(ask().await.1["id"], "skill_there");
-    let asked = anthropic.next_request().await;
-    assert_eq!(asked.path, "/v1/skills/skill_1");
-    assert_eq!(asked.header("x-api-key"), Some("the-key-in-a-file"));
+    let received = anthropic.next_request().await;
+    assert_eq!(received.path, "/v1/skills/skill_1");
+    assert_eq!(received.header("x-api-key"), Some("the-key-in-a-file"));
     // What cannot be had is told, and no other key is used instead.
     std::fs::remove_file(&key).unwrap();
     let (status, body) = ask().await;

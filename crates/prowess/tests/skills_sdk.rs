@@ -22,27 +22,27 @@ use vendors::{Place, run};
 /// What the program of a client does, before a model that makes a report as often as it
 /// is asked to: which of its answers are streamed.
 async fn program(client: &str, script: &str, vendor: Vendor, streamed: &[bool]) {
-    let place = Place::open(1, "").await;
+    let gateway = Place::open(1, "").await;
     let make = "open('/mnt/data/report.txt', 'w').write('all is well')\nprint('made it')\n";
     let skill = SkillFixture::new("report").script("scripts/make.py", make);
-    let skill = place.store(&skill).await;
+    let skill = gateway.store(&skill).await;
     let command = json!({"command": "python3 /skills/report/scripts/make.py"});
     for stream in streamed {
         let call = ("bash_code_execution", command.clone());
-        place.lanes[0].answer(vendor.calls(*stream, "I make it.", &[call]));
-        place.lanes[0].answer(vendor.says(*stream, "Done."));
+        gateway.lanes[0].respond(vendor.calls(*stream, "I make it.", &[call]));
+        gateway.lanes[0].respond(vendor.says(*stream, "Done."));
     }
     let mut program = python(client, script);
     program
-        .env("PROWESS_URL", place.server.url())
+        .env("PROWESS_URL", gateway.server.url())
         .env("PROWESS_API_KEY", MASTER)
         .env("PROWESS_MODEL", vendor.model(0))
         .env("PROWESS_SKILL", &skill);
     tokio::task::spawn_blocking(move || succeeded(&mut program))
         .await
         .unwrap();
-    let asked = place.lanes[0].requests().await;
-    assert_eq!(asked.len(), streamed.len() * 2);
+    let requests = gateway.lanes[0].requests().await;
+    assert_eq!(requests.len(), streamed.len() * 2);
 }
 
 #[test]

@@ -9,12 +9,12 @@ use prowess_testkit::SkillFixture;
 use serde_json::Value;
 
 /// A folder with two skills, and the command in it.
-struct Desk {
+struct Workdir {
     dir: tempfile::TempDir,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl Workdir {
+    fn new() -> Workdir {
         let dir = tempfile::tempdir().unwrap();
         SkillFixture::new("greet")
             .field(
@@ -31,7 +31,7 @@ impl Desk {
             .file("tools.py", "from prowess import tool\n@tool\ndef add(a: int, b: int = 1):\n    'Add.'\n    return a + b\n")
             .file("pixel.png", b"\x89PNG\r\n\x1a\n\0\0".as_slice())
             .write_to(&dir.path().join("skills"));
-        Desk { dir }
+        Workdir { dir }
     }
 
     fn output(&self, args: &[&str]) -> std::process::Output {
@@ -54,8 +54,8 @@ impl Desk {
 
 #[test]
 fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
-    let desk = Desk::new();
-    assert_snapshot!(desk.run(&["tools", "skills"]), @"
+    let workdir = Workdir::new();
+    assert_snapshot!(workdir.run(&["tools", "skills"]), @"
     exit 0
     --- stdout
      TOOL        ARGUMENTS    DESCRIPTION
@@ -63,7 +63,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
     --- stderr
     1 tool of 2 skills
     ");
-    assert_snapshot!(desk.run(&["tools", "skills", "--loaded", "--reduced"]), @"
+    assert_snapshot!(workdir.run(&["tools", "skills", "--loaded", "--reduced"]), @"
     exit 0
     --- stdout
      TOOL          ARGUMENTS    DESCRIPTION
@@ -73,7 +73,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
     --- stderr
     3 tools of 2 skills
     ");
-    assert_snapshot!(desk.run(&["tools", "skills/greet", "--form", "per-skill"]), @"
+    assert_snapshot!(workdir.run(&["tools", "skills/greet", "--form", "per-skill"]), @"
     exit 0
     --- stdout
      TOOL              ARGUMENTS  DESCRIPTION
@@ -85,7 +85,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
 
 #[test]
 fn tools_prints_specs_as_json() {
-    let output = Desk::new().output(&["tools", "skills", "--loaded", "--reduced", "--json"]);
+    let output = Workdir::new().output(&["tools", "skills", "--loaded", "--reduced", "--json"]);
     let tools: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
     let names: Vec<&str> = tools
         .iter()
@@ -100,7 +100,7 @@ fn tools_prints_specs_as_json() {
 
 #[test]
 fn call_prints_what_the_model_would_read_and_saves_files() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let hello = [
         "call",
         "skills",
@@ -110,7 +110,7 @@ fn call_prints_what_the_model_would_read_and_saves_files() {
         "out",
     ];
     let args = ["--args", r#"{"name": "-you"}"#];
-    assert_snapshot!(desk.run(&[&hello[..], &args].concat()), @"
+    assert_snapshot!(workdir.run(&[&hello[..], &args].concat()), @"
     exit 0
     --- stdout
     hello -you false
@@ -118,7 +118,7 @@ fn call_prints_what_the_model_would_read_and_saves_files() {
     --- stderr
     made out/card.txt (text/plain, 2 B)
     ");
-    let saved = std::fs::read_to_string(desk.dir.path().join("out/card.txt")).unwrap();
+    let saved = std::fs::read_to_string(workdir.dir.path().join("out/card.txt")).unwrap();
     assert_eq!(saved, "hi");
     let add = [
         "call",
@@ -128,7 +128,7 @@ fn call_prints_what_the_model_would_read_and_saves_files() {
         "--args",
         r#"{"a": 2}"#,
     ];
-    assert_snapshot!(desk.run(&add), @"
+    assert_snapshot!(workdir.run(&add), @"
     exit 0
     --- stdout
     3
@@ -138,9 +138,9 @@ fn call_prints_what_the_model_would_read_and_saves_files() {
 
 #[test]
 fn call_reads_files_without_a_sandbox_byte_for_byte() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let args = r#"{"name": "maths", "path": "pixel.png"}"#;
-    let output = desk.output(&[
+    let output = workdir.output(&[
         "call",
         "skills/maths",
         "read_skill_resource",
@@ -153,9 +153,9 @@ fn call_reads_files_without_a_sandbox_byte_for_byte() {
 
 #[test]
 fn a_call_that_fails_ends_with_one_and_wrong_usage_with_two() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let hello = ["call", "skills", "greet__hello", "--reduced", "--args"];
-    let with = |args: &'static str| desk.run(&[&hello[..], &[args]].concat());
+    let with = |args: &'static str| workdir.run(&[&hello[..], &[args]].concat());
     assert_snapshot!(with(r#"{"name": 7}"#), @"
     exit 1
     --- stdout
@@ -174,13 +174,13 @@ fn a_call_that_fails_ends_with_one_and_wrong_usage_with_two() {
     --- stderr
     error: --args is not JSON: EOF while parsing an object at line 1 column 1
     ");
-    assert_snapshot!(desk.run(&["call", "nowhere", "load_skill"]), @"
+    assert_snapshot!(workdir.run(&["call", "nowhere", "load_skill"]), @"
     exit 3
     --- stdout
     --- stderr
     error: nowhere: no such file or folder
     ");
-    assert_snapshot!(desk.run(&["call", "skills", "greet__bye", "--reduced"]), @"
+    assert_snapshot!(workdir.run(&["call", "skills", "greet__bye", "--reduced"]), @"
     exit 1
     --- stdout
     Error: there is no tool `greet__bye`. Its skill has `greet__hello`. There are: `load_skill`, `bash_code_execution`, `text_editor_code_execution`
@@ -199,7 +199,7 @@ fn everything_that_came_of_a_call_can_be_had_as_json() {
         "--args",
         r#"{"name": "you"}"#,
     ];
-    let output = Desk::new().output(&args);
+    let output = Workdir::new().output(&args);
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         printed["text"],

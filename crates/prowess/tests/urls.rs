@@ -125,31 +125,31 @@ fn a_url_is_refused_with_its_reason_and_a_code_of_its_own() {
     let server = public_server();
     two_skills().iter().for_each(|skill| push(&server, skill));
     let url = server.url();
-    let says = |args: &[&str], code: i32, text: &str| {
+    let assert_fails = |args: &[&str], code: i32, text: &str| {
         let output = run(&server, args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert!(stderr.contains(text), "{stderr}");
     };
-    says(
+    assert_fails(
         &["skill", "list", url],
         3,
         "--allow-private lets it through",
     );
-    says(
+    assert_fails(
         &["skill", "show", url, "--allow-private"],
         3,
         "holds 2 skills; name one of them by adding #NAME",
     );
     let nobody = format!("{url}#nobody");
-    says(
+    assert_fails(
         &["skill", "show", &nobody, "--allow-private"],
         3,
         "has no skill called `nobody`; it has notes, pdf-forms",
     );
     let one = format!("{url}#notes");
     let pin = format!("sha256:{}", "0".repeat(64));
-    says(
+    assert_fails(
         &["skill", "show", &one, "--allow-private", "--pin", &pin],
         3,
         "has changed",

@@ -8,7 +8,9 @@
     reason = "a measurement stops at the first surprise and prints what it saw"
 )]
 
-use prowess_sandbox::{Command, Execution, NewSession, Outcome, Sandbox, Settings};
+use prowess_sandbox::{
+    Command, CommandOutcome, ContainerSpec, Execution, Sandbox, SandboxSettings,
+};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -29,7 +31,7 @@ fn main() {
 
 async fn soak(count: usize) {
     let folder = tempfile::TempDir::new().unwrap();
-    let mut settings = Settings::new(folder.path());
+    let mut settings = SandboxSettings::new(folder.path());
     settings.allow_reduced = true;
     settings.warm = 0;
     settings.running = 64;
@@ -67,14 +69,17 @@ async fn at_once(sandbox: &Sandbox, count: usize) {
 
 /// A session, a command that leaves a file and an orphan, and the end of the session.
 async fn one(sandbox: &Sandbox, step: usize) {
-    let id = sandbox.create(OWNER, NewSession::default()).await.unwrap();
+    let id = sandbox
+        .create(OWNER, ContainerSpec::default())
+        .await
+        .unwrap();
     let command = Command::Bash(format!("(sleep 100 &); echo {step} > out; cat out"));
     let execution = Execution {
         command,
         ..Execution::default()
     };
     let report = sandbox.exec(OWNER, &id, execution).await.unwrap();
-    assert_eq!(report.outcome, Outcome::Exit(0));
+    assert_eq!(report.outcome, CommandOutcome::Exit(0));
     assert_eq!(report.stdout.text, format!("{step}\n"));
     sandbox.destroy(OWNER, &id).await.unwrap();
 }

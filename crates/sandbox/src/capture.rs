@@ -1,6 +1,6 @@
 //! Keeping the beginning and the end of a stream in bounded memory.
 
-use crate::execution::Captured;
+use crate::execution::CapturedOutput;
 use std::collections::VecDeque;
 
 /// Takes any amount of output and keeps a fixed amount of it.
@@ -26,8 +26,8 @@ impl Capture {
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
-        let (first, rest) = bytes.split_at(room);
+        let head_space = self.half.saturating_sub(self.head.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(head_space);
         self.head.extend_from_slice(first);
         // Of a piece longer than the tail only its end can survive.
         let (_, rest) = rest.split_at(rest.len().saturating_sub(self.half));
@@ -35,7 +35,7 @@ impl Capture {
         self.tail.drain(..self.tail.len().saturating_sub(self.half));
     }
 
-    pub(crate) fn finish(self) -> Captured {
+    pub(crate) fn finish(self) -> CapturedOutput {
         let kept = (self.head.len() + self.tail.len()) as u64;
         let cut = self.total - kept;
         let mut bytes = self.head;
@@ -43,7 +43,7 @@ impl Capture {
             bytes.extend_from_slice(format!("\n[… {cut} bytes left out …]\n").as_bytes());
         }
         bytes.extend(self.tail);
-        Captured {
+        CapturedOutput {
             text: String::from_utf8_lossy(&bytes).into_owned(),
             bytes: self.total,
             cut,
@@ -55,9 +55,9 @@ impl Capture {
 mod tests {
     use super::*;
 
-    fn capture(kept: u64, pieces: &[&str]) -> Captured {
+    fn capture(kept: u64, chunks: &[&str]) -> CapturedOutput {
         let mut capture = Capture::new(kept);
-        for piece in pieces {
+        for piece in chunks {
             capture.push(piece.as_bytes());
         }
         capture.finish()

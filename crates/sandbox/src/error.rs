@@ -4,7 +4,7 @@
 //! Models and tenants read these texts, so no text holds a path of the host: that is in
 //! the source of the error, in [`Error::detail`] and in the log.
 
-use prowess_launcher::Failure;
+use prowess_launcher::LaunchFailure;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Whose limit was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum BusyScope {
     /// What one tenant may have.
     Tenant,
     /// What all tenants together may have.
@@ -27,7 +27,7 @@ pub enum Error {
     #[error("{}", busy(*.scope, *.running, *.waiting, *.retry_after))]
     Busy {
         /// Whose limit was met.
-        scope: Scope,
+        scope: BusyScope,
         /// How many run, of the tenant's or in all.
         running: usize,
         /// How many wait, of the tenant's or in all.
@@ -45,25 +45,25 @@ pub enum Error {
     },
     /// A step of building the sandbox failed.
     #[error("the sandbox could not be built: {}", launch(.0))]
-    Launch(#[source] Failure),
+    Launch(#[source] LaunchFailure),
     /// The launcher process ended unexpectedly.
     #[error("the sandbox launcher ended unexpectedly; the command was ended with it")]
     LauncherGone,
     /// No such session, or it belongs to someone else, or it has expired.
     #[error("no session {id}: it never was, has expired, or belongs to someone else")]
-    NoSession {
+    ContainerNotFound {
         /// The id asked for.
         id: String,
     },
     /// Another process holds the session.
     #[error("session {id} is in use by another process")]
-    SessionBusy {
+    ContainerBusy {
         /// The id.
         id: String,
     },
     /// Too many wait for one session.
     #[error("session {id} has {waiting} commands waiting; try again when some have ended")]
-    SessionCrowded {
+    ContainerQueueFull {
         /// The id.
         id: String,
         /// How many wait.
@@ -74,7 +74,7 @@ pub enum Error {
         "{held} sessions are kept for this tenant and {allowed} is the most \
          (sessions_per_tenant); remove one, or try again when one has been idle for a while"
     )]
-    TooManySessions {
+    TooManyContainers {
         /// Sessions of the tenant.
         held: usize,
         /// Sessions allowed.
@@ -124,7 +124,7 @@ pub enum Error {
     },
     /// A file that is not there, or is not a regular file.
     #[error("no file {path:?} in the session")]
-    NoFile {
+    FileNotFound {
         /// The path asked for.
         path: String,
     },
@@ -204,14 +204,14 @@ impl std::error::Error for HostError {}
 #[error("{0}")]
 pub struct DockerError(pub(crate) String);
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<LaunchFailure> for Error {
+    fn from(failure: LaunchFailure) -> Self {
         tracing::warn!(error = %failure, "a sandbox could not be built");
         Self::Launch(failure)
     }
 }
 
-fn launch(failure: &Failure) -> String {
+fn launch(failure: &LaunchFailure) -> String {
     let why = match failure.errno {
         Some(errno) => io::Error::from_raw_os_error(errno).to_string(),
         None => "the server's log says why".into(),
@@ -219,14 +219,14 @@ fn launch(failure: &Failure) -> String {
     format!("{}: {why}", failure.step)
 }
 
-fn busy(scope: Scope, running: usize, waiting: usize, retry_after: Duration) -> String {
+fn busy(scope: BusyScope, running: usize, waiting: usize, retry_after: Duration) -> String {
     let seconds = retry_after.as_secs().max(1);
     match scope {
-        Scope::Tenant => format!(
+        BusyScope::Tenant => format!(
             "busy: {running} commands of this tenant run and {waiting} wait, which is the most one \
              tenant may have; try again in {seconds} seconds"
         ),
-        Scope::Server => format!(
+        BusyScope::Server => format!(
             "busy: the server runs {running} commands and {waiting} wait; try again in {seconds} \
              seconds"
         ),
@@ -242,13 +242,13 @@ impl Error {
             Self::Refused { .. } => "sandbox-refused",
             Self::Launch(_) => "sandbox-launch",
             Self::LauncherGone => "launcher-gone",
-            Self::NoSession { .. } => "no-session",
-            Self::SessionBusy { .. } => "session-busy",
-            Self::SessionCrowded { .. } => "session-crowded",
-            Self::TooManySessions { .. } => "too-many-sessions",
+            Self::ContainerNotFound { .. } => "no-session",
+            Self::ContainerBusy { .. } => "session-busy",
+            Self::ContainerQueueFull { .. } => "session-crowded",
+            Self::TooManyContainers { .. } => "too-many-sessions",
             Self::DiskFull { .. } | Self::HostDiskFull { .. } => "disk-full",
             Self::BadName { .. } | Self::BadNameIn { .. } => "bad-name",
-            Self::NoFile { .. } => "no-file",
+            Self::FileNotFound { .. } => "no-file",
             Self::OverQuota { .. } => "over-quota",
             Self::TooLong { .. } => "too-long",
             Self::Layer { .. } => "layer",
@@ -283,7 +283,7 @@ impl Error {
         }
     }
 
-    fn host(what: String, place: Option<String>, error: io::Error) -> Self {
+    fn from_host_io(what: String, place: Option<String>, error: io::Error) -> Self {
         if let Some(place) = &place {
             tracing::warn!(what, place, %error, "the host did not do as asked");
         }
@@ -299,7 +299,7 @@ impl Error {
     }
 
     /// Says which file a bad name was found in.
-    pub(crate) fn within(self, file: &str) -> Self {
+    pub(crate) fn with_file(self, file: &str) -> Self {
         match self {
             Self::BadName { what, name, why } => Self::BadNameIn {
                 what,
@@ -313,7 +313,7 @@ impl Error {
 }
 
 /// Says what was tried when it failed.
-pub(crate) trait During<T> {
+pub(crate) trait ErrorContext<T> {
     /// `what` is read by models and tenants, unless it begins like a path of the host:
     /// then it is for the log only.
     fn during(self, what: impl fmt::Display) -> Result<T, Error>;
@@ -322,13 +322,15 @@ pub(crate) trait During<T> {
     fn at(self, what: &'static str, place: &Path) -> Result<T, Error>;
 }
 
-impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
     fn during(self, what: impl fmt::Display) -> Result<T, Error> {
         self.map_err(|error| {
             let what = what.to_string();
             match what.starts_with('/') {
-                true => Error::host("a file of the sandbox".into(), Some(what), error.into()),
-                false => Error::host(what, None, error.into()),
+                true => {
+                    Error::from_host_io("a file of the sandbox".into(), Some(what), error.into())
+                }
+                false => Error::from_host_io(what, None, error.into()),
             }
         })
     }
@@ -336,7 +338,7 @@ impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
     fn at(self, what: &'static str, place: &Path) -> Result<T, Error> {
         self.map_err(|error| {
             let place = Some(place.display().to_string());
-            Error::host(what.into(), place, error.into())
+            Error::from_host_io(what.into(), place, error.into())
         })
     }
 }
@@ -365,8 +367,8 @@ mod tests {
             denied.to_string(),
             "the session could not be saved: permission denied"
         );
-        let failure = Failure {
-            step: prowess_launcher::spec::Step::Root,
+        let failure = LaunchFailure {
+            step: prowess_launcher::spec::LaunchStep::Root,
             errno: Some(13),
             message: "/srv/data/state: denied".into(),
         };

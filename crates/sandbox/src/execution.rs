@@ -1,7 +1,7 @@
 //! What is to be run, and what came of it.
 
-use crate::collect::{Output, Skipped};
-use crate::egress::{Connection, Secret};
+use crate::collect::{SandboxOutput, SkippedFile};
+use crate::egress::{EgressConnection, EgressSecret};
 use crate::error::Error;
 use crate::probe::Grade;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Longest single argument the system takes, less a little for the terminating byte.
-const LONGEST_ARGUMENT: usize = (128 << 10) - 1;
+const MAX_ARGUMENT_BYTES: usize = (128 << 10) - 1;
 
 /// One command to run.
 #[derive(Debug, Clone, Default)]
@@ -21,12 +21,12 @@ pub struct Execution {
     /// Variables beside the few that are always set. Nothing of the server's own.
     pub env: Vec<(String, String)>,
     /// Secrets it may use by their stand-ins, when it has a way out. Never stored.
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<EgressSecret>,
     /// A tighter wall-clock bound than the policy's.
     pub timeout: Option<Duration>,
     /// Receives output as it comes. What it can hold is bounded by the policy's
     /// `output_flood`.
-    pub stream: Option<UnboundedSender<Chunk>>,
+    pub stream: Option<UnboundedSender<OutputChunk>>,
 }
 
 /// The three ways to say what to run.
@@ -64,8 +64,8 @@ impl Command {
             });
         }
         for argument in &argv {
-            if argument.len() > LONGEST_ARGUMENT {
-                let (bytes, most) = (argument.len(), LONGEST_ARGUMENT);
+            if argument.len() > MAX_ARGUMENT_BYTES {
+                let (bytes, most) = (argument.len(), MAX_ARGUMENT_BYTES);
                 return Err(Error::TooLong {
                     what: "command",
                     bytes,
@@ -87,16 +87,16 @@ impl Command {
 
 /// A piece of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct OutputChunk {
     /// Which stream it came from.
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// The bytes, not necessarily whole characters.
     pub bytes: Vec<u8>,
 }
 
 /// The output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
@@ -106,7 +106,7 @@ pub enum Stream {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// By itself, with this code.
     Exit(i32),
     /// By this signal, of its own making.
@@ -119,7 +119,7 @@ pub enum Outcome {
     OutputFlood,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// The code a shell would give: what a caller with room for one number should use.
     #[must_use]
     pub fn exit_code(self) -> i32 {
@@ -147,31 +147,31 @@ pub enum LimitHit {
 
 /// What came of a command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Report {
+pub struct ExecutionReport {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// Limits that were met.
     pub hits: Vec<LimitHit>,
     /// Standard output.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// Standard error.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// New and changed files in `/mnt/data`.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<SandboxOutput>,
     /// What was found there and not taken, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Wall-clock time of the command, without waiting in the queue.
     #[serde(rename = "elapsed_ms", with = "crate::policy::millis")]
     pub elapsed: Duration,
     /// Connections it asked for, when it has a way out.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<EgressConnection>,
     /// How strong the sandbox was.
     pub level: Grade,
 }
 
 /// The kept part of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// Beginning and end, with the cut named between them if there is one. Bytes that
     /// are not UTF-8 are replaced.
     pub text: String,

@@ -1,13 +1,13 @@
 //! Random ids.
 
-use crate::error::{During, Error};
+use crate::error::{Error, ErrorContext};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// 120 random bits as 24 letters and digits.
-pub(crate) fn random() -> Result<String, Error> {
-    let bytes: [u8; 24] = bytes()?;
+pub(crate) fn random_id() -> Result<String, Error> {
+    let bytes: [u8; 24] = random_bytes()?;
     let letter = |byte: u8| {
         LETTERS
             .get(usize::from(byte % 32))
@@ -17,11 +17,11 @@ pub(crate) fn random() -> Result<String, Error> {
 }
 
 /// A random number below `bound`.
-pub(crate) fn below(bound: u32) -> Result<u32, Error> {
-    Ok(u32::from_le_bytes(bytes()?) % bound.max(1))
+pub(crate) fn random_below(bound: u32) -> Result<u32, Error> {
+    Ok(u32::from_le_bytes(random_bytes()?) % bound.max(1))
 }
 
-fn bytes<const N: usize>() -> Result<[u8; N], Error> {
+fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     getrandom(&mut bytes, GetRandomFlags::empty()).during("random bytes")?;
     Ok(bytes)

@@ -30,6 +30,7 @@
 mod backend;
 mod capture;
 pub mod collect;
+pub mod container;
 mod docker;
 pub mod egress;
 mod error;
@@ -42,21 +43,25 @@ pub mod policy;
 pub mod probe;
 mod queue;
 mod sandbox;
-pub mod session;
 mod settings;
 mod skills;
 mod variable;
 
-pub use collect::{Output, Reason, Skipped};
+pub use collect::{SandboxOutput, SkipReason, SkippedFile};
+pub use container::{ContainerInfo, FileInfo};
 pub use docker::DockerSettings;
-pub use egress::{Connection, Dial, DomainRule, NoDomain, Secret, SystemDial, Verdict};
-pub use error::{DockerError, Error, HostError, Scope};
-pub use execution::{Captured, Chunk, Command, Execution, LimitHit, Outcome, Report, Stream};
+pub use egress::{
+    Dial, DomainRule, EgressConnection, EgressSecret, InvalidDomain, SystemDial, Verdict,
+};
+pub use error::{BusyScope, DockerError, Error, HostError};
+pub use execution::{
+    CapturedOutput, Command, CommandOutcome, Execution, ExecutionReport, LimitHit, OutputChunk,
+    OutputStream,
+};
 pub use packages::{Layer, PackageIndex, Requirements};
-pub use policy::{Limits, Network, OutputLimits, Policy};
-pub use probe::{Check, Grade, Probe};
-pub use sandbox::{NewSession, Sandbox};
-pub use session::{FileInfo, SessionInfo};
-pub use settings::{Engine, Settings};
+pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
+pub use probe::{Grade, Probe, ProbeCheck};
+pub use sandbox::{ContainerSpec, Sandbox};
+pub use settings::{BackendKind, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
 pub use variable::check_variable;

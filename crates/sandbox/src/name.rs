@@ -4,16 +4,16 @@ use crate::error::Error;
 use std::ffi::CString;
 
 /// Longest path of a file in a session or a skill.
-const LONGEST: usize = 1024;
+const MAX_PATH_BYTES: usize = 1024;
 
 /// Splits a relative path into the names of its folders and of the file.
-pub(crate) fn split(path: &str) -> Result<Vec<CString>, Error> {
+pub(crate) fn split_path(path: &str) -> Result<Vec<CString>, Error> {
     let bad = |why| Error::BadName {
         what: "path",
         name: path.to_owned(),
         why,
     };
-    if path.len() > LONGEST {
+    if path.len() > MAX_PATH_BYTES {
         return Err(bad("it is longer than 1024 bytes"));
     }
     if path.starts_with('/') {
@@ -32,7 +32,7 @@ pub(crate) fn split(path: &str) -> Result<Vec<CString>, Error> {
 }
 
 /// Checks a name that is one part of a path: a skill, a digest, an id.
-pub(crate) fn word<'a>(what: &'static str, name: &'a str) -> Result<&'a str, Error> {
+pub(crate) fn check_word<'a>(what: &'static str, name: &'a str) -> Result<&'a str, Error> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 128 || !name.chars().all(fine) {
         let why = "it must be 1 to 128 letters, digits, '-' or '_'";
@@ -62,16 +62,16 @@ mod tests {
             "a\0b",
             "a\nb",
         ] {
-            assert_eq!(split(path).unwrap_err().code(), "bad-name", "{path:?}");
+            assert_eq!(split_path(path).unwrap_err().code(), "bad-name", "{path:?}");
         }
-        assert_eq!(split("a/b c/ü.txt").unwrap().len(), 3);
+        assert_eq!(split_path("a/b c/ü.txt").unwrap().len(), 3);
     }
 
     #[test]
     fn words_hold_no_path() {
-        assert!(word("skill", "pdf-tools_2").is_ok());
+        assert!(check_word("skill", "pdf-tools_2").is_ok());
         for name in ["", ".", "..", "a/b", "a b", "a\0"] {
-            assert!(word("skill", name).is_err(), "{name:?}");
+            assert!(check_word("skill", name).is_err(), "{name:?}");
         }
     }
 }

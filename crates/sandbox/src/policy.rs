@@ -12,7 +12,7 @@ const MIB: u64 = 1 << 20;
 /// enforced from outside the command's reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Wall-clock time; in milliseconds, as `timeout_ms`, where it is written down.
     #[serde(rename = "timeout_ms", with = "millis")]
     pub timeout: Duration,
@@ -64,14 +64,14 @@ impl Default for OutputLimits {
     }
 }
 
-impl Limits {
+impl SandboxLimits {
     /// Less memory than this, and not even a shell can start.
     pub const MIN_MEMORY_BYTES: u64 = 16 * MIB;
     /// Less processor time than this the kernel does not grant: a hundredth of a core.
     pub const MIN_CPU_MILLIS: u64 = 10;
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(120),
@@ -106,7 +106,7 @@ pub enum Network {
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
     /// Bounds.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// Network.
     pub network: Network,
 }

@@ -1,15 +1,15 @@
 //! What this host can give, found out by really trying: a sandbox is built, and a small
 //! program inside looks at its own chains.
 
-use crate::backend::{Backend, Job};
-use crate::collect::Usage;
+use crate::backend::{CommandJob, SandboxBackend};
+use crate::collect::DiskUsage;
 use crate::error::Error;
-use crate::execution::{Command, Execution, Outcome};
-use crate::native::Native;
+use crate::execution::{Command, CommandOutcome, Execution};
+use crate::native::NativeBackend;
 use crate::native::cgroup::Hierarchy;
-use crate::policy::Limits;
-use prowess_launcher::Step;
-use prowess_launcher::spec::Base;
+use crate::policy::SandboxLimits;
+use prowess_launcher::LaunchStep;
+use prowess_launcher::spec::RootSpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub enum Grade {
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
+pub struct ProbeCheck {
     /// What.
     pub name: String,
     /// Whether it is in force.
@@ -51,11 +51,11 @@ pub struct Probe {
     #[serde(flatten)]
     pub grade: Grade,
     /// What it rests on.
-    pub checks: Vec<Check>,
+    pub checks: Vec<ProbeCheck>,
 }
 
 /// Prints `name value` for each chain, using nothing but the shell.
-pub(crate) const INSIDE: &str = r#"
+pub(crate) const PROBE_SCRIPT: &str = r#"
 while read -r key value rest; do
   case $key in
     Uid:) echo "uid $value";;
@@ -89,9 +89,9 @@ const EXPECTED: [(&str, &str); 8] = [
 ];
 
 /// Everything a probe needs to try.
-pub(crate) struct Host {
+pub(crate) struct ProbeHost {
     pub(crate) launcher: PathBuf,
-    pub(crate) base: Base,
+    pub(crate) base: RootSpec,
     pub(crate) cgroup: Option<String>,
     pub(crate) host_id: u32,
     pub(crate) warm: usize,
@@ -100,41 +100,45 @@ pub(crate) struct Host {
 }
 
 /// Tries, and returns what was found and the backend to use, unless nothing works.
-pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
+pub(crate) async fn probe(host: ProbeHost) -> (Probe, Option<NativeBackend>) {
     let mut checks = Vec::new();
     let hierarchy = match Hierarchy::find(host.cgroup.as_deref()) {
         Ok(hierarchy) => {
-            checks.push(ok(
+            checks.push(passed_check(
                 "control groups",
                 format!("{}: memory, pids, cpu", hierarchy.version()),
             ));
             Some(hierarchy)
         }
         Err(error) => {
-            checks.push(missing("control groups", error.detail(), CGROUP_ADVICE));
+            checks.push(missing_check(
+                "control groups",
+                error.detail(),
+                CGROUP_ADVICE,
+            ));
             None
         }
     };
     let native = |landlock, warm| {
         let (launcher, base) = (host.launcher.clone(), host.base.clone());
-        Native::new(launcher, base, hierarchy.clone(), landlock, warm)
+        NativeBackend::new(launcher, base, hierarchy.clone(), landlock, warm)
     };
     let mut landlock = true;
     let mut result = attempt(&native(true, 0), &host).await;
     if is_landlock(&result) {
         landlock = false;
-        checks.push(missing(
+        checks.push(missing_check(
             "landlock",
             "not in this kernel".into(),
             LANDLOCK_ADVICE,
         ));
         result = attempt(&native(false, 0), &host).await;
     } else if result.is_ok() {
-        checks.push(ok("landlock", "in force".into()));
+        checks.push(passed_check("landlock", "in force".into()));
     }
     match result {
         Ok(seen) => {
-            checks.extend(judge(&seen, &EXPECTED, &["seen ", "written "]));
+            checks.extend(evaluate_checks(&seen, &EXPECTED, &["seen ", "written "]));
             let grade = grade(&checks);
             let usable = !matches!(grade, Grade::Refused { .. });
             // What waits is a Python; without one nothing is made ahead.
@@ -146,7 +150,7 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             )
         }
         Err(error) => {
-            checks.push(missing("sandbox", error.detail(), advice(&error)));
+            checks.push(missing_check("sandbox", error.detail(), advice(&error)));
             (
                 Probe {
                     grade: Grade::Refused {
@@ -160,29 +164,31 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
     }
 }
 
-async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
+async fn attempt(native: &NativeBackend, host: &ProbeHost) -> Result<String, Error> {
     let execution = Execution {
-        command: Command::Argv(vec!["/bin/sh".into(), "-c".into(), INSIDE.into()]),
+        command: Command::Argv(vec!["/bin/sh".into(), "-c".into(), PROBE_SCRIPT.into()]),
         ..Execution::default()
     };
-    let job = Job {
+    let job = CommandJob {
         execution,
-        session: String::new(),
-        limits: Limits::default(),
+        container_id: String::new(),
+        limits: SandboxLimits::default(),
         running: 1,
         proxy: None,
         host_id: host.host_id,
         data: host.data.clone(),
-        usage: Usage {
+        usage: DiskUsage {
             bytes: 1,
             entries: 1,
         },
         mounts: Vec::new(),
     };
     let root = !host.base.own_user_namespace;
-    let ended = Backend::run(native, job).await?;
-    let report = ended.take(&host.base.state, root, Grade::Strict, &|wanted| wanted)?;
-    if report.outcome != Outcome::Exit(0) {
+    let ended = SandboxBackend::run(native, job).await?;
+    let report = ended.into_report(&host.base.state, root, Grade::Strict, &|requested| {
+        requested
+    })?;
+    if report.outcome != CommandOutcome::Exit(0) {
         let reason = format!(
             "the probe ended with {:?}: {}",
             report.outcome, report.stderr.text
@@ -196,19 +202,23 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
 }
 
 fn is_landlock(result: &Result<String, Error>) -> bool {
-    matches!(result, Err(Error::Launch(failure)) if failure.step == Step::Landlock)
+    matches!(result, Err(Error::Launch(failure)) if failure.step == LaunchStep::Landlock)
 }
 
 /// Holds what a probe printed against what it should have; lines that begin with one of
 /// `leaks` should not be there.
-pub(crate) fn judge(seen: &str, expected: &[(&str, &str)], leaks: &[&str]) -> Vec<Check> {
-    let mut checks: Vec<Check> = expected
+pub(crate) fn evaluate_checks(
+    seen: &str,
+    expected: &[(&str, &str)],
+    leaks: &[&str],
+) -> Vec<ProbeCheck> {
+    let mut checks: Vec<ProbeCheck> = expected
         .iter()
         .map(|(name, line)| {
             if seen.lines().any(|seen| seen == *line) {
-                ok(name, (*line).into())
+                passed_check(name, (*line).into())
             } else {
-                missing(name, format!("expected {line:?}"), "report this as a bug")
+                missing_check(name, format!("expected {line:?}"), "report this as a bug")
             }
         })
         .collect();
@@ -217,12 +227,12 @@ pub(crate) fn judge(seen: &str, expected: &[(&str, &str)], leaks: &[&str]) -> Ve
         .filter(|line| leaks.iter().any(|leak| line.starts_with(leak)))
         .collect();
     checks.push(if leaks.is_empty() {
-        ok(
+        passed_check(
             "host out of sight",
             "no kernel knobs, nothing writable".into(),
         )
     } else {
-        missing(
+        missing_check(
             "host out of sight",
             leaks.join(", "),
             "report this as a bug",
@@ -232,7 +242,7 @@ pub(crate) fn judge(seen: &str, expected: &[(&str, &str)], leaks: &[&str]) -> Ve
         .lines()
         .filter_map(|line| line.strip_prefix("has "))
         .collect();
-    checks.push(ok("interpreters", has.join(", ")));
+    checks.push(passed_check("interpreters", has.join(", ")));
     checks
 }
 
@@ -244,8 +254,8 @@ const OPTIONAL: [&str; 4] = [
     "hard quota over session files",
 ];
 
-pub(crate) fn grade(checks: &[Check]) -> Grade {
-    let failed: Vec<&Check> = checks.iter().filter(|check| !check.ok).collect();
+pub(crate) fn grade(checks: &[ProbeCheck]) -> Grade {
+    let failed: Vec<&ProbeCheck> = checks.iter().filter(|check| !check.ok).collect();
     if let Some(check) = failed
         .iter()
         .find(|check| !OPTIONAL.contains(&check.name.as_str()))
@@ -262,8 +272,8 @@ pub(crate) fn grade(checks: &[Check]) -> Grade {
     }
 }
 
-pub(crate) fn ok(name: &str, detail: String) -> Check {
-    Check {
+pub(crate) fn passed_check(name: &str, detail: String) -> ProbeCheck {
+    ProbeCheck {
         name: name.into(),
         ok: true,
         detail,
@@ -271,8 +281,8 @@ pub(crate) fn ok(name: &str, detail: String) -> Check {
     }
 }
 
-pub(crate) fn missing(name: &str, detail: String, advice: &str) -> Check {
-    Check {
+pub(crate) fn missing_check(name: &str, detail: String, advice: &str) -> ProbeCheck {
+    ProbeCheck {
         name: name.into(),
         ok: false,
         detail,
@@ -290,15 +300,17 @@ fn advice(error: &Error) -> &'static str {
         return "see the message";
     };
     match failure.step {
-        Step::UserNamespace | Step::Namespaces => {
+        LaunchStep::UserNamespace | LaunchStep::Namespaces => {
             "allow user namespaces: kernel.unprivileged_userns_clone=1, \
              kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile with \
              userns), user.max_user_namespaces above 0; in a container its seccomp profile \
              must allow them too; or use the docker backend"
         }
-        Step::Proc => "in a container, do not mask /proc (systempaths=unconfined)",
-        Step::Data => "use a kernel of 5.11 or newer, with overlayfs in user namespaces",
-        Step::Root | Step::Mounts | Step::Tmp | Step::Pivot => "use a kernel of 5.12 or newer",
+        LaunchStep::Proc => "in a container, do not mask /proc (systempaths=unconfined)",
+        LaunchStep::Data => "use a kernel of 5.11 or newer, with overlayfs in user namespaces",
+        LaunchStep::Root | LaunchStep::Mounts | LaunchStep::Tmp | LaunchStep::Pivot => {
+            "use a kernel of 5.12 or newer"
+        }
         _ => "see the message",
     }
 }
@@ -309,9 +321,9 @@ mod tests {
 
     #[test]
     fn a_missing_optional_layer_reduces_and_any_other_refuses() {
-        let good = ok("seccomp", String::new());
-        let cgroups = missing("control groups", String::new(), "");
-        let caps = missing("no capabilities", "x".into(), "");
+        let good = passed_check("seccomp", String::new());
+        let cgroups = missing_check("control groups", String::new(), "");
+        let caps = missing_check("no capabilities", "x".into(), "");
         assert_eq!(grade(std::slice::from_ref(&good)), Grade::Strict);
         let reduced = Grade::Reduced {
             missing: vec!["control groups".into()],

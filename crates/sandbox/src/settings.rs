@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What runs the commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Engine {
+pub enum BackendKind {
     /// Our own launcher on this host's kernel.
     #[default]
     Native,
@@ -20,9 +20,9 @@ pub enum Engine {
 
 /// How sandboxes are made on this host.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct SandboxSettings {
     /// What runs the commands.
-    pub engine: Engine,
+    pub backend: BackendKind,
     /// The folder for sessions, skills and layers. Made if it is not there, for us
     /// alone.
     pub folder: PathBuf,
@@ -49,16 +49,16 @@ pub struct Settings {
     /// conversation keeps one for [`session_idle`](Self::session_idle), so a busy server
     /// with a single tenant has thousands of live ones. The bounds on bytes hold
     /// whatever this number is.
-    pub sessions_per_tenant: usize,
+    pub containers_per_tenant: usize,
     /// Sandboxes to keep ready, each with a Python interpreter waiting in it; 0 for
     /// none.
     pub warm: usize,
     /// Host user ids to run as when we are root: none of them may belong to anyone.
     pub host_ids: Range<u32>,
     /// How long a session lives without being used.
-    pub session_idle: Duration,
+    pub container_idle: Duration,
     /// How long a session lives at most.
-    pub session_life: Duration,
+    pub container_life: Duration,
     /// Where package layers are built from; without it there are none.
     pub packages: Option<PackageIndex>,
     /// Bytes that all package layers may take together before one of the tenant who takes
@@ -88,17 +88,19 @@ pub struct Settings {
     pub evict_idle: Duration,
 }
 
-impl Settings {
+impl SandboxSettings {
     /// Commands that one tenant may run at once.
-    pub(crate) fn most_commands_per_tenant(&self) -> usize {
-        let usual = self.running.saturating_sub(1);
-        self.commands_per_tenant.unwrap_or(usual).max(1)
+    pub(crate) fn max_commands_per_tenant(&self) -> usize {
+        let default = self.running.saturating_sub(1);
+        self.commands_per_tenant.unwrap_or(default).max(1)
     }
 
     /// Bytes that the sessions of one tenant may take.
-    pub(crate) fn most_tenant_bytes(&self) -> u64 {
-        let usual = self.disk_bytes / 2;
-        self.tenant_disk_bytes.unwrap_or(usual).min(self.disk_bytes)
+    pub(crate) fn max_tenant_bytes(&self) -> u64 {
+        let default = self.disk_bytes / 2;
+        self.tenant_disk_bytes
+            .unwrap_or(default)
+            .min(self.disk_bytes)
     }
 
     /// Defaults, with everything kept in `folder`.
@@ -106,7 +108,7 @@ impl Settings {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
-            engine: Engine::Native,
+            backend: BackendKind::Native,
             folder: folder.into(),
             launcher: "/proc/self/exe".into(),
             runtime: "/".into(),
@@ -116,12 +118,12 @@ impl Settings {
             waiting: 256,
             commands_per_tenant: None,
             waiting_per_tenant: None,
-            sessions_per_tenant: 10_000,
+            containers_per_tenant: 10_000,
             warm: 4,
             // Above what systemd hands out and below what the kernel treats as signed.
             host_ids: 1_900_000_000..2_000_000_000,
-            session_idle: Duration::from_secs(20 * 60),
-            session_life: Duration::from_secs(24 * 60 * 60),
+            container_idle: Duration::from_secs(20 * 60),
+            container_life: Duration::from_secs(24 * 60 * 60),
             packages: None,
             layer_bytes: 10 << 30,
             skill_bytes: 4 << 30,
@@ -140,12 +142,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_server_with_one_tenant_keeps_the_sessions_of_live_conversations() {
-        let settings = Settings::new("/nowhere");
+    fn a_busy_server_with_one_tenant_keeps_the_containers_of_live_conversations() {
+        let settings = SandboxSettings::new("/nowhere");
         // Eight new conversations each second, each with a session until it is idle for long.
-        let live = 8 * settings.session_idle.as_secs();
-        assert!(settings.sessions_per_tenant as u64 >= live);
+        let live = 8 * settings.container_idle.as_secs();
+        assert!(settings.containers_per_tenant as u64 >= live);
         assert!(settings.evict_idle >= Duration::from_secs(60));
-        assert!(settings.evict_idle < settings.session_idle);
+        assert!(settings.evict_idle < settings.container_idle);
     }
 }

@@ -5,38 +5,38 @@ use std::sync::Arc;
 use prowess_engine::Engine;
 use prowess_store::Store;
 
-use crate::auth::Visits;
+use crate::anthropic_skills::AnthropicSkills;
+use crate::auth::KeyActivity;
 use crate::bodies::BodyBudget;
 use crate::context::Metrics;
 use crate::form::Transfers;
-use crate::front::Front;
-use crate::limits::Limits;
-use crate::meter::Ledger;
-use crate::requests::TenantRequests;
-use crate::route::discovery::Archives;
-use crate::route::{self, Mcp, OpenSockets, SocketMemories, UpstreamLists};
-use crate::settings::Settings;
+use crate::http_service::HttpService;
+use crate::limits::KeyRateLimits;
+use crate::meter::UsageLedger;
+use crate::route::discovery::ArchiveDigests;
+use crate::route::{self, Mcp, OpenSockets, SocketMemories, UpstreamModelLists};
+use crate::settings::ServerSettings;
 use crate::telemetry::Telemetry;
-use crate::upstream::Upstream;
+use crate::tenant_requests::TenantRequests;
 
 /// The server's state. Cheap to clone; clones share everything.
 #[derive(Clone)]
-pub struct App(Arc<Shared>);
+pub struct App(Arc<AppState>);
 
-struct Shared {
+struct AppState {
     store: Store,
     engine: Engine,
-    settings: Settings,
-    upstream: Option<Upstream>,
+    settings: ServerSettings,
+    anthropic_skills: Option<AnthropicSkills>,
     transfers: Transfers,
-    bodies: BodyBudget,
-    requests: TenantRequests,
-    archives: Archives,
-    visits: Visits,
+    body_budget: BodyBudget,
+    tenant_requests: TenantRequests,
+    archive_digests: ArchiveDigests,
+    key_activity: KeyActivity,
     metrics: Metrics,
-    model_lists: UpstreamLists,
-    ledger: Ledger,
-    limits: Limits,
+    model_lists: UpstreamModelLists,
+    ledger: UsageLedger,
+    limits: KeyRateLimits,
     open_sockets: OpenSockets,
     socket_memories: SocketMemories,
     telemetry: Option<Telemetry>,
@@ -45,38 +45,38 @@ struct Shared {
 
 impl App {
     /// A server over a store.
-    pub fn new(store: Store, settings: Settings) -> App {
-        let upstream = settings.anthropic.clone().map(Upstream::new);
+    pub fn new(store: Store, settings: ServerSettings) -> App {
+        let anthropic_skills = settings.anthropic.clone().map(AnthropicSkills::new);
         let engine = Engine::new(
             store.clone(),
             settings.runs.clone(),
             settings.sandbox.clone(),
         );
         let telemetry = settings.telemetry.clone().map(Telemetry::new);
-        App(Arc::new(Shared {
-            ledger: Ledger::new(store.clone()),
-            limits: Limits::default(),
+        App(Arc::new(AppState {
+            ledger: UsageLedger::new(store.clone()),
+            limits: KeyRateLimits::default(),
             open_sockets: OpenSockets::default(),
             socket_memories: SocketMemories::default(),
-            model_lists: UpstreamLists::default(),
+            model_lists: UpstreamModelLists::default(),
             mcp: Mcp::new(),
             telemetry,
             store,
             engine,
-            upstream,
+            anthropic_skills,
             transfers: Transfers::new(&settings),
-            bodies: BodyBudget::new(&settings),
-            requests: TenantRequests::new(settings.requests_per_tenant),
-            archives: Archives::default(),
-            visits: Visits::default(),
+            body_budget: BodyBudget::new(&settings),
+            tenant_requests: TenantRequests::new(settings.requests_per_tenant),
+            archive_digests: ArchiveDigests::default(),
+            key_activity: KeyActivity::default(),
             metrics: Metrics::install(),
             settings,
         }))
     }
 
     /// All routes.
-    pub fn front(&self) -> Front {
-        Front::new(self.clone(), route::router(self.clone()))
+    pub fn service(&self) -> HttpService {
+        HttpService::new(self.clone(), route::router(self.clone()))
     }
 
     /// The store behind it.
@@ -91,18 +91,18 @@ impl App {
 
     /// Waits until what requests used so far has been written down, and their traces
     /// sent.
-    pub async fn settle(&self) {
+    pub async fn flush(&self) {
         self.ledger().flush().await;
         if let Some(telemetry) = self.telemetry() {
             telemetry.flush().await;
         }
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
+    pub(crate) fn ledger(&self) -> &UsageLedger {
         &self.0.ledger
     }
 
-    pub(crate) fn model_lists(&self) -> &UpstreamLists {
+    pub(crate) fn model_lists(&self) -> &UpstreamModelLists {
         &self.0.model_lists
     }
 
@@ -115,7 +115,7 @@ impl App {
         &self.0.socket_memories
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &KeyRateLimits {
         &self.0.limits
     }
 
@@ -127,32 +127,32 @@ impl App {
         &self.0.mcp
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &ServerSettings {
         &self.0.settings
     }
 
-    pub(crate) fn upstream(&self) -> Option<&Upstream> {
-        self.0.upstream.as_ref()
+    pub(crate) fn anthropic_skills(&self) -> Option<&AnthropicSkills> {
+        self.0.anthropic_skills.as_ref()
     }
 
     pub(crate) fn transfers(&self) -> &Transfers {
         &self.0.transfers
     }
 
-    pub(crate) fn bodies(&self) -> &BodyBudget {
-        &self.0.bodies
+    pub(crate) fn body_budget(&self) -> &BodyBudget {
+        &self.0.body_budget
     }
 
-    pub(crate) fn requests(&self) -> &TenantRequests {
-        &self.0.requests
+    pub(crate) fn tenant_requests(&self) -> &TenantRequests {
+        &self.0.tenant_requests
     }
 
-    pub(crate) fn archives(&self) -> &Archives {
-        &self.0.archives
+    pub(crate) fn archive_digests(&self) -> &ArchiveDigests {
+        &self.0.archive_digests
     }
 
-    pub(crate) fn visits(&self) -> &Visits {
-        &self.0.visits
+    pub(crate) fn key_activity(&self) -> &KeyActivity {
+        &self.0.key_activity
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -9,17 +9,17 @@ use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::google::is_google;
 
 /// The versions of Anthropic's API that are spoken here.
-const VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", "2026-10-21"];
+const ANTHROPIC_VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", "2026-10-21"];
 
 /// The dialect of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum ApiDialect {
     Anthropic(Betas),
     OpenAi,
 }
@@ -33,36 +33,36 @@ pub(crate) struct Betas {
     pub(crate) files: bool,
 }
 
-impl Dialect {
+impl ApiDialect {
     /// From a request's path and headers.
-    pub(crate) fn of(path: &str, headers: &HeaderMap) -> Dialect {
+    pub(crate) fn detect(path: &str, headers: &HeaderMap) -> ApiDialect {
         let below = |mount: &str| {
             let rest = path.strip_prefix(mount);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        match verb(path) {
-            "messages" => return Dialect::Anthropic(Betas::of(headers)),
-            "chat" | "responses" | "conversations" => return Dialect::OpenAi,
+        match resource(path) {
+            "messages" => return ApiDialect::Anthropic(Betas::from_headers(headers)),
+            "chat" | "responses" | "conversations" => return ApiDialect::OpenAi,
             _ => {}
         }
         if below("/openai") {
-            Dialect::OpenAi
+            ApiDialect::OpenAi
         } else if below("/anthropic") || headers.contains_key("anthropic-version") {
-            Dialect::Anthropic(Betas::of(headers))
+            ApiDialect::Anthropic(Betas::from_headers(headers))
         } else {
-            Dialect::OpenAi
+            ApiDialect::OpenAi
         }
     }
 }
 
 /// In whose words a request is told of an error.
-pub(crate) fn client_of(path: &str, headers: &HeaderMap) -> Client {
+pub(crate) fn client_dialect(path: &str, headers: &HeaderMap) -> ClientDialect {
     if is_google(path, headers) {
-        return Client::Gemini;
+        return ClientDialect::Gemini;
     }
-    match Dialect::of(path, headers) {
-        Dialect::Anthropic(_) => Client::Messages,
-        Dialect::OpenAi => Client::Chat,
+    match ApiDialect::detect(path, headers) {
+        ApiDialect::Anthropic(_) => ClientDialect::Messages,
+        ApiDialect::OpenAi => ClientDialect::Chat,
     }
 }
 
@@ -71,18 +71,18 @@ pub(crate) fn client_of(path: &str, headers: &HeaderMap) -> Client {
 pub(crate) struct IsGoogle(pub(crate) bool);
 
 impl<S: Sync> FromRequestParts<S> for IsGoogle {
-    type Rejection = ApiError;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
         // A nested router sees the rest of the path only.
-        let whole = parts.extensions.get::<OriginalUri>();
-        let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+        let original = parts.extensions.get::<OriginalUri>();
+        let path = original.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
         Ok(IsGoogle(is_google(path, &parts.headers)))
     }
 }
 
 /// The first word of a path after its mount.
-fn verb(path: &str) -> &str {
+fn resource(path: &str) -> &str {
     let vendor = path.strip_prefix("/anthropic");
     let vendor = vendor.or_else(|| path.strip_prefix("/openai"));
     let mut words = vendor.unwrap_or(path).split('/').skip(1);
@@ -90,7 +90,7 @@ fn verb(path: &str) -> &str {
 }
 
 impl Betas {
-    fn of(headers: &HeaderMap) -> Betas {
+    fn from_headers(headers: &HeaderMap) -> Betas {
         let lines = headers.get_all("anthropic-beta").iter();
         let names = lines.filter_map(|line| line.to_str().ok());
         let mut betas = Betas::default();
@@ -106,30 +106,30 @@ impl Betas {
 }
 
 /// Refuses a version of Anthropic's API that means nothing here.
-pub(crate) fn check_version(headers: &HeaderMap) -> Result<(), ApiError> {
+pub(crate) fn check_version(headers: &HeaderMap) -> Result<(), HttpError> {
     let Some(version) = headers.get("anthropic-version") else {
         return Ok(());
     };
-    if VERSIONS.iter().any(|known| version == known) {
+    if ANTHROPIC_VERSIONS.iter().any(|known| version == known) {
         return Ok(());
     }
-    Err(ApiError::bad_request(
+    Err(HttpError::bad_request(
         "anthropic-version-unknown",
         format!(
             "anthropic-version: `{}` is not a version of the API; use one of {}",
             version.to_str().unwrap_or("?").escape_debug(),
-            VERSIONS.join(", ")
+            ANTHROPIC_VERSIONS.join(", ")
         ),
     ))
 }
 
-impl<S: Sync> FromRequestParts<S> for Dialect {
-    type Rejection = ApiError;
+impl<S: Sync> FromRequestParts<S> for ApiDialect {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
         check_version(&parts.headers)?;
-        let told = parts.extensions.get::<Dialect>().copied();
-        Ok(told.unwrap_or_else(|| Dialect::of(parts.uri.path(), &parts.headers)))
+        let known = parts.extensions.get::<ApiDialect>().copied();
+        Ok(known.unwrap_or_else(|| ApiDialect::detect(parts.uri.path(), &parts.headers)))
     }
 }
 
@@ -146,39 +146,52 @@ mod tests {
     }
 
     #[test]
-    fn the_version_header_tells_the_vendors_apart() {
+    fn the_version_header_decides_between_the_vendors() {
         let plain = headers(&[]);
         let versioned = headers(&[("anthropic-version", "2026-10-21")]);
-        assert_eq!(Dialect::of("/v1/skills", &plain), Dialect::OpenAi);
-        let anthropic = Dialect::Anthropic(Betas::default());
-        assert_eq!(Dialect::of("/v1/skills", &versioned), anthropic);
+        assert_eq!(ApiDialect::detect("/v1/skills", &plain), ApiDialect::OpenAi);
+        let anthropic = ApiDialect::Anthropic(Betas::default());
+        assert_eq!(ApiDialect::detect("/v1/skills", &versioned), anthropic);
     }
 
     #[test]
     fn a_mount_decides_before_the_header() {
         let plain = headers(&[]);
         let versioned = headers(&[("anthropic-version", "2026-10-21")]);
-        let anthropic = Dialect::Anthropic(Betas::default());
-        assert_eq!(Dialect::of("/anthropic/v1/skills", &plain), anthropic);
+        let anthropic = ApiDialect::Anthropic(Betas::default());
         assert_eq!(
-            Dialect::of("/openai/v1/skills", &versioned),
-            Dialect::OpenAi
+            ApiDialect::detect("/anthropic/v1/skills", &plain),
+            anthropic
         );
-        assert_eq!(Dialect::of("/anthropics/v1", &plain), Dialect::OpenAi);
+        assert_eq!(
+            ApiDialect::detect("/openai/v1/skills", &versioned),
+            ApiDialect::OpenAi
+        );
+        assert_eq!(
+            ApiDialect::detect("/anthropics/v1", &plain),
+            ApiDialect::OpenAi
+        );
     }
 
     #[test]
-    fn a_request_to_a_model_is_told_by_its_path_alone() {
+    fn a_request_to_a_model_is_recognised_by_its_path_alone() {
         let plain = headers(&[]);
         let versioned = headers(&[("anthropic-version", "2026-10-21")]);
-        let anthropic = Dialect::Anthropic(Betas::default());
+        let anthropic = ApiDialect::Anthropic(Betas::default());
         for path in ["/v1/messages", "/v1/v1/messages/count_tokens"] {
-            assert_eq!(Dialect::of(path, &plain), anthropic, "{path}");
+            assert_eq!(ApiDialect::detect(path, &plain), anthropic, "{path}");
         }
         for path in ["/v1/chat/completions", "/anthropic/v1/responses"] {
-            assert_eq!(Dialect::of(path, &versioned), Dialect::OpenAi, "{path}");
+            assert_eq!(
+                ApiDialect::detect(path, &versioned),
+                ApiDialect::OpenAi,
+                "{path}"
+            );
         }
-        assert_eq!(Dialect::of("/v1/files/messages", &plain), Dialect::OpenAi);
+        assert_eq!(
+            ApiDialect::detect("/v1/files/messages", &plain),
+            ApiDialect::OpenAi
+        );
     }
 
     #[test]
@@ -195,6 +208,9 @@ mod tests {
             skills: true,
             files: true,
         };
-        assert_eq!(Dialect::of("/v1/files", &headers), Dialect::Anthropic(both));
+        assert_eq!(
+            ApiDialect::detect("/v1/files", &headers),
+            ApiDialect::Anthropic(both)
+        );
     }
 }

@@ -9,22 +9,22 @@ use prowess_store::TenantId;
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::route::gateway::read_body;
 use prowess_wire::excerpt;
 
 /// Parameters of a path.
 #[derive(FromRequestParts)]
-#[from_request(via(axum::extract::Path), rejection(ApiError))]
-pub(crate) struct Path<T>(pub(crate) T);
+#[from_request(via(axum::extract::Path), rejection(HttpError))]
+pub(crate) struct PathParams<T>(pub(crate) T);
 
 /// A JSON body of a caller, who was looked for before.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
-    type Rejection = ApiError;
+    type Rejection = HttpError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, HttpError> {
         let (parts, body) = request.into_parts();
         let tenant = parts.extensions.get::<TenantId>();
         let tenant = tenant.cloned().unwrap_or_else(TenantId::default_tenant);
@@ -66,11 +66,15 @@ impl Query {
     }
 
     /// The value of a key, read as something else.
-    pub(crate) fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, ApiError> {
+    pub(crate) fn parse_value<T: FromStr>(
+        &self,
+        key: &str,
+        what: &str,
+    ) -> Result<Option<T>, HttpError> {
         let read = |text: &str| {
             text.parse().map_err(|_| {
                 let message = format!("{key}: `{}` is not {what}", excerpt(text));
-                ApiError::bad_request("query-invalid", message).with("param", key)
+                HttpError::bad_request("query-invalid", message).with_detail("param", key)
             })
         };
         self.get(key).map(read).transpose()
@@ -86,9 +90,9 @@ impl Query {
 }
 
 impl<S: Sync> FromRequestParts<S> for Query {
-    type Rejection = ApiError;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
         Ok(Query::parse(parts.uri.query().unwrap_or_default()))
     }
 }

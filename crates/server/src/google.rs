@@ -6,7 +6,7 @@
 
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
-use prowess_provider::Task;
+use prowess_provider::ModelTask;
 
 /// The mount below which requests are Google's whatever they look like.
 const MOUNT: &str = "/gemini";
@@ -14,37 +14,37 @@ const MOUNT: &str = "/gemini";
 const VERSIONS: [&str; 3] = ["v1beta", "v1alpha", "v1beta1"];
 const SHARED_VERSION: &str = "v1";
 /// Some clients write the version of their base URL twice.
-const MOST_VERSIONS: usize = 2;
+const MAX_VERSION_SEGMENTS: usize = 2;
 
 /// What is asked of a model, and of which.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelPath {
     pub(crate) model: String,
-    pub(crate) method: Method,
+    pub(crate) method: ModelMethod,
 }
 
 /// What can be asked of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum ModelMethod {
     Generate,
     Stream,
     CountTokens,
 }
 
-impl Method {
-    fn named(name: &str) -> Option<Method> {
+impl ModelMethod {
+    fn parse(name: &str) -> Option<ModelMethod> {
         match name {
-            "generateContent" => Some(Method::Generate),
-            "streamGenerateContent" => Some(Method::Stream),
-            "countTokens" => Some(Method::CountTokens),
+            "generateContent" => Some(ModelMethod::Generate),
+            "streamGenerateContent" => Some(ModelMethod::Stream),
+            "countTokens" => Some(ModelMethod::CountTokens),
             _ => None,
         }
     }
 
-    pub(crate) fn task(self) -> Task {
+    pub(crate) fn task(self) -> ModelTask {
         match self {
-            Method::Generate | Method::Stream => Task::Generate,
-            Method::CountTokens => Task::CountTokens,
+            ModelMethod::Generate | ModelMethod::Stream => ModelTask::Generate,
+            ModelMethod::CountTokens => ModelTask::CountTokens,
         }
     }
 
@@ -52,26 +52,26 @@ impl Method {
     /// model.
     pub(crate) fn route(self) -> &'static str {
         match self {
-            Method::Generate => "/v1beta/models/{model}:generateContent",
-            Method::Stream => "/v1beta/models/{model}:streamGenerateContent",
-            Method::CountTokens => "/v1beta/models/{model}:countTokens",
+            ModelMethod::Generate => "/v1beta/models/{model}:generateContent",
+            ModelMethod::Stream => "/v1beta/models/{model}:streamGenerateContent",
+            ModelMethod::CountTokens => "/v1beta/models/{model}:countTokens",
         }
     }
 }
 
 /// What a path asks of a model, if it asks anything.
-pub(crate) fn model_path(path: &str) -> Option<ModelPath> {
+pub(crate) fn parse_model_path(path: &str) -> Option<ModelPath> {
     // Most paths are none of Google's, and end otherwise.
     let last = path.get(path.rfind([':', '%'])?..)?;
     if !last.ends_with("Content") && !last.ends_with("Tokens") {
         return None;
     }
-    let rest = below_version(path)?;
-    let (publisher, rest) = behind_publisher(rest)?;
+    let rest = strip_version(path)?;
+    let (publisher, rest) = strip_vertex_prefix(rest)?;
     let rest = rest.strip_prefix("models/")?;
     let rest = percent_decode_str(rest).decode_utf8().ok()?;
     let (model, method) = rest.rsplit_once(':')?;
-    let method = Method::named(method)?;
+    let method = ModelMethod::parse(method)?;
     let model = match publisher {
         None | Some("google") => model.to_owned(),
         Some(publisher) => format!("{publisher}/{model}"),
@@ -88,7 +88,7 @@ pub(crate) fn is_google(path: &str, headers: &HeaderMap) -> bool {
         .strip_prefix(MOUNT)
         .is_some_and(|rest| rest.starts_with('/'))
         || VERSIONS.contains(&first)
-        || model_path(path).is_some()
+        || parse_model_path(path).is_some()
     {
         return true;
     }
@@ -97,11 +97,11 @@ pub(crate) fn is_google(path: &str, headers: &HeaderMap) -> bool {
     shared && theirs.iter().any(|name| headers.contains_key(*name))
 }
 
-fn below_version(path: &str) -> Option<&str> {
+fn strip_version(path: &str) -> Option<&str> {
     let path = path.strip_prefix(MOUNT).unwrap_or(path);
     let mut rest = path.strip_prefix('/')?;
     let mut versions = 0;
-    while versions < MOST_VERSIONS
+    while versions < MAX_VERSION_SEGMENTS
         && let Some((first, after)) = rest.split_once('/')
         && (first == SHARED_VERSION || VERSIONS.contains(&first))
     {
@@ -112,7 +112,7 @@ fn below_version(path: &str) -> Option<&str> {
 }
 
 /// Goes past the project, the location and the publisher of Vertex AI's paths.
-fn behind_publisher(rest: &str) -> Option<(Option<&str>, &str)> {
+fn strip_vertex_prefix(rest: &str) -> Option<(Option<&str>, &str)> {
     let rest = match rest.strip_prefix("projects/") {
         None => rest,
         Some(rest) => {
@@ -133,61 +133,73 @@ fn behind_publisher(rest: &str) -> Option<(Option<&str>, &str)> {
 mod tests {
     use super::*;
 
-    fn found(path: &str) -> Option<(String, Method)> {
-        model_path(path).map(|path| (path.model, path.method))
+    fn found(path: &str) -> Option<(String, ModelMethod)> {
+        parse_model_path(path).map(|path| (path.model, path.method))
     }
 
     #[test]
     fn a_model_is_found_in_every_form_of_path() {
         for (path, model, method) in [
-            ("/v1beta/models/m:generateContent", "m", Method::Generate),
-            ("/v1/models/m:countTokens", "m", Method::CountTokens),
+            (
+                "/v1beta/models/m:generateContent",
+                "m",
+                ModelMethod::Generate,
+            ),
+            ("/v1/models/m:countTokens", "m", ModelMethod::CountTokens),
             (
                 "/v1alpha/models/m:streamGenerateContent",
                 "m",
-                Method::Stream,
+                ModelMethod::Stream,
             ),
             (
                 "/gemini/v1beta/models/m:generateContent",
                 "m",
-                Method::Generate,
+                ModelMethod::Generate,
             ),
-            ("/gemini/v1/models/m:generateContent", "m", Method::Generate),
+            (
+                "/gemini/v1/models/m:generateContent",
+                "m",
+                ModelMethod::Generate,
+            ),
             (
                 "/v1beta/v1beta/models/m:generateContent",
                 "m",
-                Method::Generate,
+                ModelMethod::Generate,
             ),
             (
                 "/v1beta/models/a/b/c:generateContent",
                 "a/b/c",
-                Method::Generate,
+                ModelMethod::Generate,
             ),
             (
                 "/v1beta/models/a%2Fb%20c:generateContent",
                 "a/b c",
-                Method::Generate,
+                ModelMethod::Generate,
             ),
-            ("/v1beta/models/m%3AgenerateContent", "m", Method::Generate),
+            (
+                "/v1beta/models/m%3AgenerateContent",
+                "m",
+                ModelMethod::Generate,
+            ),
             (
                 "/v1beta/models/llama:8b:generateContent",
                 "llama:8b",
-                Method::Generate,
+                ModelMethod::Generate,
             ),
             (
                 "/v1/projects/p/locations/l/publishers/google/models/m:countTokens",
                 "m",
-                Method::CountTokens,
+                ModelMethod::CountTokens,
             ),
             (
                 "/v1beta1/projects/p/locations/l/publishers/openai/models/m:generateContent",
                 "openai/m",
-                Method::Generate,
+                ModelMethod::Generate,
             ),
             (
                 "/v1beta1/publishers/google/models/m:streamGenerateContent",
                 "m",
-                Method::Stream,
+                ModelMethod::Stream,
             ),
         ] {
             assert_eq!(found(path), Some((model.to_owned(), method)), "{path}");
@@ -212,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn googles_clients_are_told_by_path_or_header() {
+    fn googles_clients_are_recognised_by_path_or_header() {
         let plain = HeaderMap::new();
         let mut google = HeaderMap::new();
         google.insert("x-goog-api-key", "k".parse().unwrap());

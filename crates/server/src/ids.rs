@@ -2,7 +2,7 @@
 
 /// The id that is meant. Those who come from LiteLLM write `litellm_skill_…` or
 /// `litellm:skill_…` for `skill_…`.
-pub(crate) fn skill(written: &str) -> &str {
+pub(crate) fn canonical_skill_id(written: &str) -> &str {
     let bare = written
         .strip_prefix("litellm_")
         .or_else(|| written.strip_prefix("litellm:"));
@@ -16,9 +16,9 @@ mod tests {
 
     #[test]
     fn ids_from_litellm_mean_ours() {
-        assert_eq!(skill("skill_1"), "skill_1");
-        assert_eq!(skill("litellm_skill_1"), "skill_1");
-        assert_eq!(skill("litellm:skill_1"), "skill_1");
-        assert_eq!(skill("litellm_other"), "litellm_other");
+        assert_eq!(canonical_skill_id("skill_1"), "skill_1");
+        assert_eq!(canonical_skill_id("litellm_skill_1"), "skill_1");
+        assert_eq!(canonical_skill_id("litellm:skill_1"), "skill_1");
+        assert_eq!(canonical_skill_id("litellm_other"), "litellm_other");
     }
 }

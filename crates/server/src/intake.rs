@@ -1,69 +1,74 @@
 //! An uploaded form to a checked and scanned skill.
 
 use prowess_skill::scan::{self, ScanLimits, Subject};
-use prowess_skill::{Bundle, Limits, Options, Profile, Skill};
-use prowess_store::Scan;
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Profile, Skill};
+use prowess_store::ScanRecord;
 use prowess_wire::excerpt;
 
-use crate::error::{ApiError, invalid_skill};
-use crate::form::Part;
+use crate::error::{HttpError, invalid_skill};
+use crate::form::FormFile;
 
 /// Endings by which a file says that it is an archive.
-const ARCHIVES: [&str; 4] = [".zip", ".skill", ".tar.gz", ".tgz"];
+const ARCHIVE_EXTENSIONS: [&str; 4] = [".zip", ".skill", ".tar.gz", ".tgz"];
 
 /// A skill that may be stored.
-pub(crate) struct Intake {
+pub(crate) struct UploadedSkill {
     pub(crate) skill: Skill,
-    pub(crate) scan: Scan,
+    pub(crate) scan: ScanRecord,
 }
 
 /// Unpacks, checks and scans. All of it is work for the processor, so it runs where
 /// it holds up no other request.
-pub(crate) async fn take(files: Vec<Part>, limits: &Limits) -> Result<Intake, ApiError> {
+pub(crate) async fn check_upload(
+    files: Vec<FormFile>,
+    limits: &BundleLimits,
+) -> Result<UploadedSkill, HttpError> {
     let limits = limits.clone();
-    let work = tokio::task::spawn_blocking(move || check(files, limits));
+    let work = tokio::task::spawn_blocking(move || check_blocking(files, limits));
     let done = work.await;
-    done.map_err(|error| ApiError::internal("intake", &error))?
+    done.map_err(|error| HttpError::internal("intake", &error))?
 }
 
-fn check(files: Vec<Part>, limits: Limits) -> Result<Intake, ApiError> {
-    let bundle = bundle(files, &limits)?;
-    let options = Options {
+fn check_blocking(files: Vec<FormFile>, limits: BundleLimits) -> Result<UploadedSkill, HttpError> {
+    let bundle = read_bundle(files, &limits)?;
+    let options = LoadOptions {
         limits,
         profile: Profile::Upload,
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let loaded = Skill::load(bundle, &options);
     let valid = loaded.is_valid();
     let Some(skill) = loaded.skill.filter(|_| valid) else {
         return Err(invalid_skill(&loaded.diagnostics));
     };
-    let report = scan::scan(&Subject::of(&skill), &ScanLimits::default());
-    let scan = Scan::of(&report)?;
-    Ok(Intake { skill, scan })
+    let report = scan::scan(&Subject::from_skill(&skill), &ScanLimits::default());
+    let scan = ScanRecord::from_report(&report)?;
+    Ok(UploadedSkill { skill, scan })
 }
 
 /// One archive, or loose files.
-fn bundle(mut files: Vec<Part>, limits: &Limits) -> Result<Bundle, ApiError> {
+fn read_bundle(mut files: Vec<FormFile>, limits: &BundleLimits) -> Result<Bundle, HttpError> {
     if files.len() == 1
         && let Some(one) = files.pop_if(|one| is_archive(one))
     {
         return Ok(Bundle::from_archive(&one.data, limits)?);
     }
-    distinct(&files)?;
+    check_distinct_names(&files)?;
     let loose = files.into_iter().map(|file| (file.name, file.data, false));
     Ok(Bundle::from_files(loose, limits)?)
 }
 
-fn is_archive(file: &Part) -> bool {
+fn is_archive(file: &FormFile) -> bool {
     let name = file.name.to_ascii_lowercase();
-    ARCHIVES.iter().any(|ending| name.ends_with(ending))
+    ARCHIVE_EXTENSIONS
+        .iter()
+        .any(|ending| name.ends_with(ending))
         || file.data.starts_with(b"PK\x03\x04")
         || file.data.starts_with(&[0x1f, 0x8b])
 }
 
 /// One of the SDKs drops the folders of file names; then names may collide.
-fn distinct(files: &[Part]) -> Result<(), ApiError> {
+fn check_distinct_names(files: &[FormFile]) -> Result<(), HttpError> {
     let mut names = std::collections::HashSet::new();
     let Some(twice) = files.iter().find(|file| !names.insert(&file.name)) else {
         return Ok(());
@@ -73,6 +78,6 @@ fn distinct(files: &[Part]) -> Result<(), ApiError> {
          client has dropped the folders from their names: send the skill as one zip instead",
         excerpt(&twice.name)
     );
-    Err(ApiError::bad_request("skill-names-collide", message)
-        .with("file", excerpt(&twice.name).to_string()))
+    Err(HttpError::bad_request("skill-names-collide", message)
+        .with_detail("file", excerpt(&twice.name).to_string()))
 }

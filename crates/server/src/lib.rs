@@ -31,20 +31,20 @@
 //! | `upstream` | requests that are for Anthropic's own skills |
 //! | `openapi` | the description of all this |
 
+mod anthropic_skills;
 mod app;
 mod auth;
 mod bodies;
-mod composed;
+mod connection_server;
 mod connections;
 mod context;
-mod crew;
 mod dialect;
-mod door;
 mod error;
 mod extract;
+mod fair_pool;
 mod form;
-mod front;
 mod google;
+mod http_service;
 mod ids;
 mod intake;
 mod limits;
@@ -54,17 +54,17 @@ mod openapi;
 mod page;
 mod render;
 pub mod request_log;
-mod requests;
 mod route;
 mod secret;
 mod serve;
 mod settings;
-mod shares;
+mod skill_compose;
 mod telemetry;
-mod upstream;
+mod tenant_requests;
+mod workers;
 
 pub use app::App;
-pub use front::Front;
-pub use secret::Secret;
+pub use http_service::HttpService;
+pub use secret::SecretString;
 pub use serve::{ServeOptions, serve};
-pub use settings::{AnthropicAccount, Settings, SkillsAt, TelemetrySettings};
+pub use settings::{AnthropicAccount, ServerSettings, SkillsLocation, TelemetrySettings};

@@ -1,103 +1,105 @@
 //! Which part of a list is asked for, in each dialect.
 
-use prowess_store::{Cursor, MAX_LIMIT, MAX_OFFSET, Order, PageRequest, Position};
+use prowess_store::{
+    MAX_PAGE_ITEMS, MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, SortOrder,
+};
 use prowess_wire::excerpt;
 
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::extract::Query;
 
 /// What OpenAI's lists give when no limit is named, and Anthropic's too.
 const DEFAULT_LIMIT: u32 = 20;
 
 /// `limit` and `page`, as Anthropic has them, or `offset`, as LiteLLM has it.
-pub(crate) fn anthropic(query: &Query, order: Order) -> Result<PageRequest, ApiError> {
-    let from = match (query.get("page"), offset(query)?) {
-        (Some(_), Some(_)) => return Err(exclusive("page and offset")),
-        (Some(page), None) => Position::After(Cursor::decode(page)?),
+pub(crate) fn parse_anthropic(query: &Query, order: SortOrder) -> Result<PageRequest, HttpError> {
+    let from = match (query.get("page"), parse_offset(query)?) {
+        (Some(_), Some(_)) => return Err(exclusive_error("page and offset")),
+        (Some(page), None) => PagePosition::After(PageCursor::decode(page)?),
         (None, offset) => offset.unwrap_or_default(),
     };
     Ok(PageRequest {
-        limit: limit(query, DEFAULT_LIMIT)?,
+        limit: parse_limit(query, DEFAULT_LIMIT)?,
         order,
         from,
     })
 }
 
 /// `limit`, `after_id` and `before_id`, as lists of Anthropic's betas have them.
-pub(crate) fn anthropic_by_id(query: &Query) -> Result<PageRequest, ApiError> {
+pub(crate) fn parse_anthropic_by_id(query: &Query) -> Result<PageRequest, HttpError> {
     let from = match (query.get("after_id"), query.get("before_id")) {
         (Some(_), Some(_)) => {
-            return Err(exclusive("after_id and before_id"));
+            return Err(exclusive_error("after_id and before_id"));
         }
-        (Some(id), None) => Position::After(Cursor::at(id)),
-        (None, Some(id)) => Position::Before(Cursor::at(id)),
-        (None, None) => Position::Start,
+        (Some(id), None) => PagePosition::After(PageCursor::from_id(id)),
+        (None, Some(id)) => PagePosition::Before(PageCursor::from_id(id)),
+        (None, None) => PagePosition::Start,
     };
     Ok(PageRequest {
-        limit: limit(query, DEFAULT_LIMIT)?,
-        order: Order::Descending,
+        limit: parse_limit(query, DEFAULT_LIMIT)?,
+        order: SortOrder::Descending,
         from,
     })
 }
 
 /// `limit`, `after` and `order`, as OpenAI has them, or `offset`, as LiteLLM has it.
-pub(crate) fn openai(query: &Query) -> Result<PageRequest, ApiError> {
-    let order = order(query)?;
-    let from = match (query.get("after"), offset(query)?) {
-        (Some(_), Some(_)) => return Err(exclusive("after and offset")),
-        (Some(id), None) => Position::After(Cursor::at(id)),
+pub(crate) fn parse_openai(query: &Query) -> Result<PageRequest, HttpError> {
+    let order = parse_order(query)?;
+    let from = match (query.get("after"), parse_offset(query)?) {
+        (Some(_), Some(_)) => return Err(exclusive_error("after and offset")),
+        (Some(id), None) => PagePosition::After(PageCursor::from_id(id)),
         (None, offset) => offset.unwrap_or_default(),
     };
     Ok(PageRequest {
-        limit: limit(query, DEFAULT_LIMIT)?,
+        limit: parse_limit(query, DEFAULT_LIMIT)?,
         order,
         from,
     })
 }
 
-fn exclusive(which: &str) -> ApiError {
-    ApiError::bad_request("query-invalid", format!("{which} exclude each other"))
+fn exclusive_error(which: &str) -> HttpError {
+    HttpError::bad_request("query-invalid", format!("{which} exclude each other"))
 }
 
-fn offset(query: &Query) -> Result<Option<Position>, ApiError> {
-    let what = format!("a number from 0 to {MAX_OFFSET}");
-    match query.parsed("offset", &what)? {
+fn parse_offset(query: &Query) -> Result<Option<PagePosition>, HttpError> {
+    let what = format!("a number from 0 to {MAX_PAGE_OFFSET}");
+    match query.parse_value("offset", &what)? {
         None => Ok(None),
-        Some(count) if count <= MAX_OFFSET => Ok(Some(Position::Offset(count))),
+        Some(count) if count <= MAX_PAGE_OFFSET => Ok(Some(PagePosition::Offset(count))),
         Some(count) => {
             let message = format!("offset: `{count}` is not {what}");
-            Err(ApiError::bad_request("query-invalid", message).with("param", "offset"))
+            Err(HttpError::bad_request("query-invalid", message).with_detail("param", "offset"))
         }
     }
 }
 
 /// `order`, as OpenAI has it.
-fn order(query: &Query) -> Result<Order, ApiError> {
+fn parse_order(query: &Query) -> Result<SortOrder, HttpError> {
     match query.get("order") {
-        None | Some("desc") => Ok(Order::Descending),
-        Some("asc") => Ok(Order::Ascending),
+        None | Some("desc") => Ok(SortOrder::Descending),
+        Some("asc") => Ok(SortOrder::Ascending),
         Some(other) => {
             let message = format!("order: `{}` is not asc or desc", excerpt(other));
-            Err(ApiError::bad_request("query-invalid", message).with("param", "order"))
+            Err(HttpError::bad_request("query-invalid", message).with_detail("param", "order"))
         }
     }
 }
 
 /// A whole list, the newest first as it comes, in the order that is asked for.
-pub(crate) fn ordered<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, ApiError> {
-    if order(query)? == Order::Ascending {
+pub(crate) fn apply_order<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, HttpError> {
+    if parse_order(query)? == SortOrder::Ascending {
         all.reverse();
     }
     Ok(all)
 }
 
 /// A limit that is out of bounds is told, not bent.
-pub(crate) fn limit(query: &Query, default: u32) -> Result<u32, ApiError> {
-    let what = format!("a number from 1 to {MAX_LIMIT}");
-    let limit: u32 = query.parsed("limit", &what)?.unwrap_or(default);
-    if (1..=MAX_LIMIT).contains(&limit) {
+pub(crate) fn parse_limit(query: &Query, default: u32) -> Result<u32, HttpError> {
+    let what = format!("a number from 1 to {MAX_PAGE_ITEMS}");
+    let limit: u32 = query.parse_value("limit", &what)?.unwrap_or(default);
+    if (1..=MAX_PAGE_ITEMS).contains(&limit) {
         return Ok(limit);
     }
     let message = format!("limit: `{limit}` is not {what}");
-    Err(ApiError::bad_request("query-invalid", message).with("param", "limit"))
+    Err(HttpError::bad_request("query-invalid", message).with_detail("param", "limit"))
 }

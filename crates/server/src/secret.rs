@@ -6,12 +6,12 @@ use subtle::ConstantTimeEq;
 
 /// A key or password. It is compared in constant time and never printed.
 #[derive(Clone)]
-pub struct Secret(String);
+pub struct SecretString(String);
 
-impl Secret {
+impl SecretString {
     /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
-        Secret(text.into())
+        SecretString(text.into())
     }
 
     /// The text itself, for whoever must send it.
@@ -25,7 +25,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_compared_but_never_printed() {
-        let secret = Secret::new("s3cret");
+        let secret = SecretString::new("s3cret");
         assert!(secret.matches("s3cret") && !secret.matches("s3creT") && !secret.matches("s3"));
         assert_eq!(format!("{secret:?}"), "Secret(…)");
     }

@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::app::App;
-use crate::connections::{Bounds, Connections};
-use crate::crew::Crew;
-use crate::door::Door;
+use crate::connection_server::ConnectionServer;
+use crate::connections::{ConnectionBounds, Connections};
+use crate::workers::WorkerPool;
 
 /// How connections are treated.
 #[derive(Debug, Clone)]
@@ -57,12 +57,12 @@ impl Default for ServeOptions {
 /// What was deleted stays readable this long for those who are reading it.
 const GARBAGE_AGE: Duration = Duration::from_secs(3_600);
 /// How often what was recorded for the metrics is added up.
-const SUM_UP: Duration = Duration::from_secs(5);
+const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// How long to wait when the system gives no connection, for instance because it has
 /// no file descriptor left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How often that is logged.
-const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Serves until `stop` is cancelled and everything under way has ended. Fails only if
 /// the threads for it cannot be started.
@@ -72,33 +72,40 @@ pub async fn serve(
     stop: CancellationToken,
     options: ServeOptions,
 ) -> io::Result<()> {
-    let crew = Crew::start(&Door::new(app.front()), options.grace)?;
-    let house = tokio::spawn(keep_house(app.clone(), options.housekeeping, stop.clone()));
-    let connections = Connections::new(options.bounds());
+    let workers = WorkerPool::start(&ConnectionServer::new(app.service()), options.grace)?;
+    let housekeeping = tokio::spawn(run_housekeeping(
+        app.clone(),
+        options.housekeeping,
+        stop.clone(),
+    ));
+    let connections = Connections::new(options.connection_bounds());
     let sweep = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&connections).sweep()));
     tokio::select! {
         () = stop.cancelled() => {}
-        () = accept(&listener, &connections, &crew) => {}
+        () = accept(&listener, &connections, &workers) => {}
     }
     drop(listener);
     // Their streams have no end of their own, and would be waited for.
     app.mcp().close().await;
     connections.close_all();
-    crew.finish().await;
+    workers.finish().await;
     drop(sweep);
-    app.settle().await;
+    app.flush().await;
     // It stops by the same token.
-    let _ = house.await;
+    let _ = housekeeping.await;
     Ok(())
 }
 
 impl ServeOptions {
-    fn bounds(&self) -> Bounds {
+    fn connection_bounds(&self) -> ConnectionBounds {
         let connections = self.connections.max(1);
-        let usual = connections - connections / 4;
-        Bounds {
+        let default_per_address = connections - connections / 4;
+        ConnectionBounds {
             connections,
-            per_address: self.connections_per_address.unwrap_or(usual).max(1),
+            per_address: self
+                .connections_per_address
+                .unwrap_or(default_per_address)
+                .max(1),
             first_request: self.head,
             idle: self.idle,
         }
@@ -106,27 +113,27 @@ impl ServeOptions {
 }
 
 /// Takes connections for ever.
-async fn accept(listener: &TcpListener, connections: &Arc<Connections>, crew: &Crew) {
-    let mut complained: Option<Instant> = None;
+async fn accept(listener: &TcpListener, connections: &Arc<Connections>, workers: &WorkerPool) {
+    let mut last_logged: Option<Instant> = None;
     loop {
         let error = match listener.accept().await {
             Ok((stream, peer)) => {
                 if let Some(admission) = connections.admit(peer.ip()).await {
-                    crew.attend(stream, admission);
+                    workers.dispatch(stream, admission);
                 }
                 continue;
             }
             Err(error) => error,
         };
-        if complained.is_none_or(|last| last.elapsed() >= COMPLAINT_INTERVAL) {
-            complained = Some(Instant::now());
+        if last_logged.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
+            last_logged = Some(Instant::now());
             tracing::warn!(%error, "cannot accept a connection");
         }
         // Whoever waits in line can only get in when another connection has ended.
         if is_exhausted(&error) {
-            connections.close_one();
+            connections.evict_one();
         }
-        let _ = tokio::time::timeout(ACCEPT_PAUSE, connections.one_ended()).await;
+        let _ = tokio::time::timeout(ACCEPT_RETRY_DELAY, connections.connection_ended()).await;
     }
 }
 
@@ -137,15 +144,18 @@ fn is_exhausted(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
-async fn keep_house(app: App, every: Duration, stop: CancellationToken) {
-    let every = every.max(SUM_UP);
+async fn run_housekeeping(app: App, every: Duration, stop: CancellationToken) {
+    let every = every.max(METRICS_UPKEEP_INTERVAL);
     let mut collecting = interval_at(Instant::now() + every, every);
-    let mut summing = interval_at(Instant::now() + SUM_UP, SUM_UP);
+    let mut upkeep = interval_at(
+        Instant::now() + METRICS_UPKEEP_INTERVAL,
+        METRICS_UPKEEP_INTERVAL,
+    );
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            _ = summing.tick() => {
-                app.metrics().sum_up();
+            _ = upkeep.tick() => {
+                app.metrics().run_upkeep();
                 continue;
             }
             _ = collecting.tick() => {}

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use prowess_engine::{Door, Settings as Runs};
+use prowess_engine::{EngineSettings as Runs, SandboxHandle};
 use prowess_provider::{KeySource, Providers};
-use prowess_skill::Limits;
+use prowess_skill::BundleLimits;
 use prowess_store::TenantId;
 
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 /// Everything that is configured about answering requests.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ServerSettings {
     /// The key that may do everything. Without one, whoever reaches the server may;
     /// it must then listen on loopback only, and answers only to loopback names.
-    pub master_key: Option<Secret>,
+    pub master_key: Option<SecretString>,
     /// The tenant whose skills the public discovery index shows; none by default.
     pub index_tenant: Option<TenantId>,
     /// Where `/v1/skills` leads when a request does not say.
-    pub skills_at: SkillsAt,
+    pub skills_location: SkillsLocation,
     /// The account for requests that are for Anthropic's own skills.
     pub anthropic: Option<AnthropicAccount>,
     /// The models on offer, and the ways to them; none by default.
@@ -26,19 +26,19 @@ pub struct Settings {
     /// How requests that name skills are run.
     pub runs: Runs,
     /// The way to the sandbox; none by default.
-    pub sandbox: Door,
+    pub sandbox: SandboxHandle,
     /// Bytes of a request to a model.
     pub request_bytes: usize,
     /// After how long a silence of a model a translated stream gives a sign of life.
-    pub ping: Option<Duration>,
+    pub ping_interval: Option<Duration>,
     /// How long answers of `/v1/responses` are kept.
-    pub responses_kept: Duration,
+    pub response_retention: Duration,
     /// Whether `/v1/models` also shows what the providers list themselves.
     pub upstream_models: bool,
     /// Where traces go; nowhere by default.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds on an uploaded skill.
-    pub skill_limits: Limits,
+    pub skill_limits: BundleLimits,
     /// Bytes of an uploaded file.
     pub file_bytes: u64,
     /// Skill uploads in memory at once, of which a tenant has half; more wait their turn.
@@ -61,22 +61,22 @@ pub struct Settings {
     pub body_wait: Duration,
 }
 
-impl Default for Settings {
+impl Default for ServerSettings {
     fn default() -> Self {
-        Settings {
+        ServerSettings {
             master_key: None,
             index_tenant: None,
-            skills_at: SkillsAt::Store,
+            skills_location: SkillsLocation::Store,
             anthropic: None,
             providers: None,
             runs: Runs::default(),
-            sandbox: Door::default(),
+            sandbox: SandboxHandle::default(),
             request_bytes: 32 << 20,
-            ping: Some(Duration::from_secs(15)),
-            responses_kept: Duration::from_secs(30 * 24 * 3_600),
+            ping_interval: Some(Duration::from_secs(15)),
+            response_retention: Duration::from_secs(30 * 24 * 3_600),
             upstream_models: false,
             telemetry: None,
-            skill_limits: Limits::default(),
+            skill_limits: BundleLimits::default(),
             file_bytes: 500_000_000,
             uploads: 16,
             upload_wait: Duration::from_secs(60),
@@ -103,7 +103,7 @@ pub struct TelemetrySettings {
 
 /// Whose skills a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SkillsAt {
+pub enum SkillsLocation {
     /// Those in our store.
     #[default]
     Store,

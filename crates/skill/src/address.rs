@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Networks that are not: private, shared, local, documentation, benchmarking,
 /// multicast and reserved.
-const NOT_PUBLIC: [(Ipv4Addr, u32); 16] = [
+const NON_PUBLIC_RANGES: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
@@ -56,7 +56,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let within = |(network, bits): &(Ipv4Addr, u32)| {
         (address.to_bits() ^ network.to_bits()).leading_zeros() >= *bits
     };
-    !NOT_PUBLIC.iter().any(within)
+    !NON_PUBLIC_RANGES.iter().any(within)
 }
 
 /// Only global unicast, and of it not documentation, tunnels that carry any IPv4

@@ -10,7 +10,7 @@ use crate::frontmatter::Frontmatter;
 use crate::rules;
 
 /// Missing files that are told one by one.
-const MAX_MISSING: usize = 20;
+const MAX_MISSING_REFERENCES: usize = 20;
 /// The standard advises against longer bodies.
 const MAX_BODY_LINES: usize = 500;
 
@@ -43,14 +43,14 @@ fn missing_references(frontmatter: &Frontmatter, bundle: &Bundle, file: &str) ->
     links
         .filter(|target| is_local(target.as_str()) && !exists(bundle, target.as_str()))
         .map(|target| {
-            let place = frontmatter.place(&target.range());
+            let place = frontmatter.location(&target.range());
             let message = format!(
                 "`{}` is linked to, but is not in the skill",
                 target.as_str()
             );
             rules::MISSING_REFERENCE.at(file, place, message)
         })
-        .take(MAX_MISSING)
+        .take(MAX_MISSING_REFERENCES)
         .collect()
 }
 

@@ -29,7 +29,7 @@ pub struct Diagnostic {
     pub file: String,
     /// The place in that file, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What is wrong, in one sentence without a final stop.
     pub message: String,
     /// What to do about it.
@@ -43,7 +43,7 @@ pub struct Diagnostic {
 /// A place in a text file. Lines and columns count from 1; columns count
 /// characters, not bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct SourceLocation {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.

@@ -5,24 +5,24 @@
 //! of chat templates are taken apart in all that a skill says of itself, but not in the
 //! files that a model reads ([`file()`]).
 
-use crate::control_tokens::neutralised;
-use crate::path::readable;
+use crate::control_tokens::neutralise;
+use crate::path::escape_text;
 use crate::skill::Skill;
 
 /// A text for a model, no longer than its cap (the note of a cut excepted).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fragment {
+pub struct CappedText {
     /// The text, with a note at its end when it was cut.
     pub text: String,
     /// Bytes left out.
-    pub left_out: usize,
+    pub omitted_bytes: usize,
 }
 
 /// The content of one file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
     /// Text.
-    Text(Fragment),
+    Text(CappedText),
     /// Not text.
     Binary(bytes::Bytes),
 }
@@ -31,57 +31,60 @@ pub enum FileContent {
 /// made one line, without anything invisible, and cut to fit.
 pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
     let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
-    let description = one_line(&format!("{} {when}", skill.description));
-    let line = format!("- {}: {description}", one_line(&skill.name));
+    let description = to_one_line(&format!("{} {when}", skill.description));
+    let line = format!("- {}: {description}", to_one_line(&skill.name));
     // Only now: a token may appear where something invisible was left out.
-    let line = neutralised(&line);
+    let line = neutralise(&line);
     if line.len() <= cap {
         return line.into_owned();
     }
-    let kept = floor(&line, cap.saturating_sub('…'.len_utf8()));
+    let kept = floor_char_boundary(&line, cap.saturating_sub('…'.len_utf8()));
     format!("{}…", kept.trim_end())
 }
 
 /// Tier two: the instructions.
-pub fn body(skill: &Skill, cap: usize) -> Fragment {
-    capped(&neutralised(&skill.body), cap, "SKILL.md")
+pub fn body(skill: &Skill, cap: usize) -> CappedText {
+    cap_text(&neutralise(&skill.body), cap, "SKILL.md")
 }
 
 /// Tier three, the table of contents: each file with its size, sorted.
-pub fn file_list(skill: &Skill, cap: usize) -> Fragment {
+pub fn file_list(skill: &Skill, cap: usize) -> CappedText {
     let mut text = String::new();
-    let mut left_out = 0;
+    let mut omitted_bytes = 0;
     for file in skill.manifest.files() {
         let line = format!(
             "{} ({} bytes)\n",
-            neutralised(&readable(file.path.as_str().as_bytes())),
+            neutralise(&escape_text(file.path.as_str().as_bytes())),
             file.size
         );
-        if left_out == 0 && text.len() + line.len() <= cap {
+        if omitted_bytes == 0 && text.len() + line.len() <= cap {
             text.push_str(&line);
         } else {
-            left_out += 1;
+            omitted_bytes += 1;
         }
     }
-    if left_out > 0 {
-        text.push_str(&format!("[{left_out} more files are not listed]\n"));
+    if omitted_bytes > 0 {
+        text.push_str(&format!("[{omitted_bytes} more files are not listed]\n"));
     }
-    Fragment { text, left_out }
+    CappedText {
+        text,
+        omitted_bytes,
+    }
 }
 
 /// Tier three, one file. `None` when the skill has no such file.
 pub fn file(skill: &Skill, path: &str, cap: usize) -> Option<FileContent> {
     let file = skill.bundle.get(path)?;
     Some(match std::str::from_utf8(&file.data) {
-        Ok(text) if !text.contains('\0') => FileContent::Text(capped(text, cap, path)),
+        Ok(text) if !text.contains('\0') => FileContent::Text(cap_text(text, cap, path)),
         _ => FileContent::Binary(file.data.clone()),
     })
 }
 
-fn capped(text: &str, cap: usize, what: &str) -> Fragment {
-    let kept = floor(text, cap);
-    let left_out = text.len() - kept.len();
-    let text = if left_out == 0 {
+fn cap_text(text: &str, cap: usize, what: &str) -> CappedText {
+    let kept = floor_char_boundary(text, cap);
+    let omitted_bytes = text.len() - kept.len();
+    let text = if omitted_bytes == 0 {
         text.to_owned()
     } else {
         format!(
@@ -90,11 +93,14 @@ fn capped(text: &str, cap: usize, what: &str) -> Fragment {
             text.len()
         )
     };
-    Fragment { text, left_out }
+    CappedText {
+        text,
+        omitted_bytes,
+    }
 }
 
 /// The longest start of `text` with at most `cap` bytes.
-fn floor(text: &str, cap: usize) -> &str {
+fn floor_char_boundary(text: &str, cap: usize) -> &str {
     let end = (0..=cap.min(text.len()))
         .rev()
         .find(|&at| text.is_char_boundary(at));
@@ -102,7 +108,7 @@ fn floor(text: &str, cap: usize) -> &str {
 }
 
 /// Blanks folded, everything without a glyph left out.
-fn one_line(text: &str) -> String {
+fn to_one_line(text: &str) -> String {
     use unicode_general_category::{GeneralCategory as G, get_general_category};
     let visible = |c: &char| {
         !matches!(

@@ -46,9 +46,9 @@ pub mod skill;
 pub mod standard;
 pub mod upload;
 
-pub use bundle::{Bundle, BundleError, File, Layout};
+pub use bundle::{ArchiveLayout, Bundle, BundleError, BundleFile};
 pub use diagnostic::{Diagnostic, Severity};
-pub use limits::Limits;
+pub use limits::BundleLimits;
 pub use manifest::{Digest, Manifest};
 pub use path::{PathError, SkillPath};
-pub use skill::{Loaded, Options, Profile, Skill};
+pub use skill::{LoadOptions, LoadedSkill, Profile, Skill};

@@ -6,7 +6,7 @@
 
 /// Bounds for reading one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct BundleLimits {
     /// Bytes of the archive as sent, before anything is inflated.
     pub archive_bytes: u64,
     /// Bytes of all files together, unpacked.
@@ -40,21 +40,23 @@ pub struct Limits {
     pub frontmatter_depth: usize,
 }
 
-impl Limits {
+impl BundleLimits {
     /// Below this many unpacked bytes an entry may be compressed as well as it
     /// likes: a page of blanks is no bomb.
-    pub const RATIO_FLOOR: u64 = 1 << 20;
+    pub const RATIO_FLOOR_BYTES: u64 = 1 << 20;
 
     /// The most that `packed` bytes may unpack to before they are taken for a bomb.
-    pub fn unpacked_bytes(&self, packed: u64) -> u64 {
-        packed.saturating_mul(self.ratio).max(Self::RATIO_FLOOR)
+    pub fn max_unpacked_bytes(&self, packed: u64) -> u64 {
+        packed
+            .saturating_mul(self.ratio)
+            .max(Self::RATIO_FLOOR_BYTES)
     }
 }
 
-impl Default for Limits {
+impl Default for BundleLimits {
     fn default() -> Self {
         const MB: u64 = 1_000_000;
-        Limits {
+        BundleLimits {
             archive_bytes: 30 * MB,
             total_bytes: 30 * MB,
             file_bytes: 25 * MB,

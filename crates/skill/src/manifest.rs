@@ -28,11 +28,11 @@ use sha2::{Digest as _, Sha256};
 use crate::bundle::Bundle;
 use crate::path::SkillPath;
 
-const DOMAIN: &[u8] = b"prowess-manifest-v1\n";
+const DIGEST_DOMAIN: &[u8] = b"prowess-manifest-v1\n";
 
 /// The files of a bundle by path, with their digests and one over all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "UncheckedManifest")]
 pub struct Manifest {
     digest: Digest,
     files: Vec<ManifestFile>,
@@ -53,18 +53,18 @@ pub struct ManifestFile {
 
 impl Manifest {
     /// Hashes every file of `bundle`.
-    pub fn of(bundle: &Bundle) -> Self {
+    pub fn from_bundle(bundle: &Bundle) -> Self {
         let files: Vec<_> = bundle
             .files()
             .map(|(path, file)| ManifestFile {
                 path: path.clone(),
-                digest: Digest::of(&file.data),
+                digest: Digest::from_content(&file.data),
                 size: file.data.len() as u64,
                 executable: file.executable,
             })
             .collect();
         Manifest {
-            digest: root(&files),
+            digest: root_digest(&files),
             files,
         }
     }
@@ -91,8 +91,8 @@ impl Manifest {
     }
 }
 
-fn root(files: &[ManifestFile]) -> Digest {
-    let mut hash = Sha256::new_with_prefix(DOMAIN);
+fn root_digest(files: &[ManifestFile]) -> Digest {
+    let mut hash = Sha256::new_with_prefix(DIGEST_DOMAIN);
     for file in files {
         let x = if file.executable { 'x' } else { '-' };
         let ManifestFile { path, size, .. } = file;
@@ -103,19 +103,19 @@ fn root(files: &[ManifestFile]) -> Digest {
 
 /// A manifest as read back, before its digest was compared.
 #[derive(Deserialize)]
-struct Unchecked {
+struct UncheckedManifest {
     digest: Digest,
     files: Vec<ManifestFile>,
 }
 
-impl TryFrom<Unchecked> for Manifest {
+impl TryFrom<UncheckedManifest> for Manifest {
     type Error = ManifestError;
 
-    fn try_from(read: Unchecked) -> Result<Self, ManifestError> {
+    fn try_from(read: UncheckedManifest) -> Result<Self, ManifestError> {
         if !read.files.is_sorted_by(|a, b| a.path < b.path) {
             return Err(ManifestError::Order);
         }
-        let digest = root(&read.files);
+        let digest = root_digest(&read.files);
         if digest != read.digest {
             return Err(ManifestError::Digest {
                 stated: read.digest,
@@ -166,7 +166,7 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Of some bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_content(bytes: &[u8]) -> Self {
         Digest(Sha256::digest(bytes).into())
     }
 

@@ -14,7 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::limits::Limits;
+use crate::limits::BundleLimits;
 
 /// A checked, relative, `/`-separated path inside a skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct SkillPath(String);
 
 impl SkillPath {
     /// Checks a name against every rule and the sizes in `limits`.
-    pub fn parse(name: &str, limits: &Limits) -> Result<Self, PathError> {
+    pub fn parse(name: &str, limits: &BundleLimits) -> Result<Self, PathError> {
         let refuse = |rule| Err(PathError::new(name, rule));
         if name.len() > limits.path_bytes {
             return refuse(PathRule::TooLong(limits.path_bytes));
@@ -61,8 +61,8 @@ impl SkillPath {
     /// The key under which a disk that ignores case or Unicode normal forms would
     /// file this path. Folding never makes or takes a `/`, so the ancestors of the
     /// key are the keys of the ancestors.
-    pub fn fold(&self) -> String {
-        fold(&self.0)
+    pub fn fold_case(&self) -> String {
+        fold_case(&self.0)
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 
 /// Case and normal form folded away. Going up before down also joins letters
 /// that only share a capital, such as `ſ` and `s`.
-fn fold(name: &str) -> String {
+fn fold_case(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
@@ -220,7 +220,7 @@ pub struct PathError {
 impl PathError {
     fn new(name: &str, rule: PathRule) -> Self {
         PathError {
-            name: quoted(name.as_bytes()),
+            name: quote_name(name.as_bytes()),
             rule,
         }
     }
@@ -320,23 +320,27 @@ impl PathRule {
 }
 
 /// A hostile name made fit for a message: [`readable`], in backquotes.
-pub(crate) fn quoted(name: &[u8]) -> String {
-    format!("`{}`", readable(name))
+pub(crate) fn quote_name(name: &[u8]) -> String {
+    format!("`{}`", escape_text(name))
 }
 
 /// Hostile text made fit for a message: everything escaped that could move a
 /// cursor or hide, and no longer than a line.
-pub(crate) fn readable(text: &[u8]) -> String {
-    const SHOWN: usize = 80;
+pub(crate) fn escape_text(text: &[u8]) -> String {
+    const MAX_SHOWN_CHARS: usize = 80;
     let text: String = match std::str::from_utf8(text) {
-        Ok(text) => text.chars().flat_map(escape).take(SHOWN + 1).collect(),
+        Ok(text) => text
+            .chars()
+            .flat_map(escape)
+            .take(MAX_SHOWN_CHARS + 1)
+            .collect(),
         Err(_) => text
             .escape_ascii()
             .map(char::from)
-            .take(SHOWN + 1)
+            .take(MAX_SHOWN_CHARS + 1)
             .collect(),
     };
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((cut, _)) => format!("{}…", text.get(..cut).unwrap_or_default()),
         None => text,
     }
@@ -361,8 +365,8 @@ fn is_format(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn rule_of(name: &str) -> &'static str {
-        match SkillPath::parse(name, &Limits::default()) {
+    fn rule_code(name: &str) -> &'static str {
+        match SkillPath::parse(name, &BundleLimits::default()) {
             Ok(_) => "ok",
             Err(error) => error.code(),
         }
@@ -385,7 +389,7 @@ mod tests {
             "at 3.04\u{202f}PM.png",
             "日本\u{3000}語.md",
         ] {
-            assert_eq!(rule_of(name), "ok", "{name}");
+            assert_eq!(rule_code(name), "ok", "{name}");
         }
     }
 
@@ -423,7 +427,7 @@ mod tests {
             (part.as_str(), "path-part-too-long"),
             (deep.as_str(), "path-too-deep"),
         ] {
-            assert_eq!(rule_of(name), code, "{name:?}");
+            assert_eq!(rule_code(name), code, "{name:?}");
         }
     }
 
@@ -461,7 +465,7 @@ mod tests {
         ];
         for c in invisible {
             for name in [format!("a{c}b.md"), format!("{c}a/b.md"), format!("a/b{c}")] {
-                assert_eq!(rule_of(&name), "path-invisible", "{name:?}");
+                assert_eq!(rule_code(&name), "path-invisible", "{name:?}");
             }
         }
         let stored = SkillPath::try_from("a\u{202e}b".to_owned());
@@ -470,11 +474,12 @@ mod tests {
 
     #[test]
     fn messages_show_a_hostile_name_without_obeying_it() {
-        let error = SkillPath::parse("a\u{1b}[2J\u{202e}`x`", &Limits::default()).unwrap_err();
+        let error =
+            SkillPath::parse("a\u{1b}[2J\u{202e}`x`", &BundleLimits::default()).unwrap_err();
         insta::assert_snapshot!(error, @r"`a\u{1b}[2J\u{202e}\u{60}x\u{60}` has a control character; rename the file");
-        let long = SkillPath::parse(&"x".repeat(5000), &Limits::default()).unwrap_err();
+        let long = SkillPath::parse(&"x".repeat(5000), &BundleLimits::default()).unwrap_err();
         assert!(long.to_string().len() < 200, "{long}");
-        assert_eq!(quoted(b"\xff\xfe.md"), r"`\xff\xfe.md`");
+        assert_eq!(quote_name(b"\xff\xfe.md"), r"`\xff\xfe.md`");
     }
 
     #[test]
@@ -485,12 +490,12 @@ mod tests {
             ("\u{17f}", "S"),
             ("\u{3c2}", "\u{3a3}"),
         ] {
-            assert_eq!(fold(a), fold(b), "{a} {b}");
+            assert_eq!(fold_case(a), fold_case(b), "{a} {b}");
         }
-        assert_ne!(fold("a"), fold("b"));
+        assert_ne!(fold_case("a"), fold_case("b"));
         let path = "É/\u{338}x/ß";
-        let key = fold(path);
-        let folded: Vec<_> = ancestors(path).map(fold).collect();
+        let key = fold_case(path);
+        let folded: Vec<_> = ancestors(path).map(fold_case).collect();
         assert_eq!(ancestors(&key).collect::<Vec<_>>(), folded);
     }
 

@@ -1,7 +1,7 @@
 //! Python's way of writing values, which shows in the reference validator's
 //! messages and properties.
 
-use crate::frontmatter::{Kind, Node};
+use crate::frontmatter::{Node, NodeKind};
 
 /// `repr()` of a string.
 pub(crate) fn repr(text: &str) -> String {
@@ -30,19 +30,19 @@ pub(crate) fn repr(text: &str) -> String {
 /// `str()` of a value in which every scalar is text.
 pub(crate) fn to_str(node: &Node) -> String {
     match &node.kind {
-        Kind::Scalar { text, .. } => text.clone(),
+        NodeKind::Scalar { text, .. } => text.clone(),
         _ => repr_node(node),
     }
 }
 
 fn repr_node(node: &Node) -> String {
     match &node.kind {
-        Kind::Scalar { text, .. } => repr(text),
-        Kind::Sequence(items) => {
+        NodeKind::Scalar { text, .. } => repr(text),
+        NodeKind::Sequence(items) => {
             let items: Vec<_> = items.iter().map(repr_node).collect();
             format!("[{}]", items.join(", "))
         }
-        Kind::Mapping(entries) => {
+        NodeKind::Mapping(entries) => {
             let entries: Vec<_> = entries
                 .iter()
                 .map(|(k, v)| format!("{}: {}", repr_node(k), repr_node(v)))

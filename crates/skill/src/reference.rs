@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::frontmatter::{Frontmatter, Kind, Node, Source, StrictError};
-use crate::limits::Limits;
+use crate::frontmatter::{Frontmatter, Node, NodeKind, SourceText, StrictError};
+use crate::limits::BundleLimits;
 use crate::python;
-use crate::standard::{self, Violation};
+use crate::standard::{self, StandardViolation};
 
 /// What the reference says of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,11 +18,11 @@ pub enum ReferenceError {
     Frontmatter(#[from] StrictError),
     /// A field breaks the standard.
     #[error(transparent)]
-    Violation(#[from] Violation),
+    Violation(#[from] StandardViolation),
 }
 
 /// Everything that is wrong, in the reference's order; empty for a valid skill.
-pub fn validate(source: Source, folder: &str, limits: &Limits) -> Vec<ReferenceError> {
+pub fn validate(source: SourceText, folder: &str, limits: &BundleLimits) -> Vec<ReferenceError> {
     match Frontmatter::strict(source, limits) {
         Ok(frontmatter) => standard::check(&frontmatter, Some(folder))
             .into_iter()
@@ -34,7 +34,7 @@ pub fn validate(source: Source, folder: &str, limits: &Limits) -> Vec<ReferenceE
 
 /// The properties that the reference reads, with text for every scalar.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Properties {
+pub struct SkillProperties {
     /// The name, without blanks around it.
     pub name: String,
     /// The description, without blanks around it.
@@ -44,19 +44,23 @@ pub struct Properties {
 }
 
 /// Reads properties; checks no more than the reference does.
-pub fn properties(source: Source, limits: &Limits) -> Result<Properties, ReferenceError> {
+pub fn properties(
+    source: SourceText,
+    limits: &BundleLimits,
+) -> Result<SkillProperties, ReferenceError> {
     let frontmatter = Frontmatter::strict(source, limits)?;
     let get = |field| frontmatter.get(field).map(|entry| &entry.value);
-    let name_node = get("name").ok_or(Violation::NameMissing)?;
-    let description_node = get("description").ok_or(Violation::DescriptionMissing)?;
-    let name = filled(name_node).ok_or(Violation::NameInvalid)?;
-    let description = filled(description_node).ok_or(Violation::DescriptionInvalid)?;
+    let name_node = get("name").ok_or(StandardViolation::NameMissing)?;
+    let description_node = get("description").ok_or(StandardViolation::DescriptionMissing)?;
+    let name = non_empty_text(name_node).ok_or(StandardViolation::NameInvalid)?;
+    let description =
+        non_empty_text(description_node).ok_or(StandardViolation::DescriptionInvalid)?;
 
     let mut json = Map::new();
     json.insert("name".into(), name.clone().into());
     json.insert("description".into(), description.clone().into());
     for field in ["license", "compatibility", "allowed-tools"] {
-        json.extend(get(field).map(|node| (field.to_owned(), texts(node))));
+        json.extend(get(field).map(|node| (field.to_owned(), text_values(node))));
     }
     if let Some(metadata) = get("metadata")
         .map(metadata)
@@ -64,7 +68,7 @@ pub fn properties(source: Source, limits: &Limits) -> Result<Properties, Referen
     {
         json.insert("metadata".into(), metadata);
     }
-    Ok(Properties {
+    Ok(SkillProperties {
         name,
         description,
         json,
@@ -72,7 +76,7 @@ pub fn properties(source: Source, limits: &Limits) -> Result<Properties, Referen
 }
 
 /// One `<skill>` block for each skill, as the reference prints them.
-pub fn prompt<'a>(skills: impl IntoIterator<Item = (&'a Properties, &'a str)>) -> String {
+pub fn prompt<'a>(skills: impl IntoIterator<Item = (&'a SkillProperties, &'a str)>) -> String {
     let mut lines = vec!["<available_skills>".to_owned()];
     for (properties, location) in skills {
         lines.extend([
@@ -93,18 +97,18 @@ pub fn prompt<'a>(skills: impl IntoIterator<Item = (&'a Properties, &'a str)>) -
     lines.join("\n")
 }
 
-fn filled(node: &Node) -> Option<String> {
+fn non_empty_text(node: &Node) -> Option<String> {
     let text = standard::strip(node.text()?);
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// A value in which every scalar is text.
-fn texts(node: &Node) -> Value {
+fn text_values(node: &Node) -> Value {
     match &node.kind {
-        Kind::Scalar { text, .. } => text.clone().into(),
-        Kind::Sequence(items) => items.iter().map(texts).collect(),
-        Kind::Mapping(entries) => {
-            let entries = entries.iter().map(|(k, v)| (k.key_text(), texts(v)));
+        NodeKind::Scalar { text, .. } => text.clone().into(),
+        NodeKind::Sequence(items) => items.iter().map(text_values).collect(),
+        NodeKind::Mapping(entries) => {
+            let entries = entries.iter().map(|(k, v)| (k.key_text(), text_values(v)));
             Value::Object(entries.collect())
         }
     }
@@ -113,13 +117,13 @@ fn texts(node: &Node) -> Value {
 /// A mapping's values become text, nested ones as Python prints them.
 fn metadata(node: &Node) -> Value {
     match &node.kind {
-        Kind::Mapping(entries) => {
+        NodeKind::Mapping(entries) => {
             let entries = entries
                 .iter()
                 .map(|(k, v)| (k.key_text(), python::to_str(v).into()));
             Value::Object(entries.collect())
         }
-        _ => texts(node),
+        _ => text_values(node),
     }
 }
 

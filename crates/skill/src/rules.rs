@@ -4,11 +4,11 @@
 //! of them can drift from the others. A code is stable: it is never renamed and
 //! never given another meaning.
 
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{Diagnostic, Severity, SourceLocation};
 
 /// A rule about skills.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct DiagnosticRule {
     /// Stable identifier in kebab-case.
     pub code: &'static str,
     /// What breaking it weighs when a skill is loaded leniently.
@@ -21,9 +21,14 @@ pub struct Rule {
     pub fix: &'static str,
 }
 
-impl Rule {
+impl DiagnosticRule {
     /// A diagnostic of this rule at a place in a file.
-    pub fn at(&'static self, file: &str, place: Place, message: impl Into<String>) -> Diagnostic {
+    pub fn at(
+        &'static self,
+        file: &str,
+        place: SourceLocation,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         Diagnostic {
             place: Some(place),
             ..self.in_file(file, message)
@@ -45,7 +50,7 @@ impl Rule {
 }
 
 /// The rule with a code.
-pub fn find(code: &str) -> Option<&'static Rule> {
+pub fn find(code: &str) -> Option<&'static DiagnosticRule> {
     ALL.iter().copied().find(|rule| rule.code == code)
 }
 
@@ -53,7 +58,7 @@ macro_rules! rules {
     ($($name:ident = $code:literal $severity:ident $($strict:ident)?: $title:literal, $fix:literal;)*) => {
         $(
             #[doc = $title]
-            pub static $name: Rule = Rule {
+            pub static $name: DiagnosticRule = DiagnosticRule {
                 code: $code,
                 severity: Severity::$severity,
                 strict: rules!(@strict $($strict)?),
@@ -62,7 +67,7 @@ macro_rules! rules {
             };
         )*
         /// Every rule, in the order of this file.
-        pub static ALL: &[&Rule] = &[$(&$name),*];
+        pub static ALL: &[&DiagnosticRule] = &[$(&$name),*];
     };
     (@strict strict) => { true };
     (@strict) => { false };

@@ -12,7 +12,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// Who made the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tool<'a> {
+pub struct SarifTool<'a> {
     /// The tool's name.
     pub name: &'a str,
     /// Its version.
@@ -23,7 +23,7 @@ pub struct Tool<'a> {
 
 /// How much a result weighs, in SARIF's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum SarifLevel {
     /// Worth knowing.
     Note,
     /// Should be looked at.
@@ -32,19 +32,19 @@ pub enum Level {
     Error,
 }
 
-impl Level {
+impl SarifLevel {
     fn as_str(self) -> &'static str {
         match self {
-            Level::Note => "note",
-            Level::Warning => "warning",
-            Level::Error => "error",
+            SarifLevel::Note => "note",
+            SarifLevel::Warning => "warning",
+            SarifLevel::Error => "error",
         }
     }
 }
 
 /// A rule that results refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RuleInfo<'a> {
+pub struct SarifRule<'a> {
     /// Stable identifier.
     pub id: &'a str,
     /// A few words.
@@ -54,7 +54,7 @@ pub struct RuleInfo<'a> {
     /// What to do about a result.
     pub help: &'a str,
     /// The level of a result that names none.
-    pub level: Level,
+    pub level: SarifLevel,
     /// From 0.0 to 10.0, as code hosts sort security results; `None` for
     /// rules that are not about security.
     pub security_severity: Option<&'a str>,
@@ -62,11 +62,11 @@ pub struct RuleInfo<'a> {
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResultInfo<'a> {
+pub struct SarifResult<'a> {
     /// Identifier of its rule.
     pub rule_id: &'a str,
     /// How much it weighs.
-    pub level: Level,
+    pub level: SarifLevel,
     /// What is wrong, as plain text.
     pub message: String,
     /// The file, relative to the root of what was checked; nothing for results
@@ -83,10 +83,10 @@ pub struct ResultInfo<'a> {
 }
 
 /// A whole SARIF log with one run.
-pub fn render(tool: Tool<'_>, rules: &[RuleInfo<'_>], results: &[ResultInfo<'_>]) -> Value {
+pub fn render(tool: SarifTool<'_>, rules: &[SarifRule<'_>], results: &[SarifResult<'_>]) -> Value {
     let rendered: Vec<Value> = results
         .iter()
-        .map(|result| one_result(result, rules))
+        .map(|result| render_result(result, rules))
         .collect();
     json!({
         "$schema": SCHEMA,
@@ -97,7 +97,7 @@ pub fn render(tool: Tool<'_>, rules: &[RuleInfo<'_>], results: &[ResultInfo<'_>]
                     "name": tool.name,
                     "version": tool.version,
                     "informationUri": tool.information_uri,
-                    "rules": rules.iter().map(one_rule).collect::<Vec<_>>(),
+                    "rules": rules.iter().map(render_rule).collect::<Vec<_>>(),
                 },
             },
             "columnKind": "unicodeCodePoints",
@@ -106,7 +106,7 @@ pub fn render(tool: Tool<'_>, rules: &[RuleInfo<'_>], results: &[ResultInfo<'_>]
     })
 }
 
-fn one_rule(rule: &RuleInfo<'_>) -> Value {
+fn render_rule(rule: &SarifRule<'_>) -> Value {
     let mut value = json!({
         "id": rule.id,
         "shortDescription": { "text": rule.title },
@@ -121,7 +121,7 @@ fn one_rule(rule: &RuleInfo<'_>) -> Value {
     value
 }
 
-fn one_result(result: &ResultInfo<'_>, rules: &[RuleInfo<'_>]) -> Value {
+fn render_result(result: &SarifResult<'_>, rules: &[SarifRule<'_>]) -> Value {
     let mut fields = Map::new();
     fields.insert("ruleId".to_owned(), json!(result.rule_id));
     if let Some(index) = rules.iter().position(|rule| rule.id == result.rule_id) {
@@ -130,7 +130,10 @@ fn one_result(result: &ResultInfo<'_>, rules: &[RuleInfo<'_>]) -> Value {
     fields.insert("level".to_owned(), json!(result.level.as_str()));
     fields.insert("message".to_owned(), json!({ "text": result.message }));
     if let Some(path) = &result.path {
-        fields.insert("locations".to_owned(), json!([location(path, result)]));
+        fields.insert(
+            "locations".to_owned(),
+            json!([render_location(path, result)]),
+        );
     }
     if let Some(fingerprint) = result.fingerprint {
         fields.insert(
@@ -149,9 +152,12 @@ fn one_result(result: &ResultInfo<'_>, rules: &[RuleInfo<'_>]) -> Value {
     Value::Object(fields)
 }
 
-fn location(path: &str, result: &ResultInfo<'_>) -> Value {
+fn render_location(path: &str, result: &SarifResult<'_>) -> Value {
     let mut physical = Map::new();
-    physical.insert("artifactLocation".to_owned(), json!({ "uri": uri(path) }));
+    physical.insert(
+        "artifactLocation".to_owned(),
+        json!({ "uri": encode_uri(path) }),
+    );
     if let Some(line) = result.line {
         let mut region = Map::new();
         region.insert("startLine".to_owned(), json!(line));
@@ -164,7 +170,7 @@ fn location(path: &str, result: &ResultInfo<'_>) -> Value {
 }
 
 /// A relative path as a URI reference.
-fn uri(path: &str) -> String {
+fn encode_uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
         match byte {

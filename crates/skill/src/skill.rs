@@ -11,13 +11,13 @@ use crate::bundle::Bundle;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fields::allowed_tools::AllowedTools;
 use crate::fields::invocation::{self, Invocation};
-use crate::fields::tools::Tool;
+use crate::fields::tools::DeclaredTool;
 use crate::fields::{FieldReader, allowed_tools, requires, tools};
-use crate::frontmatter::{Frontmatter, Kind, Source};
-use crate::limits::Limits;
+use crate::frontmatter::{Frontmatter, NodeKind, SourceText};
+use crate::limits::BundleLimits;
 use crate::manifest::Manifest;
 use crate::rules;
-use crate::standard::{self, Violation};
+use crate::standard::{self, StandardViolation};
 use crate::{advice, upload};
 
 /// A loaded skill.
@@ -45,7 +45,7 @@ pub struct Skill {
     /// Who may start it, when, and with what.
     pub invocation: Invocation,
     /// Declared tools.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<DeclaredTool>,
     /// Whether there is a `tools.py`, whose functions become tools when loaded.
     pub python_tools: bool,
     /// All fields as JSON, in order, unknown ones included.
@@ -74,9 +74,9 @@ pub enum Profile {
 
 /// How to load a skill.
 #[derive(Debug, Clone, Default)]
-pub struct Options<'a> {
+pub struct LoadOptions<'a> {
     /// Bounds on the input.
-    pub limits: Limits,
+    pub limits: BundleLimits,
     /// How much deviations weigh.
     pub profile: Profile,
     /// The name of the folder it came from, which the skill's must match; an
@@ -88,16 +88,16 @@ pub struct Options<'a> {
 
 /// What came of loading a skill.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedSkill {
     /// The skill, unless an error stands in its way.
     pub skill: Option<Skill>,
     /// Everything that deviates, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
     /// The text of the SKILL.md, in which the diagnostics' places count.
-    pub source: Option<Source>,
+    pub source: Option<SourceText>,
 }
 
-impl Loaded {
+impl LoadedSkill {
     /// Whether the skill passes the profile it was loaded by.
     pub fn is_valid(&self) -> bool {
         self.skill.is_some()
@@ -107,8 +107,8 @@ impl Loaded {
                 .any(|d| d.severity == Severity::Error)
     }
 
-    fn failed(diagnostic: Diagnostic) -> Loaded {
-        Loaded {
+    fn from_error(diagnostic: Diagnostic) -> LoadedSkill {
+        LoadedSkill {
             skill: None,
             diagnostics: vec![diagnostic],
             source: None,
@@ -118,23 +118,23 @@ impl Loaded {
 
 impl Skill {
     /// Reads and checks a bundle.
-    pub fn load(bundle: Bundle, options: &Options<'_>) -> Loaded {
+    pub fn load(bundle: Bundle, options: &LoadOptions<'_>) -> LoadedSkill {
         let file = bundle.skill_file().as_str().to_owned();
-        let source = match Source::decode(bundle.skill_md()) {
+        let source = match SourceText::decode(bundle.skill_md()) {
             Ok(source) => source,
             Err(error) => {
                 let message = format!(
                     "not UTF-8: line {} has a byte that is no text (offset {})",
                     error.line, error.offset
                 );
-                return Loaded::failed(rules::NOT_UTF8.in_file(&file, message));
+                return LoadedSkill::from_error(rules::NOT_UTF8.in_file(&file, message));
             }
         };
         let folder = bundle.folder().or(options.folder).map(str::to_owned);
         let (frontmatter, mut diagnostics) = read_frontmatter(&source, options, &file);
-        diagnostics.extend(file_notes(&bundle));
+        diagnostics.extend(note_files(&bundle));
         let skill = frontmatter.as_ref().and_then(|frontmatter| {
-            let mut loader = Loader {
+            let mut loader = SkillLoader {
                 reader: FieldReader::new(frontmatter, &file),
                 folder: folder.as_deref(),
                 options,
@@ -145,7 +145,7 @@ impl Skill {
         });
         match options.profile {
             Profile::Lenient => {}
-            Profile::Strict => hold_to_the_standard(&mut diagnostics),
+            Profile::Strict => apply_strict_profile(&mut diagnostics),
             Profile::Upload => {
                 if let (Some(skill), Some(frontmatter)) = (&skill, &frontmatter) {
                     diagnostics.extend(upload::check(skill, frontmatter, &file));
@@ -153,7 +153,7 @@ impl Skill {
             }
         }
         diagnostics.sort_by_key(|d| d.place.map_or(0, |place| place.start));
-        Loaded {
+        LoadedSkill {
             skill,
             diagnostics,
             source: Some(source),
@@ -161,11 +161,13 @@ impl Skill {
     }
 
     /// A skill given as text, without files: it may not declare tools.
-    pub fn from_text(text: &str, options: &Options<'_>) -> Loaded {
+    pub fn from_text(text: &str, options: &LoadOptions<'_>) -> LoadedSkill {
         let bundle = match Bundle::from_skill_md(text.to_owned(), &options.limits) {
             Ok(bundle) => bundle,
             Err(error) => {
-                return Loaded::failed(rules::BUNDLE.in_file("SKILL.md", error.to_string()));
+                return LoadedSkill::from_error(
+                    rules::BUNDLE.in_file("SKILL.md", error.to_string()),
+                );
             }
         };
         let mut loaded = Skill::load(bundle, options);
@@ -182,7 +184,7 @@ impl Skill {
 }
 
 /// What there is to say about the files, before any is read.
-fn file_notes(bundle: &Bundle) -> Vec<Diagnostic> {
+fn note_files(bundle: &Bundle) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     let file = bundle.skill_file().as_str();
     if file != "SKILL.md" {
@@ -199,8 +201,8 @@ fn file_notes(bundle: &Bundle) -> Vec<Diagnostic> {
 /// strict reading comes first: what it takes needs no second one, and what only
 /// it refuses is told in its words.
 fn read_frontmatter(
-    source: &Source,
-    options: &Options<'_>,
+    source: &SourceText,
+    options: &LoadOptions<'_>,
     file: &str,
 ) -> (Option<Frontmatter>, Vec<Diagnostic>) {
     let limits = &options.limits;
@@ -222,24 +224,24 @@ fn read_frontmatter(
 }
 
 /// Raises to errors what the reference refuses.
-fn hold_to_the_standard(diagnostics: &mut [Diagnostic]) {
+fn apply_strict_profile(diagnostics: &mut [Diagnostic]) {
     for diagnostic in diagnostics.iter_mut().filter(|d| d.strict) {
         diagnostic.severity = Severity::Error;
     }
 }
 
-struct Loader<'a> {
+struct SkillLoader<'a> {
     reader: FieldReader<'a>,
     folder: Option<&'a str>,
-    options: &'a Options<'a>,
+    options: &'a LoadOptions<'a>,
 }
 
-impl Loader<'_> {
+impl SkillLoader<'_> {
     fn load(&mut self, bundle: Bundle) -> Option<Skill> {
         self.report_violations();
         let name = self.name();
         let description = self.description();
-        let license = invocation::text(&mut self.reader, "license");
+        let license = invocation::read_text(&mut self.reader, "license");
         let compatibility = self.compatibility();
         let metadata = self.metadata();
         let allowed_tools = allowed_tools::read(&mut self.reader);
@@ -261,8 +263,8 @@ impl Loader<'_> {
             invocation,
             tools,
             python_tools: bundle.get("tools.py").is_some(),
-            frontmatter: json(frontmatter),
-            manifest: Manifest::of(&bundle),
+            frontmatter: to_json_map(frontmatter),
+            manifest: Manifest::from_bundle(&bundle),
             body: frontmatter.body().to_owned(),
             bundle,
         })
@@ -273,10 +275,10 @@ impl Loader<'_> {
         let frontmatter = self.reader.frontmatter;
         for violation in standard::check(frontmatter, self.folder) {
             let ranges = violation.ranges(frontmatter);
-            if let Violation::UnexpectedFields(fields) = &violation {
+            if let StandardViolation::UnexpectedFields(fields) = &violation {
                 for (field, range) in fields.iter().zip(&ranges) {
                     self.reader
-                        .report(violation.rule(), range, unknown_field(field));
+                        .report(violation.rule(), range, unknown_field_message(field));
                 }
                 continue;
             }
@@ -331,7 +333,7 @@ impl Loader<'_> {
         let Some(entry) = self.reader.get("metadata") else {
             return Map::new();
         };
-        if let Kind::Mapping(entries) = &entry.value.kind {
+        if let NodeKind::Mapping(entries) = &entry.value.kind {
             let odd = entries
                 .iter()
                 .find(|(_, value)| !value.to_json().is_string());
@@ -368,7 +370,7 @@ impl Loader<'_> {
     }
 }
 
-fn unknown_field(field: &str) -> String {
+fn unknown_field_message(field: &str) -> String {
     let understood = ["tools", "requires"].contains(&field) || invocation::FIELDS.contains(&field);
     if understood {
         format!("`{field}` is not a field of the standard (it is understood here)")
@@ -377,7 +379,7 @@ fn unknown_field(field: &str) -> String {
     }
 }
 
-fn json(frontmatter: &Frontmatter) -> Map<String, Value> {
+fn to_json_map(frontmatter: &Frontmatter) -> Map<String, Value> {
     let entries = frontmatter.entries().iter();
     entries
         .map(|entry| (entry.key.clone(), entry.value.to_json()))

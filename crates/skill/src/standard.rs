@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::frontmatter::Frontmatter;
 use crate::python;
-use crate::rules::{self, Rule};
+use crate::rules::{self, DiagnosticRule};
 
 /// The standard's fields, sorted.
 pub const FIELDS: [&str; 6] = [
@@ -24,16 +24,16 @@ pub const FIELDS: [&str; 6] = [
 ];
 
 /// Most characters of a name.
-pub const MAX_NAME: usize = 64;
+pub const MAX_NAME_CHARS: usize = 64;
 /// Most characters of a description.
-pub const MAX_DESCRIPTION: usize = 1024;
+pub const MAX_DESCRIPTION_CHARS: usize = 1024;
 /// Most characters of `compatibility`.
-pub const MAX_COMPATIBILITY: usize = 500;
+pub const MAX_COMPATIBILITY_CHARS: usize = 500;
 
 /// A broken rule of the standard. Prints as the reference validator does.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
-pub enum Violation {
+pub enum StandardViolation {
     #[error("Unexpected fields in frontmatter: {}. Only {} are allowed.", .0.join(", "), fields())]
     UnexpectedFields(Vec<String>),
     #[error("Missing required field in frontmatter: name")]
@@ -66,24 +66,24 @@ pub enum Violation {
     CompatibilityTooLong(usize),
 }
 
-impl Violation {
+impl StandardViolation {
     /// The rule it breaks.
-    pub fn rule(&self) -> &'static Rule {
+    pub fn rule(&self) -> &'static DiagnosticRule {
         match self {
-            Violation::UnexpectedFields(_) => &rules::UNKNOWN_FIELD,
-            Violation::NameMissing => &rules::NAME_MISSING,
-            Violation::NameInvalid => &rules::NAME_INVALID,
-            Violation::NameTooLong(..) => &rules::NAME_TOO_LONG,
-            Violation::NameNotLowercase(_) => &rules::NAME_NOT_LOWERCASE,
-            Violation::NameEdgeHyphen => &rules::NAME_EDGE_HYPHEN,
-            Violation::NameDoubleHyphen => &rules::NAME_DOUBLE_HYPHEN,
-            Violation::NameBadCharacter(_) => &rules::NAME_BAD_CHARACTER,
-            Violation::NameMismatch { .. } => &rules::NAME_MISMATCH,
-            Violation::DescriptionMissing => &rules::DESCRIPTION_MISSING,
-            Violation::DescriptionInvalid => &rules::DESCRIPTION_INVALID,
-            Violation::DescriptionTooLong(_) => &rules::DESCRIPTION_TOO_LONG,
-            Violation::CompatibilityInvalid => &rules::COMPATIBILITY_INVALID,
-            Violation::CompatibilityTooLong(_) => &rules::COMPATIBILITY_TOO_LONG,
+            StandardViolation::UnexpectedFields(_) => &rules::UNKNOWN_FIELD,
+            StandardViolation::NameMissing => &rules::NAME_MISSING,
+            StandardViolation::NameInvalid => &rules::NAME_INVALID,
+            StandardViolation::NameTooLong(..) => &rules::NAME_TOO_LONG,
+            StandardViolation::NameNotLowercase(_) => &rules::NAME_NOT_LOWERCASE,
+            StandardViolation::NameEdgeHyphen => &rules::NAME_EDGE_HYPHEN,
+            StandardViolation::NameDoubleHyphen => &rules::NAME_DOUBLE_HYPHEN,
+            StandardViolation::NameBadCharacter(_) => &rules::NAME_BAD_CHARACTER,
+            StandardViolation::NameMismatch { .. } => &rules::NAME_MISMATCH,
+            StandardViolation::DescriptionMissing => &rules::DESCRIPTION_MISSING,
+            StandardViolation::DescriptionInvalid => &rules::DESCRIPTION_INVALID,
+            StandardViolation::DescriptionTooLong(_) => &rules::DESCRIPTION_TOO_LONG,
+            StandardViolation::CompatibilityInvalid => &rules::COMPATIBILITY_INVALID,
+            StandardViolation::CompatibilityTooLong(_) => &rules::COMPATIBILITY_TOO_LONG,
         }
     }
 
@@ -93,12 +93,15 @@ impl Violation {
         let key_of = |field: &String| frontmatter.get(field).map(|e| e.key_range.clone());
         let value_of = |field| frontmatter.get(field).map(|e| e.value.range.clone());
         match self {
-            Violation::UnexpectedFields(fields) => fields.iter().filter_map(key_of).collect(),
-            Violation::NameMissing | Violation::DescriptionMissing => Vec::new(),
-            Violation::DescriptionInvalid | Violation::DescriptionTooLong(_) => {
+            StandardViolation::UnexpectedFields(fields) => {
+                fields.iter().filter_map(key_of).collect()
+            }
+            StandardViolation::NameMissing | StandardViolation::DescriptionMissing => Vec::new(),
+            StandardViolation::DescriptionInvalid | StandardViolation::DescriptionTooLong(_) => {
                 value_of("description").into_iter().collect()
             }
-            Violation::CompatibilityInvalid | Violation::CompatibilityTooLong(_) => {
+            StandardViolation::CompatibilityInvalid
+            | StandardViolation::CompatibilityTooLong(_) => {
                 value_of("compatibility").into_iter().collect()
             }
             _ => value_of("name").into_iter().collect(),
@@ -108,7 +111,7 @@ impl Violation {
 
 /// All violations, in the reference's order. `folder` is the name of the
 /// skill's folder, when it has one.
-pub fn check(frontmatter: &Frontmatter, folder: Option<&str>) -> Vec<Violation> {
+pub fn check(frontmatter: &Frontmatter, folder: Option<&str>) -> Vec<StandardViolation> {
     let mut found = Vec::new();
     found.extend(check_fields(frontmatter));
     check_name(frontmatter, folder, &mut found);
@@ -118,7 +121,7 @@ pub fn check(frontmatter: &Frontmatter, folder: Option<&str>) -> Vec<Violation> 
 }
 
 /// A name as the standard compares names: without blanks around it, in NFKC.
-pub fn normal_name(name: &str) -> String {
+pub fn normalise_name(name: &str) -> String {
     strip(name).nfkc().collect()
 }
 
@@ -127,66 +130,66 @@ pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c))
 }
 
-fn check_fields(frontmatter: &Frontmatter) -> Option<Violation> {
+fn check_fields(frontmatter: &Frontmatter) -> Option<StandardViolation> {
     let keys = frontmatter.entries().iter().map(|entry| &entry.key);
     let mut extra: Vec<String> = keys
         .filter(|key| !FIELDS.contains(&key.as_str()))
         .cloned()
         .collect();
     extra.sort_unstable();
-    (!extra.is_empty()).then_some(Violation::UnexpectedFields(extra))
+    (!extra.is_empty()).then_some(StandardViolation::UnexpectedFields(extra))
 }
 
-fn check_name(frontmatter: &Frontmatter, folder: Option<&str>, found: &mut Vec<Violation>) {
+fn check_name(frontmatter: &Frontmatter, folder: Option<&str>, found: &mut Vec<StandardViolation>) {
     let Some(entry) = frontmatter.get("name") else {
-        return found.push(Violation::NameMissing);
+        return found.push(StandardViolation::NameMissing);
     };
     let Some(text) = entry.value.text().filter(|text| !strip(text).is_empty()) else {
-        return found.push(Violation::NameInvalid);
+        return found.push(StandardViolation::NameInvalid);
     };
-    let name = normal_name(text);
+    let name = normalise_name(text);
     let length = name.chars().count();
-    if length > MAX_NAME {
-        found.push(Violation::NameTooLong(name.clone(), length));
+    if length > MAX_NAME_CHARS {
+        found.push(StandardViolation::NameTooLong(name.clone(), length));
     }
     if name != name.to_lowercase() {
-        found.push(Violation::NameNotLowercase(name.clone()));
+        found.push(StandardViolation::NameNotLowercase(name.clone()));
     }
     if name.starts_with('-') || name.ends_with('-') {
-        found.push(Violation::NameEdgeHyphen);
+        found.push(StandardViolation::NameEdgeHyphen);
     }
     if name.contains("--") {
-        found.push(Violation::NameDoubleHyphen);
+        found.push(StandardViolation::NameDoubleHyphen);
     }
     if !name.chars().all(|c| c == '-' || is_alphanumeric(c)) {
-        found.push(Violation::NameBadCharacter(name.clone()));
+        found.push(StandardViolation::NameBadCharacter(name.clone()));
     }
     if let Some(folder) = folder
         && folder.nfkc().collect::<String>() != name
     {
         let folder = folder.to_owned();
-        found.push(Violation::NameMismatch { folder, name });
+        found.push(StandardViolation::NameMismatch { folder, name });
     }
 }
 
-fn check_description(frontmatter: &Frontmatter) -> Option<Violation> {
+fn check_description(frontmatter: &Frontmatter) -> Option<StandardViolation> {
     let Some(entry) = frontmatter.get("description") else {
-        return Some(Violation::DescriptionMissing);
+        return Some(StandardViolation::DescriptionMissing);
     };
     let Some(text) = entry.value.text().filter(|text| !strip(text).is_empty()) else {
-        return Some(Violation::DescriptionInvalid);
+        return Some(StandardViolation::DescriptionInvalid);
     };
     let length = text.chars().count();
-    (length > MAX_DESCRIPTION).then_some(Violation::DescriptionTooLong(length))
+    (length > MAX_DESCRIPTION_CHARS).then_some(StandardViolation::DescriptionTooLong(length))
 }
 
-fn check_compatibility(frontmatter: &Frontmatter) -> Option<Violation> {
+fn check_compatibility(frontmatter: &Frontmatter) -> Option<StandardViolation> {
     let entry = frontmatter.get("compatibility")?;
     let Some(text) = entry.value.text() else {
-        return Some(Violation::CompatibilityInvalid);
+        return Some(StandardViolation::CompatibilityInvalid);
     };
     let length = text.chars().count();
-    (length > MAX_COMPATIBILITY).then_some(Violation::CompatibilityTooLong(length))
+    (length > MAX_COMPATIBILITY_CHARS).then_some(StandardViolation::CompatibilityTooLong(length))
 }
 
 /// Letters and numbers by general category. Not `char::is_alphanumeric`, which

@@ -2,20 +2,20 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::frontmatter::Frontmatter;
-use crate::rules::{self, Rule};
+use crate::rules::{self, DiagnosticRule};
 use crate::skill::Skill;
-use crate::standard::{MAX_DESCRIPTION, MAX_NAME};
+use crate::standard::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
 /// Words that hosts keep for skills of their own.
-const RESERVED: [&str; 2] = ["anthropic", "claude"];
+const RESERVED_WORDS: [&str; 2] = ["anthropic", "claude"];
 
 /// Everything that would make an upload fail elsewhere.
 pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let mut report = |rule: &'static Rule, field: &str, message: String| {
+    let mut report = |rule: &'static DiagnosticRule, field: &str, message: String| {
         let place = frontmatter
             .get(field)
-            .map(|entry| frontmatter.place(&entry.value.range));
+            .map(|entry| frontmatter.location(&entry.value.range));
         found.push(match place {
             Some(place) => rule.at(file, place, message),
             None => rule.in_file(file, message),
@@ -29,7 +29,7 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
             format!("`{name}` is not a portable name for a skill"),
         );
     }
-    if let Some(word) = RESERVED
+    if let Some(word) = RESERVED_WORDS
         .iter()
         .find(|word| name.to_lowercase().contains(**word))
     {
@@ -40,7 +40,7 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
         );
     }
     for (field, text) in [("name", name), ("description", description)] {
-        if let Some(tag) = xml_tag(text) {
+        if let Some(tag) = find_xml_tag(text) {
             report(
                 &rules::UPLOAD_XML,
                 field,
@@ -49,9 +49,10 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
         }
     }
     let length = description.chars().count();
-    if length > MAX_DESCRIPTION {
-        let message =
-            format!("the description has {length} characters; at most {MAX_DESCRIPTION} are taken");
+    if length > MAX_DESCRIPTION_CHARS {
+        let message = format!(
+            "the description has {length} characters; at most {MAX_DESCRIPTION_CHARS} are taken"
+        );
         report(&rules::UPLOAD_DESCRIPTION, "description", message);
     }
     found
@@ -66,11 +67,11 @@ pub fn is_portable_name(name: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
     };
-    name.len() <= MAX_NAME && name.split('-').all(part)
+    name.len() <= MAX_NAME_CHARS && name.split('-').all(part)
 }
 
 /// The first thing that reads as a tag.
-fn xml_tag(text: &str) -> Option<&str> {
+fn find_xml_tag(text: &str) -> Option<&str> {
     text.match_indices('<').find_map(|(at, _)| {
         let rest = text.get(at..)?;
         let tag = rest.get(..=rest.find('>')?)?;
@@ -108,9 +109,9 @@ mod tests {
 
     #[test]
     fn tags_are_found_and_comparisons_are_not() {
-        assert_eq!(xml_tag("a <b>c"), Some("<b>"));
-        assert_eq!(xml_tag("x </system> y"), Some("</system>"));
-        assert_eq!(xml_tag("if a < b and c > d"), None);
-        assert_eq!(xml_tag("<3"), None);
+        assert_eq!(find_xml_tag("a <b>c"), Some("<b>"));
+        assert_eq!(find_xml_tag("x </system> y"), Some("</system>"));
+        assert_eq!(find_xml_tag("if a < b and c > d"), None);
+        assert_eq!(find_xml_tag("<3"), None);
     }
 }

@@ -1,13 +1,13 @@
 //! Each limit holds where it says it does, and not a step before.
 
 use bytes::Bytes;
-use prowess_skill::{Bundle, BundleError, Limits};
+use prowess_skill::{Bundle, BundleError, BundleLimits};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::raw_tar::RawTar;
-use prowess_testkit::raw_zip::{RawEntry, RawZip, SKILL_MD, extra};
+use prowess_testkit::raw_zip::{RawEntry, RawZip, SKILL_MD, extra_field};
 
 /// Ten files of a hundred bytes beside `SKILL.md`, as zip, tar and loose.
-fn read_all(limits: &Limits) -> [Result<Bundle, BundleError>; 3] {
+fn read_all(limits: &BundleLimits) -> [Result<Bundle, BundleError>; 3] {
     let content = [7; 100];
     let names: Vec<String> = (0..10).map(|n| format!("dir/f{n}")).collect();
     let zip = RawZip::skill(names.iter().map(|name| RawEntry::stored(name, &content)));
@@ -24,8 +24,8 @@ fn read_all(limits: &Limits) -> [Result<Bundle, BundleError>; 3] {
 }
 
 /// Reads under `enough`, then under one less than that.
-fn check(code: &str, enough: u64, set: impl Fn(&mut Limits, u64)) {
-    let mut limits = Limits::default();
+fn check(code: &str, enough: u64, set: impl Fn(&mut BundleLimits, u64)) {
+    let mut limits = BundleLimits::default();
     set(&mut limits, enough);
     for read in read_all(&limits) {
         assert!(read.is_ok(), "{code}: {read:?}");
@@ -49,7 +49,7 @@ fn each_limit_holds_for_zips_tars_and_loose_files_alike() {
 
 #[test]
 fn limits_without_bounds_are_no_reason_to_panic() {
-    let limits = Limits {
+    let limits = BundleLimits {
         archive_bytes: u64::MAX,
         total_bytes: u64::MAX,
         file_bytes: u64::MAX,
@@ -60,7 +60,7 @@ fn limits_without_bounds_are_no_reason_to_panic() {
         part_bytes: usize::MAX,
         directory_bytes: u64::MAX,
         extension_bytes: u64::MAX,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     for read in read_all(&limits) {
         assert!(read.is_ok(), "{read:?}");
@@ -68,11 +68,11 @@ fn limits_without_bounds_are_no_reason_to_panic() {
 }
 
 #[test]
-fn an_archive_is_refused_by_its_size_before_it_is_looked_at() {
+fn an_archive_is_refused_by_its_size_before_it_is_read() {
     let zip = RawZip::skill([]).bytes();
-    let mut limits = Limits {
+    let mut limits = BundleLimits {
         archive_bytes: zip.len() as u64,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     assert!(Bundle::from_zip(&zip, &limits).is_ok());
     limits.archive_bytes -= 1;
@@ -85,13 +85,13 @@ fn an_archive_is_refused_by_its_size_before_it_is_looked_at() {
 
 #[test]
 fn a_large_zip_directory_is_refused() {
-    let padding = extra(0x4343, &[0; 1000]);
+    let padding = extra_field(0x4343, &[0; 1000]);
     let entry = RawEntry::stored("x", b"").with(|entry| entry.central.extra = padding);
     let zip = RawZip::skill([entry]).bytes();
-    assert!(Bundle::from_zip(&zip, &Limits::default()).is_ok());
-    let limits = Limits {
+    assert!(Bundle::from_zip(&zip, &BundleLimits::default()).is_ok());
+    let limits = BundleLimits {
         directory_bytes: 1000,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     let error = Bundle::from_zip(&zip, &limits).unwrap_err();
     assert_eq!(error.code(), "zip-directory-too-large");
@@ -100,10 +100,10 @@ fn a_large_zip_directory_is_refused() {
 #[test]
 fn a_tar_stream_ends_where_its_total_does_whatever_it_holds() {
     // Padding after the end mark counts too, and is no more compressible than data.
-    let limits = Limits {
+    let limits = BundleLimits {
         total_bytes: 1000,
         entries: 10,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     let noise: Vec<u8> = (0..40_000_u32).map(|n| ((n * n) >> 7) as u8).collect();
     let tar = RawTar::skill().entry(b'g', "g", b"").bytes();
@@ -124,14 +124,14 @@ fn a_bundle_keeps_the_executable_bit_and_no_other() {
         let zip = RawZip::skill([RawEntry::stored("x", b"").mode(mode)]).bytes();
         let tar = RawTar::skill().header_with(b'0', "x", 0, mode & 0o7777, |_| {});
         for archive in [zip, tar.gz()] {
-            let bundle = Bundle::from_archive(&archive, &Limits::default()).unwrap();
+            let bundle = Bundle::from_archive(&archive, &BundleLimits::default()).unwrap();
             assert_eq!(bundle.get("x").unwrap().executable, executable, "{mode:o}");
         }
     }
 }
 
 #[test]
-fn what_macos_adds_is_left_out_and_said_so() {
+fn what_macos_adds_is_left_out_and_listed() {
     let files = [
         ("demo/SKILL.md", &b"x"[..]),
         ("demo/.DS_Store", b""),
@@ -140,7 +140,7 @@ fn what_macos_adds_is_left_out_and_said_so() {
         ("demo/._real", b"a file of the skill"),
     ];
     let files = files.map(|(name, data)| (name, Bytes::from_static(data), false));
-    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+    let bundle = Bundle::from_files(files, &BundleLimits::default()).unwrap();
     let kept: Vec<_> = bundle.files().map(|(path, _)| path.as_str()).collect();
     assert_eq!(kept, ["._real", "SKILL.md"]);
     assert_eq!(
@@ -152,12 +152,12 @@ fn what_macos_adds_is_left_out_and_said_so() {
 #[test]
 fn loose_files_may_be_flat_or_in_one_folder() {
     let skill = SkillFixture::new("pdf-reader").script("scripts/run.sh", "#!/bin/sh\n");
-    let flat = Bundle::from_files(skill.files(), &Limits::default()).unwrap();
+    let flat = Bundle::from_files(skill.files(), &BundleLimits::default()).unwrap();
     let wrapped = skill
         .files()
         .into_iter()
         .map(|(path, data, x)| (format!("pdf-reader/{path}"), data, x));
-    let wrapped = Bundle::from_files(wrapped, &Limits::default()).unwrap();
+    let wrapped = Bundle::from_files(wrapped, &BundleLimits::default()).unwrap();
     assert_eq!(flat.folder(), None);
     assert_eq!(wrapped.folder(), Some("pdf-reader"));
     assert!(flat.files().eq(wrapped.files()));
@@ -168,12 +168,12 @@ fn loose_files_may_be_flat_or_in_one_folder() {
 
 #[test]
 fn a_bare_skill_md_is_a_bundle_of_one_file() {
-    let bundle = Bundle::from_skill_md("---\n---\n", &Limits::default()).unwrap();
+    let bundle = Bundle::from_skill_md("---\n---\n", &BundleLimits::default()).unwrap();
     assert_eq!(bundle.skill_file().as_str(), "SKILL.md");
     assert_eq!((bundle.len(), bundle.total_bytes()), (1, 8));
-    let limits = Limits {
+    let limits = BundleLimits {
         file_bytes: 7,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     let error = Bundle::from_skill_md("---\n---\n", &limits).unwrap_err();
     assert_eq!(error.code(), "file-too-large");
@@ -182,6 +182,6 @@ fn a_bare_skill_md_is_a_bundle_of_one_file() {
 #[test]
 fn the_skill_file_is_known_however_it_is_spelled() {
     let files = [("x/skill.MD", Bytes::new(), false)];
-    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+    let bundle = Bundle::from_files(files, &BundleLimits::default()).unwrap();
     assert_eq!(bundle.skill_file().as_str(), "skill.MD");
 }

@@ -1,14 +1,14 @@
 //! What a manifest says of a bundle, and what its digest depends on.
 
 use bytes::Bytes;
-use prowess_skill::{Bundle, Digest, Limits, Manifest};
+use prowess_skill::{Bundle, BundleLimits, Digest, Manifest};
 
 #[expect(clippy::unwrap_used, reason = "the files are known to be good")]
 fn manifest(files: &[(&str, &str, bool)]) -> Manifest {
     let skill = ("SKILL.md", "---\n---\n", false);
     let files = files.iter().chain([&skill]);
     let files = files.map(|(name, text, x)| (name, Bytes::copy_from_slice(text.as_bytes()), *x));
-    Manifest::of(&Bundle::from_files(files, &Limits::default()).unwrap())
+    Manifest::from_bundle(&Bundle::from_files(files, &BundleLimits::default()).unwrap())
 }
 
 #[test]
@@ -41,10 +41,10 @@ fn a_manifest_lists_every_file_with_its_digest() {
 #[test]
 fn the_digest_is_that_of_the_documented_lines() {
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-    let skill = Digest::of(b"---\n---\n").hex();
+    let skill = Digest::from_content(b"---\n---\n").hex();
     let lines = format!("prowess-manifest-v1\n{skill} 8 - SKILL.md\n{empty} 0 x a b\n");
     let manifest = manifest(&[("a b", "", true)]);
-    assert_eq!(manifest.digest(), Digest::of(lines.as_bytes()));
+    assert_eq!(manifest.digest(), Digest::from_content(lines.as_bytes()));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_manifest_is_checked_when_it_is_read_back() {
 
 #[test]
 fn digests_have_one_spelling() {
-    let digest = Digest::of(b"");
+    let digest = Digest::from_content(b"");
     let text = digest.to_string();
     assert_eq!(text.parse(), Ok(digest));
     for bad in [

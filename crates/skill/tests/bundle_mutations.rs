@@ -2,24 +2,24 @@
 //! nothing that is accepted exceeds its limits.
 
 use proptest::prelude::*;
-use prowess_skill::{Bundle, Layout, Limits};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits};
 use prowess_testkit::{friendly, hostile};
 
-fn small_limits() -> Limits {
-    Limits {
+fn small_limits() -> BundleLimits {
+    BundleLimits {
         total_bytes: 20_000,
         file_bytes: 10_000,
         files: 20,
         entries: 40,
-        ..Limits::default()
+        ..BundleLimits::default()
     }
 }
 
 /// Reads bytes by every door, and holds what gets through to the limits.
 fn try_all(bytes: &[u8]) {
     let limits = small_limits();
-    let doors = [Bundle::from_archive, Bundle::from_zip, Bundle::from_tar_gz];
-    for bundle in doors.iter().filter_map(|read| read(bytes, &limits).ok()) {
+    let readers = [Bundle::from_archive, Bundle::from_zip, Bundle::from_tar_gz];
+    for bundle in readers.iter().filter_map(|read| read(bytes, &limits).ok()) {
         assert!(bundle.total_bytes() <= limits.total_bytes);
         assert!(bundle.len() <= limits.files);
         for (path, file) in bundle.files() {
@@ -29,7 +29,7 @@ fn try_all(bytes: &[u8]) {
         assert!(!bundle.skill_file().as_str().contains('/'));
         // Whatever was accepted once is accepted again in our own packing.
         let again = bundle
-            .to_zip(&Layout::FLAT)
+            .to_zip(&ArchiveLayout::FLAT)
             .map(|zip| Bundle::from_zip(&zip, &limits));
         assert!(again.is_ok_and(|read| read.is_ok_and(|read| read.files().eq(bundle.files()))));
     }

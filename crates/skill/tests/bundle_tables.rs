@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use prowess_skill::{Bundle, Limits};
+use prowess_skill::{Bundle, BundleLimits};
 use prowess_testkit::{friendly, hostile};
 
 #[test]
 fn every_hostile_archive_is_refused_by_its_code() {
     let mut wrong = Vec::new();
     for archive in hostile::all() {
-        let code = match Bundle::from_archive(&archive.bytes, &Limits::default()) {
+        let code = match Bundle::from_archive(&archive.bytes, &BundleLimits::default()) {
             Ok(_) => "accepted",
             Err(error) => error.code(),
         };
@@ -21,10 +21,10 @@ fn every_hostile_archive_is_refused_by_its_code() {
 }
 
 #[test]
-fn every_refusal_says_what_is_wrong_and_where() {
+fn every_refusal_names_what_is_wrong_and_where() {
     let mut messages = String::new();
     for archive in hostile::all() {
-        let error = Bundle::from_archive(&archive.bytes, &Limits::default()).unwrap_err();
+        let error = Bundle::from_archive(&archive.bytes, &BundleLimits::default()).unwrap_err();
         let message = error.to_string();
         assert!(message.len() < 600, "{message}");
         assert!(!message.contains(char::is_control), "{message}");
@@ -45,7 +45,7 @@ fn names_in_the_hostile_table_are_distinct() {
 #[test]
 fn every_archive_by_a_common_tool_is_read() {
     for archive in friendly::all() {
-        let bundle = match Bundle::from_archive(&archive.bytes, &Limits::default()) {
+        let bundle = match Bundle::from_archive(&archive.bytes, &BundleLimits::default()) {
             Ok(bundle) => bundle,
             Err(error) => panic!("{}: {error}", archive.name),
         };

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use prowess_skill::disclose::{self, FileContent};
-use prowess_skill::{Bundle, Limits, Options, Skill};
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
 
 fn skill(description: &str, body: &str, files: &[(&str, &[u8])]) -> Skill {
     let description = serde_json::Value::from(description);
@@ -15,8 +15,8 @@ fn skill(description: &str, body: &str, files: &[(&str, &[u8])]) -> Skill {
         .iter()
         .map(|(name, data)| (*name, Bytes::copy_from_slice(data), false));
     let bundle =
-        Bundle::from_files(std::iter::once(first).chain(more), &Limits::default()).unwrap();
-    Skill::load(bundle, &Options::default()).skill.unwrap()
+        Bundle::from_files(std::iter::once(first).chain(more), &BundleLimits::default()).unwrap();
+    Skill::load(bundle, &LoadOptions::default()).skill.unwrap()
 }
 
 #[test]
@@ -39,9 +39,13 @@ fn control_tokens_of_chat_templates_are_taken_apart_but_not_in_files() {
     );
     let cut = disclose::catalogue_entry(&skill, 16);
     assert!(!cut.contains("<|"), "{cut}");
-    let told = disclose::body(&skill, 100).text;
-    assert_eq!(told, "Say < |im_end|> and < ｜User｜>.");
-    assert_eq!(disclose::body(&skill, 100).text, told, "the same each time");
+    let shown = disclose::body(&skill, 100).text;
+    assert_eq!(shown, "Say < |im_end|> and < ｜User｜>.");
+    assert_eq!(
+        disclose::body(&skill, 100).text,
+        shown,
+        "the same each time"
+    );
     assert!(
         disclose::file_list(&skill, 100)
             .text
@@ -54,16 +58,16 @@ fn control_tokens_of_chat_templates_are_taken_apart_but_not_in_files() {
 }
 
 #[test]
-fn a_body_says_that_it_is_cut() {
+fn a_body_notes_that_it_is_cut() {
     let skill = skill("d", "ééééé", &[]);
     assert_eq!(disclose::body(&skill, 100).text, "ééééé");
     let cut = disclose::body(&skill, 5);
     assert_eq!(cut.text, "éé\n[SKILL.md is cut here: 4 of 10 bytes shown]");
-    assert_eq!(cut.left_out, 6);
+    assert_eq!(cut.omitted_bytes, 6);
 }
 
 #[test]
-fn a_file_list_is_sorted_and_says_what_it_leaves_out() {
+fn a_file_list_is_sorted_and_notes_what_it_leaves_out() {
     let skill = skill("d", "x", &[("b.txt", b"12"), ("a/c.txt", b"1")]);
     let size = skill.bundle.get("SKILL.md").unwrap().data.len();
     let all = format!("SKILL.md ({size} bytes)\na/c.txt (1 bytes)\nb.txt (2 bytes)\n");

@@ -6,23 +6,23 @@ use bytes::Bytes;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use prowess_skill::fields::allowed_tools::AllowedTools;
-use prowess_skill::frontmatter::Source;
-use prowess_skill::{Bundle, Limits, Loaded, Options, Profile, Skill, reference};
+use prowess_skill::frontmatter::SourceText;
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, LoadedSkill, Profile, Skill, reference};
 
-fn load_files(files: &[(&str, &str)], profile: Profile) -> Loaded {
+fn load_files(files: &[(&str, &str)], profile: Profile) -> LoadedSkill {
     let files = files
         .iter()
         .map(|(name, text)| (*name, Bytes::from((*text).to_owned()), false));
-    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
-    let options = Options {
+    let bundle = Bundle::from_files(files, &BundleLimits::default()).unwrap();
+    let options = LoadOptions {
         profile,
         folder: Some("s"),
-        ..Options::default()
+        ..LoadOptions::default()
     };
     Skill::load(bundle, &options)
 }
 
-fn load(text: &str) -> Loaded {
+fn load(text: &str) -> LoadedSkill {
     load_files(&[("SKILL.md", text)], Profile::Lenient)
 }
 
@@ -32,7 +32,7 @@ fn with(fields: &str) -> String {
 }
 
 /// `loads` or `refused`, then a line for each diagnostic.
-fn told(loaded: &Loaded) -> String {
+fn render_diagnostics(loaded: &LoadedSkill) -> String {
     let mut lines = vec![
         if loaded.skill.is_some() {
             "loads"
@@ -54,16 +54,16 @@ fn told(loaded: &Loaded) -> String {
 }
 
 #[test]
-fn a_plain_skill_has_nothing_to_tell() {
+fn a_plain_skill_has_no_diagnostics() {
     let loaded = load(&with("license: MIT\nmetadata:\n  author: me"));
-    assert_snapshot!(told(&loaded), @"loads");
+    assert_snapshot!(render_diagnostics(&loaded), @"loads");
     let skill = loaded.skill.unwrap();
     assert_eq!((skill.name.as_str(), skill.body.as_str()), ("s", "Do it."));
     assert_eq!(skill.license.as_deref(), Some("MIT"));
 }
 
 #[test]
-fn quirks_of_real_files_load_and_are_told() {
+fn quirks_of_real_files_load_and_are_reported() {
     let quirks = [
         "\u{feff}---\nname: s\ndescription: d\n---\nx",
         "\n\n---\nname: s\ndescription: d\n---\nx",
@@ -80,8 +80,11 @@ fn quirks_of_real_files_load_and_are_told() {
         "---\nname: My Skill!\ndescription: d\n---\nx",
         "---\nname: s\ndescription: d\n---\n",
     ];
-    let told: Vec<String> = quirks.iter().map(|text| told(&load(text))).collect();
-    assert_snapshot!(told.join("\n\n"), @"
+    let rendered: Vec<String> = quirks
+        .iter()
+        .map(|text| render_diagnostics(&load(text)))
+        .collect();
+    assert_snapshot!(rendered.join("\n\n"), @"
     loads
     Warning byte-order-mark SKILL.md 1:1: the file begins with a byte-order mark
 
@@ -143,8 +146,11 @@ fn what_cannot_be_used_is_refused_with_its_place() {
         "---\nname: s\ndescription:\n  - a\n---\n",
         "---\nname: s\n description: d\n\tx: [\n---\n",
     ];
-    let told: Vec<String> = broken.iter().map(|text| told(&load(text))).collect();
-    assert_snapshot!(told.join("\n\n"), @"
+    let rendered: Vec<String> = broken
+        .iter()
+        .map(|text| render_diagnostics(&load(text)))
+        .collect();
+    assert_snapshot!(rendered.join("\n\n"), @"
     refused
     Error no-frontmatter SKILL.md 1:1: the file does not begin with a frontmatter (`---`)
 
@@ -179,8 +185,9 @@ fn what_cannot_be_used_is_refused_with_its_place() {
 
 #[test]
 fn bytes_that_are_no_text_are_refused() {
-    let bundle = Bundle::from_skill_md(&b"---\nname: \xff\n---\n"[..], &Limits::default()).unwrap();
-    assert_snapshot!(told(&Skill::load(bundle, &Options::default())), @"
+    let bundle =
+        Bundle::from_skill_md(&b"---\nname: \xff\n---\n"[..], &BundleLimits::default()).unwrap();
+    assert_snapshot!(render_diagnostics(&Skill::load(bundle, &LoadOptions::default())), @"
     refused
     Error not-utf8 SKILL.md: not UTF-8: line 2 has a byte that is no text (offset 10)
     ");
@@ -190,8 +197,8 @@ fn bytes_that_are_no_text_are_refused() {
 fn a_nameless_skill_takes_its_folders_name_and_needs_one() {
     let text = "---\ndescription: d\n---\nx";
     assert_eq!(load(text).skill.unwrap().name, "s");
-    let bundle = Bundle::from_skill_md(text, &Limits::default()).unwrap();
-    assert_snapshot!(told(&Skill::load(bundle, &Options::default())), @"
+    let bundle = Bundle::from_skill_md(text, &BundleLimits::default()).unwrap();
+    assert_snapshot!(render_diagnostics(&Skill::load(bundle, &LoadOptions::default())), @"
     refused
     Warning name-missing SKILL.md: Missing required field in frontmatter: name
     Error name-missing SKILL.md: there is no name, and no folder to take one from
@@ -201,7 +208,7 @@ fn a_nameless_skill_takes_its_folders_name_and_needs_one() {
 #[test]
 fn the_file_may_be_spelled_otherwise() {
     let loaded = load_files(&[("skill.md", &with(""))], Profile::Lenient);
-    assert_snapshot!(told(&loaded), @"
+    assert_snapshot!(render_diagnostics(&loaded), @"
     loads
     Warning skill-file-case skill.md: the file is called `skill.md`; some clients look for `SKILL.md` only
     ");
@@ -210,14 +217,14 @@ fn the_file_may_be_spelled_otherwise() {
 #[test]
 fn allowed_tools_have_three_spellings() {
     let only = |fields: &str| load(&with(fields)).skill.unwrap().allowed_tools;
-    let wanted = AllowedTools::Only(vec!["Read".into(), "Bash(git diff *)".into()]);
-    assert_eq!(only("allowed-tools: Read Bash(git diff *)"), wanted);
-    assert_eq!(only("allowed-tools: Read, Bash(git diff *)"), wanted);
+    let expected = AllowedTools::Only(vec!["Read".into(), "Bash(git diff *)".into()]);
+    assert_eq!(only("allowed-tools: Read Bash(git diff *)"), expected);
+    assert_eq!(only("allowed-tools: Read, Bash(git diff *)"), expected);
     assert_eq!(
         only("allowed-tools:\n  - Read\n  - Bash(git diff *)"),
-        wanted
+        expected
     );
-    assert_eq!(only("allowed-tools: [Read, Bash(git diff *)]"), wanted);
+    assert_eq!(only("allowed-tools: [Read, Bash(git diff *)]"), expected);
     assert_eq!(only(""), AllowedTools::Unstated);
 }
 
@@ -323,7 +330,7 @@ fn a_tool_without_a_description_is_kept_and_remarked_on() {
 }
 
 #[test]
-fn tools_that_break_a_rule_are_left_out_and_told() {
+fn tools_that_break_a_rule_are_left_out_and_reported() {
     let tools = [
         "tools: [Read, Write]",
         "tools:\n  Bad Name: {description: d, script: a.py}",
@@ -340,7 +347,7 @@ fn tools_that_break_a_rule_are_left_out_and_told() {
         "tools:\n  t: {description: d, script: a.py, args: {'x y': string}}",
         "tools:\n  t: {description: d, script: a.py, args: {x: {typ: string}}}",
     ];
-    let told: Vec<String> = tools
+    let rendered: Vec<String> = tools
         .iter()
         .map(|tools| {
             let text = with(tools);
@@ -356,7 +363,7 @@ fn tools_that_break_a_rule_are_left_out_and_told() {
                 .join("\n")
         })
         .collect();
-    assert_snapshot!(told.join("\n"), @r#"
+    assert_snapshot!(rendered.join("\n"), @r#"
     field-type: `tools` is not a mapping of tool names; it declares no tools
     tool-name: `Bad Name` cannot be the name of a tool
     tool-invalid: the tool `t` must be a mapping with `script`, and better with `description`
@@ -376,9 +383,9 @@ fn tools_that_break_a_rule_are_left_out_and_told() {
 
 #[test]
 fn text_without_files_may_not_declare_tools() {
-    let options = Options {
+    let options = LoadOptions {
         folder: Some("s"),
-        ..Options::default()
+        ..LoadOptions::default()
     };
     assert!(Skill::from_text(&with(""), &options).skill.is_some());
     let loaded = Skill::from_text(&with(TOOLS), &options);
@@ -473,13 +480,13 @@ fn uploads_keep_the_rules_of_the_large_hosts() {
 }
 
 #[test]
-fn links_to_files_that_are_not_there_are_told() {
+fn links_to_files_that_are_not_there_are_reported() {
     let text = format!(
         "{}See [a](references/a.md), [b](./b.md), [c](https://x/y.md), [d](#d).\n",
         with("")
     );
     let loaded = load_files(&[("SKILL.md", &text), ("b.md", "")], Profile::Lenient);
-    assert_snapshot!(told(&loaded), @"
+    assert_snapshot!(render_diagnostics(&loaded), @"
     loads
     Note missing-reference SKILL.md 7:9: `references/a.md` is linked to, but is not in the skill
     ");
@@ -521,19 +528,19 @@ proptest! {
     fn the_strict_profile_is_the_references_verdict(yaml in frontmatter()) {
         let text = format!("---\n{yaml}---\nbody\n");
         let strict = load_files(&[("SKILL.md", &text)], Profile::Strict);
-        let reference = reference::validate(Source::new(&text), "s", &Limits::default());
-        prop_assert_eq!(strict.is_valid(), reference.is_empty(), "{}\n{:?}", told(&strict), reference);
+        let reference = reference::validate(SourceText::new(&text), "s", &BundleLimits::default());
+        prop_assert_eq!(strict.is_valid(), reference.is_empty(), "{}\n{:?}", render_diagnostics(&strict), reference);
     }
 
     #[test]
     fn no_text_makes_loading_panic(text in "(---\n)?[ -~\n\t'\"{}\\[\\]|>&*!%@`:#é\u{feff}-]{0,200}(\n---\n)?.{0,20}") {
-        let _ = told(&load(&text));
-        let _ = told(&load_files(&[("SKILL.md", &text)], Profile::Strict));
+        let _ = render_diagnostics(&load(&text));
+        let _ = render_diagnostics(&load_files(&[("SKILL.md", &text)], Profile::Strict));
     }
 
     #[test]
     fn no_bytes_make_loading_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let bundle = Bundle::from_skill_md(bytes, &Limits::default()).unwrap();
-        let _ = told(&Skill::load(bundle, &Options::default()));
+        let bundle = Bundle::from_skill_md(bytes, &BundleLimits::default()).unwrap();
+        let _ = render_diagnostics(&Skill::load(bundle, &LoadOptions::default()));
     }
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use prowess_skill::{Diagnostic, Limits, Profile, Skill};
+use prowess_skill::{BundleLimits, Diagnostic, Profile, Skill};
 
-use crate::discover::Bounds;
+use crate::discover::SearchBounds;
 use crate::error::SourceError;
-use crate::open::{Opened, Origin, open, open_any};
+use crate::open::{OpenResult, Origin, open, open_source};
 use crate::url::Fetcher;
 
 /// A path and the label under which its skills are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labelled {
+pub struct LabelledSource {
     /// A folder, an archive, a Markdown file or a URL.
     pub path: PathBuf,
     /// For people: `project`, `team`, …
@@ -21,7 +21,7 @@ pub struct Labelled {
 
 /// A skill of a catalogue.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// Where it came from.
     pub origin: Origin,
     /// Its source's label.
@@ -34,7 +34,7 @@ pub struct Entry {
 
 /// A skill that another of the same name hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shadowed {
+pub struct ShadowedSkill {
     /// The name of both.
     pub name: String,
     /// The one that lost.
@@ -47,9 +47,9 @@ pub struct Shadowed {
 #[derive(Debug, Default)]
 pub struct Catalogue {
     /// Skills by name.
-    pub entries: BTreeMap<String, Entry>,
+    pub entries: BTreeMap<String, CatalogueEntry>,
     /// Skills that lost their name to a later one.
-    pub shadowed: Vec<Shadowed>,
+    pub shadowed: Vec<ShadowedSkill>,
     /// Origins that hold no loadable skill, with what stands in the way.
     pub refused: Vec<(Origin, Vec<Diagnostic>)>,
     /// Sources or folders that could not be read.
@@ -60,32 +60,36 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Loads all skills of all sources, in order. Sources are paths.
-    pub fn load(sources: &[Labelled], bounds: &Bounds, limits: &Limits) -> Catalogue {
-        let opened = |source: &Labelled| open(&source.path, bounds);
-        Catalogue::of(
+    pub fn load(
+        sources: &[LabelledSource],
+        bounds: &SearchBounds,
+        limits: &BundleLimits,
+    ) -> Catalogue {
+        let opened = |source: &LabelledSource| open(&source.path, bounds);
+        Catalogue::from_opened(
             sources.iter().map(|source| (source, opened(source))),
             limits,
         )
     }
 
     /// The same for sources that may be URLs too.
-    pub async fn load_any(
-        sources: &[Labelled],
-        bounds: &Bounds,
-        limits: &Limits,
+    pub async fn load_sources(
+        sources: &[LabelledSource],
+        bounds: &SearchBounds,
+        limits: &BundleLimits,
         fetcher: &Fetcher,
     ) -> Catalogue {
         let mut opened = Vec::with_capacity(sources.len());
         for source in sources {
-            opened.push((source, open_any(&source.path, bounds, fetcher).await));
+            opened.push((source, open_source(&source.path, bounds, fetcher).await));
         }
-        Catalogue::of(opened, limits)
+        Catalogue::from_opened(opened, limits)
     }
 
     /// Loads all skills of sources that were opened, in order.
-    pub fn of<'a>(
-        sources: impl IntoIterator<Item = (&'a Labelled, Opened)>,
-        limits: &Limits,
+    pub fn from_opened<'a>(
+        sources: impl IntoIterator<Item = (&'a LabelledSource, OpenResult)>,
+        limits: &BundleLimits,
     ) -> Catalogue {
         let mut catalogue = Catalogue::default();
         for (source, opened) in sources {
@@ -94,7 +98,7 @@ impl Catalogue {
         catalogue
     }
 
-    fn add_source(&mut self, opened: Opened, source: &Labelled, limits: &Limits) {
+    fn add_source(&mut self, opened: OpenResult, source: &LabelledSource, limits: &BundleLimits) {
         match opened {
             Err(error) => self.unreadable.push(error),
             Ok((origins, discovery)) => {
@@ -107,7 +111,7 @@ impl Catalogue {
         }
     }
 
-    fn add(&mut self, origin: Origin, label: Option<String>, limits: &Limits) {
+    fn add(&mut self, origin: Origin, label: Option<String>, limits: &BundleLimits) {
         let loaded = match origin.load(limits, Profile::Lenient) {
             Ok(loaded) => loaded,
             Err(error) => return self.unreadable.push(error),
@@ -117,7 +121,7 @@ impl Catalogue {
         };
         let name = skill.name.clone();
         let by = origin.path().to_owned();
-        let entry = Entry {
+        let entry = CatalogueEntry {
             origin,
             label,
             skill,
@@ -125,7 +129,7 @@ impl Catalogue {
         };
         if let Some(before) = self.entries.insert(name.clone(), entry) {
             let hidden = before.origin.path().to_owned();
-            self.shadowed.push(Shadowed { name, hidden, by });
+            self.shadowed.push(ShadowedSkill { name, hidden, by });
         }
     }
 }

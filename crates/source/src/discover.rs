@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::error::SourceError;
-use crate::folder::{Entry, SKIPPED_FOLDERS, sorted_entries};
+use crate::folder::{SKIPPED_FOLDERS, SkillFolderEntry, sorted_entries};
 
 /// How far the search goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
+pub struct SearchBounds {
     /// Folders below the first.
-    pub depth: usize,
+    pub max_depth: usize,
     /// Folders looked into.
-    pub folders: usize,
+    pub max_folders: usize,
 }
 
-impl Default for Bounds {
+impl Default for SearchBounds {
     fn default() -> Self {
-        Bounds {
-            depth: 6,
-            folders: 20_000,
+        SearchBounds {
+            max_depth: 6,
+            max_folders: 20_000,
         }
     }
 }
@@ -50,7 +50,7 @@ pub fn skill_file(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Whether an entry is a skill file, or a link to one.
-fn holds_skill(entry: &Entry) -> bool {
+fn holds_skill(entry: &SkillFolderEntry) -> bool {
     is_skill_file(&entry.path) && (entry.kind.is_file() || entry.path.is_file())
 }
 
@@ -62,9 +62,9 @@ pub fn is_skill_file(path: &Path) -> bool {
 
 /// Searches a folder. One with a SKILL.md is a skill, and what lies below is
 /// its own; in others the search goes on. Level by level, each on all cores.
-pub fn discover(root: &Path, bounds: &Bounds) -> Discovery {
+pub fn discover(root: &Path, bounds: &SearchBounds) -> Discovery {
     let mut found = Discovery::default();
-    let mut folders_left = bounds.folders;
+    let mut folders_left = bounds.max_folders;
     let mut level = vec![root.to_owned()];
     for depth in 0.. {
         if level.len() > folders_left {
@@ -75,16 +75,16 @@ pub fn discover(root: &Path, bounds: &Bounds) -> Discovery {
         if level.is_empty() {
             break;
         }
-        let looks: Vec<_> = level.into_par_iter().map(look).collect();
+        let kinds: Vec<_> = level.into_par_iter().map(classify_folder).collect();
         level = Vec::new();
-        for look in looks {
-            match look {
-                Look::Skill(folder) => found.skills.push(folder),
-                Look::Below(folders) => level.extend(folders),
-                Look::Unreadable(error) => found.unreadable.push(error),
+        for kind in kinds {
+            match kind {
+                FolderKind::Skill(folder) => found.skills.push(folder),
+                FolderKind::Searchable(folders) => level.extend(folders),
+                FolderKind::Unreadable(error) => found.unreadable.push(error),
             }
         }
-        if depth == bounds.depth {
+        if depth == bounds.max_depth {
             found.cut_short |= !level.is_empty();
             break;
         }
@@ -96,26 +96,26 @@ pub fn discover(root: &Path, bounds: &Bounds) -> Discovery {
 }
 
 /// What one folder turned out to be.
-enum Look {
+enum FolderKind {
     Skill(PathBuf),
-    Below(Vec<PathBuf>),
+    Searchable(Vec<PathBuf>),
     Unreadable(SourceError),
 }
 
-fn look(folder: PathBuf) -> Look {
+fn classify_folder(folder: PathBuf) -> FolderKind {
     match sorted_entries(&folder) {
-        Err(error) => Look::Unreadable(error),
-        Ok(entries) if entries.iter().any(holds_skill) => Look::Skill(folder),
+        Err(error) => FolderKind::Unreadable(error),
+        Ok(entries) if entries.iter().any(holds_skill) => FolderKind::Skill(folder),
         Ok(entries) => {
             let below = entries.into_iter().filter(is_searched);
-            Look::Below(below.map(|entry| entry.path).collect())
+            FolderKind::Searchable(below.map(|entry| entry.path).collect())
         }
     }
 }
 
 /// Folders, but not those of tools. A link counts only when it leads straight to
 /// a skill, as installers make them; else it could lead anywhere, or round.
-fn is_searched(entry: &Entry) -> bool {
+fn is_searched(entry: &SkillFolderEntry) -> bool {
     let path = &entry.path;
     let name = path.file_name().and_then(|name| name.to_str());
     if SKIPPED_FOLDERS.contains(&name.unwrap_or_default()) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_skill::BundleError;
 
-use crate::url::{FetchError, shown};
+use crate::url::{FetchError, display_url};
 
 /// Why a source could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ impl SourceError {
 
     pub(crate) fn url(url: &str, error: FetchError) -> SourceError {
         SourceError::Url {
-            url: shown(url),
+            url: display_url(url),
             error,
         }
     }

@@ -7,8 +7,8 @@ use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use prowess_skill::bundle::Reason;
-use prowess_skill::{Bundle, BundleError, Limits};
+use prowess_skill::bundle::BundleErrorKind;
+use prowess_skill::{Bundle, BundleError, BundleLimits};
 
 use crate::error::SourceError;
 
@@ -21,21 +21,23 @@ pub struct FolderBundle {
     /// The files.
     pub bundle: Bundle,
     /// Paths below the folder that were left out, and why.
-    pub left_out: Vec<(String, &'static str)>,
+    pub skipped: Vec<(String, &'static str)>,
 }
 
 /// Reads all files below a folder. Sizes are checked before bytes are read.
-pub fn read(folder: &Path, limits: &Limits) -> Result<FolderBundle, SourceError> {
-    let mut walk = Walk {
+pub fn read(folder: &Path, limits: &BundleLimits) -> Result<FolderBundle, SourceError> {
+    let mut walk = FolderWalk {
         root: folder,
         limits,
         files: Vec::new(),
-        left_out: Vec::new(),
+        skipped: Vec::new(),
         total: 0,
     };
     walk.enter(folder, "", 0)?;
-    let Walk {
-        files, left_out, ..
+    let FolderWalk {
+        files,
+        skipped: left_out,
+        ..
     } = walk;
     let mut loose = Vec::with_capacity(files.len());
     for file in files {
@@ -44,73 +46,76 @@ pub fn read(folder: &Path, limits: &Limits) -> Result<FolderBundle, SourceError>
     }
     let bundle =
         Bundle::from_files(loose, limits).map_err(|error| SourceError::bundle(folder, error))?;
-    Ok(FolderBundle { bundle, left_out })
+    Ok(FolderBundle {
+        bundle,
+        skipped: left_out,
+    })
 }
 
-struct Found {
+struct FoundFile {
     path: PathBuf,
     name: String,
     executable: bool,
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     root: &'a Path,
-    limits: &'a Limits,
-    files: Vec<Found>,
-    left_out: Vec<(String, &'static str)>,
+    limits: &'a BundleLimits,
+    files: Vec<FoundFile>,
+    skipped: Vec<(String, &'static str)>,
     total: u64,
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     fn enter(&mut self, folder: &Path, prefix: &str, depth: usize) -> Result<(), SourceError> {
-        for Entry { path, kind } in sorted_entries(folder)? {
+        for SkillFolderEntry { path, kind } in sorted_entries(folder)? {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 return Err(SourceError::NameNotText(path));
             };
             let full = format!("{prefix}{name}");
             if kind.is_symlink() {
-                self.left_out.push((full, "a link is never followed"));
+                self.skipped.push((full, "a link is never followed"));
             } else if kind.is_dir() {
                 if SKIPPED_FOLDERS.contains(&name) {
-                    self.left_out.push((full, "not part of a skill"));
+                    self.skipped.push((full, "not part of a skill"));
                 } else if depth < self.limits.depth {
                     self.enter(&path, &format!("{full}/"), depth + 1)?;
                 } else {
-                    self.left_out.push((full, "nested too deep"));
+                    self.skipped.push((full, "nested too deep"));
                 }
             } else if kind.is_file() {
-                self.take(path, full)?;
+                self.add_file(path, full)?;
             } else {
-                self.left_out.push((full, "not a regular file"));
+                self.skipped.push((full, "not a regular file"));
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, path: PathBuf, name: String) -> Result<(), SourceError> {
-        if is_rubbish(&name) {
-            self.left_out.push((name, "not part of a skill"));
+    fn add_file(&mut self, path: PathBuf, name: String) -> Result<(), SourceError> {
+        if is_junk(&name) {
+            self.skipped.push((name, "not part of a skill"));
             return Ok(());
         }
         let meta = fs::symlink_metadata(&path).map_err(|error| SourceError::io(&path, error))?;
         self.total += meta.len();
         let limits = self.limits;
         let refused = if self.files.len() >= limits.files {
-            Some(Reason::TooManyFiles(limits.files).into())
+            Some(BundleErrorKind::TooManyFiles(limits.files).into())
         } else if meta.len() > limits.file_bytes {
             Some(BundleError::at(
                 &name,
-                Reason::FileTooLarge(limits.file_bytes),
+                BundleErrorKind::FileTooLarge(limits.file_bytes),
             ))
         } else if self.total > limits.total_bytes {
-            Some(Reason::TotalTooLarge(limits.total_bytes).into())
+            Some(BundleErrorKind::TotalTooLarge(limits.total_bytes).into())
         } else {
             None
         };
         if let Some(error) = refused {
             return Err(SourceError::bundle(self.root, error));
         }
-        self.files.push(Found {
+        self.files.push(FoundFile {
             path,
             name,
             executable: is_executable(&meta),
@@ -120,19 +125,19 @@ impl Walk<'_> {
 }
 
 /// An entry of a folder, and what it is without following links.
-pub(crate) struct Entry {
+pub(crate) struct SkillFolderEntry {
     pub(crate) path: PathBuf,
     pub(crate) kind: FileType,
 }
 
 /// The entries of a folder, sorted, so that everything found is found in the
 /// same order each time.
-pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
+pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<SkillFolderEntry>, SourceError> {
     let unreadable = |error| SourceError::io(folder, error);
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        entries.push(Entry {
+        entries.push(SkillFolderEntry {
             path: entry.path(),
             kind: entry.file_type().map_err(unreadable)?,
         });
@@ -145,10 +150,10 @@ pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
 /// Whether a path below a skill's folder is part of the skill.
 pub(crate) fn is_kept(path: &str) -> bool {
     let skipped = |part| SKIPPED_FOLDERS.contains(&part);
-    !is_rubbish(path) && !path.split('/').any(skipped)
+    !is_junk(path) && !path.split('/').any(skipped)
 }
 
-fn is_rubbish(name: &str) -> bool {
+fn is_junk(name: &str) -> bool {
     name.ends_with(".pyc") || name.ends_with(".DS_Store")
 }
 

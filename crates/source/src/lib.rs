@@ -19,19 +19,19 @@
 //! | [`catalogue`] | several sources with labels: later wins, and says so |
 
 pub mod archive;
-mod archives;
+mod archive_cache;
+mod archive_contents;
 pub mod catalogue;
 pub mod discover;
 mod error;
 pub mod folder;
 pub mod home;
 pub mod open;
-mod packed;
 pub mod url;
 
-pub use catalogue::{Catalogue, Labelled, Shadowed};
-pub use discover::{Bounds, Discovery};
+pub use archive_contents::PackedSkill;
+pub use catalogue::{Catalogue, LabelledSource, ShadowedSkill};
+pub use discover::{Discovery, SearchBounds};
 pub use error::SourceError;
-pub use open::{Opened, Origin, open, open_any};
-pub use packed::PackedSkill;
+pub use open::{OpenResult, Origin, open, open_source};
 pub use url::{FetchError, Fetcher};

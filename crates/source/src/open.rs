@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_skill::rules;
-use prowess_skill::{Bundle, Diagnostic, Limits, Loaded, Options, Profile, Skill};
+use prowess_skill::{Bundle, BundleLimits, Diagnostic, LoadOptions, LoadedSkill, Profile, Skill};
 
-use crate::discover::{self, Bounds, Discovery};
+use crate::archive_contents::PackedSkill;
+use crate::discover::{self, Discovery, SearchBounds};
 use crate::error::SourceError;
-use crate::packed::PackedSkill;
-use crate::url::{Fetcher, Remote, is_url};
-use crate::{archive, archives, folder};
+use crate::url::{FetchedSkill, Fetcher, is_url};
+use crate::{archive, archive_cache, folder};
 
 /// One skill's place of origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +24,14 @@ pub enum Origin {
     /// A Markdown file that is all there is of the skill.
     Markdown(PathBuf),
     /// A URL; its bytes are here already.
-    Url(Arc<Remote>),
+    Url(Arc<FetchedSkill>),
 }
 
 /// What a source gave: its skills, and what the search for them met.
-pub type Opened = Result<(Vec<Origin>, Discovery), SourceError>;
+pub type OpenResult = Result<(Vec<Origin>, Discovery), SourceError>;
 
 /// Finds the skills that a path or a URL names.
-pub async fn open_any(source: &Path, bounds: &Bounds, fetcher: &Fetcher) -> Opened {
+pub async fn open_source(source: &Path, bounds: &SearchBounds, fetcher: &Fetcher) -> OpenResult {
     match source.to_str() {
         Some(url) if is_url(source) => fetcher.open(url).await,
         _ => open(source, bounds),
@@ -40,7 +40,7 @@ pub async fn open_any(source: &Path, bounds: &Bounds, fetcher: &Fetcher) -> Open
 
 /// Finds the skills that a path names. Folders without a SKILL.md are searched;
 /// a SKILL.md stands for the folder around it.
-pub fn open(path: &Path, bounds: &Bounds) -> Opened {
+pub fn open(path: &Path, bounds: &SearchBounds) -> OpenResult {
     let meta = std::fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
     let one = |origin| Ok((vec![origin], Discovery::default()));
     if meta.is_dir() {
@@ -60,7 +60,7 @@ pub fn open(path: &Path, bounds: &Bounds) -> Opened {
         return one(Origin::Folder(folder.unwrap_or(Path::new(".")).to_owned()));
     }
     if archive::is_archive(path) {
-        return archives::open(path, &meta);
+        return archive_cache::open(path, &meta);
     }
     if path
         .extension()
@@ -102,7 +102,7 @@ impl Origin {
     }
 
     /// Reads the bundle, with a note for each file that was left out of it.
-    pub fn read(&self, limits: &Limits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
+    pub fn read(&self, limits: &BundleLimits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
         match self {
             Origin::Url(remote) => Ok((remote.bundle().clone(), Vec::new())),
             Origin::Packed(skill) => Ok((skill.bundle.clone(), Vec::new())),
@@ -111,7 +111,7 @@ impl Origin {
                 let note = |(name, why): &(String, &str)| {
                     rules::IGNORED_ENTRY.in_file(name, format!("left out: {why}"))
                 };
-                Ok((read.bundle, read.left_out.iter().map(note).collect()))
+                Ok((read.bundle, read.skipped.iter().map(note).collect()))
             }
             Origin::Archive(path) => Ok((archive::read(path, limits)?, Vec::new())),
             Origin::Markdown(path) => Ok((archive::read_markdown(path, limits)?, Vec::new())),
@@ -120,7 +120,11 @@ impl Origin {
 
     /// Reads and checks the skill. What came by URL is checked like an upload,
     /// whatever the profile, and there is no skill unless it passes.
-    pub fn load(&self, limits: &Limits, profile: Profile) -> Result<Loaded, SourceError> {
+    pub fn load(
+        &self,
+        limits: &BundleLimits,
+        profile: Profile,
+    ) -> Result<LoadedSkill, SourceError> {
         if let Origin::Url(remote) = self {
             let loaded = remote.load(limits);
             return loaded.map_err(|error| SourceError::url(&remote.url, error));
@@ -134,7 +138,7 @@ impl Origin {
             _ => false,
         };
         let folder = name.as_deref().filter(|_| own_folder);
-        let options = Options {
+        let options = LoadOptions {
             limits: limits.clone(),
             profile,
             folder,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::Store;
 use crate::conversations::ConversationRecord;
 use crate::db::{Sql, Tx};
-use crate::error::{Error, Kind, Result};
-use crate::items::{NewItem, size};
-use crate::page::Order;
+use crate::error::{Error, ResourceKind, Result};
+use crate::items::{NewItem, text_bytes};
+use crate::page::SortOrder;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -20,12 +20,12 @@ const MAX_ITEMS: u64 = MAX_CONVERSATION_ITEMS as u64;
 pub const MAX_CONVERSATION_BYTES: u64 = MAX_BYTES.unsigned_abs();
 const MAX_BYTES: i64 = 16 << 20;
 /// Items in one statement.
-const AT_ONCE: usize = 200;
+const BATCH_ITEMS: usize = 200;
 
 /// What was added to a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Added {
-    pub(crate) number: u64,
+pub(crate) struct AddedItems {
+    pub(crate) count: u64,
     pub(crate) bytes: i64,
 }
 
@@ -44,8 +44,8 @@ impl Store {
         items: &[NewItem<'_>],
         expires_in: Duration,
     ) -> Result<()> {
-        let bytes: u64 = items.iter().map(|new| new.item.len() as u64).sum();
-        self.space().check(bytes)?;
+        let bytes: u64 = items.iter().map(|new| new.json.len() as u64).sum();
+        self.disk_space().check(bytes)?;
         let now = Timestamp::now();
         let mut tx = self.db().begin().await?;
         let sql = Sql::new(
@@ -53,20 +53,20 @@ impl Store {
              WHERE tenant = $1 AND id = $2 AND expires_at > $3",
         );
         let sql = sql.bind(tenant.as_str()).bind(conversation).bind(now);
-        let row = tx.one(sql.locking()).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, conversation))?;
+        let row = tx.fetch_optional(sql.for_update()).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Conversation, conversation))?;
         let next = row.int("next")?;
         let (number, size) = (row.int("items")?, row.int("size")?);
-        let added = insert(&mut tx, tenant, conversation, items, next).await?;
-        let number = u64::try_from(number).unwrap_or_default() + added.number;
-        check(conversation, number, size.saturating_add(added.bytes))?;
-        count(&mut tx, tenant, conversation, &added).await?;
+        let added = insert_items(&mut tx, tenant, conversation, items, next).await?;
+        let number = u64::try_from(number).unwrap_or_default() + added.count;
+        check_size(conversation, number, size.saturating_add(added.bytes))?;
+        add_to_totals(&mut tx, tenant, conversation, &added).await?;
         let sql =
             Sql::new("UPDATE conversations SET expires_at = $1 WHERE tenant = $2 AND id = $3");
         let sql = sql.bind(now.after(expires_in)).bind(tenant.as_str());
-        tx.run(sql.bind(conversation)).await?;
+        tx.execute(sql.bind(conversation)).await?;
         tx.commit().await?;
-        self.note_conversation_growth(tenant, added.bytes).await
+        self.track_conversation_growth(tenant, added.bytes).await
     }
 
     /// A conversation, and all of its items as JSON, the oldest first.
@@ -82,7 +82,7 @@ impl Store {
         );
         let rows = self
             .db()
-            .all(sql.bind(tenant.as_str()).bind(conversation))
+            .fetch_all(sql.bind(tenant.as_str()).bind(conversation))
             .await?;
         let items: Result<_> = rows.iter().map(|row| row.text("item")).collect();
         Ok((record, items?))
@@ -94,15 +94,15 @@ impl Store {
         &self,
         tenant: &TenantId,
         conversation: &str,
-        order: Order,
+        order: SortOrder,
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<String>> {
         self.conversation(tenant, conversation).await?;
         let mut sql = Sql::new("SELECT item FROM conversation_items WHERE tenant = ")
-            .with("", tenant.as_str())
-            .with(" AND conversation = ", conversation);
-        let ascending = order == Order::Ascending;
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND conversation = ", conversation);
+        let ascending = order == SortOrder::Ascending;
         if let Some(after) = after {
             let at = self.item_position(tenant, conversation, after).await?;
             let beyond = if ascending {
@@ -110,15 +110,15 @@ impl Store {
             } else {
                 " AND position < "
             };
-            sql = sql.with(beyond, at);
+            sql = sql.push_bind(beyond, at);
         }
         let sql = sql.push(if ascending {
             " ORDER BY position"
         } else {
             " ORDER BY position DESC"
         });
-        let sql = sql.with(" LIMIT ", i64::from(limit) + 1);
-        let rows = self.db().all(sql).await?;
+        let sql = sql.push_bind(" LIMIT ", i64::from(limit) + 1);
+        let rows = self.db().fetch_all(sql).await?;
         rows.iter().map(|row| row.text("item")).collect()
     }
 
@@ -131,8 +131,11 @@ impl Store {
     ) -> Result<String> {
         self.conversation(tenant, conversation).await?;
         let sql = Sql::new("SELECT item FROM conversation_items");
-        let row = self.db().one(named(sql, tenant, conversation, id)).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::ConversationItem, id))?;
+        let row = self
+            .db()
+            .fetch_optional(where_item(sql, tenant, conversation, id))
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::ConversationItem, id))?;
         row.text("item")
     }
 
@@ -147,25 +150,31 @@ impl Store {
         let mut tx = self.db().begin().await?;
         let sql = Sql::new("SELECT id FROM conversations WHERE tenant = $1 AND id = $2");
         let sql = sql.bind(tenant.as_str()).bind(conversation);
-        tx.one(sql.locking()).await?;
+        tx.fetch_optional(sql.for_update()).await?;
         let sql = Sql::new("SELECT size FROM conversation_items");
-        let row = tx.one(named(sql, tenant, conversation, id)).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::ConversationItem, id))?;
+        let row = tx
+            .fetch_optional(where_item(sql, tenant, conversation, id))
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::ConversationItem, id))?;
         let size = row.int("size")?;
         let sql = Sql::new("DELETE FROM conversation_items");
-        tx.run(named(sql, tenant, conversation, id)).await?;
+        tx.execute(where_item(sql, tenant, conversation, id))
+            .await?;
         let sql = Sql::new(
             "UPDATE conversations SET items = items - 1, size = size - $1
              WHERE tenant = $2 AND id = $3",
         );
-        tx.run(sql.bind(size).bind(tenant.as_str()).bind(conversation))
+        tx.execute(sql.bind(size).bind(tenant.as_str()).bind(conversation))
             .await?;
         tx.commit().await
     }
 
     async fn item_position(&self, tenant: &TenantId, conversation: &str, id: &str) -> Result<i64> {
         let sql = Sql::new("SELECT position FROM conversation_items");
-        let row = self.db().one(named(sql, tenant, conversation, id)).await?;
+        let row = self
+            .db()
+            .fetch_optional(where_item(sql, tenant, conversation, id))
+            .await?;
         match row {
             Some(row) => row.int("position"),
             None => Err(Error::Invalid {
@@ -176,13 +185,13 @@ impl Store {
     }
 }
 
-fn named(sql: Sql, tenant: &TenantId, conversation: &str, id: &str) -> Sql {
-    sql.with(" WHERE tenant = ", tenant.as_str())
-        .with(" AND id = ", id)
-        .with(" AND conversation = ", conversation)
+fn where_item(sql: Sql, tenant: &TenantId, conversation: &str, id: &str) -> Sql {
+    sql.push_bind(" WHERE tenant = ", tenant.as_str())
+        .push_bind(" AND id = ", id)
+        .push_bind(" AND conversation = ", conversation)
 }
 
-pub(crate) fn check(id: &str, number: u64, size: i64) -> Result<()> {
+pub(crate) fn check_size(id: &str, number: u64, size: i64) -> Result<()> {
     let full = |what, limit| {
         Err(Error::ConversationFull {
             id: id.to_owned(),
@@ -201,77 +210,80 @@ pub(crate) fn check(id: &str, number: u64, size: i64) -> Result<()> {
 
 /// Writes items from a position on. Whoever calls this has the conversation's row for
 /// itself.
-pub(crate) async fn insert(
+pub(crate) async fn insert_items(
     tx: &mut Tx,
     tenant: &TenantId,
     conversation: &str,
     items: &[NewItem<'_>],
     next: i64,
-) -> Result<Added> {
-    let there = present(tx, tenant, conversation, items).await?;
-    let new = without_repeated(conversation, items, &there)?;
-    let added = Added {
-        number: new.len() as u64,
-        bytes: new.iter().map(|new| size(new.item)).sum(),
+) -> Result<AddedItems> {
+    let existing = find_existing(tx, tenant, conversation, items).await?;
+    let new = new_items(conversation, items, &existing)?;
+    let added = AddedItems {
+        count: new.len() as u64,
+        bytes: new.iter().map(|new| text_bytes(new.json)).sum(),
     };
-    check(conversation, added.number, added.bytes)?;
+    check_size(conversation, added.count, added.bytes)?;
     let mut positions = next..;
-    for some in new.chunks(AT_ONCE) {
-        let rows = some.iter().zip(positions.by_ref()).map(|(item, position)| {
-            vec![
-                tenant.as_str().into(),
-                conversation.into(),
-                position.into(),
-                item.id.into(),
-                size(item.item).into(),
-                item.item.into(),
-            ]
-        });
+    for batch in new.chunks(BATCH_ITEMS) {
+        let rows = batch
+            .iter()
+            .zip(positions.by_ref())
+            .map(|(item, position)| {
+                vec![
+                    tenant.as_str().into(),
+                    conversation.into(),
+                    position.into(),
+                    item.id.into(),
+                    text_bytes(item.json).into(),
+                    item.json.into(),
+                ]
+            });
         let sql = Sql::new(
             "INSERT INTO conversation_items
                  (tenant, conversation, position, id, size, item) VALUES ",
         );
-        tx.run(sql.rows(rows)).await?;
+        tx.execute(sql.push_rows(rows)).await?;
     }
     Ok(added)
 }
 
 /// Those items of a conversation that have the ids of these, as JSON by id.
-async fn present(
+async fn find_existing(
     tx: &mut Tx,
     tenant: &TenantId,
     conversation: &str,
     items: &[NewItem<'_>],
 ) -> Result<HashMap<String, String>> {
-    let mut there = HashMap::new();
-    for some in items.chunks(AT_ONCE) {
+    let mut existing = HashMap::new();
+    for batch in items.chunks(BATCH_ITEMS) {
         let sql = Sql::new("SELECT id, item FROM conversation_items WHERE tenant = ")
-            .with("", tenant.as_str())
-            .with(" AND conversation = ", conversation)
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND conversation = ", conversation)
             .push(" AND id IN ")
-            .list(some.iter().map(|item| item.id));
-        for row in tx.all(sql).await? {
-            there.insert(row.text("id")?, row.text("item")?);
+            .push_list(batch.iter().map(|item| item.id));
+        for row in tx.fetch_all(sql).await? {
+            existing.insert(row.text("id")?, row.text("item")?);
         }
     }
-    Ok(there)
+    Ok(existing)
 }
 
 /// The items without those that are there already, or stand twice among them.
-fn without_repeated<'a>(
+fn new_items<'a>(
     conversation: &str,
     items: &'a [NewItem<'a>],
-    there: &'a HashMap<String, String>,
+    existing: &'a HashMap<String, String>,
 ) -> Result<Vec<&'a NewItem<'a>>> {
     let (mut new, mut taken) = (Vec::new(), Vec::new());
     let own = |(id, item): (&'a String, &'a String)| (id.as_str(), item.as_str());
-    let mut known: HashMap<&str, &str> = there.iter().map(own).collect();
+    let mut known: HashMap<&str, &str> = existing.iter().map(own).collect();
     for (index, item) in items.iter().enumerate() {
         match known.get(item.id) {
-            Some(known) if is_same(known, item.item) => {}
+            Some(known) if is_same_json(known, item.json) => {}
             Some(_) => taken.push(index),
             None => {
-                known.insert(item.id, item.item);
+                known.insert(item.id, item.json);
                 new.push(item);
             }
         }
@@ -286,25 +298,25 @@ fn without_repeated<'a>(
 }
 
 /// Whether two items say the same, in whatever order their fields are.
-fn is_same(one: &str, other: &str) -> bool {
+fn is_same_json(one: &str, other: &str) -> bool {
     let read = |item| serde_json::from_str::<serde_json::Value>(item);
     one == other || matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Counts what was added in the conversation's row.
-pub(crate) async fn count(
+pub(crate) async fn add_to_totals(
     tx: &mut Tx,
     tenant: &TenantId,
     conversation: &str,
-    added: &Added,
+    added: &AddedItems,
 ) -> Result<()> {
-    let number = i64::try_from(added.number).unwrap_or(i64::MAX);
+    let number = i64::try_from(added.count).unwrap_or(i64::MAX);
     let sql = Sql::new(
         "UPDATE conversations SET items = items + $1, size = size + $2, next = next + $3
          WHERE tenant = $4 AND id = $5",
     );
     let sql = sql.bind(number).bind(added.bytes).bind(number);
-    tx.run(sql.bind(tenant.as_str()).bind(conversation))
+    tx.execute(sql.bind(tenant.as_str()).bind(conversation))
         .await
         .map(drop)
 }

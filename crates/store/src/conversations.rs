@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crate::Store;
 use crate::conversation_items;
-use crate::db::{Row, Sql};
-use crate::error::{Error, Kind, Result};
+use crate::db::{DbRow, Sql};
+use crate::error::{Error, ResourceKind, Result};
 use crate::items::NewItem;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// Bytes of conversations that a tenant may keep.
-const TENANT_BYTES: i64 = 1 << 30;
+const MAX_TENANT_BYTES: i64 = 1 << 30;
 /// What a conversation counts for, beside its items and metadata.
-const OVERHEAD: i64 = 1_024;
+const OVERHEAD_BYTES: i64 = 1_024;
 
 /// A conversation to be kept.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub struct ConversationRecord {
 }
 
 impl ConversationRecord {
-    fn read(row: &Row) -> Result<Self> {
+    fn from_row(row: &DbRow) -> Result<Self> {
         Ok(ConversationRecord {
             id: row.text("id")?,
             metadata: row.text("metadata")?,
@@ -67,29 +67,29 @@ impl Store {
         new: &NewConversation<'_>,
     ) -> Result<ConversationRecord> {
         let now = Timestamp::now();
-        let bytes: usize = new.items.iter().map(|new| new.item.len()).sum();
-        self.space()
+        let bytes: usize = new.items.iter().map(|new| new.json.len()).sum();
+        self.disk_space()
             .check(new.metadata.len().saturating_add(bytes) as u64)?;
         let sql = Sql::new(
             "INSERT INTO conversations
                  (tenant, id, metadata, items, size, next, created_at, expires_at)
              VALUES ($1, $2, $3, 0, $4, 0, $5, $6)",
         );
-        let size = OVERHEAD.saturating_add(crate::items::size(new.metadata));
+        let size = OVERHEAD_BYTES.saturating_add(crate::items::text_bytes(new.metadata));
         let sql = sql.bind(tenant.as_str()).bind(new.id).bind(new.metadata);
         let sql = sql.bind(size).bind(now).bind(now.after(new.expires_in));
         let mut tx = self.db().begin().await?;
-        tenant.known(tx.run(sql).await)?;
-        let added = conversation_items::insert(&mut tx, tenant, new.id, new.items, 0).await?;
+        tenant.map_unknown_tenant(tx.execute(sql).await)?;
+        let added = conversation_items::insert_items(&mut tx, tenant, new.id, new.items, 0).await?;
         let size = size.saturating_add(added.bytes);
-        conversation_items::check(new.id, added.number, size)?;
-        conversation_items::count(&mut tx, tenant, new.id, &added).await?;
+        conversation_items::check_size(new.id, added.count, size)?;
+        conversation_items::add_to_totals(&mut tx, tenant, new.id, &added).await?;
         tx.commit().await?;
-        self.note_conversation_growth(tenant, size).await?;
+        self.track_conversation_growth(tenant, size).await?;
         Ok(ConversationRecord {
             id: new.id.to_owned(),
             metadata: new.metadata.to_owned(),
-            items: added.number,
+            items: added.count,
             size: size.unsigned_abs(),
             created_at: now,
         })
@@ -97,9 +97,12 @@ impl Store {
 
     /// A conversation.
     pub async fn conversation(&self, tenant: &TenantId, id: &str) -> Result<ConversationRecord> {
-        let row = self.db().one(live(tenant, id)).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, id))?;
-        ConversationRecord::read(&row)
+        let row = self
+            .db()
+            .fetch_optional(select_unexpired(tenant, id))
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Conversation, id))?;
+        ConversationRecord::from_row(&row)
     }
 
     /// Replaces what a conversation's client notes about it.
@@ -109,20 +112,23 @@ impl Store {
         id: &str,
         metadata: &str,
     ) -> Result<ConversationRecord> {
-        self.space().check(metadata.len() as u64)?;
+        self.disk_space().check(metadata.len() as u64)?;
         let mut tx = self.db().begin().await?;
-        let row = tx.one(live(tenant, id).locking()).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, id))?;
-        let record = ConversationRecord::read(&row)?;
-        let growth = crate::items::size(metadata) - crate::items::size(&record.metadata);
+        let row = tx
+            .fetch_optional(select_unexpired(tenant, id).for_update())
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Conversation, id))?;
+        let record = ConversationRecord::from_row(&row)?;
+        let growth =
+            crate::items::text_bytes(metadata) - crate::items::text_bytes(&record.metadata);
         let sql = Sql::new(
             "UPDATE conversations SET metadata = $1, size = size + $2
              WHERE tenant = $3 AND id = $4",
         );
         let sql = sql.bind(metadata).bind(growth);
-        tx.run(sql.bind(tenant.as_str()).bind(id)).await?;
+        tx.execute(sql.bind(tenant.as_str()).bind(id)).await?;
         tx.commit().await?;
-        self.note_conversation_growth(tenant, growth).await?;
+        self.track_conversation_growth(tenant, growth).await?;
         Ok(ConversationRecord {
             metadata: metadata.to_owned(),
             size: record.size.saturating_add_signed(growth),
@@ -133,8 +139,12 @@ impl Store {
     /// Forgets a conversation with its items.
     pub async fn delete_conversation(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let sql = Sql::new("DELETE FROM conversations WHERE tenant = $1 AND id = $2");
-        match self.db().run(sql.bind(tenant.as_str()).bind(id)).await? {
-            0 => Err(Error::not_found(Kind::Conversation, id)),
+        match self
+            .db()
+            .execute(sql.bind(tenant.as_str()).bind(id))
+            .await?
+        {
+            0 => Err(Error::not_found(ResourceKind::Conversation, id)),
             _ => Ok(()),
         }
     }
@@ -143,24 +153,24 @@ impl Store {
     /// not used for longest.
     pub(crate) async fn drop_old_conversations(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM conversations WHERE expires_at <= $1");
-        self.db().run(sql.bind(now)).await?;
-        self.drop_conversations_beyond(TENANT_BYTES, None).await
+        self.db().execute(sql.bind(now)).await?;
+        self.drop_conversations_over(MAX_TENANT_BYTES, None).await
     }
 
-    pub(crate) async fn note_conversation_growth(
+    pub(crate) async fn track_conversation_growth(
         &self,
         tenant: &TenantId,
         bytes: i64,
     ) -> Result<()> {
         let bytes = usize::try_from(bytes).unwrap_or_default();
-        if self.conversation_growth().note(tenant, bytes) {
-            self.drop_conversations_beyond(TENANT_BYTES, Some(tenant))
+        if self.conversation_growth().record(tenant, bytes) {
+            self.drop_conversations_over(MAX_TENANT_BYTES, Some(tenant))
                 .await?;
         }
         Ok(())
     }
 
-    async fn drop_conversations_beyond(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
+    async fn drop_conversations_over(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
         let mut sql = Sql::new(
             "DELETE FROM conversations WHERE (tenant, id) IN (
                  SELECT tenant, id FROM (
@@ -169,14 +179,14 @@ impl Store {
                      ) AS so_far FROM conversations",
         );
         if let Some(tenant) = tenant {
-            sql = sql.with(" WHERE tenant = ", tenant.as_str());
+            sql = sql.push_bind(" WHERE tenant = ", tenant.as_str());
         }
-        let sql = sql.with(") AS sums WHERE so_far > ", bytes).push(")");
-        self.db().run(sql).await.map(drop)
+        let sql = sql.push_bind(") AS sums WHERE so_far > ", bytes).push(")");
+        self.db().execute(sql).await.map(drop)
     }
 }
 
-fn live(tenant: &TenantId, id: &str) -> Sql {
+fn select_unexpired(tenant: &TenantId, id: &str) -> Sql {
     let sql = Sql::new(
         "SELECT id, metadata, items, size, created_at FROM conversations
          WHERE tenant = $1 AND id = $2 AND expires_at > $3",
@@ -204,14 +214,14 @@ mod tests {
             };
             store.create_conversation(&tenant, &new).await.unwrap();
         }
-        let room = 2 * (OVERHEAD + 2);
+        let limit = 2 * (OVERHEAD_BYTES + 2);
         let other = TenantId::new("other").unwrap();
         store
-            .drop_conversations_beyond(1, Some(&other))
+            .drop_conversations_over(1, Some(&other))
             .await
             .unwrap();
         assert!(store.conversation(&tenant, "a").await.is_ok());
-        store.drop_conversations_beyond(room, None).await.unwrap();
+        store.drop_conversations_over(limit, None).await.unwrap();
         assert!(store.conversation(&tenant, "a").await.is_err());
         for id in ["b", "c"] {
             assert!(store.conversation(&tenant, id).await.is_ok(), "{id}");

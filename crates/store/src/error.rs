@@ -5,7 +5,7 @@
 
 /// What is being looked for, in the words of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ResourceKind {
     /// A skill.
     Skill,
     /// A version of a skill.
@@ -28,20 +28,20 @@ pub enum Kind {
     ChatCompletion,
 }
 
-impl Kind {
+impl ResourceKind {
     /// The noun used in messages.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Skill => "skill",
-            Kind::Version => "skill version",
-            Kind::File => "file",
-            Kind::Key => "key",
-            Kind::Tenant => "tenant",
-            Kind::Run => "run",
-            Kind::Response => "response",
-            Kind::Conversation => "conversation",
-            Kind::ConversationItem => "conversation item",
-            Kind::ChatCompletion => "chat completion",
+            ResourceKind::Skill => "skill",
+            ResourceKind::Version => "skill version",
+            ResourceKind::File => "file",
+            ResourceKind::Key => "key",
+            ResourceKind::Tenant => "tenant",
+            ResourceKind::Run => "run",
+            ResourceKind::Response => "response",
+            ResourceKind::Conversation => "conversation",
+            ResourceKind::ConversationItem => "conversation item",
+            ResourceKind::ChatCompletion => "chat completion",
         }
     }
 }
@@ -54,7 +54,7 @@ pub enum Error {
     #[error("{} `{id}` not found", kind.as_str())]
     NotFound {
         /// What was looked for.
-        kind: Kind,
+        kind: ResourceKind,
         /// By which id, name or selector.
         id: String,
     },
@@ -134,18 +134,18 @@ pub enum Error {
     },
     /// A cursor that this store did not make, or made for another list.
     #[error("the page cursor is not valid here; start again from the first page")]
-    Cursor,
+    InvalidCursor,
     /// A version selector that means nothing.
     #[error(
         "`{text}` names no version: use `latest`, a version id, its epoch number or its integer"
     )]
-    Selector {
+    InvalidSelector {
         /// As given.
         text: String,
     },
     /// A text cannot be stored.
     #[error("text with a NUL character (U+0000) cannot be stored; remove it")]
-    Nul,
+    NulInText,
     /// A conversation may not have as many items, or as many bytes of them.
     #[error(
         "conversation `{id}` is full: it may have {limit} {what}; delete items, or go on in a \
@@ -184,7 +184,7 @@ pub enum Error {
     Interrupted(#[source] std::io::Error),
     /// Stored content is gone or is not what its digest says.
     #[error("stored content {digest} is damaged: {reason}")]
-    Damaged {
+    DamagedContent {
         /// The digest it should have.
         digest: String,
         /// What was found.
@@ -215,7 +215,7 @@ pub enum Error {
          be gone. Restore the database from a backup; or, to give up what was stored, set \
          `accept_empty = true` in [store], start once, and remove the setting again"
     )]
-    Emptied {
+    DatabaseLost {
         /// What is wrong with the database.
         found: String,
     },
@@ -224,7 +224,7 @@ pub enum Error {
         "storage quota exceeded: {used} of {limit} {what} are in use, and this needs {more} more; \
          delete what is no longer needed, or ask the operator for a higher limit"
     )]
-    Quota {
+    QuotaExceeded {
         /// What is counted.
         what: &'static str,
         /// The most of it.
@@ -236,7 +236,7 @@ pub enum Error {
     },
     /// There is no room left, or what is left is kept in reserve.
     #[error("no room left in the {part}: {cause}")]
-    Full {
+    StorageFull {
         /// Where.
         part: &'static str,
         /// What the system said. It may name paths, so it is for the operator only.
@@ -247,10 +247,10 @@ pub enum Error {
     Database(#[source] sqlx::Error),
     /// The blob storage failed or could not be reached.
     #[error("blob storage: {0}")]
-    Blobs(#[source] object_store::Error),
+    BlobStorage(#[source] object_store::Error),
     /// A row that this crate wrote does not read back: the database was changed by other means.
     #[error("row of {table}: {reason}")]
-    Row {
+    MalformedRow {
         /// Which table.
         table: &'static str,
         /// What does not fit.
@@ -258,7 +258,7 @@ pub enum Error {
     },
     /// No random numbers, so no ids and no keys.
     #[error("the operating system gives no random numbers: {0}")]
-    Random(String),
+    NoRandomness(String),
     /// Others kept getting in the way; the operation may simply be repeated.
     #[error("the store is busy with conflicting changes; try again")]
     Busy,
@@ -269,16 +269,16 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotFound { kind, .. } => match kind {
-                Kind::Skill => "skill-not-found",
-                Kind::Version => "skill-version-not-found",
-                Kind::File => "file-not-found",
-                Kind::Key => "key-not-found",
-                Kind::Tenant => "tenant-not-found",
-                Kind::Run => "run-not-found",
-                Kind::Response => "response-not-found",
-                Kind::Conversation => "conversation-not-found",
-                Kind::ConversationItem => "conversation-item-not-found",
-                Kind::ChatCompletion => "chat-completion-not-found",
+                ResourceKind::Skill => "skill-not-found",
+                ResourceKind::Version => "skill-version-not-found",
+                ResourceKind::File => "file-not-found",
+                ResourceKind::Key => "key-not-found",
+                ResourceKind::Tenant => "tenant-not-found",
+                ResourceKind::Run => "run-not-found",
+                ResourceKind::Response => "response-not-found",
+                ResourceKind::Conversation => "conversation-not-found",
+                ResourceKind::ConversationItem => "conversation-item-not-found",
+                ResourceKind::ChatCompletion => "chat-completion-not-found",
             },
             Error::NoVersion { .. } => "skill-without-version",
             Error::NameMismatch { .. } => "skill-name-mismatch",
@@ -289,23 +289,23 @@ impl Error {
             Error::FileExpired { .. } => "file-expired",
             Error::FileTooLarge { .. } => "file-too-large",
             Error::RequestKeyReused { .. } => "request-key-reused",
-            Error::Cursor => "cursor-invalid",
-            Error::Selector { .. } => "version-selector-invalid",
-            Error::Nul => "nul-in-text",
+            Error::InvalidCursor => "cursor-invalid",
+            Error::InvalidSelector { .. } => "version-selector-invalid",
+            Error::NulInText => "nul-in-text",
             Error::ConversationFull { .. } => "conversation-full",
             Error::ItemIdsTaken { .. } => "item-id-taken",
             Error::Invalid { .. } => "value-invalid",
             Error::Interrupted(_) => "upload-interrupted",
-            Error::Damaged { .. } => "content-damaged",
+            Error::DamagedContent { .. } => "content-damaged",
             Error::Config { .. } => "store-config",
             Error::SchemaTooNew { .. } => "schema-too-new",
-            Error::Emptied { .. } => "store-emptied",
-            Error::Quota { .. } => "storage-quota-exceeded",
-            Error::Full { .. } => "storage-full",
+            Error::DatabaseLost { .. } => "store-emptied",
+            Error::QuotaExceeded { .. } => "storage-quota-exceeded",
+            Error::StorageFull { .. } => "storage-full",
             Error::Database(_) => "database",
-            Error::Blobs(_) => "blob-storage",
-            Error::Row { .. } => "row-malformed",
-            Error::Random(_) => "no-random-numbers",
+            Error::BlobStorage(_) => "blob-storage",
+            Error::MalformedRow { .. } => "row-malformed",
+            Error::NoRandomness(_) => "no-random-numbers",
             Error::Busy => "store-busy",
         }
     }
@@ -315,8 +315,8 @@ impl Error {
         matches!(
             self,
             Error::Database(_)
-                | Error::Blobs(_)
-                | Error::Full { .. }
+                | Error::BlobStorage(_)
+                | Error::StorageFull { .. }
                 | Error::Busy
                 | Error::Interrupted(_)
         )
@@ -324,11 +324,11 @@ impl Error {
 
     /// Whether a commit that failed so has surely left no trace. Of a connection that
     /// broke, nobody knows.
-    pub(crate) fn is_surely_undone(&self) -> bool {
-        matches!(self, Error::Full { .. })
+    pub(crate) fn is_rolled_back(&self) -> bool {
+        matches!(self, Error::StorageFull { .. })
     }
 
-    pub(crate) fn not_found(kind: Kind, id: impl Into<String>) -> Error {
+    pub(crate) fn not_found(kind: ResourceKind, id: impl Into<String>) -> Error {
         Error::NotFound {
             kind,
             id: id.into(),

@@ -8,13 +8,15 @@ use futures_util::Stream;
 use prowess_skill::Digest;
 
 use crate::Store;
-use crate::blob::{Adopted, Bounds, ContentStream, Staged, adopt, parse_digest, touch};
-use crate::db::{Row, Sql, Tx};
-use crate::error::{Error, Kind, Result};
-use crate::id::{self, Prefix};
-use crate::page::{Cursor, MAX_LIMIT, Page, PageRequest};
-use crate::quota::{self, StorageUse};
-use crate::skills::{IDS, paged};
+use crate::blob::{
+    ActivationOutcome, ContentStream, StagedBlob, UploadBounds, activate, parse_digest, touch_blobs,
+};
+use crate::db::{DbRow, Sql, Tx};
+use crate::error::{Error, ResourceKind, Result};
+use crate::id::{self, IdPrefix};
+use crate::page::{MAX_PAGE_ITEMS, PageCursor, PageRequest, RecordPage};
+use crate::quota::{self, StorageUsage};
+use crate::skills::{ID_COLUMN, paginate};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -71,11 +73,11 @@ pub struct FileFilter {
     pub purpose: Option<String>,
 }
 
-const COLUMNS: &str = "SELECT id, name, mime, size, digest, purpose, scope, downloadable,
+const SELECT_FILES: &str = "SELECT id, name, mime, size, digest, purpose, scope, downloadable,
     created_at, expires_at FROM files WHERE tenant = ";
 
 impl FileRecord {
-    fn read(row: &Row) -> Result<Self> {
+    fn from_row(row: &DbRow) -> Result<Self> {
         Ok(FileRecord {
             id: row.text("id")?,
             name: row.text("name")?,
@@ -83,10 +85,10 @@ impl FileRecord {
             size: row.int("size")?,
             digest: parse_digest(&row.text("digest")?)?,
             purpose: row.text("purpose")?,
-            scope: row.maybe_text("scope")?,
+            scope: row.optional_text("scope")?,
             downloadable: row.flag("downloadable")?,
             created_at: row.time("created_at")?,
-            expires_at: row.maybe_time("expires_at")?,
+            expires_at: row.optional_time("expires_at")?,
         })
     }
 
@@ -103,18 +105,18 @@ impl Store {
         new: &NewFile<'_>,
         content: impl Stream<Item = io::Result<Bytes>>,
     ) -> Result<FileRecord> {
-        let one = StorageUse {
+        let one = StorageUsage {
             files: 1,
-            ..StorageUse::default()
+            ..StorageUsage::default()
         };
-        let bounds = Bounds {
+        let bounds = UploadBounds {
             limit: new.limit,
             allowance: self.check_quota(tenant, &one).await?,
         };
         let staged = self.blobs().stage_stream(content, bounds).await?;
         let now = Timestamp::now();
         let file = FileRecord {
-            id: id::new(Prefix::File, now)?,
+            id: id::new_id(IdPrefix::File, now)?,
             name: new.name.to_owned(),
             mime: new.mime.to_owned(),
             size: staged.size,
@@ -133,7 +135,7 @@ impl Store {
         &self,
         tenant: &TenantId,
         file: &FileRecord,
-        staged: Staged,
+        staged: StagedBlob,
     ) -> Result<()> {
         let staged = [staged];
         let mut tx = match self.db().begin().await {
@@ -146,7 +148,7 @@ impl Store {
         let written = match self.write_file(&mut tx, tenant, file, &staged).await {
             Ok(()) => match tx.commit().await {
                 // Whether it was done nobody knows; what was staged is left as it is.
-                Err(error) if !error.is_surely_undone() => return Err(error),
+                Err(error) if !error.is_rolled_back() => return Err(error),
                 done => done,
             },
             Err(error) => {
@@ -165,7 +167,7 @@ impl Store {
         tx: &mut Tx,
         tenant: &TenantId,
         file: &FileRecord,
-        staged: &[Staged],
+        staged: &[StagedBlob],
     ) -> Result<()> {
         let row = vec![
             file.id.clone().into(),
@@ -184,29 +186,29 @@ impl Store {
             "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, scope,
                                 downloadable, created_at, expires_at) VALUES ",
         );
-        quota::lock(tx, tenant).await?;
-        tenant.known(tx.run(sql.rows([row])).await)?;
-        let added = StorageUse {
+        quota::lock_totals(tx, tenant).await?;
+        tenant.map_unknown_tenant(tx.execute(sql.push_rows([row])).await)?;
+        let added = StorageUsage {
             bytes: u64::try_from(file.size).unwrap_or_default(),
             files: 1,
-            ..StorageUse::default()
+            ..StorageUsage::default()
         };
-        self.check_quota_in(tx, tenant, &added).await?;
+        self.check_quota_in_tx(tx, tenant, &added).await?;
         // The stream cannot be read twice. Only a collector that takes what was
         // announced a moment ago gets here, and the client may send again.
-        match adopt(tx, staged, file.created_at).await? {
-            Adopted::All => Ok(()),
-            Adopted::Gone => Err(Error::Busy),
+        match activate(tx, staged, file.created_at).await? {
+            ActivationOutcome::Activated => Ok(()),
+            ActivationOutcome::Collected => Err(Error::Busy),
         }
     }
 
     /// One file.
     pub async fn file(&self, tenant: &TenantId, id: &str) -> Result<FileRecord> {
-        let sql = Sql::new(COLUMNS).with("", tenant.as_str());
-        let sql = sql.with(" AND id = ", id);
-        let row = self.db().one(sql).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::File, id))?;
-        let file = FileRecord::read(&row)?;
+        let sql = Sql::new(SELECT_FILES).push_bind("", tenant.as_str());
+        let sql = sql.push_bind(" AND id = ", id);
+        let row = self.db().fetch_optional(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::File, id))?;
+        let file = FileRecord::from_row(&row)?;
         if file.is_expired(Timestamp::now()) {
             return Err(Error::FileExpired { id: id.to_owned() });
         }
@@ -218,19 +220,22 @@ impl Store {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        if ids.len() > MAX_LIMIT as usize {
+        if ids.len() > MAX_PAGE_ITEMS as usize {
             return Err(Error::Invalid {
                 field: "ids",
-                reason: format!("{} are asked for, at most {MAX_LIMIT} are taken", ids.len()),
+                reason: format!(
+                    "{} are asked for, at most {MAX_PAGE_ITEMS} are taken",
+                    ids.len()
+                ),
             });
         }
-        let sql = unexpired(tenant)
+        let sql = select_unexpired(tenant)
             .push(" AND id IN ")
-            .list(ids.iter().copied());
-        let rows = self.db().all(sql).await?;
+            .push_list(ids.iter().copied());
+        let rows = self.db().fetch_all(sql).await?;
         let mut files = rows
             .iter()
-            .map(FileRecord::read)
+            .map(FileRecord::from_row)
             .collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|file| ids.iter().position(|id| *id == file.id));
         Ok(files)
@@ -242,17 +247,22 @@ impl Store {
         tenant: &TenantId,
         filter: &FileFilter,
         page: &PageRequest,
-    ) -> Result<Page<FileRecord>> {
-        let mut sql = unexpired(tenant);
+    ) -> Result<RecordPage<FileRecord>> {
+        let mut sql = select_unexpired(tenant);
         if let Some(scope) = &filter.scope {
-            sql = sql.with(" AND scope = ", scope);
+            sql = sql.push_bind(" AND scope = ", scope);
         }
         if let Some(purpose) = &filter.purpose {
-            sql = sql.with(" AND purpose = ", purpose);
+            sql = sql.push_bind(" AND purpose = ", purpose);
         }
-        let rows = self.db().all(paged(sql, &IDS, page)).await?;
-        let files = rows.iter().map(FileRecord::read).collect::<Result<_>>()?;
-        Ok(Page::cut(files, page, |file| Cursor::at(&file.id)))
+        let rows = self.db().fetch_all(paginate(sql, &ID_COLUMN, page)).await?;
+        let files = rows
+            .iter()
+            .map(FileRecord::from_row)
+            .collect::<Result<_>>()?;
+        Ok(RecordPage::from_fetched(files, page, |file| {
+            PageCursor::from_id(&file.id)
+        }))
     }
 
     /// A file and its content. Whether it may be downloaded is for the caller to ask.
@@ -269,18 +279,20 @@ impl Store {
     /// Deletes a file. Its content goes later, if nothing else has the same.
     pub async fn delete_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let mut tx = self.db().begin().await?;
-        quota::lock(&mut tx, tenant).await?;
+        quota::lock_totals(&mut tx, tenant).await?;
         let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND id = $2 RETURNING digest");
-        let row = tx.one(sql.bind(tenant.as_str()).bind(id)).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::File, id))?;
-        touch(&mut tx, &[row.text("digest")?], Timestamp::now()).await?;
+        let row = tx
+            .fetch_optional(sql.bind(tenant.as_str()).bind(id))
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::File, id))?;
+        touch_blobs(&mut tx, &[row.text("digest")?], Timestamp::now()).await?;
         tx.commit().await
     }
 }
 
-fn unexpired(tenant: &TenantId) -> Sql {
-    let sql = Sql::new(COLUMNS).with("", tenant.as_str());
-    sql.with(
+fn select_unexpired(tenant: &TenantId) -> Sql {
+    let sql = Sql::new(SELECT_FILES).push_bind("", tenant.as_str());
+    sql.push_bind(
         " AND (expires_at IS NULL OR expires_at > ",
         Timestamp::now(),
     )

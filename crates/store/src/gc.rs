@@ -13,23 +13,23 @@ use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// Rows looked at in one go.
-const BATCH: i64 = 500;
+const BATCH_ROWS: i64 = 500;
 /// How long a request key is remembered.
-const REQUESTS: Duration = Duration::from_secs(24 * 3600);
+const REQUEST_KEY_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// How long it is remembered what an unused session was made with. No sandbox keeps
 /// its files as long.
-const SESSIONS: Duration = Duration::from_secs(60 * 24 * 3600);
+const CONTAINER_RETENTION: Duration = Duration::from_secs(60 * 24 * 3600);
 /// How long the record of a run is kept.
-const RUNS: Duration = Duration::from_secs(30 * 24 * 3600);
+const RUN_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How long it is remembered whose a provider's file is: as long as Anthropic lets one
 /// be kept that is to expire.
-const FOREIGN_FILES: Duration = Duration::from_secs(90 * 24 * 3600);
+const PROVIDER_FILE_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
 /// How long usage is kept: more than a year, so that years can be compared.
-const USAGE: Duration = Duration::from_secs(400 * 24 * 3600);
+const USAGE_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// What was collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct GarbageReport {
     /// Blobs, in the database and in the storage.
     pub blobs: u64,
     /// Bytes of them.
@@ -42,31 +42,33 @@ impl Store {
     /// Removes what has not been referred to, or touched, for the grace period.
     /// It may run at any time and in several processes at once. The grace period
     /// is for those who still read what has just been deleted.
-    pub async fn collect_garbage(&self, grace: Duration) -> Result<Collected> {
+    pub async fn collect_garbage(&self, grace: Duration) -> Result<GarbageReport> {
         let now = Timestamp::now();
         let before = now.before(grace);
-        let mut collected = Collected {
+        let mut collected = GarbageReport {
             files: self.drop_expired_files(before).await?,
-            ..Collected::default()
+            ..GarbageReport::default()
         };
         let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
-        self.db().run(sql.bind(now.before(REQUESTS))).await?;
-        self.forget_runs(now).await?;
-        self.drop_old_foreign_files(now.before(FOREIGN_FILES))
+        self.db()
+            .execute(sql.bind(now.before(REQUEST_KEY_RETENTION)))
             .await?;
-        self.drop_old_usage(now.before(USAGE)).await?;
+        self.drop_old_runs(now).await?;
+        self.drop_old_provider_files(now.before(PROVIDER_FILE_RETENTION))
+            .await?;
+        self.drop_old_usage(now.before(USAGE_RETENTION)).await?;
         self.drop_old_responses(now).await?;
         self.drop_old_conversations(now).await?;
         self.drop_old_chats(now).await?;
         let mut after = String::new();
         loop {
-            let batch = self.unreferenced(before, &after).await?;
+            let batch = self.find_unreferenced(before, &after).await?;
             let Some(last) = batch.last() else {
                 break;
             };
             after = last.place.clone();
             for blob in &batch {
-                if self.collect(blob).await? {
+                if self.collect_blob(blob).await? {
                     collected.blobs += 1;
                     collected.bytes += u64::try_from(blob.size).unwrap_or_default();
                 }
@@ -76,31 +78,40 @@ impl Store {
     }
 
     /// Records, sessions and hidden turns past their time.
-    async fn forget_runs(&self, now: Timestamp) -> Result<()> {
+    async fn drop_old_runs(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM hidden_turns WHERE expires_at < $1");
-        self.db().run(sql.bind(now)).await?;
+        self.db().execute(sql.bind(now)).await?;
         let sql = Sql::new("DELETE FROM sessions WHERE used_at < $1");
-        self.db().run(sql.bind(now.before(SESSIONS))).await?;
+        self.db()
+            .execute(sql.bind(now.before(CONTAINER_RETENTION)))
+            .await?;
         let sql = Sql::new("DELETE FROM runs WHERE started_at < $1");
-        self.db().run(sql.bind(now.before(RUNS))).await.map(drop)
+        self.db()
+            .execute(sql.bind(now.before(RUN_RETENTION)))
+            .await
+            .map(drop)
     }
 
     /// Tenant by tenant: each transaction changes the totals of one of them only.
     async fn drop_expired_files(&self, before: Timestamp) -> Result<u64> {
         let sql = Sql::new("SELECT DISTINCT tenant FROM files WHERE expires_at < $1");
         let mut dropped = 0;
-        for row in self.db().all(sql.bind(before)).await? {
+        for row in self.db().fetch_all(sql.bind(before)).await? {
             let tenant = TenantId::new(row.text("tenant")?)?;
             let mut tx = self.db().begin().await?;
-            quota::lock(&mut tx, &tenant).await?;
+            quota::lock_totals(&mut tx, &tenant).await?;
             let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND expires_at < $2");
-            dropped += tx.run(sql.bind(tenant.as_str()).bind(before)).await?;
+            dropped += tx.execute(sql.bind(tenant.as_str()).bind(before)).await?;
             tx.commit().await?;
         }
         Ok(dropped)
     }
 
-    async fn unreferenced(&self, before: Timestamp, after: &str) -> Result<Vec<Candidate>> {
+    async fn find_unreferenced(
+        &self,
+        before: Timestamp,
+        after: &str,
+    ) -> Result<Vec<GarbageCandidate>> {
         let sql = Sql::new(
             "SELECT place, size, touched_at, 
                     CAST(CASE WHEN data IS NULL THEN 0 ELSE 1 END AS BIGINT) AS inline
@@ -111,10 +122,10 @@ impl Store {
                         AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = b.digest)))
              ORDER BY place LIMIT $3",
         );
-        let sql = sql.bind(before).bind(after).bind(BATCH);
-        let rows = self.db().all(sql).await?;
-        let read = |row: &crate::db::Row| {
-            Ok(Candidate {
+        let sql = sql.bind(before).bind(after).bind(BATCH_ROWS);
+        let rows = self.db().fetch_all(sql).await?;
+        let read = |row: &crate::db::DbRow| {
+            Ok(GarbageCandidate {
                 place: row.text("place")?,
                 size: row.int("size")?,
                 touched_at: row.int("touched_at")?,
@@ -126,31 +137,31 @@ impl Store {
 
     /// Removes one blob, unless it has been touched since it was looked at. The
     /// object goes only after its row is doomed, and the row only after the object.
-    async fn collect(&self, blob: &Candidate) -> Result<bool> {
+    async fn collect_blob(&self, blob: &GarbageCandidate) -> Result<bool> {
         if blob.inline {
             let sql = Sql::new("DELETE FROM blobs").push(STILL_UNREFERENCED);
-            return Ok(self.db().run(blob.bound(sql)).await? == 1);
+            return Ok(self.db().execute(blob.bind_to(sql)).await? == 1);
         }
         let sql = Sql::new("UPDATE blobs SET state = 'doomed'").push(STILL_UNREFERENCED);
-        if self.db().run(blob.bound(sql)).await? == 0 {
+        if self.db().execute(blob.bind_to(sql)).await? == 0 {
             return Ok(false);
         }
         self.blobs().delete_object(&blob.place).await?;
         let sql = Sql::new("DELETE FROM blobs WHERE place = $1 AND state = 'doomed'");
-        Ok(self.db().run(sql.bind(&blob.place)).await? == 1)
+        Ok(self.db().execute(sql.bind(&blob.place)).await? == 1)
     }
 }
 
 /// A blob that nobody referred to a moment ago.
-struct Candidate {
+struct GarbageCandidate {
     place: String,
     size: i64,
     touched_at: i64,
     inline: bool,
 }
 
-impl Candidate {
-    fn bound(&self, sql: Sql) -> Sql {
+impl GarbageCandidate {
+    fn bind_to(&self, sql: Sql) -> Sql {
         sql.bind(&self.place).bind(self.touched_at)
     }
 }

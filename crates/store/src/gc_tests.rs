@@ -5,75 +5,80 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use prowess_skill::{Digest, Options, Skill};
-use prowess_testkit::postgres::Postgres;
+use prowess_skill::{Digest, LoadOptions, Skill};
+use prowess_testkit::postgres::TestPostgres;
 use tempfile::TempDir;
 
-use super::Candidate;
-use crate::blob::{Adopted, Staged, adopt};
-use crate::db::{Engine, Sql, Tx};
-use crate::{DeleteSkill, NewSkill, Store, StoreConfig, TenantId, Timestamp};
+use super::GarbageCandidate;
+use crate::blob::{ActivationOutcome, StagedBlob, activate};
+use crate::db::{Database, Sql, Tx};
+use crate::{NewSkill, SkillDeleteRule, Store, StoreConfig, TenantId, Timestamp};
 
 /// Content is small or large; every race is run with both.
 const SIZES: [usize; 2] = [100, 5_000];
 
-struct Bed {
+struct TestBed {
     store: Store,
     _folder: TempDir,
-    _postgres: Option<Postgres>,
+    _postgres: Option<TestPostgres>,
 }
 
-impl Bed {
-    async fn new(engine: Engine) -> Self {
+impl TestBed {
+    async fn new(database: Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = StoreConfig::local(folder.path());
         config.inline_bytes = 1_000;
-        let postgres = (engine == Engine::Postgres).then(Postgres::start);
+        let postgres = (database == Database::Postgres).then(TestPostgres::start);
         if let Some(postgres) = &postgres {
             config.database = postgres.database();
         }
-        Bed {
+        TestBed {
             store: Store::open(&config).await.unwrap(),
             _folder: folder,
             _postgres: postgres,
         }
     }
 
-    async fn stage(&self, data: &Bytes) -> Vec<Staged> {
-        let contents = BTreeMap::from([(Digest::of(data), data.clone())]);
+    async fn stage(&self, data: &Bytes) -> Vec<StagedBlob> {
+        let contents = BTreeMap::from([(Digest::from_content(data), data.clone())]);
         self.store.blobs().stage(contents).await.unwrap()
     }
 
     /// Adopts content and lets a file refer to it, without committing.
-    async fn refer(&self, staged: &[Staged]) -> (Tx, Adopted) {
+    async fn add_reference(&self, staged: &[StagedBlob]) -> (Tx, ActivationOutcome) {
         let mut tx = self.store.db().begin().await.unwrap();
-        let adopted = adopt(&mut tx, staged, Timestamp::now()).await.unwrap();
+        let outcome = activate(&mut tx, staged, Timestamp::now()).await.unwrap();
         let sql = Sql::new(
             "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, downloadable, created_at)
              VALUES ($1, 'default', 'n', 'm', 0, $2, 'p', 1, 0)",
         );
-        let id = crate::id::chance(20).unwrap();
+        let id = crate::id::random_text(20).unwrap();
         let sql = sql.bind(id).bind(staged[0].digest.to_string());
-        tx.run(sql).await.unwrap();
-        (tx, adopted)
+        tx.execute(sql).await.unwrap();
+        (tx, outcome)
     }
 
     /// Content that is stored, and that nobody refers to.
     async fn leave_unreferenced(&self, data: &Bytes) {
         let staged = self.stage(data).await;
         let mut tx = self.store.db().begin().await.unwrap();
-        let adopted = adopt(&mut tx, &staged, Timestamp::now()).await.unwrap();
-        assert_eq!(adopted, Adopted::All);
+        let outcome = activate(&mut tx, &staged, Timestamp::now()).await.unwrap();
+        assert_eq!(outcome, ActivationOutcome::Activated);
         tx.commit().await.unwrap();
     }
 
-    async fn candidates(&self) -> Vec<Candidate> {
+    async fn candidates(&self) -> Vec<GarbageCandidate> {
         let now = Timestamp::now();
-        self.store.unreferenced(now, "").await.unwrap()
+        self.store.find_unreferenced(now, "").await.unwrap()
     }
 
     async fn assert_readable(&self, data: &Bytes) {
-        let content = self.store.blobs().open(Digest::of(data)).await.unwrap();
+        let content = self
+            .store
+            .blobs()
+            .open(Digest::from_content(data))
+            .await
+            .unwrap();
         assert_eq!(content.collect().await.unwrap(), data);
     }
 
@@ -83,7 +88,7 @@ impl Bed {
         while self
             .store
             .db()
-            .one(sql.clone())
+            .fetch_optional(sql.clone())
             .await
             .is_ok_and(|row| row.is_none())
         {
@@ -96,43 +101,43 @@ fn contents() -> impl Iterator<Item = Bytes> {
     SIZES.into_iter().map(|size| Bytes::from(vec![1; size]))
 }
 
-async fn content_referred_to_after_it_was_found_unreferenced_stays(bed: Bed) {
+async fn content_referred_to_after_it_was_found_unreferenced_stays(bed: TestBed) {
     for data in contents() {
         bed.leave_unreferenced(&data).await;
         let candidates = bed.candidates().await;
         assert_eq!(candidates.len(), 1);
         let staged = bed.stage(&data).await;
-        let (tx, adopted) = bed.refer(&staged).await;
-        assert_eq!(adopted, Adopted::All);
+        let (tx, outcome) = bed.add_reference(&staged).await;
+        assert_eq!(outcome, ActivationOutcome::Activated);
         tx.commit().await.unwrap();
-        assert!(!bed.store.collect(&candidates[0]).await.unwrap());
+        assert!(!bed.store.collect_blob(&candidates[0]).await.unwrap());
         bed.assert_readable(&data).await;
     }
 }
 
 /// The collector's statement begins before the uploader's commit and goes on after
 /// it, with a view of the references from before.
-async fn content_being_referred_to_while_it_is_collected_stays(bed: Bed) {
+async fn content_being_referred_to_while_it_is_collected_stays(bed: TestBed) {
     for data in contents() {
         bed.leave_unreferenced(&data).await;
         let candidates = bed.candidates().await;
         let staged = bed.stage(&data).await;
-        let (tx, adopted) = bed.refer(&staged).await;
-        assert_eq!(adopted, Adopted::All);
+        let (tx, outcome) = bed.add_reference(&staged).await;
+        assert_eq!(outcome, ActivationOutcome::Activated);
         let commit = async {
-            if bed.store.engine() == Engine::Postgres {
+            if bed.store.database() == Database::Postgres {
                 bed.until_blocked().await;
             }
             tx.commit().await.unwrap();
         };
-        let collect = bed.store.collect(&candidates[0]);
+        let collect = bed.store.collect_blob(&candidates[0]);
         let (collected, ()) = futures_util::future::join(collect, commit).await;
         assert!(!collected.unwrap());
         bed.assert_readable(&data).await;
     }
 }
 
-async fn content_collected_after_it_was_found_stored_is_noticed(bed: Bed) {
+async fn content_collected_after_it_was_found_stored_is_noticed(bed: TestBed) {
     for data in contents() {
         bed.leave_unreferenced(&data).await;
         let staged = bed.stage(&data).await;
@@ -144,13 +149,13 @@ async fn content_collected_after_it_was_found_stored_is_noticed(bed: Bed) {
                 .blobs,
             1
         );
-        let (tx, adopted) = bed.refer(&staged).await;
-        assert_eq!(adopted, Adopted::Gone);
+        let (tx, outcome) = bed.add_reference(&staged).await;
+        assert_eq!(outcome, ActivationOutcome::Collected);
         tx.rollback().await;
     }
 }
 
-async fn an_object_collected_before_it_was_adopted_is_noticed(bed: Bed) {
+async fn an_object_collected_before_it_was_adopted_is_noticed(bed: TestBed) {
     let data = Bytes::from(vec![1; SIZES[1]]);
     let staged = bed.stage(&data).await;
     assert_eq!(
@@ -161,17 +166,17 @@ async fn an_object_collected_before_it_was_adopted_is_noticed(bed: Bed) {
             .blobs,
         1
     );
-    let (tx, adopted) = bed.refer(&staged).await;
-    assert_eq!(adopted, Adopted::Gone);
+    let (tx, outcome) = bed.add_reference(&staged).await;
+    assert_eq!(outcome, ActivationOutcome::Collected);
     tx.rollback().await;
 }
 
-async fn of_two_uploaders_of_the_same_object_one_leaves_a_copy_to_collect(bed: Bed) {
+async fn of_two_uploaders_of_the_same_object_one_leaves_a_copy_to_collect(bed: TestBed) {
     let data = Bytes::from(vec![1; SIZES[1]]);
     let (first, second) = (bed.stage(&data).await, bed.stage(&data).await);
     for staged in [first, second] {
-        let (tx, adopted) = bed.refer(&staged).await;
-        assert_eq!(adopted, Adopted::All);
+        let (tx, outcome) = bed.add_reference(&staged).await;
+        assert_eq!(outcome, ActivationOutcome::Activated);
         tx.commit().await.unwrap();
     }
     assert_eq!(
@@ -187,14 +192,14 @@ async fn of_two_uploaders_of_the_same_object_one_leaves_a_copy_to_collect(bed: B
 
 /// The collector died after it doomed a row; the next one finishes the work, and
 /// uploads of the same content do not care.
-async fn a_collection_that_was_cut_short_is_finished_later(bed: Bed) {
+async fn a_collection_that_was_cut_short_is_finished_later(bed: TestBed) {
     let data = Bytes::from(vec![1; SIZES[1]]);
     bed.leave_unreferenced(&data).await;
     let sql = Sql::new("UPDATE blobs SET state = 'doomed'");
-    bed.store.db().run(sql).await.unwrap();
+    bed.store.db().execute(sql).await.unwrap();
     let staged = bed.stage(&data).await;
-    let (tx, adopted) = bed.refer(&staged).await;
-    assert_eq!(adopted, Adopted::All);
+    let (tx, outcome) = bed.add_reference(&staged).await;
+    assert_eq!(outcome, ActivationOutcome::Activated);
     tx.commit().await.unwrap();
     assert_eq!(
         bed.store
@@ -208,21 +213,23 @@ async fn a_collection_that_was_cut_short_is_finished_later(bed: Bed) {
     bed.assert_readable(&data).await;
 }
 
-async fn content_of_a_deleted_skill_is_kept_for_the_grace_period(bed: Bed) {
+async fn content_of_a_deleted_skill_is_kept_for_the_grace_period(bed: TestBed) {
     let text = "---\nname: one\ndescription: One.\n---\nBody.\n";
-    let skill = Skill::from_text(text, &Options::default()).skill.unwrap();
+    let skill = Skill::from_text(text, &LoadOptions::default())
+        .skill
+        .unwrap();
     let tenant = TenantId::default_tenant();
-    let made = bed
+    let uploaded = bed
         .store
-        .create_skill(&tenant, &NewSkill::of(&skill))
+        .create_skill(&tenant, &NewSkill::from_skill(&skill))
         .await
         .unwrap();
     // As if it had been uploaded long ago.
     let sql = Sql::new("UPDATE blobs SET touched_at = 1");
-    bed.store.db().run(sql).await.unwrap();
-    let id = &made.skill.id;
+    bed.store.db().execute(sql).await.unwrap();
+    let id = &uploaded.skill.id;
     bed.store
-        .delete_skill(&tenant, id, DeleteSkill::Cascade)
+        .delete_skill(&tenant, id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     let grace = Duration::from_secs(60);
@@ -237,24 +244,24 @@ async fn content_of_a_deleted_skill_is_kept_for_the_grace_period(bed: Bed) {
     );
 }
 
-macro_rules! on_both_engines {
+macro_rules! on_both_databases {
     ($($behaviour:ident,)+) => {
         mod sqlite {
             $(#[test]
             fn $behaviour() {
-                super::run(super::Engine::Sqlite, super::$behaviour);
+                super::run(super::Database::Sqlite, super::$behaviour);
             })+
         }
         mod postgres {
             $(#[test]
             fn $behaviour() {
-                super::run(super::Engine::Postgres, super::$behaviour);
+                super::run(super::Database::Postgres, super::$behaviour);
             })+
         }
     };
 }
 
-on_both_engines! {
+on_both_databases! {
     content_referred_to_after_it_was_found_unreferenced_stays,
     content_being_referred_to_while_it_is_collected_stays,
     content_collected_after_it_was_found_stored_is_noticed,
@@ -264,8 +271,8 @@ on_both_engines! {
     content_of_a_deleted_skill_is_kept_for_the_grace_period,
 }
 
-fn run<F: Future<Output = ()>>(engine: Engine, behaviour: impl Fn(Bed) -> F) {
+fn run<F: Future<Output = ()>>(database: Database, behaviour: impl Fn(TestBed) -> F) {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async { behaviour(Bed::new(engine).await).await });
+    runtime.block_on(async { behaviour(TestBed::new(database).await).await });
 }

@@ -9,25 +9,27 @@ use std::sync::{Mutex, PoisonError};
 use crate::tenant::TenantId;
 
 /// Bytes written after which a tenant's rows are looked at.
-const LOOK_EVERY_BYTES: u64 = 64 << 20;
+const CHECK_INTERVAL_BYTES: u64 = 64 << 20;
 /// Tenants remembered; beyond that all are looked at once more.
-const MAX_TENANTS: usize = 10_000;
+const MAX_TRACKED_TENANTS: usize = 10_000;
 
 /// Bytes since the rows of a tenant were last looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Growth(Mutex<HashMap<TenantId, u64>>);
+pub(crate) struct TenantGrowth(Mutex<HashMap<TenantId, u64>>);
 
-impl Growth {
+impl TenantGrowth {
     /// Notes a write. True: it is time to look.
-    pub(crate) fn note(&self, tenant: &TenantId, bytes: usize) -> bool {
+    pub(crate) fn record(&self, tenant: &TenantId, bytes: usize) -> bool {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if written.len() >= MAX_TENANTS && !written.contains_key(tenant) {
+        if written.len() >= MAX_TRACKED_TENANTS && !written.contains_key(tenant) {
             written.clear();
         }
         // A process that was just started does not know what came before.
-        let sum = written.entry(tenant.clone()).or_insert(LOOK_EVERY_BYTES);
+        let sum = written
+            .entry(tenant.clone())
+            .or_insert(CHECK_INTERVAL_BYTES);
         *sum = sum.saturating_add(bytes as u64);
-        let due = *sum >= LOOK_EVERY_BYTES;
+        let due = *sum >= CHECK_INTERVAL_BYTES;
         if due {
             *sum = 0;
         }
@@ -41,12 +43,12 @@ mod tests {
 
     #[test]
     fn it_is_time_to_look_at_first_and_then_after_many_bytes() {
-        let (growth, tenant) = (Growth::default(), TenantId::default_tenant());
-        assert!(growth.note(&tenant, 1));
-        assert!(!growth.note(&tenant, 1));
-        assert!(!growth.note(&tenant, 40 << 20));
-        assert!(growth.note(&tenant, 40 << 20));
-        assert!(!growth.note(&tenant, 1));
-        assert!(growth.note(&TenantId::new("other").unwrap(), 1));
+        let (growth, tenant) = (TenantGrowth::default(), TenantId::default_tenant());
+        assert!(growth.record(&tenant, 1));
+        assert!(!growth.record(&tenant, 1));
+        assert!(!growth.record(&tenant, 40 << 20));
+        assert!(growth.record(&tenant, 40 << 20));
+        assert!(!growth.record(&tenant, 1));
+        assert!(growth.record(&TenantId::new("other").unwrap(), 1));
     }
 }

@@ -10,11 +10,11 @@ use crate::time::Timestamp;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_DIGITS: u32 = 11;
-const CHANCE_DIGITS: u32 = 13;
+const RANDOM_DIGITS: u32 = 13;
 
 /// What an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Prefix {
+pub(crate) enum IdPrefix {
     Skill,
     Version,
     File,
@@ -24,40 +24,40 @@ pub(crate) enum Prefix {
     Usage,
 }
 
-impl Prefix {
+impl IdPrefix {
     fn as_str(self) -> &'static str {
         match self {
-            Prefix::Skill => "skill_",
-            Prefix::Version => "skver_",
-            Prefix::File => "file_",
-            Prefix::Key => "key_",
-            Prefix::Blob => "blob_",
-            Prefix::Run => "run_",
-            Prefix::Usage => "use_",
+            IdPrefix::Skill => "skill_",
+            IdPrefix::Version => "skver_",
+            IdPrefix::File => "file_",
+            IdPrefix::Key => "key_",
+            IdPrefix::Blob => "blob_",
+            IdPrefix::Run => "run_",
+            IdPrefix::Usage => "use_",
         }
     }
 }
 
 /// A new id made at `time`.
-pub(crate) fn new(prefix: Prefix, time: Timestamp) -> Result<String> {
+pub(crate) fn new_id(prefix: IdPrefix, time: Timestamp) -> Result<String> {
     let micros = u128::try_from(time.as_micros()).unwrap_or_default();
     let mut id = prefix.as_str().to_owned();
     push_digits(&mut id, micros, TIME_DIGITS);
-    push_digits(&mut id, random()?, CHANCE_DIGITS);
+    push_digits(&mut id, random_bits()?, RANDOM_DIGITS);
     Ok(id)
 }
 
 /// Whether a text is an id as [`new`] makes them.
-pub(crate) fn is(prefix: Prefix, text: &str) -> bool {
+pub(crate) fn is_id(prefix: IdPrefix, text: &str) -> bool {
     let digits = text.strip_prefix(prefix.as_str()).unwrap_or_default();
-    digits.len() == (TIME_DIGITS + CHANCE_DIGITS) as usize
+    digits.len() == (TIME_DIGITS + RANDOM_DIGITS) as usize
         && digits.bytes().all(|digit| ALPHABET.contains(&digit))
 }
 
 /// Random letters and digits, five bits of chance each, at most 25 of them.
-pub(crate) fn chance(digits: u32) -> Result<String> {
+pub(crate) fn random_text(digits: u32) -> Result<String> {
     let mut text = String::new();
-    push_digits(&mut text, random()?, digits);
+    push_digits(&mut text, random_bits()?, digits);
     Ok(text)
 }
 
@@ -69,9 +69,9 @@ fn push_digits(text: &mut String, number: u128, digits: u32) {
     }
 }
 
-fn random() -> Result<u128> {
+fn random_bits() -> Result<u128> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Random(error.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(|error| Error::NoRandomness(error.to_string()))?;
     Ok(u128::from_le_bytes(bytes))
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn ids_sort_by_the_time_they_were_made() {
-        let at = |micros| new(Prefix::Skill, Timestamp::from_micros(micros)).unwrap();
+        let at = |micros| new_id(IdPrefix::Skill, Timestamp::from_micros(micros)).unwrap();
         let times = [0, 1, 31, 32, 1_790_000_000_000_000, 1_790_000_000_000_001];
         let ids: Vec<_> = times.map(at).into();
         assert!(ids.is_sorted(), "{ids:?}");
@@ -92,8 +92,8 @@ mod tests {
     fn ids_of_the_same_moment_differ() {
         let now = Timestamp::now();
         assert_ne!(
-            new(Prefix::File, now).unwrap(),
-            new(Prefix::File, now).unwrap()
+            new_id(IdPrefix::File, now).unwrap(),
+            new_id(IdPrefix::File, now).unwrap()
         );
     }
 }

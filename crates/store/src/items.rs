@@ -12,7 +12,7 @@ use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// Items in one statement.
-const AT_ONCE: usize = 200;
+const BATCH_ITEMS: usize = 200;
 
 /// An item to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct NewItem<'a> {
     /// Its id.
     pub id: &'a str,
     /// The item as JSON.
-    pub item: &'a str,
+    pub json: &'a str,
 }
 
-const OF_RESPONSES: &str = " FROM response_items i
+const FROM_RESPONSES: &str = " FROM response_items i
     JOIN responses o ON o.tenant = i.tenant AND o.id = i.response WHERE i.tenant = ";
-const OF_CONVERSATIONS: &str = " FROM conversation_items i
+const FROM_CONVERSATIONS: &str = " FROM conversation_items i
     JOIN conversations o ON o.tenant = i.tenant AND o.id = i.conversation WHERE i.tenant = ";
 
 impl Store {
@@ -36,11 +36,11 @@ impl Store {
         ids: &BTreeSet<&str>,
     ) -> Result<HashMap<String, u64>> {
         let mut found = HashMap::new();
-        for from in [OF_RESPONSES, OF_CONVERSATIONS] {
-            let missing = missing(ids, &found);
-            for some in missing.chunks(AT_ONCE) {
+        for from in [FROM_RESPONSES, FROM_CONVERSATIONS] {
+            let missing = missing_ids(ids, &found);
+            for batch in missing.chunks(BATCH_ITEMS) {
                 let sql = Sql::new("SELECT i.id AS id, i.size AS size").push(from);
-                for row in self.db().all(selected(sql, tenant, some)).await? {
+                for row in self.db().fetch_all(where_ids(sql, tenant, batch)).await? {
                     let size = u64::try_from(row.int("size")?).unwrap_or_default();
                     found.insert(row.text("id")?, size);
                 }
@@ -56,11 +56,11 @@ impl Store {
         ids: &BTreeSet<&str>,
     ) -> Result<HashMap<String, String>> {
         let mut found = HashMap::new();
-        for from in [OF_RESPONSES, OF_CONVERSATIONS] {
-            let missing = missing(ids, &found);
-            for some in missing.chunks(AT_ONCE) {
+        for from in [FROM_RESPONSES, FROM_CONVERSATIONS] {
+            let missing = missing_ids(ids, &found);
+            for batch in missing.chunks(BATCH_ITEMS) {
                 let sql = Sql::new("SELECT i.id AS id, i.item AS item").push(from);
-                for row in self.db().all(selected(sql, tenant, some)).await? {
+                for row in self.db().fetch_all(where_ids(sql, tenant, batch)).await? {
                     found.insert(row.text("id")?, row.text("item")?);
                 }
             }
@@ -70,69 +70,69 @@ impl Store {
 }
 
 /// The ids that were not found yet.
-fn missing<'a, T>(ids: &BTreeSet<&'a str>, found: &HashMap<String, T>) -> Vec<&'a str> {
+fn missing_ids<'a, T>(ids: &BTreeSet<&'a str>, found: &HashMap<String, T>) -> Vec<&'a str> {
     let unknown = |id: &&&str| !found.contains_key(**id);
     ids.iter().filter(unknown).copied().collect()
 }
 
-fn selected(sql: Sql, tenant: &TenantId, ids: &[&str]) -> Sql {
-    sql.with("", tenant.as_str())
-        .with(" AND o.expires_at > ", Timestamp::now())
+fn where_ids(sql: Sql, tenant: &TenantId, ids: &[&str]) -> Sql {
+    sql.push_bind("", tenant.as_str())
+        .push_bind(" AND o.expires_at > ", Timestamp::now())
         .push(" AND i.id IN ")
-        .list(ids.iter().copied())
+        .push_list(ids.iter().copied())
 }
 
 /// Writes the items of an answer, in place of those that it had. Of two of one id the
 /// last counts.
-pub(crate) async fn replace(
+pub(crate) async fn replace_items(
     tx: &mut Tx,
     tenant: &TenantId,
     response: &str,
     items: &[NewItem<'_>],
 ) -> Result<()> {
     let sql = Sql::new("DELETE FROM response_items WHERE tenant = $1 AND response = $2");
-    tx.run(sql.bind(tenant.as_str()).bind(response)).await?;
+    tx.execute(sql.bind(tenant.as_str()).bind(response)).await?;
     // No statement may write a row twice.
-    let items: HashMap<&str, &str> = items.iter().map(|new| (new.id, new.item)).collect();
+    let items: HashMap<&str, &str> = items.iter().map(|new| (new.id, new.json)).collect();
     let items: Vec<(&str, &str)> = items.into_iter().collect();
-    for some in items.chunks(AT_ONCE) {
+    for batch in items.chunks(BATCH_ITEMS) {
         let row = |(id, item): &(&str, &str)| {
             vec![
                 tenant.as_str().into(),
                 (*id).into(),
                 response.into(),
-                size(item).into(),
+                text_bytes(item).into(),
                 (*item).into(),
             ]
         };
         let sql = Sql::new("INSERT INTO response_items (tenant, id, response, size, item) VALUES ")
-            .rows(some.iter().map(row))
+            .push_rows(batch.iter().map(row))
             .push(
                 " ON CONFLICT (tenant, id) DO UPDATE SET response = excluded.response,
                       size = excluded.size, item = excluded.item",
             );
-        tx.run(sql).await?;
+        tx.execute(sql).await?;
     }
     Ok(())
 }
 
 /// Bytes of an item, for its row.
-pub(crate) fn size(item: &str) -> i64 {
+pub(crate) fn text_bytes(item: &str) -> i64 {
     i64::try_from(item.len()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skills::plan::assert_no_table_is_scanned;
+    use crate::skills::query_plan::assert_no_table_is_scanned;
 
     #[test]
     fn items_are_found_by_an_index() {
         let tenant = TenantId::default_tenant();
-        let look = |from| {
+        let select = |from| {
             let sql = Sql::new("SELECT i.id AS id").push(from);
-            selected(sql, &tenant, &["msg_1", "msg_2"])
+            where_ids(sql, &tenant, &["msg_1", "msg_2"])
         };
-        assert_no_table_is_scanned([look(OF_RESPONSES), look(OF_CONVERSATIONS)]);
+        assert_no_table_is_scanned([select(FROM_RESPONSES), select(FROM_CONVERSATIONS)]);
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! The store keeps the limits; whoever answers requests holds to them.
 
-use crate::db::{Row, Sql, Value};
+use crate::db::{DbRow, Sql, SqlValue};
 use crate::error::{Error, Result};
 
 /// Patterns a key may have at most, and bytes of each.
-const MAX_MODELS: usize = 100;
-const MAX_PATTERN: usize = 256;
+const MAX_MODEL_PATTERNS: usize = 100;
+const MAX_PATTERN_BYTES: usize = 256;
 
 /// What a key may spend; nothing said is no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,21 +20,21 @@ pub struct KeyLimits {
     /// Tokens per minute, in and out.
     pub tokens_per_minute: Option<u64>,
     /// Money.
-    pub budget: Option<Budget>,
+    pub budget: Option<KeyBudget>,
 }
 
 /// An amount of money and how often it is granted anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct KeyBudget {
     /// In billionths of the currency prices are given in.
     pub nanos: u64,
     /// How often it is granted.
-    pub period: Period,
+    pub period: BudgetPeriod,
 }
 
 /// How often a budget is granted. Days and months are those of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Period {
+pub enum BudgetPeriod {
     /// Once.
     Ever,
     /// Every day.
@@ -43,19 +43,19 @@ pub enum Period {
     Month,
 }
 
-impl Period {
+impl BudgetPeriod {
     /// The name used everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
-            Period::Ever => "ever",
-            Period::Day => "day",
-            Period::Month => "month",
+            BudgetPeriod::Ever => "ever",
+            BudgetPeriod::Day => "day",
+            BudgetPeriod::Month => "month",
         }
     }
 
     /// From its name.
     pub fn parse(text: &str) -> Result<Self> {
-        let all = [Period::Ever, Period::Day, Period::Month];
+        let all = [BudgetPeriod::Ever, BudgetPeriod::Day, BudgetPeriod::Month];
         let found = all.into_iter().find(|period| period.as_str() == text);
         found.ok_or_else(|| Error::Invalid {
             field: "budget",
@@ -67,20 +67,24 @@ impl Period {
 impl KeyLimits {
     /// Whether a model may be called, by the name a client uses.
     pub fn allows_model(&self, model: &str) -> bool {
-        self.models.is_empty() || self.models.iter().any(|pattern| fits(pattern, model))
+        self.models.is_empty()
+            || self
+                .models
+                .iter()
+                .any(|pattern| matches_pattern(pattern, model))
     }
 
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |pattern: &String| {
             pattern.is_empty()
-                || pattern.len() > MAX_PATTERN
+                || pattern.len() > MAX_PATTERN_BYTES
                 || pattern.chars().any(|c| c.is_whitespace() || c.is_control())
         };
-        if self.models.len() > MAX_MODELS || self.models.iter().any(bad) {
+        if self.models.len() > MAX_MODEL_PATTERNS || self.models.iter().any(bad) {
             return Err(Error::Invalid {
                 field: "models",
                 reason: format!(
-                    "a key has at most {MAX_MODELS} patterns, each of 1 to {MAX_PATTERN} \
+                    "a key has at most {MAX_MODEL_PATTERNS} patterns, each of 1 to {MAX_PATTERN_BYTES} \
                      bytes without blanks"
                 ),
             });
@@ -97,28 +101,30 @@ impl KeyLimits {
     }
 
     /// Binds the columns in the order of the statement that writes them.
-    pub(crate) fn bound(&self, sql: Sql) -> Sql {
+    pub(crate) fn bind_to(&self, sql: Sql) -> Sql {
         let number = |n: Option<u64>| n.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
         let models = (!self.models.is_empty()).then(|| self.models.join(" "));
         let period = self.budget.map(|budget| budget.period.as_str());
         sql.bind(models)
             .bind(number(self.requests_per_minute.map(u64::from)))
             .bind(number(self.tokens_per_minute))
-            .bind(Value::Int(number(self.budget.map(|budget| budget.nanos))))
+            .bind(SqlValue::Int(number(
+                self.budget.map(|budget| budget.nanos),
+            )))
             .bind(period)
     }
 
-    pub(crate) fn read(row: &Row) -> Result<Self> {
+    pub(crate) fn from_row(row: &DbRow) -> Result<Self> {
         let number = |column| -> Result<Option<u64>> {
-            let number = row.maybe_int(column)?;
+            let number = row.optional_int(column)?;
             Ok(number.map(|n| u64::try_from(n).unwrap_or_default()))
         };
-        let models = row.maybe_text("models")?.unwrap_or_default();
+        let models = row.optional_text("models")?.unwrap_or_default();
         let rate = number("requests_per_minute")?;
-        let budget = match (number("budget_nanos")?, row.maybe_text("budget_period")?) {
-            (Some(nanos), Some(period)) => Some(Budget {
+        let budget = match (number("budget_nanos")?, row.optional_text("budget_period")?) {
+            (Some(nanos), Some(period)) => Some(KeyBudget {
                 nanos,
-                period: Period::parse(&period)?,
+                period: BudgetPeriod::parse(&period)?,
             }),
             _ => None,
         };
@@ -133,7 +139,7 @@ impl KeyLimits {
 
 /// Whether a text fits a pattern in which each `*` stands for anything. Linear: what
 /// stands between two stars is taken where it is found first.
-fn fits(pattern: &str, text: &str) -> bool {
+fn matches_pattern(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == text;
     };
@@ -170,7 +176,7 @@ mod tests {
             ("*ab", "aab", true),
             ("a.c", "abc", false),
         ] {
-            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+            assert_eq!(matches_pattern(pattern, text), expected, "{pattern} {text}");
         }
     }
 

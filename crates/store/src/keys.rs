@@ -13,28 +13,28 @@ use prowess_skill::Digest;
 use subtle::ConstantTimeEq;
 
 use crate::Store;
-use crate::db::{Row, Sql};
-use crate::error::{Error, Kind, Result};
-use crate::id::{self, Prefix};
+use crate::db::{DbRow, Sql};
+use crate::error::{Error, ResourceKind, Result};
+use crate::id::{self, IdPrefix};
 use crate::key_limits::KeyLimits;
 use crate::outage::Outage;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-const MARK: &str = "sk-pw-";
+const KEY_PREFIX: &str = "sk-pw-";
 const PREFIX_DIGITS: u32 = 10;
 const SECRET_DIGITS: u32 = 25;
 /// Keys remembered; each is small.
-const REMEMBERED: u64 = 10_000;
+const MAX_CACHED_KEYS: u64 = 10_000;
 /// How long a key is taken as it was while the database does not answer. A key that is
 /// revoked elsewhere in that time is refused when this is over.
-const KNOWN_FOR: Duration = Duration::from_secs(300);
+const STALE_KEY_LIFETIME: Duration = Duration::from_secs(300);
 /// How long a known key waits for the database.
-const RECALL_AFTER: Duration = Duration::from_secs(1);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum KeyScope {
     /// See skills and files.
     Read,
     /// Run requests.
@@ -45,22 +45,29 @@ pub enum Scope {
     Admin,
 }
 
-impl Scope {
-    const ALL: [Scope; 4] = [Scope::Read, Scope::Use, Scope::Publish, Scope::Admin];
+impl KeyScope {
+    const ALL: [KeyScope; 4] = [
+        KeyScope::Read,
+        KeyScope::Use,
+        KeyScope::Publish,
+        KeyScope::Admin,
+    ];
 
     /// The name used everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
-            Scope::Read => "read",
-            Scope::Use => "use",
-            Scope::Publish => "publish",
-            Scope::Admin => "admin",
+            KeyScope::Read => "read",
+            KeyScope::Use => "use",
+            KeyScope::Publish => "publish",
+            KeyScope::Admin => "admin",
         }
     }
 
     /// From its name.
     pub fn parse(text: &str) -> Result<Self> {
-        let found = Scope::ALL.into_iter().find(|scope| scope.as_str() == text);
+        let found = KeyScope::ALL
+            .into_iter()
+            .find(|scope| scope.as_str() == text);
         found.ok_or_else(|| Error::Invalid {
             field: "scope",
             reason: format!(
@@ -77,7 +84,7 @@ pub struct NewKey<'a> {
     /// What it is for, for people.
     pub name: &'a str,
     /// What it may do.
-    pub scopes: &'a [Scope],
+    pub scopes: &'a [KeyScope],
     /// How long it is valid; for ever if not said.
     pub expires_in: Option<Duration>,
 }
@@ -94,7 +101,7 @@ pub struct KeyRecord {
     /// How it begins; enough to recognise it, not to use it.
     pub prefix: String,
     /// What it may do, in order.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     /// What it may spend.
     pub limits: KeyLimits,
     /// When it was made.
@@ -109,27 +116,30 @@ pub struct KeyRecord {
 
 impl KeyRecord {
     /// Whether it may do this. An admin's key may do everything.
-    pub fn allows(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin)
+    pub fn allows(&self, scope: KeyScope) -> bool {
+        self.scopes.contains(&scope) || self.scopes.contains(&KeyScope::Admin)
     }
 
     fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| at > now)
     }
 
-    fn read(row: &Row) -> Result<Self> {
+    fn from_row(row: &DbRow) -> Result<Self> {
         let scopes = row.text("scopes")?;
         Ok(KeyRecord {
             id: row.text("id")?,
             tenant: TenantId::new(row.text("tenant")?)?,
             name: row.text("name")?,
             prefix: row.text("prefix")?,
-            scopes: scopes.split(' ').map(Scope::parse).collect::<Result<_>>()?,
-            limits: KeyLimits::read(row)?,
+            scopes: scopes
+                .split(' ')
+                .map(KeyScope::parse)
+                .collect::<Result<_>>()?,
+            limits: KeyLimits::from_row(row)?,
             created_at: row.time("created_at")?,
-            last_used_at: row.maybe_time("last_used_at")?,
-            expires_at: row.maybe_time("expires_at")?,
-            revoked_at: row.maybe_time("revoked_at")?,
+            last_used_at: row.optional_time("last_used_at")?,
+            expires_at: row.optional_time("expires_at")?,
+            revoked_at: row.optional_time("revoked_at")?,
         })
     }
 }
@@ -140,8 +150,8 @@ pub struct SecretKey(String);
 
 impl SecretKey {
     fn generate() -> Result<(Self, String)> {
-        let prefix = format!("{MARK}{}", id::chance(PREFIX_DIGITS)?);
-        let secret = id::chance(SECRET_DIGITS)?;
+        let prefix = format!("{KEY_PREFIX}{}", id::random_text(PREFIX_DIGITS)?);
+        let secret = id::random_text(SECRET_DIGITS)?;
         Ok((SecretKey(format!("{prefix}-{secret}")), prefix))
     }
 
@@ -158,31 +168,35 @@ impl fmt::Debug for SecretKey {
 }
 
 /// Keys seen lately, by the digest of the whole key.
-pub(crate) struct KeyMemory {
+pub(crate) struct KeyCache {
     /// As they are.
     fresh: Cache<Digest, Arc<KeyRecord>>,
     /// As they were when the database last answered, for when it does not.
-    known: Cache<Digest, Arc<KeyRecord>>,
+    stale: Cache<Digest, Arc<KeyRecord>>,
     outage: Outage,
 }
 
-impl KeyMemory {
+impl KeyCache {
     pub(crate) fn new(freshness: Duration) -> Self {
-        let cache = |time| Cache::builder().max_capacity(REMEMBERED).time_to_live(time);
-        KeyMemory {
+        let cache = |time| {
+            Cache::builder()
+                .max_capacity(MAX_CACHED_KEYS)
+                .time_to_live(time)
+        };
+        KeyCache {
             fresh: cache(freshness).build(),
-            known: cache(freshness.max(KNOWN_FOR)).build(),
+            stale: cache(freshness.max(STALE_KEY_LIFETIME)).build(),
             outage: Outage::default(),
         }
     }
 
-    fn forget_all(&self) {
+    fn invalidate_all(&self) {
         self.fresh.invalidate_all();
-        self.known.invalidate_all();
+        self.stale.invalidate_all();
     }
 }
 
-const COLUMNS: &str = "SELECT id, tenant, name, prefix, hash, scopes, models,
+const SELECT_KEYS: &str = "SELECT id, tenant, name, prefix, hash, scopes, models,
     requests_per_minute, tokens_per_minute, budget_nanos, budget_period, created_at, last_used_at,
     expires_at, revoked_at FROM keys WHERE ";
 
@@ -205,11 +219,11 @@ impl Store {
         limits: &KeyLimits,
     ) -> Result<(KeyRecord, SecretKey)> {
         limits.check()?;
-        let scopes = ordered(new.scopes)?;
+        let scopes = normalize_scopes(new.scopes)?;
         let (secret, prefix) = SecretKey::generate()?;
         let now = Timestamp::now();
         let key = KeyRecord {
-            id: id::new(Prefix::Key, now)?,
+            id: id::new_id(IdPrefix::Key, now)?,
             tenant: tenant.clone(),
             name: new.name.to_owned(),
             prefix,
@@ -227,9 +241,11 @@ impl Store {
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         );
         let sql = sql.bind(&key.id).bind(tenant.as_str()).bind(&key.name);
-        let sql = sql.bind(&key.prefix).bind(hash(secret.reveal()).hex());
+        let sql = sql
+            .bind(&key.prefix)
+            .bind(key_digest(secret.reveal()).hex());
         let sql = sql.bind(names.join(" ")).bind(now).bind(key.expires_at);
-        tenant.known(self.db().run(limits.bound(sql)).await)?;
+        tenant.map_unknown_tenant(self.db().execute(limits.bind_to(sql)).await)?;
         Ok((key, secret))
     }
 
@@ -237,50 +253,50 @@ impl Store {
     /// Cheap: keys are remembered for the configured freshness. While the database does
     /// not answer, keys that it knew a few minutes ago are taken as they were then.
     pub async fn authenticate(&self, presented: &str) -> Result<Option<Arc<KeyRecord>>> {
-        let digest = hash(presented);
-        let key = match self.keys().fresh.get(&digest).await {
+        let digest = key_digest(presented);
+        let key = match self.key_cache().fresh.get(&digest).await {
             Some(key) => Some(key),
-            None => self.look_up_or_recall(presented, digest).await?,
+            None => self.look_up_or_use_stale(presented, digest).await?,
         };
         Ok(key.filter(|key| key.is_valid(Timestamp::now())))
     }
 
-    async fn look_up_or_recall(
+    async fn look_up_or_use_stale(
         &self,
         presented: &str,
         digest: Digest,
     ) -> Result<Option<Arc<KeyRecord>>> {
-        let Some(known) = self.keys().known.get(&digest).await else {
+        let Some(stale) = self.key_cache().stale.get(&digest).await else {
             return self.look_up(presented, digest).await;
         };
-        let outage = &self.keys().outage;
-        if !outage.may_try() {
-            return Ok(Some(known));
+        let outage = &self.key_cache().outage;
+        if !outage.can_try() {
+            return Ok(Some(stale));
         }
-        let found = tokio::time::timeout(RECALL_AFTER, self.look_up(presented, digest)).await;
+        let found = tokio::time::timeout(LOOKUP_TIMEOUT, self.look_up(presented, digest)).await;
         match found {
             Ok(Ok(found)) => {
                 outage.end();
                 if found.is_none() {
-                    self.keys().known.invalidate(&digest).await;
+                    self.key_cache().stale.invalidate(&digest).await;
                 }
                 Ok(found)
             }
             Ok(Err(error)) if !error.is_transient() => Err(error),
             _ => {
                 outage.begin();
-                Ok(Some(known))
+                Ok(Some(stale))
             }
         }
     }
 
     async fn look_up(&self, presented: &str, digest: Digest) -> Result<Option<Arc<KeyRecord>>> {
-        let Some(prefix) = prefix_of(presented) else {
+        let Some(prefix) = key_prefix(presented) else {
             return Ok(None);
         };
         let row = self
             .db()
-            .one(Sql::new(COLUMNS).with("prefix = ", prefix))
+            .fetch_optional(Sql::new(SELECT_KEYS).push_bind("prefix = ", prefix))
             .await?;
         let Some(row) = row else {
             return Ok(None);
@@ -289,9 +305,9 @@ impl Store {
         if !bool::from(stored.as_bytes().ct_eq(digest.hex().as_bytes())) {
             return Ok(None);
         }
-        let key = Arc::new(KeyRecord::read(&row)?);
-        self.keys().fresh.insert(digest, key.clone()).await;
-        self.keys().known.insert(digest, key.clone()).await;
+        let key = Arc::new(KeyRecord::from_row(&row)?);
+        self.key_cache().fresh.insert(digest, key.clone()).await;
+        self.key_cache().stale.insert(digest, key.clone()).await;
         Ok(Some(key))
     }
 
@@ -308,16 +324,16 @@ impl Store {
              WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $3)",
         );
         self.db()
-            .run(sql.bind(now).bind(&key.id).bind(lately))
+            .execute(sql.bind(now).bind(&key.id).bind(lately))
             .await
             .map(drop)
     }
 
     /// All keys of a tenant, newest first, revoked ones included.
     pub async fn list_keys(&self, tenant: &TenantId) -> Result<Vec<KeyRecord>> {
-        let sql = Sql::new(COLUMNS).with("tenant = ", tenant.as_str());
-        let rows = self.db().all(sql.push(" ORDER BY id DESC")).await?;
-        rows.iter().map(KeyRecord::read).collect()
+        let sql = Sql::new(SELECT_KEYS).push_bind("tenant = ", tenant.as_str());
+        let rows = self.db().fetch_all(sql.push(" ORDER BY id DESC")).await?;
+        rows.iter().map(KeyRecord::from_row).collect()
     }
 
     /// Ends a key, by its id or its prefix. Here it is refused at once; other
@@ -328,33 +344,35 @@ impl Store {
              WHERE tenant = $2 AND (id = $3 OR prefix = $3)",
         );
         let sql = sql.bind(Timestamp::now()).bind(tenant.as_str()).bind(key);
-        if self.db().run(sql).await? == 0 {
-            return Err(Error::not_found(Kind::Key, key));
+        if self.db().execute(sql).await? == 0 {
+            return Err(Error::not_found(ResourceKind::Key, key));
         }
-        self.keys().forget_all();
+        self.key_cache().invalidate_all();
         Ok(())
     }
 }
 
-fn ordered(scopes: &[Scope]) -> Result<Vec<Scope>> {
+fn normalize_scopes(scopes: &[KeyScope]) -> Result<Vec<KeyScope>> {
     if scopes.is_empty() {
         return Err(Error::Invalid {
             field: "scopes",
             reason: "a key needs at least one of read, use, publish, admin".to_owned(),
         });
     }
-    let held = |scope: &Scope| scopes.contains(scope);
-    Ok(Scope::ALL.into_iter().filter(held).collect())
+    let held = |scope: &KeyScope| scopes.contains(scope);
+    Ok(KeyScope::ALL.into_iter().filter(held).collect())
 }
 
-fn hash(key: &str) -> Digest {
-    Digest::of(key.as_bytes())
+fn key_digest(key: &str) -> Digest {
+    Digest::from_content(key.as_bytes())
 }
 
 /// The part of a key by which it is found. Nothing when it cannot be one of ours.
-fn prefix_of(key: &str) -> Option<&str> {
-    let whole = MARK.len() + PREFIX_DIGITS as usize;
-    let prefix = key.get(..whole).filter(|prefix| prefix.starts_with(MARK))?;
+fn key_prefix(key: &str) -> Option<&str> {
+    let whole = KEY_PREFIX.len() + PREFIX_DIGITS as usize;
+    let prefix = key
+        .get(..whole)
+        .filter(|prefix| prefix.starts_with(KEY_PREFIX))?;
     let secret = key.get(whole..)?.strip_prefix('-')?;
     (secret.len() == SECRET_DIGITS as usize).then_some(prefix)
 }
@@ -366,19 +384,19 @@ mod tests {
     #[test]
     fn a_key_is_found_by_its_prefix_and_never_printed() {
         let (secret, prefix) = SecretKey::generate().unwrap();
-        assert_eq!(prefix_of(secret.reveal()), Some(prefix.as_str()));
+        assert_eq!(key_prefix(secret.reveal()), Some(prefix.as_str()));
         assert_eq!(format!("{secret:?}"), "SecretKey(…)");
     }
 
     #[test]
-    fn what_cannot_be_a_key_is_not_looked_up() {
+    fn no_query_is_made_for_what_cannot_be_a_key() {
         for key in [
             "",
             "sk-pw-",
             "sk-ant-0123456789-0123456789012345678901234",
             "ключ",
         ] {
-            assert_eq!(prefix_of(key), None, "{key}");
+            assert_eq!(key_prefix(key), None, "{key}");
         }
     }
 }

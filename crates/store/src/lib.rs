@@ -61,62 +61,64 @@
 mod blob;
 mod chats;
 mod config;
+mod containers;
 mod conversation_items;
 mod conversations;
 mod db;
-mod emptied;
+mod disk_space;
 mod error;
 mod files;
-mod foreign;
 mod gc;
 mod growth;
-mod hidden;
+mod hidden_turns;
 mod id;
-mod incoming;
 mod items;
 mod key_limits;
 mod keys;
+mod lost_database;
 mod outage;
 mod page;
+mod provider_files;
 mod quota;
 mod readiness;
 mod resolve;
 mod responses;
 mod runs;
-mod sessions;
 mod skills;
-mod space;
 mod store;
 mod tenant;
 mod time;
+mod upload_check;
 mod usage;
 mod words;
 
 pub use blob::ContentStream;
 pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
 pub use config::StoreConfig;
+pub use containers::ContainerRecord;
 pub use conversation_items::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 pub use conversations::{ConversationRecord, NewConversation};
-pub use db::Engine;
-pub use error::{Error, Kind, Result};
+pub use db::Database;
+pub use error::{Error, ResourceKind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
-pub use gc::Collected;
+pub use gc::GarbageReport;
 pub use items::NewItem;
-pub use key_limits::{Budget, KeyLimits, Period};
-pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
-pub use page::{Cursor, MAX_LIMIT, MAX_OFFSET, Order, Page, PageRequest, Position};
-pub use quota::{StorageLimits, StorageUse};
-pub use readiness::Unready;
+pub use key_limits::{BudgetPeriod, KeyBudget, KeyLimits};
+pub use keys::{KeyRecord, KeyScope, NewKey, SecretKey};
+pub use page::{
+    MAX_PAGE_ITEMS, MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder,
+};
+pub use quota::{StorageLimits, StorageUsage};
+pub use readiness::ReadinessFailure;
 pub use resolve::ResolvedSkill;
 pub use responses::{NewResponse, ResponseRecord};
 pub use runs::{NewRun, RunDetail, RunRecord};
-pub use sessions::SessionRecord;
 pub use skills::{
-    DeleteSkill, DeleteVersion, DeletedVersion, LastVersion, NewSkill, NewVersion, Outcome, Scan,
-    SearchHit, SkillFilter, SkillRecord, SkillSource, Unchanged, Uploaded, VersionDetail,
-    VersionRecord, VersionRef, VersionSelector,
+    DeletedVersion, LastVersionRule, NewSkill, NewVersion, ScanRecord, SearchHit, SkillDeleteRule,
+    SkillFilter, SkillRecord, SkillSource, UnchangedRule, UploadOutcome, UploadedVersion,
+    VersionDeleteRule, VersionDetail, VersionRecord, VersionRef, VersionSelector,
 };
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};
 pub use time::Timestamp;
-pub use usage::{UsageBy, UsageQuery, UsageRow, UsageSum};
+pub use usage::{UsageGrouping, UsageQuery, UsageRow, UsageSum};

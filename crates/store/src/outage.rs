@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How often the database is tried during an outage.
-const RETRY_EVERY: Duration = Duration::from_secs(2);
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// When the database may be tried next; nothing while all is well.
 #[derive(Debug, Default)]
@@ -17,14 +17,14 @@ pub(crate) struct Outage(Mutex<Option<Instant>>);
 impl Outage {
     /// Whether the caller shall ask the database. During an outage one caller at a time
     /// does, now and then.
-    pub(crate) fn may_try(&self) -> bool {
+    pub(crate) fn can_try(&self) -> bool {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         match *next {
             None => true,
             Some(at) if at > now => false,
             Some(_) => {
-                *next = Some(now + RETRY_EVERY);
+                *next = Some(now + RETRY_INTERVAL);
                 true
             }
         }
@@ -32,7 +32,7 @@ impl Outage {
 
     pub(crate) fn begin(&self) {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *next = Some(Instant::now() + RETRY_EVERY);
+        *next = Some(Instant::now() + RETRY_INTERVAL);
     }
 
     pub(crate) fn end(&self) {
@@ -45,15 +45,15 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn during_an_outage_one_caller_tries_now_and_then() {
+    async fn during_an_outage_one_request_tries_now_and_then() {
         let outage = Outage::default();
-        assert!(outage.may_try() && outage.may_try());
+        assert!(outage.can_try() && outage.can_try());
         outage.begin();
-        assert!(!outage.may_try());
-        tokio::time::advance(RETRY_EVERY).await;
-        assert!(outage.may_try());
-        assert!(!outage.may_try(), "another one is trying");
+        assert!(!outage.can_try());
+        tokio::time::advance(RETRY_INTERVAL).await;
+        assert!(outage.can_try());
+        assert!(!outage.can_try(), "another one is trying");
         outage.end();
-        assert!(outage.may_try() && outage.may_try());
+        assert!(outage.can_try() && outage.can_try());
     }
 }

@@ -10,14 +10,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::error::{Error, Result};
 
 /// The most a page holds.
-pub const MAX_LIMIT: u32 = 1_000;
+pub const MAX_PAGE_ITEMS: u32 = 1_000;
 
 /// The most that a page may begin after by count: the database walks over all of them.
-pub const MAX_OFFSET: u32 = 100_000;
+pub const MAX_PAGE_OFFSET: u32 = 100_000;
 
 /// Which end of a list comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum SortOrder {
     /// Oldest first.
     Ascending,
     /// Newest first.
@@ -31,42 +31,42 @@ pub struct PageRequest {
     /// How many at most, 1 to [`MAX_LIMIT`]; what is outside is moved inside.
     pub limit: u32,
     /// Which end comes first.
-    pub order: Order,
+    pub order: SortOrder,
     /// From where.
-    pub from: Position,
+    pub from: PagePosition,
 }
 
 impl Default for PageRequest {
     fn default() -> Self {
         PageRequest {
             limit: 20,
-            order: Order::default(),
-            from: Position::Start,
+            order: SortOrder::default(),
+            from: PagePosition::Start,
         }
     }
 }
 
 impl PageRequest {
     /// One more than the page holds, which tells whether there is another page.
-    pub(crate) fn fetch(&self) -> i64 {
-        i64::from(self.limit()) + 1
+    pub(crate) fn fetch_limit(&self) -> i64 {
+        i64::from(self.clamped_limit()) + 1
     }
 
-    pub(crate) fn limit(&self) -> u32 {
-        self.limit.clamp(1, MAX_LIMIT)
+    pub(crate) fn clamped_limit(&self) -> u32 {
+        self.limit.clamp(1, MAX_PAGE_ITEMS)
     }
 }
 
 /// Where a page begins, in the order of the list.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Position {
+pub enum PagePosition {
     /// At the first one.
     #[default]
     Start,
     /// After the one a cursor names.
-    After(Cursor),
+    After(PageCursor),
     /// With the ones right before the one a cursor names.
-    Before(Cursor),
+    Before(PageCursor),
     /// After so many, at most [`MAX_OFFSET`]; what is above is moved down. For clients that
     /// count: they may miss some, or see some twice, when the list changes in between.
     Offset(u32),
@@ -74,63 +74,63 @@ pub enum Position {
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page<T> {
+pub struct RecordPage<T> {
     /// What is on it, in the order asked for.
     pub items: Vec<T>,
     /// Where the next page begins; nothing at the end. When the page was asked for
     /// with [`Position::Before`], the next page is the one further up.
-    pub next: Option<Cursor>,
+    pub next: Option<PageCursor>,
 }
 
-impl<T> Page<T> {
+impl<T> RecordPage<T> {
     /// Whether there is another page.
     pub fn has_more(&self) -> bool {
         self.next.is_some()
     }
 
     /// The same page of something else.
-    pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
-        Page {
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> RecordPage<U> {
+        RecordPage {
             items: self.items.into_iter().map(change).collect(),
             next: self.next,
         }
     }
 
     /// From what was fetched for `request`: one more than the page holds, if there is more.
-    pub(crate) fn cut(
+    pub(crate) fn from_fetched(
         mut items: Vec<T>,
         request: &PageRequest,
-        cursor: impl Fn(&T) -> Cursor,
+        cursor: impl Fn(&T) -> PageCursor,
     ) -> Self {
-        let limit = request.limit() as usize;
+        let limit = request.clamped_limit() as usize;
         let more = items.len() > limit;
         items.truncate(limit);
         let next = if more { items.last().map(cursor) } else { None };
-        if matches!(request.from, Position::Before(_)) {
+        if matches!(request.from, PagePosition::Before(_)) {
             items.reverse();
         }
-        Page { items, next }
+        RecordPage { items, next }
     }
 }
 
 /// A place in a list: the sort key and id of the thing there. Opaque as text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cursor {
+pub struct PageCursor {
     score: Option<f64>,
     id: String,
 }
 
-impl Cursor {
+impl PageCursor {
     /// The place of the thing with this id, for dialects whose cursors are ids.
-    pub fn at(id: impl Into<String>) -> Self {
-        Cursor {
+    pub fn from_id(id: impl Into<String>) -> Self {
+        PageCursor {
             score: None,
             id: id.into(),
         }
     }
 
-    pub(crate) fn ranked(score: f64, id: impl Into<String>) -> Self {
-        Cursor {
+    pub(crate) fn from_score(score: f64, id: impl Into<String>) -> Self {
+        PageCursor {
             score: Some(score),
             id: id.into(),
         }
@@ -156,16 +156,18 @@ impl Cursor {
 
     /// What [`Cursor::encode`] made.
     pub fn decode(text: &str) -> Result<Self> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| Error::Cursor)?;
-        let key = String::from_utf8(bytes).map_err(|_| Error::Cursor)?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text)
+            .map_err(|_| Error::InvalidCursor)?;
+        let key = String::from_utf8(bytes).map_err(|_| Error::InvalidCursor)?;
         match key.split_once(':') {
-            Some(("i", id)) => Ok(Cursor::at(id)),
+            Some(("i", id)) => Ok(PageCursor::from_id(id)),
             Some(("s", rest)) => {
-                let (bits, id) = rest.split_once(':').ok_or(Error::Cursor)?;
-                let bits = u64::from_str_radix(bits, 16).map_err(|_| Error::Cursor)?;
-                Ok(Cursor::ranked(f64::from_bits(bits), id))
+                let (bits, id) = rest.split_once(':').ok_or(Error::InvalidCursor)?;
+                let bits = u64::from_str_radix(bits, 16).map_err(|_| Error::InvalidCursor)?;
+                Ok(PageCursor::from_score(f64::from_bits(bits), id))
             }
-            _ => Err(Error::Cursor),
+            _ => Err(Error::InvalidCursor),
         }
     }
 }
@@ -177,28 +179,32 @@ mod tests {
 
     #[test]
     fn a_cursor_reads_back_as_it_was_written() {
-        for cursor in [Cursor::at("skill_01"), Cursor::ranked(-0.125, "skill_01")] {
-            assert_eq!(Cursor::decode(&cursor.encode()).unwrap(), cursor);
+        for cursor in [
+            PageCursor::from_id("skill_01"),
+            PageCursor::from_score(-0.125, "skill_01"),
+        ] {
+            assert_eq!(PageCursor::decode(&cursor.encode()).unwrap(), cursor);
         }
     }
 
     proptest! {
         #[test]
         fn no_text_makes_decoding_panic(text in ".*") {
-            let _ = Cursor::decode(&text);
-            let _ = Cursor::decode(&URL_SAFE_NO_PAD.encode(text));
+            let _ = PageCursor::decode(&text);
+            let _ = PageCursor::decode(&URL_SAFE_NO_PAD.encode(text));
         }
     }
 
     #[test]
-    fn a_page_asked_for_backwards_is_in_list_order() {
+    fn a_page_requested_backwards_is_in_list_order() {
         let request = PageRequest {
             limit: 2,
-            from: Position::Before(Cursor::at("9")),
+            from: PagePosition::Before(PageCursor::from_id("9")),
             ..PageRequest::default()
         };
-        let page = Page::cut(vec!["8", "7", "6"], &request, |id| Cursor::at(*id));
+        let page =
+            RecordPage::from_fetched(vec!["8", "7", "6"], &request, |id| PageCursor::from_id(*id));
         assert_eq!(page.items, ["7", "8"]);
-        assert_eq!(page.next, Some(Cursor::at("7")));
+        assert_eq!(page.next, Some(PageCursor::from_id("7")));
     }
 }

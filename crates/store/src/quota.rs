@@ -12,7 +12,7 @@
 //! ([`lock`]), or two of a tenant's requests could wait for each other.
 
 use crate::Store;
-use crate::db::{Engine, Row, Sql, Tx};
+use crate::db::{Database, DbRow, Sql, Tx};
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
@@ -31,7 +31,7 @@ pub struct StorageLimits {
 
 /// What a tenant keeps, or is about to add.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StorageUse {
+pub struct StorageUsage {
     /// Bytes of files and of all versions of skills.
     pub bytes: u64,
     /// Files.
@@ -45,7 +45,7 @@ pub struct StorageUse {
 impl StorageLimits {
     /// Refuses what does not fit. Only what is added to is looked at: who keeps too
     /// many files may still upload a skill.
-    fn check(&self, used: &StorageUse, added: &StorageUse) -> Result<()> {
+    fn check(&self, used: &StorageUsage, added: &StorageUsage) -> Result<()> {
         for (what, limit, used, more) in [
             ("bytes", self.bytes, used.bytes, added.bytes),
             ("files", self.files, used.files, added.files),
@@ -61,7 +61,7 @@ impl StorageLimits {
                 continue;
             };
             if used.saturating_add(more) > limit {
-                return Err(Error::Quota {
+                return Err(Error::QuotaExceeded {
                     what,
                     limit,
                     used,
@@ -73,11 +73,11 @@ impl StorageLimits {
     }
 }
 
-impl StorageUse {
-    fn read(row: &Row) -> Result<Self> {
+impl StorageUsage {
+    fn from_row(row: &DbRow) -> Result<Self> {
         let count =
             |column| -> Result<u64> { Ok(u64::try_from(row.int(column)?).unwrap_or_default()) };
-        Ok(StorageUse {
+        Ok(StorageUsage {
             bytes: count("bytes")?,
             files: count("files")?,
             skills: count("skills")?,
@@ -85,8 +85,8 @@ impl StorageUse {
         })
     }
 
-    fn without(&self, added: &StorageUse) -> StorageUse {
-        StorageUse {
+    fn without(&self, added: &StorageUsage) -> StorageUsage {
+        StorageUsage {
             bytes: self.bytes.saturating_sub(added.bytes),
             files: self.files.saturating_sub(added.files),
             skills: self.skills.saturating_sub(added.skills),
@@ -97,18 +97,18 @@ impl StorageUse {
 
 /// How many more bytes a stream may bring, and what is said when it brings more.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Allowance {
+pub(crate) struct ByteAllowance {
     limit: u64,
     used: u64,
 }
 
-impl Allowance {
+impl ByteAllowance {
     /// Refuses a stream that has come to this size.
     pub(crate) fn check(&self, size: u64) -> Result<()> {
         if self.used.saturating_add(size) <= self.limit {
             return Ok(());
         }
-        Err(Error::Quota {
+        Err(Error::QuotaExceeded {
             what: "bytes",
             limit: self.limit,
             used: self.used,
@@ -119,56 +119,59 @@ impl Allowance {
 
 impl Store {
     /// What a tenant keeps.
-    pub async fn storage_use(&self, tenant: &TenantId) -> Result<StorageUse> {
-        let row = self.db().one(totals(tenant)).await?;
-        row.map_or(Ok(StorageUse::default()), |row| StorageUse::read(&row))
+    pub async fn storage_usage(&self, tenant: &TenantId) -> Result<StorageUsage> {
+        let row = self.db().fetch_optional(select_totals(tenant)).await?;
+        row.map_or(Ok(StorageUsage::default()), |row| {
+            StorageUsage::from_row(&row)
+        })
     }
 
     /// Refuses what does not fit as things are now; gives what a stream may still bring.
     pub(crate) async fn check_quota(
         &self,
         tenant: &TenantId,
-        added: &StorageUse,
-    ) -> Result<Option<Allowance>> {
+        added: &StorageUsage,
+    ) -> Result<Option<ByteAllowance>> {
         if *self.limits() == StorageLimits::default() {
             return Ok(None);
         }
-        let used = self.storage_use(tenant).await?;
+        let used = self.storage_usage(tenant).await?;
         self.limits().check(&used, added)?;
-        Ok(self.limits().bytes.map(|limit| Allowance {
+        Ok(self.limits().bytes.map(|limit| ByteAllowance {
             limit,
             used: used.bytes,
         }))
     }
 
     /// Refuses what a transaction has just added, if it was too much.
-    pub(crate) async fn check_quota_in(
+    pub(crate) async fn check_quota_in_tx(
         &self,
         tx: &mut Tx,
         tenant: &TenantId,
-        added: &StorageUse,
+        added: &StorageUsage,
     ) -> Result<()> {
         if *self.limits() == StorageLimits::default() {
             return Ok(());
         }
-        let Some(row) = tx.one(totals(tenant)).await? else {
+        let Some(row) = tx.fetch_optional(select_totals(tenant)).await? else {
             return Ok(());
         };
-        let used = StorageUse::read(&row)?.without(added);
+        let used = StorageUsage::from_row(&row)?.without(added);
         self.limits().check(&used, added)
     }
 }
 
-fn totals(tenant: &TenantId) -> Sql {
+fn select_totals(tenant: &TenantId) -> Sql {
     Sql::new("SELECT bytes, files, skills, versions FROM tenant_storage WHERE tenant = ")
-        .with("", tenant.as_str())
+        .push_bind("", tenant.as_str())
 }
 
 /// Makes other writers of the tenant's skills and files wait until this transaction
 /// ends. SQLite's writers always do.
-pub(crate) async fn lock(tx: &mut Tx, tenant: &TenantId) -> Result<()> {
-    if tx.engine() == Engine::Postgres {
-        tx.one(totals(tenant).locking()).await?;
+pub(crate) async fn lock_totals(tx: &mut Tx, tenant: &TenantId) -> Result<()> {
+    if tx.database() == Database::Postgres {
+        tx.fetch_optional(select_totals(tenant).for_update())
+            .await?;
     }
     Ok(())
 }
@@ -184,23 +187,23 @@ mod tests {
             files: Some(1),
             ..StorageLimits::default()
         };
-        let used = StorageUse {
+        let used = StorageUsage {
             bytes: 90,
             files: 5,
-            ..StorageUse::default()
+            ..StorageUsage::default()
         };
-        let version = |bytes| StorageUse {
+        let version = |bytes| StorageUsage {
             bytes,
             versions: 1,
-            ..StorageUse::default()
+            ..StorageUsage::default()
         };
         assert!(limits.check(&used, &version(10)).is_ok());
         let error = limits.check(&used, &version(11)).unwrap_err();
         assert_eq!(error.code(), "storage-quota-exceeded");
         assert!(error.to_string().contains("90 of 100 bytes"), "{error}");
-        let file = StorageUse {
+        let file = StorageUsage {
             files: 1,
-            ..StorageUse::default()
+            ..StorageUsage::default()
         };
         assert!(limits.check(&used, &file).is_err());
     }

@@ -14,15 +14,15 @@ use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
 /// How long an outcome is given to others.
-const FRESH_FOR: Duration = Duration::from_secs(2);
+const PROBE_LIFETIME: Duration = Duration::from_secs(2);
 /// How long an attempt may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The code of an attempt that took longer.
-const TIMEOUT: &str = "timeout";
+const TIMEOUT_CODE: &str = "timeout";
 
 /// Why the store is not ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unready {
+pub struct ReadinessFailure {
     /// What failed: `database`, `blob storage` or `file system`.
     pub part: &'static str,
     /// Stable identifier of the reason.
@@ -33,28 +33,28 @@ pub struct Unready {
     pub cause: String,
 }
 
-type Outcome = std::result::Result<(), Unready>;
+type ReadinessResult = std::result::Result<(), ReadinessFailure>;
 
 /// The last outcome, and when it was found.
 #[derive(Default)]
-pub(crate) struct Readiness(Mutex<Option<Found>>);
+pub(crate) struct ReadinessCache(Mutex<Option<ReadinessProbe>>);
 
 #[derive(Debug, Clone)]
-struct Found {
+struct ReadinessProbe {
     at: Instant,
-    outcome: Outcome,
+    outcome: ReadinessResult,
     /// Whether it took too long, whatever the outcome was said to be.
     late: bool,
 }
 
-impl Found {
+impl ReadinessProbe {
     /// One attempt that takes too long says nothing yet: the database has one writer, and
     /// many may wait for it. Two in a row say that the store is not ready; and one does
     /// where it was not before. A failure is one at once.
-    fn after(before: Option<&Found>, outcome: Outcome) -> Found {
-        let late = matches!(&outcome, Err(unready) if unready.code == TIMEOUT);
+    fn after(before: Option<&ReadinessProbe>, outcome: ReadinessResult) -> ReadinessProbe {
+        let late = matches!(&outcome, Err(unready) if unready.code == TIMEOUT_CODE);
         let was_ready = before.is_some_and(|before| before.outcome.is_ok() && !before.late);
-        Found {
+        ReadinessProbe {
             at: Instant::now(),
             outcome: if late && was_ready { Ok(()) } else { outcome },
             late,
@@ -67,53 +67,59 @@ impl Store {
     ///
     /// # Errors
     /// Why uploads and changes would fail right now.
-    pub async fn check_ready(&self) -> std::result::Result<(), Unready> {
+    pub async fn check_ready(&self) -> std::result::Result<(), ReadinessFailure> {
         let mut last = self.readiness().0.lock().await;
         if let Some(found) = &*last
-            && found.at.elapsed() < FRESH_FOR
+            && found.at.elapsed() < PROBE_LIFETIME
         {
             return found.outcome.clone();
         }
-        let found = Found::after(last.as_ref(), self.try_all().await);
+        let found = ReadinessProbe::after(last.as_ref(), self.probe_all().await);
         let outcome = found.outcome.clone();
         *last = Some(found);
         outcome
     }
 
-    async fn try_all(&self) -> Outcome {
-        within("database", self.try_row()).await?;
-        within("blob storage", self.blobs().probe()).await?;
-        self.space()
+    async fn probe_all(&self) -> ReadinessResult {
+        with_probe_timeout("database", self.probe_database()).await?;
+        with_probe_timeout("blob storage", self.blobs().probe()).await?;
+        self.disk_space()
             .check(0)
-            .map_err(|error| unready("file system", &error))
+            .map_err(|error| readiness_failure("file system", &error))
     }
 
-    async fn try_row(&self) -> Result<()> {
+    async fn probe_database(&self) -> Result<()> {
         let sql = Sql::new(
             "INSERT INTO readiness (id, written_at) VALUES (1, $1)
              ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at",
         );
-        self.db().run(sql.bind(Timestamp::now())).await.map(drop)
+        self.db()
+            .execute(sql.bind(Timestamp::now()))
+            .await
+            .map(drop)
     }
 }
 
-async fn within(part: &'static str, work: impl Future<Output = Result<()>>) -> Outcome {
+async fn with_probe_timeout(
+    part: &'static str,
+    work: impl Future<Output = Result<()>>,
+) -> ReadinessResult {
     match tokio::time::timeout(PROBE_TIMEOUT, work).await {
-        Ok(done) => done.map_err(|error| unready(part, &error)),
-        Err(_) => Err(Unready {
+        Ok(done) => done.map_err(|error| readiness_failure(part, &error)),
+        Err(_) => Err(ReadinessFailure {
             part,
-            code: TIMEOUT,
+            code: TIMEOUT_CODE,
             full: false,
             cause: format!("no answer within {} s", PROBE_TIMEOUT.as_secs()),
         }),
     }
 }
 
-fn unready(part: &'static str, error: &Error) -> Unready {
-    Unready {
+fn readiness_failure(part: &'static str, error: &Error) -> ReadinessFailure {
+    ReadinessFailure {
         part,
         code: error.code(),
-        full: matches!(error, Error::Full { .. }),
+        full: matches!(error, Error::StorageFull { .. }),
         cause: error.to_string(),
     }
 }
@@ -122,8 +128,8 @@ fn unready(part: &'static str, error: &Error) -> Unready {
 mod tests {
     use super::*;
 
-    fn failed(code: &'static str) -> Outcome {
-        Err(Unready {
+    fn failed(code: &'static str) -> ReadinessResult {
+        Err(ReadinessFailure {
             part: "database",
             code,
             full: false,
@@ -133,31 +139,38 @@ mod tests {
 
     #[test]
     fn two_late_attempts_in_a_row_are_a_failure_and_one_is_not() {
-        let ready = Found::after(None, Ok(()));
-        let once = Found::after(Some(&ready), failed(TIMEOUT));
+        let ready = ReadinessProbe::after(None, Ok(()));
+        let once = ReadinessProbe::after(Some(&ready), failed(TIMEOUT_CODE));
         assert_eq!(once.outcome, Ok(()));
-        let again = Found::after(Some(&once), Ok(()));
-        let once_more = Found::after(Some(&again), failed(TIMEOUT));
+        let again = ReadinessProbe::after(Some(&once), Ok(()));
+        let once_more = ReadinessProbe::after(Some(&again), failed(TIMEOUT_CODE));
         assert_eq!(once_more.outcome, Ok(()), "they were not in a row");
-        let twice = Found::after(Some(&once), failed(TIMEOUT));
-        assert_eq!(twice.outcome, failed(TIMEOUT));
-        let thrice = Found::after(Some(&twice), failed(TIMEOUT));
-        assert_eq!(thrice.outcome, failed(TIMEOUT), "it is not forgiven again");
+        let twice = ReadinessProbe::after(Some(&once), failed(TIMEOUT_CODE));
+        assert_eq!(twice.outcome, failed(TIMEOUT_CODE));
+        let thrice = ReadinessProbe::after(Some(&twice), failed(TIMEOUT_CODE));
+        assert_eq!(
+            thrice.outcome,
+            failed(TIMEOUT_CODE),
+            "it is not forgiven again"
+        );
     }
 
     #[test]
     fn an_error_is_a_failure_at_once_and_never_late() {
-        let ready = Found::after(None, Ok(()));
+        let ready = ReadinessProbe::after(None, Ok(()));
         assert_eq!(
-            Found::after(Some(&ready), failed("database")).outcome,
+            ReadinessProbe::after(Some(&ready), failed("database")).outcome,
             failed("database")
         );
-        let broken = Found::after(None, failed("database"));
+        let broken = ReadinessProbe::after(None, failed("database"));
         assert_eq!(
-            Found::after(Some(&broken), failed(TIMEOUT)).outcome,
-            failed(TIMEOUT)
+            ReadinessProbe::after(Some(&broken), failed(TIMEOUT_CODE)).outcome,
+            failed(TIMEOUT_CODE)
         );
-        assert_eq!(Found::after(None, failed(TIMEOUT)).outcome, failed(TIMEOUT));
-        assert_eq!(Found::after(Some(&broken), Ok(())).outcome, Ok(()));
+        assert_eq!(
+            ReadinessProbe::after(None, failed(TIMEOUT_CODE)).outcome,
+            failed(TIMEOUT_CODE)
+        );
+        assert_eq!(ReadinessProbe::after(Some(&broken), Ok(())).outcome, Ok(()));
     }
 }

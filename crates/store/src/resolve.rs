@@ -16,19 +16,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use moka::future::Cache;
-use prowess_skill::{Bundle, Digest, Limits, Options, Skill};
+use prowess_skill::{Bundle, BundleLimits, Digest, LoadOptions, Skill};
 use tokio::sync::OnceCell;
 
 use crate::Store;
 use crate::blob::read_version;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::skills::{
-    VersionDetail, VersionSelector, latest_version_ids, title, version_detail_by_id, version_id,
+    VersionDetail, VersionSelector, latest_version_ids, skill_title, version_detail_by_id,
+    version_id,
 };
 use crate::tenant::TenantId;
 
 /// Answers kept of each kind; they are small.
-const ANSWERS: u64 = 20_000;
+const MAX_CACHED_LOOKUPS: u64 = 20_000;
 
 /// A version of a skill, ready for a run. Its files are loaded by [`Store::load`].
 #[derive(Debug)]
@@ -41,21 +42,21 @@ pub struct ResolvedSkill {
 }
 
 /// One question: era, tenant, skill, version.
-type Question = (u64, TenantId, String, VersionSelector);
+type LookupKey = (u64, TenantId, String, VersionSelector);
 
 /// What [`Store::resolve`] remembers.
-pub(crate) struct Memory {
-    era: AtomicU64,
-    answers: Cache<Question, Arc<str>>,
+pub(crate) struct ResolveCache {
+    generation: AtomicU64,
+    version_ids: Cache<LookupKey, Arc<str>>,
     versions: Cache<Arc<str>, Arc<ResolvedSkill>>,
 }
 
-impl Memory {
+impl ResolveCache {
     pub(crate) fn new(freshness: Duration, bytes: u64) -> Self {
-        Memory {
-            era: AtomicU64::new(0),
-            answers: Cache::builder()
-                .max_capacity(ANSWERS)
+        ResolveCache {
+            generation: AtomicU64::new(0),
+            version_ids: Cache::builder()
+                .max_capacity(MAX_CACHED_LOOKUPS)
                 .time_to_live(freshness)
                 .build(),
             versions: Cache::builder()
@@ -65,18 +66,23 @@ impl Memory {
         }
     }
 
-    pub(crate) fn new_era(&self) {
-        self.era.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn invalidate(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// A question, as it is asked now: before the database is.
-    fn question(&self, tenant: &TenantId, skill: &str, selector: &VersionSelector) -> Question {
-        let era = self.era.load(Ordering::Acquire);
-        (era, tenant.clone(), skill.to_owned(), selector.clone())
+    fn lookup_key(&self, tenant: &TenantId, skill: &str, selector: &VersionSelector) -> LookupKey {
+        let generation = self.generation.load(Ordering::Acquire);
+        (
+            generation,
+            tenant.clone(),
+            skill.to_owned(),
+            selector.clone(),
+        )
     }
 
-    async fn answer(&self, question: &Question) -> Option<Arc<ResolvedSkill>> {
-        let id = self.answers.get(question).await?;
+    async fn get(&self, key: &LookupKey) -> Option<Arc<ResolvedSkill>> {
+        let id = self.version_ids.get(key).await?;
         self.versions.get(&id).await
     }
 }
@@ -96,13 +102,13 @@ impl Store {
         skill: &str,
         selector: &VersionSelector,
     ) -> Result<Arc<ResolvedSkill>> {
-        let question = self.memory().question(tenant, skill, selector);
-        if let Some(resolved) = self.memory().answer(&question).await {
+        let key = self.resolve_cache().lookup_key(tenant, skill, selector);
+        if let Some(resolved) = self.resolve_cache().get(&key).await {
             return Ok(resolved);
         }
         match version_id(self.db(), tenant, skill, selector).await? {
-            Some(id) => self.learn(question, id).await,
-            None => Err(self.why_no_version(tenant, skill, selector).await),
+            Some(id) => self.cache_lookup(key, id).await,
+            None => Err(self.missing_version_error(tenant, skill, selector).await),
         }
     }
 
@@ -115,22 +121,22 @@ impl Store {
         skills: &[&str],
     ) -> Result<HashMap<String, Arc<ResolvedSkill>>> {
         let mut found = HashMap::new();
-        let mut asked = HashMap::new();
+        let mut missing = HashMap::new();
         for &skill in skills {
             let latest = &VersionSelector::Latest;
-            let question = self.memory().question(tenant, skill, latest);
-            if let Some(resolved) = self.memory().answer(&question).await {
+            let key = self.resolve_cache().lookup_key(tenant, skill, latest);
+            if let Some(resolved) = self.resolve_cache().get(&key).await {
                 found.insert(skill.to_owned(), resolved);
             } else {
-                asked.insert(skill, question);
+                missing.insert(skill, key);
             }
         }
-        let skills: Vec<&str> = asked.keys().copied().collect();
+        let skills: Vec<&str> = missing.keys().copied().collect();
         for (skill, id) in latest_version_ids(self.db(), tenant, &skills).await? {
-            let Some(question) = asked.remove(skill.as_str()) else {
+            let Some(key) = missing.remove(skill.as_str()) else {
                 continue;
             };
-            match self.learn(question, id).await {
+            match self.cache_lookup(key, id).await {
                 Ok(resolved) => found.insert(skill, resolved),
                 // Deleted since.
                 Err(Error::NotFound { .. }) => continue,
@@ -141,27 +147,30 @@ impl Store {
     }
 
     /// Keeps an answer of the database, and gives the version it names.
-    async fn learn(&self, question: Question, id: String) -> Result<Arc<ResolvedSkill>> {
+    async fn cache_lookup(&self, key: LookupKey, id: String) -> Result<Arc<ResolvedSkill>> {
         let id: Arc<str> = id.into();
-        let resolved = self.remember(&id).await?;
-        self.memory().answers.insert(question, id).await;
+        let resolved = self.load_version(&id).await?;
+        self.resolve_cache().version_ids.insert(key, id).await;
         Ok(resolved)
     }
 
-    async fn remember(&self, id: &Arc<str>) -> Result<Arc<ResolvedSkill>> {
-        if let Some(resolved) = self.memory().versions.get(id).await {
+    async fn load_version(&self, id: &Arc<str>) -> Result<Arc<ResolvedSkill>> {
+        if let Some(resolved) = self.resolve_cache().versions.get(id).await {
             return Ok(resolved);
         }
         let detail = version_detail_by_id(self.db(), id).await?;
-        let detail = detail.ok_or_else(|| Error::not_found(Kind::Version, &**id))?;
-        let title = title(self.db(), &detail.version.skill).await?;
+        let detail = detail.ok_or_else(|| Error::not_found(ResourceKind::Version, &**id))?;
+        let title = skill_title(self.db(), &detail.version.skill).await?;
         let resolved = Arc::new(ResolvedSkill {
             title,
             detail,
             loaded: OnceCell::new(),
         });
-        let kept = resolved.clone();
-        self.memory().versions.insert(id.clone(), kept).await;
+        let cached = resolved.clone();
+        self.resolve_cache()
+            .versions
+            .insert(id.clone(), cached)
+            .await;
         Ok(resolved)
     }
 
@@ -179,7 +188,7 @@ impl Store {
 /// The bundle as it was uploaded, read again as it was then.
 fn assemble(detail: &VersionDetail, contents: &HashMap<Digest, Bytes>) -> Result<Skill> {
     let version = &detail.version;
-    let damaged = |reason: String| Error::Damaged {
+    let damaged = |reason: String| Error::DamagedContent {
         digest: version.digest.to_string(),
         reason: format!("version `{}`: {reason}", version.id),
     };
@@ -196,9 +205,9 @@ fn assemble(detail: &VersionDetail, contents: &HashMap<Digest, Bytes>) -> Result
     }
     let limits = stored_limits();
     let bundle = Bundle::from_files(files, &limits).map_err(|error| damaged(error.to_string()))?;
-    let options = Options {
+    let options = LoadOptions {
         limits,
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let loaded = Skill::load(bundle, &options);
     loaded.skill.ok_or_else(|| {
@@ -208,8 +217,8 @@ fn assemble(detail: &VersionDetail, contents: &HashMap<Digest, Bytes>) -> Result
 }
 
 /// What was accepted once, by whatever limits, is read back whole.
-fn stored_limits() -> Limits {
-    Limits {
+fn stored_limits() -> BundleLimits {
+    BundleLimits {
         archive_bytes: u64::MAX,
         total_bytes: u64::MAX,
         file_bytes: u64::MAX,
@@ -218,6 +227,6 @@ fn stored_limits() -> Limits {
         depth: usize::MAX >> 1,
         path_bytes: usize::MAX >> 1,
         part_bytes: usize::MAX >> 2,
-        ..Limits::default()
+        ..BundleLimits::default()
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use crate::Store;
 use crate::db::Sql;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::items::{self, NewItem};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// Bytes of stored answers a tenant may keep; beyond that the oldest go first.
-const TENANT_BYTES: i64 = 1 << 30;
+const MAX_TENANT_BYTES: i64 = 1 << 30;
 
 /// An answer to be kept.
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +49,9 @@ impl Store {
     /// Keeps an answer. One of the same id is replaced.
     pub async fn save_response(&self, tenant: &TenantId, new: &NewResponse<'_>) -> Result<()> {
         let now = Timestamp::now();
-        let items: usize = new.items.iter().map(|item| item.item.len()).sum();
+        let items: usize = new.items.iter().map(|item| item.json.len()).sum();
         let size = new.conversation.len() + new.response.len() + items;
-        self.space().check(size as u64)?;
+        self.disk_space().check(size as u64)?;
         let sql = Sql::new(
             "INSERT INTO responses (tenant, id, size, created_at, expires_at, conversation, response)
              VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -64,11 +64,11 @@ impl Store {
         let sql = sql.bind(now).bind(now.after(new.expires_in));
         let sql = sql.bind(new.conversation).bind(new.response);
         let mut tx = self.db().begin().await?;
-        tenant.known(tx.run(sql).await)?;
-        items::replace(&mut tx, tenant, new.id, new.items).await?;
+        tenant.map_unknown_tenant(tx.execute(sql).await)?;
+        items::replace_items(&mut tx, tenant, new.id, new.items).await?;
         tx.commit().await?;
-        if self.response_growth().note(tenant, size) {
-            self.drop_responses_beyond(TENANT_BYTES, Some(tenant))
+        if self.response_growth().record(tenant, size) {
+            self.drop_responses_over(MAX_TENANT_BYTES, Some(tenant))
                 .await?;
         }
         Ok(())
@@ -81,8 +81,8 @@ impl Store {
              WHERE tenant = $1 AND id = $2 AND expires_at > $3",
         );
         let sql = sql.bind(tenant.as_str()).bind(id).bind(Timestamp::now());
-        let row = self.db().one(sql).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::Response, id))?;
+        let row = self.db().fetch_optional(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Response, id))?;
         Ok(ResponseRecord {
             id: id.to_owned(),
             conversation: row.text("conversation")?,
@@ -95,8 +95,12 @@ impl Store {
     /// Forgets an answer.
     pub async fn delete_response(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let sql = Sql::new("DELETE FROM responses WHERE tenant = $1 AND id = $2");
-        match self.db().run(sql.bind(tenant.as_str()).bind(id)).await? {
-            0 => Err(Error::not_found(Kind::Response, id)),
+        match self
+            .db()
+            .execute(sql.bind(tenant.as_str()).bind(id))
+            .await?
+        {
+            0 => Err(Error::not_found(ResourceKind::Response, id)),
             _ => Ok(()),
         }
     }
@@ -104,12 +108,12 @@ impl Store {
     /// Drops what is past its time, and of tenants that keep too much the oldest.
     pub(crate) async fn drop_old_responses(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM responses WHERE expires_at <= $1");
-        self.db().run(sql.bind(now)).await?;
-        self.drop_responses_beyond(TENANT_BYTES, None).await
+        self.db().execute(sql.bind(now)).await?;
+        self.drop_responses_over(MAX_TENANT_BYTES, None).await
     }
 
     /// Drops the oldest of one tenant, or of each, that are more than so many bytes.
-    async fn drop_responses_beyond(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
+    async fn drop_responses_over(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
         let mut sql = Sql::new(
             "DELETE FROM responses WHERE (tenant, id) IN (
                  SELECT tenant, id FROM (
@@ -118,10 +122,10 @@ impl Store {
                      ) AS so_far FROM responses",
         );
         if let Some(tenant) = tenant {
-            sql = sql.with(" WHERE tenant = ", tenant.as_str());
+            sql = sql.push_bind(" WHERE tenant = ", tenant.as_str());
         }
-        let sql = sql.with(") AS sums WHERE so_far > ", bytes).push(")");
-        self.db().run(sql).await.map(drop)
+        let sql = sql.push_bind(") AS sums WHERE so_far > ", bytes).push(")");
+        self.db().execute(sql).await.map(drop)
     }
 }
 
@@ -148,10 +152,10 @@ mod tests {
             store.save_response(&tenant, &new).await.unwrap();
         }
         let other = TenantId::new("other").unwrap();
-        store.drop_responses_beyond(5, Some(&other)).await.unwrap();
+        store.drop_responses_over(5, Some(&other)).await.unwrap();
         assert!(store.load_response(&tenant, "a").await.is_ok());
         for whose in [Some(&tenant), None] {
-            store.drop_responses_beyond(25, whose).await.unwrap();
+            store.drop_responses_over(25, whose).await.unwrap();
             assert!(store.load_response(&tenant, "a").await.is_err());
             for id in ["b", "c"] {
                 assert!(store.load_response(&tenant, id).await.is_ok(), "{id}");

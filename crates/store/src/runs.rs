@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use crate::Store;
-use crate::db::{Row, Sql};
-use crate::error::{Error, Kind, Result};
-use crate::id::{self, Prefix};
-use crate::page::{Cursor, Page, PageRequest};
-use crate::skills::{IDS, paged};
+use crate::db::{DbRow, Sql};
+use crate::error::{Error, ResourceKind, Result};
+use crate::id::{self, IdPrefix};
+use crate::page::{PageCursor, PageRequest, RecordPage};
+use crate::skills::{ID_COLUMN, paginate};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -37,7 +37,7 @@ pub struct NewRun {
     /// When it ended.
     pub ended_at: Timestamp,
     /// The session its code ran in, if any did.
-    pub session: Option<String>,
+    pub container: Option<String>,
     /// What ended it before its time, if anything.
     pub error: Option<String>,
     /// The usage of all turns.
@@ -76,7 +76,7 @@ pub struct RunRecord {
     /// When it ended.
     pub ended_at: Timestamp,
     /// The session its code ran in, if any did.
-    pub session: Option<String>,
+    pub container: Option<String>,
     /// What ended it before its time, if anything.
     pub error: Option<String>,
 }
@@ -100,11 +100,11 @@ const COLUMNS: &str = "id, model, provider, dialect, status, turns, calls, input
     output_tokens, started_at, ended_at, session, error";
 
 impl RunRecord {
-    fn read(row: &Row) -> Result<Self> {
+    fn from_row(row: &DbRow) -> Result<Self> {
         Ok(RunRecord {
             id: row.text("id")?,
             model: row.text("model")?,
-            provider: row.maybe_text("provider")?,
+            provider: row.optional_text("provider")?,
             dialect: row.text("dialect")?,
             status: row.text("status")?,
             turns: row.int("turns")?,
@@ -113,8 +113,8 @@ impl RunRecord {
             output_tokens: row.int("output_tokens")?,
             started_at: row.time("started_at")?,
             ended_at: row.time("ended_at")?,
-            session: row.maybe_text("session")?,
-            error: row.maybe_text("error")?,
+            container: row.optional_text("session")?,
+            error: row.optional_text("error")?,
         })
     }
 }
@@ -122,7 +122,7 @@ impl RunRecord {
 impl Store {
     /// An id for a run that begins now.
     pub fn new_run_id() -> Result<String> {
-        id::new(Prefix::Run, Timestamp::now())
+        id::new_id(IdPrefix::Run, Timestamp::now())
     }
 
     /// Keeps the record of a run.
@@ -140,7 +140,7 @@ impl Store {
             run.output_tokens.into(),
             run.started_at.into(),
             run.ended_at.into(),
-            run.session.as_deref().into(),
+            run.container.as_deref().into(),
             run.error.as_deref().into(),
             run.usage.to_string().into(),
             run.skills.to_string().into(),
@@ -152,7 +152,9 @@ impl Store {
                 input_tokens, output_tokens, started_at, ended_at, session, error, usage,
                 skills, files, events) VALUES ",
         );
-        tenant.known(self.db().run(sql.rows([row])).await).map(drop)
+        tenant
+            .map_unknown_tenant(self.db().execute(sql.push_rows([row])).await)
+            .map(drop)
     }
 
     /// A page of the tenant's runs, by age.
@@ -160,22 +162,30 @@ impl Store {
         &self,
         tenant: &TenantId,
         page: &PageRequest,
-    ) -> Result<Page<RunRecord>> {
+    ) -> Result<RecordPage<RunRecord>> {
         let sql = Sql::new("SELECT ").push(COLUMNS);
-        let sql = sql.with(" FROM runs WHERE tenant = ", tenant.as_str());
-        let rows = self.db().all(paged(sql, &IDS, page)).await?;
-        let runs = rows.iter().map(RunRecord::read).collect::<Result<_>>()?;
-        Ok(Page::cut(runs, page, |run: &RunRecord| Cursor::at(&run.id)))
+        let sql = sql.push_bind(" FROM runs WHERE tenant = ", tenant.as_str());
+        let rows = self.db().fetch_all(paginate(sql, &ID_COLUMN, page)).await?;
+        let runs = rows
+            .iter()
+            .map(RunRecord::from_row)
+            .collect::<Result<_>>()?;
+        Ok(RecordPage::from_fetched(runs, page, |run: &RunRecord| {
+            PageCursor::from_id(&run.id)
+        }))
     }
 
     /// One run.
     pub async fn run(&self, tenant: &TenantId, id: &str) -> Result<RunDetail> {
         let sql = Sql::new("SELECT usage, skills, files, events, ").push(COLUMNS);
-        let sql = sql.with(" FROM runs WHERE tenant = ", tenant.as_str());
-        let row = self.db().one(sql.with(" AND id = ", id)).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::Run, id))?;
+        let sql = sql.push_bind(" FROM runs WHERE tenant = ", tenant.as_str());
+        let row = self
+            .db()
+            .fetch_optional(sql.push_bind(" AND id = ", id))
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Run, id))?;
         let json = |column: &'static str| {
-            serde_json::from_str(&row.text(column)?).map_err(|error| Error::Row {
+            serde_json::from_str(&row.text(column)?).map_err(|error| Error::MalformedRow {
                 table: "runs",
                 reason: format!("{column}: {error}"),
             })
@@ -185,7 +195,7 @@ impl Store {
             skills: json("skills")?,
             files: json("files")?,
             events: json("events")?,
-            run: RunRecord::read(&row)?,
+            run: RunRecord::from_row(&row)?,
         })
     }
 }

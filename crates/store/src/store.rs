@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::blob::Blobs;
-use crate::blob::storage::Storage;
+use crate::blob::storage::ObjectStorage;
 use crate::config::StoreConfig;
-use crate::db::{Db, Engine, Sql};
-use crate::emptied::Evidence;
+use crate::db::{Database, Db, Sql};
+use crate::disk_space::DiskSpace;
 use crate::error::{Error, Result};
-use crate::growth::Growth;
-use crate::keys::KeyMemory;
+use crate::growth::TenantGrowth;
+use crate::keys::KeyCache;
+use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
-use crate::readiness::Readiness;
-use crate::resolve::Memory;
-use crate::space::Space;
+use crate::readiness::ReadinessCache;
+use crate::resolve::ResolveCache;
 
 /// The SQLite database in the data folder.
 pub(crate) const DATABASE_FILE: &str = "prowess.db";
@@ -25,20 +25,20 @@ pub(crate) const BLOB_FOLDER: &str = "blobs";
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
 #[derive(Clone)]
-pub struct Store(Arc<Shared>);
+pub struct Store(Arc<StoreInner>);
 
-struct Shared {
+struct StoreInner {
     db: Arc<Db>,
     blobs: Blobs,
-    memory: Memory,
-    keys: KeyMemory,
+    resolve_cache: ResolveCache,
+    key_cache: KeyCache,
     limits: StorageLimits,
-    space: Arc<Space>,
-    readiness: Readiness,
-    responses: Growth,
-    conversations: Growth,
-    chats: Growth,
-    turns: Growth,
+    disk_space: Arc<DiskSpace>,
+    readiness: ReadinessCache,
+    response_growth: TenantGrowth,
+    conversation_growth: TenantGrowth,
+    chat_growth: TenantGrowth,
+    turn_growth: TenantGrowth,
 }
 
 impl Store {
@@ -48,39 +48,39 @@ impl Store {
         let storage = match config.blobs.as_str() {
             // Made only when there is a database that knows of it.
             "local" => None,
-            url => Some(Storage::url(url, &config.blob_options)?),
+            url => Some(ObjectStorage::open_url(url, &config.blob_options)?),
         };
-        let evidence = Evidence::new(config, storage.as_ref());
+        let evidence = EarlierContent::new(config, storage.as_ref());
         let db = Arc::new(open_database(config, &evidence).await?);
         let storage = match storage {
             Some(storage) => storage,
-            None => Storage::folder(&config.data_dir.join(BLOB_FOLDER))?,
+            None => ObjectStorage::open_folder(&config.data_dir.join(BLOB_FOLDER))?,
         };
-        let space = Arc::new(Space::new(local_folders(config), config.reserve_bytes));
-        Ok(Store(Arc::new(Shared {
+        let space = Arc::new(DiskSpace::new(local_folders(config), config.reserve_bytes));
+        Ok(Store(Arc::new(StoreInner {
             blobs: Blobs::new(db.clone(), storage, config.inline_bytes, Arc::clone(&space)),
             db,
-            memory: Memory::new(config.freshness, config.cache_bytes),
-            keys: KeyMemory::new(config.freshness),
+            resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
+            key_cache: KeyCache::new(config.freshness),
             limits: config.limits,
-            space,
-            readiness: Readiness::default(),
-            responses: Growth::default(),
-            conversations: Growth::default(),
-            chats: Growth::default(),
-            turns: Growth::default(),
+            disk_space: space,
+            readiness: ReadinessCache::default(),
+            response_growth: TenantGrowth::default(),
+            conversation_growth: TenantGrowth::default(),
+            chat_growth: TenantGrowth::default(),
+            turn_growth: TenantGrowth::default(),
         })))
     }
 
     /// Which engine holds the rows.
-    pub fn engine(&self) -> Engine {
-        self.db().engine()
+    pub fn database(&self) -> Database {
+        self.db().database()
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         let sql = Sql::new("SELECT id FROM tenants LIMIT 1");
-        self.db().one(sql).await.map(drop)
+        self.db().fetch_optional(sql).await.map(drop)
     }
 
     /// Ends all connections, after what is under way. Clones are closed too.
@@ -96,56 +96,56 @@ impl Store {
         &self.0.blobs
     }
 
-    pub(crate) fn memory(&self) -> &Memory {
-        &self.0.memory
+    pub(crate) fn resolve_cache(&self) -> &ResolveCache {
+        &self.0.resolve_cache
     }
 
-    pub(crate) fn keys(&self) -> &KeyMemory {
-        &self.0.keys
+    pub(crate) fn key_cache(&self) -> &KeyCache {
+        &self.0.key_cache
     }
 
     pub(crate) fn limits(&self) -> &StorageLimits {
         &self.0.limits
     }
 
-    pub(crate) fn space(&self) -> &Space {
-        &self.0.space
+    pub(crate) fn disk_space(&self) -> &DiskSpace {
+        &self.0.disk_space
     }
 
     /// Of stored answers.
-    pub(crate) fn response_growth(&self) -> &Growth {
-        &self.0.responses
+    pub(crate) fn response_growth(&self) -> &TenantGrowth {
+        &self.0.response_growth
     }
 
     /// Of conversations.
-    pub(crate) fn conversation_growth(&self) -> &Growth {
-        &self.0.conversations
+    pub(crate) fn conversation_growth(&self) -> &TenantGrowth {
+        &self.0.conversation_growth
     }
 
     /// Of stored chat completions.
-    pub(crate) fn chat_growth(&self) -> &Growth {
-        &self.0.chats
+    pub(crate) fn chat_growth(&self) -> &TenantGrowth {
+        &self.0.chat_growth
     }
 
     /// Of turns kept for later.
-    pub(crate) fn turn_growth(&self) -> &Growth {
-        &self.0.turns
+    pub(crate) fn turn_growth(&self) -> &TenantGrowth {
+        &self.0.turn_growth
     }
 
-    pub(crate) fn readiness(&self) -> &Readiness {
+    pub(crate) fn readiness(&self) -> &ReadinessCache {
         &self.0.readiness
     }
 
     /// To be called after every commit that changes what a skill resolves to.
-    pub(crate) fn changed(&self) {
-        self.memory().new_era();
+    pub(crate) fn invalidate_resolved(&self) {
+        self.resolve_cache().invalidate();
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("engine", &self.engine())
+            .field("engine", &self.database())
             .finish_non_exhaustive()
     }
 }
@@ -162,7 +162,7 @@ fn local_folders(config: &StoreConfig) -> Vec<PathBuf> {
     folders
 }
 
-async fn open_database(config: &StoreConfig, evidence: &Evidence<'_>) -> Result<Db> {
+async fn open_database(config: &StoreConfig, evidence: &EarlierContent<'_>) -> Result<Db> {
     match config.database.as_str() {
         "sqlite" => {
             let folder = &config.data_dir;

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use crate::Store;
-use crate::db::{Row, Sql};
-use crate::error::{Error, Kind, Result};
+use crate::db::{DbRow, Sql};
+use crate::error::{Error, ResourceKind, Result};
 use crate::time::Timestamp;
 
 /// The name of a tenant: 1 to 64 lower-case letters, digits, `-`, `_`.
@@ -36,10 +36,10 @@ impl TenantId {
 
     /// Says of a row that could not be written for want of its owner that there
     /// is no such tenant.
-    pub(crate) fn known<T>(&self, written: Result<T>) -> Result<T> {
+    pub(crate) fn map_unknown_tenant<T>(&self, written: Result<T>) -> Result<T> {
         written.map_err(|error| match error {
             Error::Database(sqlx::Error::Database(cause)) if cause.is_foreign_key_violation() => {
-                Error::not_found(Kind::Tenant, self.as_str())
+                Error::not_found(ResourceKind::Tenant, self.as_str())
             }
             other => other,
         })
@@ -69,7 +69,7 @@ pub struct TenantRecord {
 }
 
 impl TenantRecord {
-    fn read(row: &Row) -> Result<Self> {
+    fn from_row(row: &DbRow) -> Result<Self> {
         Ok(TenantRecord {
             id: TenantId(row.text("id")?),
             name: row.text("name")?,
@@ -86,13 +86,13 @@ impl Store {
              ON CONFLICT (id) DO NOTHING",
         );
         let sql = sql.bind(id.as_str()).bind(name).bind(Timestamp::now());
-        self.db().run(sql).await.map(drop)
+        self.db().execute(sql).await.map(drop)
     }
 
     /// All tenants, by id.
     pub async fn tenants(&self) -> Result<Vec<TenantRecord>> {
         let sql = Sql::new("SELECT id, name, created_at FROM tenants ORDER BY id");
-        let rows = self.db().all(sql).await?;
-        rows.iter().map(TenantRecord::read).collect()
+        let rows = self.db().fetch_all(sql).await?;
+        rows.iter().map(TenantRecord::from_row).collect()
     }
 }

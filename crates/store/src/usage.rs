@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::Store;
-use crate::db::{Row, Sql, Value};
+use crate::db::{DbRow, Sql, SqlValue};
 use crate::error::{Error, Result};
-use crate::id::{self, Prefix};
+use crate::id::{self, IdPrefix};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -57,7 +57,7 @@ pub struct UsageRow {
 
 /// What to add up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsageBy {
+pub enum UsageGrouping {
     /// The model, as clients name it.
     Model,
     /// The key's id.
@@ -70,47 +70,49 @@ pub enum UsageBy {
     Day,
 }
 
-impl UsageBy {
+impl UsageGrouping {
     /// All of them.
-    pub const ALL: [UsageBy; 5] = [
-        UsageBy::Model,
-        UsageBy::Key,
-        UsageBy::Provider,
-        UsageBy::Tenant,
-        UsageBy::Day,
+    pub const ALL: [UsageGrouping; 5] = [
+        UsageGrouping::Model,
+        UsageGrouping::Key,
+        UsageGrouping::Provider,
+        UsageGrouping::Tenant,
+        UsageGrouping::Day,
     ];
 
     /// The name used everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
-            UsageBy::Model => "model",
-            UsageBy::Key => "key",
-            UsageBy::Provider => "provider",
-            UsageBy::Tenant => "tenant",
-            UsageBy::Day => "day",
+            UsageGrouping::Model => "model",
+            UsageGrouping::Key => "key",
+            UsageGrouping::Provider => "provider",
+            UsageGrouping::Tenant => "tenant",
+            UsageGrouping::Day => "day",
         }
     }
 
     /// From its name.
     pub fn parse(text: &str) -> Option<Self> {
-        UsageBy::ALL.into_iter().find(|by| by.as_str() == text)
+        UsageGrouping::ALL
+            .into_iter()
+            .find(|by| by.as_str() == text)
     }
 
     /// What rows are grouped by, as text that sorts.
     fn column(self) -> &'static str {
         match self {
-            UsageBy::Model => "model",
-            UsageBy::Key => "COALESCE(key, '')",
-            UsageBy::Provider => "provider",
-            UsageBy::Tenant => "tenant",
+            UsageGrouping::Model => "model",
+            UsageGrouping::Key => "COALESCE(key, '')",
+            UsageGrouping::Provider => "provider",
+            UsageGrouping::Tenant => "tenant",
             // Days since 1970: five digits until the year 2243.
-            UsageBy::Day => "CAST(created_at / 86400000000 AS TEXT)",
+            UsageGrouping::Day => "CAST(created_at / 86400000000 AS TEXT)",
         }
     }
 
-    fn shown(self, group: String) -> String {
+    fn label(self, group: String) -> String {
         match (self, group.parse::<i64>()) {
-            (UsageBy::Day, Ok(day)) => {
+            (UsageGrouping::Day, Ok(day)) => {
                 let time = jiff::Timestamp::from_second(day.saturating_mul(86_400));
                 time.map_or(group, |time| time.strftime("%F").to_string())
             }
@@ -127,13 +129,13 @@ pub struct UsageQuery<'a> {
     /// Since this moment.
     pub since: Timestamp,
     /// By what.
-    pub by: UsageBy,
+    pub by: UsageGrouping,
 }
 
 impl UsageQuery<'_> {
     /// A moment as people write it: `7d`, `24h`, `30m` before now, a day
     /// (`2026-11-01`) or a time (`2026-11-01T12:00:00Z`).
-    pub fn since(text: &str, now: Timestamp) -> Result<Timestamp> {
+    pub fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp> {
         let unit = |suffix, seconds: u64| {
             let count: u64 = text.strip_suffix(suffix)?.parse().ok()?;
             let ago = Duration::from_secs(count.checked_mul(seconds)?);
@@ -189,13 +191,13 @@ pub struct UsageSum {
 }
 
 impl UsageSum {
-    fn read(row: &Row, by: UsageBy) -> Result<Self> {
+    fn from_row(row: &DbRow, by: UsageGrouping) -> Result<Self> {
         let count = |column| -> Result<u64> {
             let count = row.int(column)?;
             Ok(u64::try_from(count).unwrap_or_default())
         };
         Ok(UsageSum {
-            group: by.shown(row.text("part")?),
+            group: by.label(row.text("part")?),
             requests: count("requests")?,
             errors: count("errors")?,
             unpriced: count("unpriced")?,
@@ -210,11 +212,12 @@ impl UsageSum {
     }
 }
 
-const INSERT: &str = "INSERT INTO usage (id, tenant, key, model, provider, upstream_model, dialect,
+const INSERT_USAGE: &str =
+    "INSERT INTO usage (id, tenant, key, model, provider, upstream_model, dialect,
     status, requests, unpriced, estimated, input_tokens, output_tokens, cache_read_tokens,
     cache_write_tokens, cost_nanos, millis, created_at) VALUES ";
 
-const SUMS: &str = " AS part,
+const SELECT_SUMS: &str = " AS part,
     CAST(SUM(requests) AS BIGINT) AS requests,
     CAST(SUM(CASE WHEN status >= 400 THEN requests ELSE 0 END) AS BIGINT) AS errors,
     CAST(SUM(unpriced) AS BIGINT) AS unpriced,
@@ -235,34 +238,38 @@ impl Store {
         }
         let now = Timestamp::now();
         let values: Result<Vec<_>> = rows.iter().map(|row| row.values(now)).collect();
-        self.db().run(Sql::new(INSERT).rows(values?)).await?;
+        self.db()
+            .execute(Sql::new(INSERT_USAGE).push_rows(values?))
+            .await?;
         Ok(())
     }
 
     /// What was used, in sums; the groups in order.
     pub async fn usage(&self, query: &UsageQuery<'_>) -> Result<Vec<UsageSum>> {
-        let sql = Sql::new("SELECT ").push(query.by.column()).push(SUMS);
-        let sql = sql.with(" WHERE created_at >= ", query.since);
+        let sql = Sql::new("SELECT ")
+            .push(query.by.column())
+            .push(SELECT_SUMS);
+        let sql = sql.push_bind(" WHERE created_at >= ", query.since);
         let sql = match query.tenant {
-            Some(tenant) => sql.with(" AND tenant = ", tenant.as_str()),
+            Some(tenant) => sql.push_bind(" AND tenant = ", tenant.as_str()),
             None => sql,
         };
         let sql = sql.push(" GROUP BY ").push(query.by.column());
-        let sql = sql.with(" ORDER BY part LIMIT ", MAX_GROUPS);
-        let rows = self.db().all(sql).await?;
+        let sql = sql.push_bind(" ORDER BY part LIMIT ", MAX_GROUPS);
+        let rows = self.db().fetch_all(sql).await?;
         rows.iter()
-            .map(|row| UsageSum::read(row, query.by))
+            .map(|row| UsageSum::from_row(row, query.by))
             .collect()
     }
 
     /// What a key has spent since a moment, in billionths.
-    pub async fn spent(&self, key: &str, since: Timestamp) -> Result<u64> {
+    pub async fn spent_nanos(&self, key: &str, since: Timestamp) -> Result<u64> {
         let sql =
             Sql::new("SELECT CAST(COALESCE(SUM(cost_nanos), 0) AS BIGINT) AS spent FROM usage");
-        let sql = sql.with(" WHERE key = ", key);
+        let sql = sql.push_bind(" WHERE key = ", key);
         let row = self
             .db()
-            .one(sql.with(" AND created_at >= ", since))
+            .fetch_optional(sql.push_bind(" AND created_at >= ", since))
             .await?;
         let spent = row.map_or(Ok(0), |row| row.int("spent"))?;
         Ok(u64::try_from(spent).unwrap_or_default())
@@ -270,15 +277,15 @@ impl Store {
 
     pub(crate) async fn drop_old_usage(&self, before: Timestamp) -> Result<u64> {
         let sql = Sql::new("DELETE FROM usage WHERE created_at < $1");
-        self.db().run(sql.bind(before)).await
+        self.db().execute(sql.bind(before)).await
     }
 }
 
 impl UsageRow {
-    fn values(&self, now: Timestamp) -> Result<Vec<Value>> {
-        let count = |n: u64| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
+    fn values(&self, now: Timestamp) -> Result<Vec<SqlValue>> {
+        let count = |n: u64| SqlValue::from(i64::try_from(n).unwrap_or(i64::MAX));
         Ok(vec![
-            id::new(Prefix::Usage, now)?.into(),
+            id::new_id(IdPrefix::Usage, now)?.into(),
             self.tenant.as_str().into(),
             self.key.as_deref().into(),
             // What clients write may hold anything.

@@ -9,14 +9,14 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Characters of a word that count; the rest of it is left out.
-const MAX_WORD: usize = 40;
+const MAX_WORD_CHARS: usize = 40;
 
 /// The first `most` words of a text, in order.
-pub(crate) fn words(text: &str, most: usize) -> impl Iterator<Item = String> {
-    runs(text).map(stem).take(most)
+pub(crate) fn words(text: &str, limit: usize) -> impl Iterator<Item = String> {
+    letter_runs(text).map(stem).take(limit)
 }
 
-fn runs(text: &str) -> impl Iterator<Item = String> {
+fn letter_runs(text: &str) -> impl Iterator<Item = String> {
     let mut letters = text
         .nfkd()
         .filter(|c| !is_combining_mark(*c))
@@ -30,7 +30,7 @@ fn runs(text: &str) -> impl Iterator<Item = String> {
         }
         let mut length = 1;
         while let Some(c) = letters.next_if(|c| c.is_alphanumeric() && !stands_alone(*c)) {
-            if length < MAX_WORD {
+            if length < MAX_WORD_CHARS {
                 word.push(c);
                 length += 1;
             }
@@ -85,7 +85,10 @@ mod tests {
 
     #[test]
     fn long_words_are_cut_and_texts_too() {
-        assert_eq!(words(&"x".repeat(500), 9).next().unwrap().len(), MAX_WORD);
+        assert_eq!(
+            words(&"x".repeat(500), 9).next().unwrap().len(),
+            MAX_WORD_CHARS
+        );
         assert_eq!(words("a b c", 2).count(), 2);
     }
 }

@@ -1,11 +1,11 @@
 //! Archives as common tools write them. Strictness must not cost any of these.
 
 use crate::raw_tar::RawTar;
-use crate::raw_zip::{RawEntry, RawZip, SKILL_MD, crc, extra};
+use crate::raw_zip::{RawEntry, RawZip, SKILL_MD, crc, extra_field};
 
 /// An archive that must be read.
 #[derive(Debug, Clone)]
-pub struct Friendly {
+pub struct FriendlyArchive {
     /// What is special about it.
     pub name: &'static str,
     /// The archive.
@@ -17,12 +17,12 @@ pub struct Friendly {
 }
 
 /// All of them.
-pub fn all() -> Vec<Friendly> {
+pub fn all() -> Vec<FriendlyArchive> {
     [zips(), tars()].concat()
 }
 
-fn friendly(name: &'static str, bytes: Vec<u8>, files: &'static [&'static str]) -> Friendly {
-    Friendly {
+fn friendly(name: &'static str, bytes: Vec<u8>, files: &'static [&'static str]) -> FriendlyArchive {
+    FriendlyArchive {
         name,
         bytes,
         files,
@@ -30,16 +30,16 @@ fn friendly(name: &'static str, bytes: Vec<u8>, files: &'static [&'static str]) 
     }
 }
 
-fn wrapped(archive: Friendly, folder: &'static str) -> Friendly {
-    Friendly {
+fn wrapped(archive: FriendlyArchive, folder: &'static str) -> FriendlyArchive {
+    FriendlyArchive {
         folder: Some(folder),
         ..archive
     }
 }
 
-fn zips() -> Vec<Friendly> {
+fn zips() -> Vec<FriendlyArchive> {
     let x = || RawEntry::deflated("x", b"content");
-    let wide = |values: [u64; 2]| extra(1, &values.map(u64::to_le_bytes).concat());
+    let wide = |values: [u64; 2]| extra_field(1, &values.map(u64::to_le_bytes).concat());
     vec![
         friendly(
             "plain zip",
@@ -67,7 +67,7 @@ fn zips() -> Vec<Friendly> {
         ),
         friendly(
             "zip of the folder it was made in",
-            RawZip::of([
+            RawZip::from_entries([
                 RawEntry::folder("./"),
                 RawEntry::stored("./SKILL.md", SKILL_MD),
                 RawEntry::folder("./a/"),
@@ -95,10 +95,10 @@ fn zips() -> Vec<Friendly> {
         ),
         friendly(
             "zip with an old name and its Unicode copy",
-            RawZip::skill([RawEntry::stored(b"\x82.md", b"").both(|header| {
+            RawZip::skill([RawEntry::stored(b"\x82.md", b"").change_both(|header| {
                 let crc = crc(b"\x82.md").to_le_bytes();
                 let copy = [&[1], &crc[..], "é.md".as_bytes()].concat();
-                header.extra = extra(0x7075, &copy);
+                header.extra = extra_field(0x7075, &copy);
             })])
             .bytes(),
             &["SKILL.md", "é.md"],
@@ -118,7 +118,7 @@ fn zips() -> Vec<Friendly> {
         ),
         friendly(
             "zip with skill.md in small letters",
-            RawZip::of([RawEntry::stored("skill.md", SKILL_MD)]).bytes(),
+            RawZip::from_entries([RawEntry::stored("skill.md", SKILL_MD)]).bytes(),
             &["skill.md"],
         ),
         friendly(
@@ -130,7 +130,7 @@ fn zips() -> Vec<Friendly> {
 }
 
 fn finder_zip() -> Vec<u8> {
-    RawZip::of([
+    RawZip::from_entries([
         RawEntry::folder("demo/"),
         RawEntry::deflated("demo/SKILL.md", SKILL_MD).described_after(true),
         RawEntry::deflated("__MACOSX/demo/._SKILL.md", b"\x00\x05\x16\x07").described_after(true),
@@ -141,7 +141,7 @@ fn finder_zip() -> Vec<u8> {
     .bytes()
 }
 
-fn tars() -> Vec<Friendly> {
+fn tars() -> Vec<FriendlyArchive> {
     vec![
         friendly("plain tar", RawTar::skill().gz(), &["SKILL.md"]),
         friendly(

@@ -32,7 +32,7 @@ const WATCHER: &str = r#"
 
 /// A running server. It is stopped and removed when this is dropped, or when the
 /// process ends.
-pub struct Postgres {
+pub struct TestPostgres {
     folder: PathBuf,
     programs: PathBuf,
     watcher: Child,
@@ -40,7 +40,7 @@ pub struct Postgres {
     databases: AtomicU32,
 }
 
-impl Postgres {
+impl TestPostgres {
     /// Starts a server with an empty cluster.
     ///
     /// # Panics
@@ -53,15 +53,15 @@ impl Postgres {
             .tempdir()
             .unwrap()
             .keep();
-        if owner(&folder) == 0 {
+        if owner_uid(&folder) == 0 {
             chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
         }
         let mut initdb = unprivileged(&programs.join("initdb"), &folder);
         initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]);
         initdb.args(["--no-sync", "--no-instructions", "-D"]);
-        succeeded(&initdb.arg(folder.join("data")).output().unwrap(), "initdb");
-        let (watcher, input) = watch(&programs, &folder);
-        Postgres {
+        assert_success(&initdb.arg(folder.join("data")).output().unwrap(), "initdb");
+        let (watcher, input) = start_watcher(&programs, &folder);
+        TestPostgres {
             folder,
             programs,
             watcher,
@@ -77,7 +77,7 @@ impl Postgres {
         let mut createdb = unprivileged(&self.programs.join("createdb"), &self.folder);
         createdb.arg("-h").arg(&self.folder);
         let made = createdb.args(["-U", "postgres", &name]).output().unwrap();
-        succeeded(&made, "createdb");
+        assert_success(&made, "createdb");
         format!(
             "postgres://postgres@localhost/{name}?host={}",
             self.folder.display()
@@ -86,15 +86,15 @@ impl Postgres {
 
     /// Stops the server under its clients. What was committed stays.
     pub fn stop(&self) {
-        self.control(&["stop", "-w", "-m", "fast"]);
+        self.run_pg_ctl(&["stop", "-w", "-m", "fast"]);
     }
 
     /// Starts it again after [`Postgres::stop`], as it was started at first.
-    pub fn start_again(&self) {
-        self.control(&["restart", "-w"]);
+    pub fn restart(&self) {
+        self.run_pg_ctl(&["restart", "-w"]);
     }
 
-    fn control(&self, args: &[&str]) {
+    fn run_pg_ctl(&self, args: &[&str]) {
         let mut control = unprivileged(&self.programs.join("pg_ctl"), &self.folder);
         control
             .args(args)
@@ -109,14 +109,14 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
+impl Drop for TestPostgres {
     fn drop(&mut self) {
         drop(self.input.take());
         let _ = self.watcher.wait();
     }
 }
 
-fn watch(programs: &Path, folder: &Path) -> (Child, ChildStdin) {
+fn start_watcher(programs: &Path, folder: &Path) -> (Child, ChildStdin) {
     let mut watcher = unprivileged(Path::new("/bin/sh"), folder)
         .args(["-c", WATCHER, "sh"])
         .args([programs, folder])
@@ -162,7 +162,7 @@ fn programs() -> PathBuf {
 }
 
 /// A folder this process has just made tells who it runs as.
-fn owner(folder: &Path) -> u32 {
+fn owner_uid(folder: &Path) -> u32 {
     fs::metadata(folder).unwrap().uid()
 }
 
@@ -170,13 +170,13 @@ fn owner(folder: &Path) -> u32 {
 fn unprivileged(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/");
-    if owner(folder) == NOBODY {
+    if owner_uid(folder) == NOBODY {
         command.uid(NOBODY).gid(NOBODY);
     }
     command
 }
 
-fn succeeded(output: &Output, what: &str) {
+fn assert_success(output: &Output, what: &str) {
     assert!(
         output.status.success(),
         "{what} failed: {}",

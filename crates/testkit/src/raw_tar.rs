@@ -51,18 +51,18 @@ impl RawTar {
         change: impl FnOnce(&mut [u8]),
     ) -> Self {
         let mut header = vec![0; BLOCK];
-        put(&mut header, 0, name.as_ref());
-        put(&mut header, 100, format!("{mode:07o}").as_bytes());
-        put(&mut header, 108, b"0001750\0");
-        put(&mut header, 116, b"0001750\0");
-        put(&mut header, 124, format!("{size:011o}").as_bytes());
-        put(&mut header, 136, b"00000000000");
-        put(&mut header, 156, &[kind]);
-        put(&mut header, 257, b"ustar\x0000");
+        put_bytes(&mut header, 0, name.as_ref());
+        put_bytes(&mut header, 100, format!("{mode:07o}").as_bytes());
+        put_bytes(&mut header, 108, b"0001750\0");
+        put_bytes(&mut header, 116, b"0001750\0");
+        put_bytes(&mut header, 124, format!("{size:011o}").as_bytes());
+        put_bytes(&mut header, 136, b"00000000000");
+        put_bytes(&mut header, 156, &[kind]);
+        put_bytes(&mut header, 257, b"ustar\x0000");
         change(&mut header);
-        put(&mut header, 148, b"        ");
+        put_bytes(&mut header, 148, b"        ");
         let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-        put(&mut header, 148, format!("{sum:06o}\0 ").as_bytes());
+        put_bytes(&mut header, 148, format!("{sum:06o}\0 ").as_bytes());
         self.blocks.extend(header);
         self
     }
@@ -118,7 +118,7 @@ pub fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn put(header: &mut [u8], at: usize, value: &[u8]) {
+fn put_bytes(header: &mut [u8], at: usize, value: &[u8]) {
     for (slot, byte) in header.iter_mut().skip(at).zip(value) {
         *slot = *byte;
     }

@@ -24,12 +24,12 @@ pub struct RawZip {
     /// Bytes after everything.
     pub trailing: Vec<u8>,
     /// What the end record states, where it is not the truth.
-    pub end: EndLies,
+    pub end: EndOverrides,
 }
 
 /// What an end record states instead of the truth.
 #[derive(Debug, Clone, Default)]
-pub struct EndLies {
+pub struct EndOverrides {
     /// The number of this disk.
     pub disk: u16,
     /// How many entries there are.
@@ -117,7 +117,7 @@ impl RawEntry {
     }
 
     /// Changes both headers alike.
-    pub fn both(mut self, change: impl Fn(&mut RawHeader)) -> Self {
+    pub fn change_both(mut self, change: impl Fn(&mut RawHeader)) -> Self {
         change(&mut self.local);
         change(&mut self.central);
         self
@@ -144,7 +144,7 @@ impl RawEntry {
             self.after.extend(value.to_le_bytes());
         }
         (self.local.crc, self.local.packed, self.local.size) = (0, 0, 0);
-        self.both(|header| header.flags |= 1 << 3)
+        self.change_both(|header| header.flags |= 1 << 3)
     }
 }
 
@@ -152,11 +152,11 @@ impl RawZip {
     /// A zip of a small `SKILL.md` and these entries.
     pub fn skill(entries: impl IntoIterator<Item = RawEntry>) -> Self {
         let skill = RawEntry::deflated("SKILL.md", SKILL_MD);
-        Self::of(std::iter::once(skill).chain(entries))
+        Self::from_entries(std::iter::once(skill).chain(entries))
     }
 
     /// A zip of these entries.
-    pub fn of(entries: impl IntoIterator<Item = RawEntry>) -> Self {
+    pub fn from_entries(entries: impl IntoIterator<Item = RawEntry>) -> Self {
         RawZip {
             entries: entries.into_iter().collect(),
             ..RawZip::default()
@@ -233,7 +233,7 @@ fn write_header(out: &mut Vec<u8>, header: &RawHeader) {
 }
 
 /// An extra field.
-pub fn extra(id: u16, content: &[u8]) -> Vec<u8> {
+pub fn extra_field(id: u16, content: &[u8]) -> Vec<u8> {
     let mut field = Vec::new();
     put16(&mut field, &[id, u16::try_from(content.len()).unwrap()]);
     field.extend(content);

@@ -24,13 +24,13 @@ const WATCHER: &str = r#"
 "#;
 
 /// A running server, stopped when this is dropped or the process ends.
-pub struct S3 {
+pub struct TestS3 {
     address: String,
     watcher: Child,
     input: Option<ChildStdin>,
 }
 
-impl S3 {
+impl TestS3 {
     /// Starts a server without any bucket.
     ///
     /// # Panics
@@ -58,7 +58,7 @@ impl S3 {
         let Some(address) = address else {
             panic!("moto_server did not start");
         };
-        S3 {
+        TestS3 {
             address,
             watcher,
             input: Some(input),
@@ -72,20 +72,20 @@ impl S3 {
 
     /// Makes a bucket.
     pub fn bucket(&self, name: &str) {
-        let answer = self.ask(&format!("PUT /{name}"));
+        let answer = self.send_request(&format!("PUT /{name}"));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
     /// The keys of all objects in a bucket.
     pub fn keys(&self, bucket: &str) -> Vec<String> {
-        let answer = self.ask(&format!("GET /{bucket}?list-type=2"));
+        let answer = self.send_request(&format!("GET /{bucket}?list-type=2"));
         let keys = answer.split("<Key>").skip(1);
         keys.filter_map(|rest| rest.split_once("</Key>"))
             .map(|(key, _)| key.to_owned())
             .collect()
     }
 
-    fn ask(&self, request: &str) -> String {
+    fn send_request(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "Host: {}\r\nContent-Length: 0\r\nConnection: close",
@@ -98,7 +98,7 @@ impl S3 {
     }
 }
 
-impl Drop for S3 {
+impl Drop for TestS3 {
     fn drop(&mut self) {
         drop(self.input.take());
         let _ = self.watcher.wait();

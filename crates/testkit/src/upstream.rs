@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// The method.
     pub method: String,
     /// The path with its query.
@@ -40,7 +40,7 @@ pub struct Received {
     pub connection: usize,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
@@ -66,18 +66,18 @@ impl Received {
 
 /// What the server answers.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct MockResponse {
     status: u16,
     headers: Vec<(String, String)>,
     chunks: Vec<Vec<u8>>,
-    end: End,
+    end: ResponseEnd,
 }
 
 /// How an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ResponseEnd {
     /// As it should.
-    Well,
+    Complete,
     /// The connection is closed before the answer is complete.
     Cut,
     /// Nothing more is sent until the client leaves.
@@ -90,40 +90,40 @@ enum End {
     HangUp,
 }
 
-impl Answer {
+impl MockResponse {
     /// Bytes of some type.
     pub fn bytes(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Answer {
+        MockResponse {
             status,
             headers: vec![("content-type".to_owned(), content_type.to_owned())],
             chunks: vec![body.into()],
-            end: End::Well,
+            end: ResponseEnd::Complete,
         }
     }
 
     /// A JSON text, well formed or not.
     pub fn json(status: u16, body: &str) -> Self {
-        Answer::bytes(status, "application/json", body)
+        MockResponse::bytes(status, "application/json", body)
     }
 
     /// A stream of server-sent events, given as its text.
     pub fn sse(text: &str) -> Self {
-        Answer::bytes(200, "text/event-stream", text)
+        MockResponse::bytes(200, "text/event-stream", text)
     }
 
     /// A stream of AWS frames.
     pub fn frames(bytes: Vec<u8>) -> Self {
-        Answer::bytes(200, "application/vnd.amazon.eventstream", bytes)
+        MockResponse::bytes(200, "application/vnd.amazon.eventstream", bytes)
     }
 
     /// Nothing, not even a head, until the client leaves.
     pub fn never() -> Self {
-        Answer::sse("").ending(End::NoHead)
+        MockResponse::sse("").with_end(ResponseEnd::NoHead)
     }
 
     /// A closed connection and no answer.
     pub fn hang_up() -> Self {
-        Answer::sse("").ending(End::HangUp)
+        MockResponse::sse("").with_end(ResponseEnd::HangUp)
     }
 
     /// The same with another header.
@@ -133,28 +133,28 @@ impl Answer {
     }
 
     /// The same, sent in pieces of this many bytes.
-    pub fn in_pieces(mut self, size: usize) -> Self {
+    pub fn in_chunks(mut self, size: usize) -> Self {
         let all = self.chunks.concat();
         self.chunks = all.chunks(size).map(<[u8]>::to_vec).collect();
         self
     }
 
     /// The same, but the connection is closed where the answer should end.
-    pub fn cut(self) -> Self {
-        self.ending(End::Cut)
+    pub fn cut_off(self) -> Self {
+        self.with_end(ResponseEnd::Cut)
     }
 
     /// The same, but it does not end until the client leaves.
-    pub fn hang(self) -> Self {
-        self.ending(End::Hang)
+    pub fn then_hang(self) -> Self {
+        self.with_end(ResponseEnd::Hang)
     }
 
     /// The same, its last piece repeated until the client leaves.
-    pub fn endless(self) -> Self {
-        self.ending(End::Endless)
+    pub fn then_endless(self) -> Self {
+        self.with_end(ResponseEnd::Endless)
     }
 
-    fn ending(mut self, end: End) -> Self {
+    fn with_end(mut self, end: ResponseEnd) -> Self {
         self.end = end;
         self
     }
@@ -171,17 +171,17 @@ impl Answer {
 
 /// The server. It stops when dropped.
 #[derive(Debug)]
-pub struct Upstream {
+pub struct MockUpstream {
     url: String,
     shared: Arc<Shared>,
-    received: tokio::sync::Mutex<mpsc::UnboundedReceiver<Received>>,
+    received: tokio::sync::Mutex<mpsc::UnboundedReceiver<ReceivedRequest>>,
     server: JoinHandle<()>,
 }
 
 /// Makes an answer to a request.
-struct Maker(Box<dyn Fn(&Received) -> Answer + Send + Sync>);
+struct ResponseMaker(Box<dyn Fn(&ReceivedRequest) -> MockResponse + Send + Sync>);
 
-impl std::fmt::Debug for Maker {
+impl std::fmt::Debug for ResponseMaker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Maker")
     }
@@ -189,28 +189,28 @@ impl std::fmt::Debug for Maker {
 
 #[derive(Debug)]
 struct Shared {
-    answers: Mutex<VecDeque<Answer>>,
-    always: Mutex<Option<Maker>>,
-    received: mpsc::UnboundedSender<Received>,
-    left: watch::Sender<usize>,
+    responses: Mutex<VecDeque<MockResponse>>,
+    fallback: Mutex<Option<ResponseMaker>>,
+    received: mpsc::UnboundedSender<ReceivedRequest>,
+    disconnects: watch::Sender<usize>,
     connections: watch::Sender<usize>,
 }
 
-impl Upstream {
+impl MockUpstream {
     /// Starts a server on a free port of this machine.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
-            answers: Mutex::default(),
-            always: Mutex::default(),
+            responses: Mutex::default(),
+            fallback: Mutex::default(),
             received: sender,
-            left: watch::Sender::new(0),
+            disconnects: watch::Sender::new(0),
             connections: watch::Sender::new(0),
         });
         let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
-        Upstream {
+        MockUpstream {
             url,
             shared,
             received: tokio::sync::Mutex::new(received),
@@ -224,44 +224,44 @@ impl Upstream {
     }
 
     /// Adds an answer to the queue: one for each request.
-    pub fn answer(&self, answer: Answer) -> &Self {
-        self.shared.answers.lock().unwrap().push_back(answer);
+    pub fn respond(&self, answer: MockResponse) -> &Self {
+        self.shared.responses.lock().unwrap().push_back(answer);
         self
     }
 
     /// Answers every request like this once the queue is empty.
-    pub fn answer_always(&self, answer: Answer) -> &Self {
-        self.answer_with(move |_| answer.clone())
+    pub fn respond_always(&self, answer: MockResponse) -> &Self {
+        self.respond_with(move |_| answer.clone())
     }
 
     /// Answers every request with what this makes of it, once the queue is empty.
-    pub fn answer_with(
+    pub fn respond_with(
         &self,
-        maker: impl Fn(&Received) -> Answer + Send + Sync + 'static,
+        maker: impl Fn(&ReceivedRequest) -> MockResponse + Send + Sync + 'static,
     ) -> &Self {
-        *self.shared.always.lock().unwrap() = Some(Maker(Box::new(maker)));
+        *self.shared.fallback.lock().unwrap() = Some(ResponseMaker(Box::new(maker)));
         self
     }
 
     /// Drops the answers that nobody has asked for.
-    pub fn forget(&self) {
-        self.shared.answers.lock().unwrap().clear();
+    pub fn clear_responses(&self) {
+        self.shared.responses.lock().unwrap().clear();
     }
 
     /// The next request, in order of arrival; waits for it.
-    pub async fn next_request(&self) -> Received {
+    pub async fn next_request(&self) -> ReceivedRequest {
         self.received.lock().await.recv().await.unwrap()
     }
 
     /// All requests that have arrived and were not asked for yet.
-    pub async fn requests(&self) -> Vec<Received> {
+    pub async fn requests(&self) -> Vec<ReceivedRequest> {
         let mut received = self.received.lock().await;
         std::iter::from_fn(|| received.try_recv().ok()).collect()
     }
 
     /// Waits until a client has closed its connection before its answer was complete.
-    pub async fn client_left(&self) {
-        let mut left = self.shared.left.subscribe();
+    pub async fn client_disconnected(&self) {
+        let mut left = self.shared.disconnects.subscribe();
         left.wait_for(|left| *left > 0).await.unwrap();
     }
 
@@ -271,7 +271,7 @@ impl Upstream {
     }
 }
 
-impl Drop for Upstream {
+impl Drop for MockUpstream {
     fn drop(&mut self) {
         self.server.abort();
     }
@@ -283,28 +283,28 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
         let connection = *shared.connections.borrow();
         // Small writes must not wait for each other.
         stream.set_nodelay(true).unwrap();
-        tokio::spawn(converse(stream, connection, Arc::clone(&shared)));
+        tokio::spawn(serve_connection(stream, connection, Arc::clone(&shared)));
     }
 }
 
 /// Answers the requests of one connection until either side closes it.
-async fn converse(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
+async fn serve_connection(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     let mut buffer = Vec::new();
-    while let Some(request) = receive(&mut stream, &mut buffer, connection).await {
-        let next = shared.answers.lock().unwrap().pop_front();
+    while let Some(request) = read_request(&mut stream, &mut buffer, connection).await {
+        let next = shared.responses.lock().unwrap().pop_front();
         let always = || {
-            let maker = shared.always.lock().unwrap();
-            maker.as_ref().map(|Maker(make)| make(&request))
+            let maker = shared.fallback.lock().unwrap();
+            maker.as_ref().map(|ResponseMaker(make)| make(&request))
         };
-        let unprepared = || Answer::json(500, r#"{"error":"no answer was prepared"}"#);
+        let unprepared = || MockResponse::json(500, r#"{"error":"no answer was prepared"}"#);
         let answer = next.or_else(always).unwrap_or_else(unprepared);
         // Nobody may be interested any more.
         let _ = shared.received.send(request);
-        match give(&mut stream, &answer).await {
-            Ok(()) if answer.end == End::Well => {}
+        match write_response(&mut stream, &answer).await {
+            Ok(()) if answer.end == ResponseEnd::Complete => {}
             Ok(()) => return,
             Err(_) => {
-                shared.left.send_modify(|left| *left += 1);
+                shared.disconnects.send_modify(|left| *left += 1);
                 return;
             }
         }
@@ -312,19 +312,19 @@ async fn converse(mut stream: TcpStream, connection: usize, shared: Arc<Shared>)
 }
 
 /// Gives an answer; an error when the client left before it was complete.
-async fn give(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
+async fn write_response(stream: &mut TcpStream, answer: &MockResponse) -> io::Result<()> {
     match answer.end {
-        End::NoHead => return until_left(stream).await,
-        End::HangUp => return Ok(()),
+        ResponseEnd::NoHead => return wait_for_disconnect(stream).await,
+        ResponseEnd::HangUp => return Ok(()),
         _ => stream.write_all(answer.head().as_bytes()).await?,
     }
     for chunk in answer.chunks.iter().filter(|chunk| !chunk.is_empty()) {
         send_chunk(stream, chunk).await?;
     }
     match answer.end {
-        End::Well => stream.write_all(b"0\r\n\r\n").await,
-        End::Hang => until_left(stream).await,
-        End::Endless => loop {
+        ResponseEnd::Complete => stream.write_all(b"0\r\n\r\n").await,
+        ResponseEnd::Hang => wait_for_disconnect(stream).await,
+        ResponseEnd::Endless => loop {
             send_chunk(stream, answer.chunks.last().unwrap()).await?;
         },
         _ => Ok(()),
@@ -339,17 +339,17 @@ async fn send_chunk(stream: &mut TcpStream, chunk: &[u8]) -> io::Result<()> {
 }
 
 /// Waits until the client closes the connection, and says so.
-async fn until_left(stream: &mut TcpStream) -> io::Result<()> {
+async fn wait_for_disconnect(stream: &mut TcpStream) -> io::Result<()> {
     let mut byte = [0];
     let _ = stream.read(&mut byte).await;
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 
-async fn receive(
+async fn read_request(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
     connection: usize,
-) -> Option<Received> {
+) -> Option<ReceivedRequest> {
     let head_end = loop {
         match buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             Some(end) => break end,
@@ -375,7 +375,7 @@ async fn receive(
     }
     let body = buffer[head_end + 4..end].to_vec();
     buffer.drain(..end);
-    Some(Received {
+    Some(ReceivedRequest {
         method,
         path,
         headers,

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 /// The names that one argument goes by, ours first.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reads(pub(crate) &'static [&'static str]);
+pub(crate) struct ArgumentNames(pub(crate) &'static [&'static str]);
 
-impl Reads {
+impl ArgumentNames {
     /// A skill.
     pub(crate) const SKILL: Self = Self(&["name", "skill_name", "skill"]);
     /// A file of a skill.
@@ -36,11 +36,11 @@ impl Reads {
 ///
 /// # Errors
 /// A sentence that names the argument.
-pub(crate) fn text(input: &Value, reads: Reads) -> Result<String, String> {
-    match reads.find(input) {
+pub(crate) fn required_text(input: &Value, names: ArgumentNames) -> Result<String, String> {
+    match names.find(input) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
-        Some(Value::String(_)) => Err(format!("argument `{}` is empty", reads.name())),
-        Some(_) => Err(format!("argument `{}` must be a string", reads.name())),
-        None => Err(format!("argument `{}` is missing", reads.name())),
+        Some(Value::String(_)) => Err(format!("argument `{}` is empty", names.name())),
+        Some(_) => Err(format!("argument `{}` must be a string", names.name())),
+        None => Err(format!("argument `{}` is missing", names.name())),
     }
 }

@@ -1,10 +1,10 @@
 //! `bash_code_execution(command)`.
 
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::permit::Action;
+use crate::allowed_tools::Action;
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::schema;
 use crate::spec::ToolSpec;
-use crate::toolbox::{Progress, Toolbox};
+use crate::toolbox::{ProgressSender, Toolbox};
 use prowess_sandbox::{Command, Execution};
 use serde_json::{Value, json};
 
@@ -27,15 +27,15 @@ pub(crate) async fn call(
     toolbox: &Toolbox,
     spec: &ToolSpec,
     input: &Value,
-    progress: Progress,
-) -> Outcome {
+    progress: ProgressSender,
+) -> ToolOutcome {
     let command = input.get("command").and_then(Value::as_str);
     let line = command.unwrap_or_default().to_owned();
     let refused = schema::check(&spec.input_schema, input)
-        .and_then(|()| toolbox.permit(&Action::Command(&line)));
+        .and_then(|()| toolbox.check_permitted(&Action::Command(&line)));
     if let Err(why) = refused {
-        let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
-        return Outcome::error(format!("Error: {why}"), native);
+        let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
+        return ToolOutcome::error(format!("Error: {why}"), native);
     }
     let execution = Execution {
         command: Command::Bash(line.clone()),

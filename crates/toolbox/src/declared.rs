@@ -5,26 +5,26 @@
 //! One that has none is left out too if nothing follows it, else it is an empty text,
 //! so that those after it keep their places.
 
-use crate::offer::object;
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::permit::Action;
+use crate::allowed_tools::Action;
+use crate::initial_tools::object_schema;
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::schema;
-use crate::script::{Script, as_argument, execution};
+use crate::script::{SkillScript, script_execution, to_argument};
 use crate::spec::ToolSpec;
 use crate::text::command_line;
-use crate::toolbox::{Progress, Toolbox};
-use prowess_skill::fields::tools::{Arg, Tool};
+use crate::toolbox::{ProgressSender, Toolbox};
+use prowess_skill::fields::tools::{DeclaredTool, ToolArg};
 use serde_json::{Map, Value, json};
 
 /// The schema of a tool's arguments.
-pub(crate) fn input_schema(tool: &Tool) -> Value {
+pub(crate) fn input_schema(tool: &DeclaredTool) -> Value {
     let properties: Map<String, Value> = tool.args.iter().map(property).collect();
     let required = tool.args.iter().filter(|arg| arg.required);
     let required: Vec<&str> = required.map(|arg| arg.name.as_str()).collect();
-    object(Value::Object(properties), &required)
+    object_schema(Value::Object(properties), &required)
 }
 
-fn property(arg: &Arg) -> (String, Value) {
+fn property(arg: &ToolArg) -> (String, Value) {
     let mut property = json!({ "type": arg.kind });
     let mut set = |key: &str, value: Value| {
         if let Some(fields) = property.as_object_mut() {
@@ -44,12 +44,12 @@ fn property(arg: &Arg) -> (String, Value) {
 }
 
 /// The arguments in their places.
-fn positional(tool: &Tool, input: &Value) -> Vec<String> {
-    let value = |arg: &Arg| {
+fn positional_arguments(tool: &DeclaredTool, input: &Value) -> Vec<String> {
+    let value = |arg: &ToolArg| {
         input
             .get(&arg.name)
             .or(arg.default.as_ref())
-            .map(as_argument)
+            .map(to_argument)
     };
     let mut values: Vec<Option<String>> = tool.args.iter().map(value).collect();
     while values.last().is_some_and(Option::is_none) {
@@ -59,34 +59,34 @@ fn positional(tool: &Tool, input: &Value) -> Vec<String> {
 }
 
 /// The arguments by name, defaults filled in.
-fn named(tool: &Tool, input: &Value) -> Value {
-    let value = |arg: &Arg| {
+fn named_arguments(tool: &DeclaredTool, input: &Value) -> Value {
+    let value = |arg: &ToolArg| {
         let value = input.get(&arg.name).or(arg.default.as_ref())?;
         Some((arg.name.clone(), value.clone()))
     };
     Value::Object(tool.args.iter().filter_map(value).collect())
 }
 
-pub(crate) async fn call(
+pub(crate) async fn call_declared(
     toolbox: &Toolbox,
     spec: &ToolSpec,
     skill: &str,
     tool: &str,
     input: &Value,
-    progress: Progress,
-) -> Outcome {
+    progress: ProgressSender,
+) -> ToolOutcome {
     let started = prepare(toolbox, spec, skill, tool, input);
     let (argv, arguments) = match started {
         Ok(started) => started,
         Err(why) => {
             let line = command_line([spec.name.as_str(), &input.to_string()]);
-            let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
-            return Outcome::error(format!("Error: {why}"), native).of(skill);
+            let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
+            return ToolOutcome::error(format!("Error: {why}"), native).for_skill(skill);
         }
     };
     let line = command_line(argv.iter().map(String::as_str));
-    let execution = execution(argv, &arguments, false, progress);
-    toolbox.run(line, execution).await.of(skill)
+    let execution = script_execution(argv, &arguments, false, progress);
+    toolbox.run(line, execution).await.for_skill(skill)
 }
 
 fn prepare(
@@ -96,7 +96,7 @@ fn prepare(
     tool: &str,
     input: &Value,
 ) -> Result<(Vec<String>, Value), String> {
-    let action = Action::Own {
+    let action = Action::SkillTool {
         skill,
         tool: &spec.name,
     };
@@ -108,8 +108,8 @@ fn prepare(
         .find(|t| t.name == tool)
         .ok_or_else(gone)?;
     schema::check(&input_schema(tool), input)?;
-    toolbox.permit(&action)?;
-    let arguments = positional(tool, input);
+    toolbox.check_permitted(&action)?;
+    let arguments = positional_arguments(tool, input);
     if let Some((arg, _)) = tool
         .args
         .iter()
@@ -118,6 +118,6 @@ fn prepare(
     {
         return Err(format!("argument `{}` holds a NUL character", arg.name));
     }
-    let script = Script::of(&skill, tool.script.as_str())?;
-    Ok((script.with(arguments), named(tool, input)))
+    let script = SkillScript::for_file(&skill, tool.script.as_str())?;
+    Ok((script.into_argv(arguments), named_arguments(tool, input)))
 }

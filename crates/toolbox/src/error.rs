@@ -36,14 +36,14 @@ pub enum ToolboxError {
         source: std::io::Error,
     },
     /// A session's file is larger than may be read at once.
-    #[error("/mnt/data/{path} is {size} bytes long, and {most} is the most that is read at once")]
+    #[error("/mnt/data/{path} is {size} bytes long, and {max} is the most that is read at once")]
     FileTooLarge {
         /// The file.
         path: String,
         /// Its length.
         size: u64,
         /// The most.
-        most: u64,
+        max: u64,
     },
 }
 

@@ -38,6 +38,7 @@
 //!
 //! It knows nothing of HTTP, of models' wire formats, or of where skills are stored.
 
+mod allowed_tools;
 mod arguments;
 mod bash;
 mod catalogue;
@@ -46,12 +47,11 @@ mod editor;
 mod error;
 mod folder;
 mod functions;
+mod initial_tools;
 mod litellm;
 mod load;
 mod names;
-mod offer;
 mod outcome;
-mod permit;
 mod rank;
 mod registry;
 mod requires;
@@ -59,7 +59,7 @@ mod run;
 mod schema;
 mod script;
 mod search;
-mod shelf;
+mod skill_sources;
 mod spec;
 mod text;
 mod toolbox;
@@ -67,10 +67,10 @@ mod view;
 mod workspace;
 
 pub use error::ToolboxError;
-pub use folder::folder_of;
-pub use outcome::{BashResult, ErrorCode, Native, Outcome, Part};
-pub use prowess_sandbox::Chunk;
-pub use shelf::{Problem, Refreshed, Shelf};
-pub use spec::{Caps, Form, Member, Options, ToolSpec};
+pub use folder::skill_folder;
+pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
+pub use prowess_sandbox::OutputChunk;
+pub use skill_sources::{SkillSnapshot, SkillSources, SourceProblem};
+pub use spec::{LoadToolStyle, Member, ToolSpec, ToolboxLimits, ToolboxOptions};
 pub use toolbox::Toolbox;
 pub use workspace::{NamedSecret, Workspace};

@@ -10,34 +10,34 @@
 //!
 //! An entry gets the arguments as JSON on standard input and in `PROWESS_ARGS`.
 
-use crate::folder::{SKILLS, folder_of};
+use crate::allowed_tools::Action;
+use crate::folder::{SKILLS_FOLDER, skill_folder};
+use crate::initial_tools::object_schema;
 use crate::load;
-use crate::names::word;
-use crate::offer::object;
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::permit::Action;
-use crate::registry::{NewTool, Registry, Route};
-use crate::script::{Script, execution};
+use crate::names::to_identifier;
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::registry::{NewTool, Registry, ToolRoute};
+use crate::script::{SkillScript, script_execution};
 use crate::spec::{Member, ToolSpec};
 use crate::text::{command_line, cut_end};
-use crate::toolbox::{Progress, Toolbox};
+use crate::toolbox::{ProgressSender, Toolbox};
 use crate::{declared, schema};
 use prowess_sandbox::{Command, Execution};
 use prowess_skill::Skill;
 use serde_json::{Value, json};
 
-const NAME: &str = "litellm_code_execution";
+const CODE_TOOL_NAME: &str = "litellm_code_execution";
 
-const DESCRIPTION: &str = "Execute Python code in a sandboxed environment. The working folder \
+const CODE_TOOL_DESCRIPTION: &str = "Execute Python code in a sandboxed environment. The working folder \
     is /mnt/data: files left there are returned. The skills' modules can be imported.";
 
-const LONGEST: usize = 1024;
+const MAX_DESCRIPTION_BYTES: usize = 1024;
 
 /// Where the sandbox shows installed packages.
-const PACKAGES: &str = "/packages/python";
+const PACKAGES_FOLDER: &str = "/packages/python";
 
 /// Files that a skill is started by.
-const ENTRIES: [&str; 6] = [
+const ENTRY_SCRIPTS: [&str; 6] = [
     "main.py",
     "__main__.py",
     "run.py",
@@ -47,38 +47,38 @@ const ENTRIES: [&str; 6] = [
 ];
 
 /// Endings of scripts.
-const SCRIPTS: [&str; 5] = [".py", ".sh", ".bash", ".js", ".mjs"];
+const SCRIPT_EXTENSIONS: [&str; 5] = [".py", ".sh", ".bash", ".js", ".mjs"];
 
 /// Adds the tools.
-pub(crate) fn offer(registry: &mut Registry, members: &[Member]) {
+pub(crate) fn add_tools(registry: &mut Registry, members: &[Member]) {
     for member in members {
         let skill = &member.skill;
-        let wanted = match &member.id {
-            Some(id) => word(id),
-            None => format!("litellm_skill_{}", word(&skill.name)),
+        let name = match &member.id {
+            Some(id) => to_identifier(id),
+            None => format!("litellm_skill_{}", to_identifier(&skill.name)),
         };
         registry.show(NewTool {
-            wanted: &wanted,
-            otherwise: &format!("litellm_{wanted}"),
-            description: cut_end(&skill.description, LONGEST),
+            name: &name,
+            fallback_name: &format!("litellm_{name}"),
+            description: cut_end(&skill.description, MAX_DESCRIPTION_BYTES),
             input_schema: entry_schema(skill),
-            route: Route::Entry(skill.name.clone()),
+            route: ToolRoute::Entry(skill.name.clone()),
         });
     }
     let code = json!({ "code": { "type": "string", "description": "Python code to execute." } });
     registry.show(NewTool {
-        wanted: NAME,
-        otherwise: "skill_python",
-        description: DESCRIPTION.into(),
-        input_schema: object(code, &["code"]),
-        route: Route::Code,
+        name: CODE_TOOL_NAME,
+        fallback_name: "skill_python",
+        description: CODE_TOOL_DESCRIPTION.into(),
+        input_schema: object_schema(code, &["code"]),
+        route: ToolRoute::Code,
     });
 }
 
 /// What the skill says in `metadata.parameters`, or of its only tool; else anything.
 fn entry_schema(skill: &Skill) -> Value {
-    let said = skill.metadata.get("parameters");
-    match (said, skill.tools.as_slice()) {
+    let parameters = skill.metadata.get("parameters");
+    match (parameters, skill.tools.as_slice()) {
         (Some(parameters @ Value::Object(_)), _) => parameters.clone(),
         (_, [tool]) => declared::input_schema(tool),
         _ => json!({ "type": "object", "properties": {} }),
@@ -86,21 +86,21 @@ fn entry_schema(skill: &Skill) -> Value {
 }
 
 /// `litellm_code_execution(code)`.
-pub(crate) async fn code(
+pub(crate) async fn run_code(
     toolbox: &Toolbox,
     spec: &ToolSpec,
     input: &Value,
-    progress: Progress,
-) -> Outcome {
+    progress: ProgressSender,
+) -> ToolOutcome {
     let code = input
         .get("code")
         .and_then(Value::as_str)
         .unwrap_or_default();
     let line = command_line(["python3", "-c", code]);
     let refused = schema::check(&spec.input_schema, input);
-    if let Err(why) = refused.and_then(|()| toolbox.permit(&Action::Python)) {
-        let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
-        return Outcome::error(format!("Error: {why}"), native);
+    if let Err(why) = refused.and_then(|()| toolbox.check_permitted(&Action::Python)) {
+        let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
+        return ToolOutcome::error(format!("Error: {why}"), native);
     }
     let execution = Execution {
         command: Command::Python(code.to_owned()),
@@ -118,44 +118,52 @@ fn python_path(toolbox: &Toolbox) -> String {
     let skills = state
         .members
         .iter()
-        .map(|m| format!("{SKILLS}/{}", folder_of(&m.skill.name)));
-    let all: Vec<String> = std::iter::once(PACKAGES.to_owned()).chain(skills).collect();
+        .map(|m| format!("{SKILLS_FOLDER}/{}", skill_folder(&m.skill.name)));
+    let all: Vec<String> = std::iter::once(PACKAGES_FOLDER.to_owned())
+        .chain(skills)
+        .collect();
     all.join(":")
 }
 
 /// A skill's own tool.
-pub(crate) async fn entry(
+pub(crate) async fn call_entry(
     toolbox: &Toolbox,
     spec: &ToolSpec,
     name: &str,
     input: &Value,
-    progress: Progress,
-) -> Outcome {
+    progress: ProgressSender,
+) -> ToolOutcome {
     let Some(skill) = toolbox.skill(name) else {
-        return load::one(toolbox, name, &json!({})).await;
+        return load::load_named(toolbox, name, &json!({})).await;
     };
-    let loaded = match load::wanted(toolbox, name) {
+    let loaded = match load::skills_to_load(toolbox, name) {
         Ok(skills) => load::activate(toolbox, &skills).await.loaded,
-        Err(_) => return load::one(toolbox, name, &json!({})).await,
+        Err(_) => return load::load_named(toolbox, name, &json!({})).await,
     };
-    let mut outcome = match (skill.tools.as_slice(), entry_of(&skill)) {
-        ([tool], _) => declared::call(toolbox, spec, name, &tool.name, input, progress).await,
+    let mut outcome = match (skill.tools.as_slice(), entry_script(&skill)) {
+        ([tool], _) => {
+            declared::call_declared(toolbox, spec, name, &tool.name, input, progress).await
+        }
         (_, Some(path)) => run_entry(toolbox, spec, &skill, &path, input, progress).await,
-        _ => load::file(toolbox, &skill, skill.bundle.skill_file().as_str()),
+        _ => load::view_file(toolbox, &skill, skill.bundle.skill_file().as_str()),
     };
-    outcome.loaded = loaded;
-    outcome.of(name)
+    outcome.loaded_skills = loaded;
+    outcome.for_skill(name)
 }
 
 /// The script that a skill is about, if it is plain which.
-fn entry_of(skill: &Skill) -> Option<String> {
-    let known = ENTRIES
+fn entry_script(skill: &Skill) -> Option<String> {
+    let known = ENTRY_SCRIPTS
         .into_iter()
         .find(|path| skill.bundle.get(path).is_some());
     if let Some(path) = known {
         return Some(path.to_owned());
     }
-    let is_script = |path: &&str| SCRIPTS.iter().any(|ending| path.ends_with(ending));
+    let is_script = |path: &&str| {
+        SCRIPT_EXTENSIONS
+            .iter()
+            .any(|ending| path.ends_with(ending))
+    };
     let files = skill.manifest.files().iter().map(|file| file.path.as_str());
     let mut scripts = files.filter(is_script);
     match (scripts.next(), scripts.next()) {
@@ -171,26 +179,26 @@ async fn run_entry(
     skill: &Skill,
     path: &str,
     input: &Value,
-    progress: Progress,
-) -> Outcome {
-    let action = Action::Own {
+    progress: ProgressSender,
+) -> ToolOutcome {
+    let action = Action::SkillTool {
         skill: &skill.name,
         tool: &spec.name,
     };
     let argv = schema::check(&spec.input_schema, input)
-        .and_then(|()| toolbox.permit(&action))
-        .and_then(|()| Script::of(skill, path));
+        .and_then(|()| toolbox.check_permitted(&action))
+        .and_then(|()| SkillScript::for_file(skill, path));
     match argv {
         Ok(script) => {
-            let argv = script.with(Vec::new());
+            let argv = script.into_argv(Vec::new());
             let line = command_line(argv.iter().map(String::as_str));
             toolbox
-                .run(line, execution(argv, input, true, progress))
+                .run(line, script_execution(argv, input, true, progress))
                 .await
         }
         Err(why) => {
-            let native = Native::failed_bash(path, ErrorCode::InvalidToolInput);
-            Outcome::error(format!("Error: {why}"), native)
+            let native = NativeCall::failed_bash(path, ErrorCode::InvalidToolInput);
+            ToolOutcome::error(format!("Error: {why}"), native)
         }
     }
 }

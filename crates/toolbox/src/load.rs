@@ -4,101 +4,104 @@
 //! says briefly that they are there; whoever then asks again gets them again, for a
 //! conversation may have been shortened since.
 
-use crate::arguments::{Reads, text};
-use crate::folder::{folder_of, path_of};
-use crate::names::of_tool;
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::registry::{NewTool, Registry, Route};
+use crate::arguments::{ArgumentNames, required_text};
+use crate::folder::{skill_folder, skill_path};
+use crate::names::tool_name;
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::registry::{NewTool, Registry, ToolRoute};
 use crate::requires;
-use crate::text::listed;
-use crate::toolbox::{Active, Toolbox};
-use crate::view::{self, Shown};
-use crate::{catalogue, functions, permit};
+use crate::text::list_names;
+use crate::toolbox::{ActiveSkill, Toolbox};
+use crate::view::{self, ViewResult};
+use crate::{allowed_tools, catalogue, functions};
 use prowess_skill::Skill;
-use prowess_skill::control_tokens::neutralised;
+use prowess_skill::control_tokens::neutralise;
 use prowess_skill::disclose::{self, FileContent};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Most bytes of the list of a skill's files.
-const FILE_LIST: usize = 4 << 10;
+const MAX_FILE_LIST_BYTES: usize = 4 << 10;
 
 /// `load_skill(name, path?)`.
-pub(crate) async fn call(toolbox: &Toolbox, input: &Value) -> Outcome {
-    match text(input, Reads::SKILL) {
-        Ok(name) => one(toolbox, &name, input).await,
-        Err(why) => refused("", "SKILL.md", &why),
+pub(crate) async fn load_skill(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
+    match required_text(input, ArgumentNames::SKILL) {
+        Ok(name) => load_named(toolbox, &name, input).await,
+        Err(why) => refusal("", "SKILL.md", &why),
     }
 }
 
 /// `load_skill_NAME(path?)`.
-pub(crate) async fn one(toolbox: &Toolbox, name: &str, input: &Value) -> Outcome {
+pub(crate) async fn load_named(toolbox: &Toolbox, name: &str, input: &Value) -> ToolOutcome {
     let path = match input.get("path").or_else(|| input.get("file_path")) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(path)) => path.clone(),
-        Some(_) => return refused(name, "SKILL.md", "argument `path` must be a string"),
+        Some(_) => return refusal(name, "SKILL.md", "argument `path` must be a string"),
     };
     let Some(skill) = toolbox.skill(name) else {
-        return missing(toolbox, name);
+        return unknown_skill(toolbox, name);
     };
-    match inside(&skill, &path) {
-        "" => load(toolbox, &skill).await,
+    match relative_path(&skill, &path) {
+        "" => load_instructions(toolbox, &skill).await,
         path if path.eq_ignore_ascii_case(skill.bundle.skill_file().as_str()) => {
-            load(toolbox, &skill).await
+            load_instructions(toolbox, &skill).await
         }
-        path => file(toolbox, &skill, path),
+        path => view_file(toolbox, &skill, path),
     }
 }
 
 /// `read_skill_resource(name, path)`.
-pub(crate) fn resource(toolbox: &Toolbox, input: &Value) -> Outcome {
-    let (name, path) = match (text(input, Reads::SKILL), text(input, Reads::PATH)) {
+pub(crate) fn read_resource(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
+    let (name, path) = match (
+        required_text(input, ArgumentNames::SKILL),
+        required_text(input, ArgumentNames::PATH),
+    ) {
         (Ok(name), Ok(path)) => (name, path),
-        (Err(why), _) | (_, Err(why)) => return refused("", "", &why),
+        (Err(why), _) | (_, Err(why)) => return refusal("", "", &why),
     };
     match toolbox.skill(&name) {
-        Some(skill) => file(toolbox, &skill, inside(&skill, &path)),
-        None => missing(toolbox, &name),
+        Some(skill) => view_file(toolbox, &skill, relative_path(&skill, &path)),
+        None => unknown_skill(toolbox, &name),
     }
 }
 
 /// The path as it is meant: relative to the skill, however it was written.
-pub(crate) fn inside<'a>(skill: &Skill, path: &'a str) -> &'a str {
-    let folder = format!("/skills/{}/", folder_of(&skill.name));
+pub(crate) fn relative_path<'a>(skill: &Skill, path: &'a str) -> &'a str {
+    let folder = format!("/skills/{}/", skill_folder(&skill.name));
     let path = path.strip_prefix(&folder).unwrap_or(path);
     path.strip_prefix("./").unwrap_or(path)
 }
 
-async fn load(toolbox: &Toolbox, skill: &Arc<Skill>) -> Outcome {
+async fn load_instructions(toolbox: &Toolbox, skill: &Arc<Skill>) -> ToolOutcome {
     let name = &skill.name;
     if !skill.invocation.by_model {
         let why = format!("the skill `{name}` can only be started by a person");
-        return refused(name, "SKILL.md", &why);
+        return refusal(name, "SKILL.md", &why);
     }
-    if toolbox.options().remind
-        && let Some(reminder) = remind(toolbox, skill)
+    if toolbox.options().remind_if_loaded
+        && let Some(reminder) = reminder(toolbox, skill)
     {
-        return shown(skill, reminder);
+        return view_text(skill, reminder);
     }
-    let skills = match wanted(toolbox, name) {
+    let skills = match skills_to_load(toolbox, name) {
         Ok(skills) => skills,
-        Err(why) => return refused(name, "SKILL.md", &why),
+        Err(why) => return refusal(name, "SKILL.md", &why),
     };
     let activated = activate(toolbox, &skills).await;
-    let text = told(toolbox, skill, &skills, &activated);
-    let mut outcome = shown(skill, text);
-    outcome.loaded = activated.loaded;
+    let text = instructions_text(toolbox, skill, &skills, &activated);
+    let mut outcome = view_text(skill, text);
+    outcome.loaded_skills = activated.loaded;
     outcome
 }
 
 /// The skill and those it requires, in the order of loading.
-pub(crate) fn wanted(toolbox: &Toolbox, name: &str) -> Result<Vec<Arc<Skill>>, String> {
-    requires::order(&toolbox.lock().members, name)
+pub(crate) fn skills_to_load(toolbox: &Toolbox, name: &str) -> Result<Vec<Arc<Skill>>, String> {
+    requires::load_order(&toolbox.lock().members, name)
 }
 
 /// What a load changed.
 #[derive(Debug, Default)]
-pub(crate) struct Activated {
+pub(crate) struct Activation {
     /// Skills that are loaded now and were not before.
     pub(crate) loaded: Vec<String>,
     /// Tools that are shown now and were not before.
@@ -108,32 +111,32 @@ pub(crate) struct Activated {
 }
 
 /// Loads skills, in this order.
-pub(crate) async fn activate(toolbox: &Toolbox, skills: &[Arc<Skill>]) -> Activated {
-    let mut done = Activated::default();
+pub(crate) async fn activate(toolbox: &Toolbox, skills: &[Arc<Skill>]) -> Activation {
+    let mut done = Activation::default();
     for skill in skills {
         if toolbox.is_active(&skill.name) {
             continue;
         }
-        let functions = describe(toolbox, skill, &mut done.problems).await;
-        put_in_place(toolbox, skill, functions, &mut done);
+        let functions = describe_functions(toolbox, skill, &mut done.problems).await;
+        activate_skill(toolbox, skill, functions, &mut done);
     }
     done
 }
 
 /// Shows the own tools of all skills that a model may load, without loading them.
 /// Returns what stands in the way.
-pub(crate) async fn reveal(toolbox: &Toolbox) -> Vec<String> {
+pub(crate) async fn show_skill_tools(toolbox: &Toolbox) -> Vec<String> {
     let skills: Vec<Arc<Skill>> = {
         let state = toolbox.lock();
-        let offered = catalogue::offered(&state.members);
+        let offered = catalogue::loadable(&state.members);
         offered.map(|member| Arc::clone(&member.skill)).collect()
     };
     let mut problems = Vec::new();
     for skill in skills {
         if skill.python_tools || !skill.tools.is_empty() {
-            let functions = describe(toolbox, &skill, &mut problems).await;
+            let functions = describe_functions(toolbox, &skill, &mut problems).await;
             let mut state = toolbox.lock();
-            add(&mut state.registry, &skill, functions);
+            add_functions(&mut state.registry, &skill, functions);
             state.registry.reveal(&skill.name);
         }
     }
@@ -141,14 +144,14 @@ pub(crate) async fn reveal(toolbox: &Toolbox) -> Vec<String> {
 }
 
 /// The functions of a skill, for which the session must show it.
-async fn describe(
+async fn describe_functions(
     toolbox: &Toolbox,
     skill: &Arc<Skill>,
     problems: &mut Vec<String>,
-) -> Vec<functions::Function> {
+) -> Vec<functions::PythonFunction> {
     let found = match toolbox.workspace() {
         Some(workspace) => {
-            workspace.show(skill);
+            workspace.add_skill(skill);
             functions::describe(toolbox, skill).await
         }
         None if skill.python_tools || !skill.tools.is_empty() => {
@@ -162,11 +165,11 @@ async fn describe(
     })
 }
 
-fn put_in_place(
+fn activate_skill(
     toolbox: &Toolbox,
     skill: &Arc<Skill>,
-    functions: Vec<functions::Function>,
-    done: &mut Activated,
+    functions: Vec<functions::PythonFunction>,
+    done: &mut Activation,
 ) {
     let mut state = toolbox.lock();
     // Another call may have loaded it while its functions were looked at.
@@ -177,29 +180,33 @@ fn put_in_place(
     {
         return;
     }
-    add(&mut state.registry, skill, functions);
+    add_functions(&mut state.registry, skill, functions);
     done.tools.extend(state.registry.reveal(&skill.name));
     done.loaded.push(skill.name.clone());
-    state.active.push(Active {
+    state.active.push(ActiveSkill {
         skill: Arc::clone(skill),
-        reminded: false,
+        was_reminded: false,
     });
 }
 
 /// Adds functions, but for those that are there already.
-fn add(registry: &mut Registry, skill: &Skill, functions: Vec<functions::Function>) {
+fn add_functions(
+    registry: &mut Registry,
+    skill: &Skill,
+    functions: Vec<functions::PythonFunction>,
+) {
     for function in functions {
-        let wanted = of_tool(&skill.name, &function.name);
-        let route = Route::Function {
+        let name = tool_name(&skill.name, &function.name);
+        let route = ToolRoute::Function {
             skill: skill.name.clone(),
             function: function.name,
         };
-        if registry.name_of(&route).is_some() {
+        if registry.name_for(&route).is_some() {
             continue;
         }
         registry.add(NewTool {
-            wanted: &wanted,
-            otherwise: &wanted,
+            name: &name,
+            fallback_name: &name,
             description: function.description,
             input_schema: function.input_schema,
             route,
@@ -208,12 +215,12 @@ fn add(registry: &mut Registry, skill: &Skill, functions: Vec<functions::Functio
 }
 
 /// What a skill that is loaded answers the first time it is loaded again.
-fn remind(toolbox: &Toolbox, skill: &Skill) -> Option<String> {
+fn reminder(toolbox: &Toolbox, skill: &Skill) -> Option<String> {
     let mut state = toolbox.lock();
     let mut active = state.active.iter_mut();
     let active = active.find(|active| active.skill.name == skill.name)?;
-    active.reminded = !active.reminded;
-    active.reminded.then(|| {
+    active.was_reminded = !active.was_reminded;
+    active.was_reminded.then(|| {
         let name = &skill.name;
         format!(
             "The skill `{name}` is loaded already: its instructions are above. Load it once more \
@@ -223,8 +230,13 @@ fn remind(toolbox: &Toolbox, skill: &Skill) -> Option<String> {
 }
 
 /// The instructions, after those of required skills, and what else there is to know.
-fn told(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) -> String {
-    let cap = toolbox.options().caps.text;
+fn instructions_text(
+    toolbox: &Toolbox,
+    skill: &Skill,
+    all: &[Arc<Skill>],
+    done: &Activation,
+) -> String {
+    let cap = toolbox.options().limits.text_bytes;
     let mut text = String::new();
     for required in all.iter().filter(|other| other.name != skill.name) {
         if done.loaded.contains(&required.name) {
@@ -240,18 +252,23 @@ fn told(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) 
         text.push_str(&format!("## Skill: {}\n\n", skill.name));
     }
     text.push_str(disclose::body(skill, cap).text.trim());
-    let notes = notes(toolbox, skill, all, done);
+    let notes = loading_notes(toolbox, skill, all, done);
     if !notes.is_empty() {
         text.push_str(&format!("\n\n---\n{}", notes.join("\n")));
     }
-    neutralised(&text).into_owned()
+    neutralise(&text).into_owned()
 }
 
-fn notes(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) -> Vec<String> {
+fn loading_notes(
+    toolbox: &Toolbox,
+    skill: &Skill,
+    all: &[Arc<Skill>],
+    done: &Activation,
+) -> Vec<String> {
     let mut notes = Vec::new();
     if skill.bundle.len() > 1 {
-        let files = disclose::file_list(skill, FILE_LIST).text;
-        let folder = folder_of(&skill.name);
+        let files = disclose::file_list(skill, MAX_FILE_LIST_BYTES).text;
+        let folder = skill_folder(&skill.name);
         notes.push(format!(
             "Files of this skill, at /skills/{folder}:\n{}",
             files.trim_end()
@@ -259,11 +276,11 @@ fn notes(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated)
     }
     // Whoever reads it again may not remember them.
     let tools = match done.tools.is_empty() {
-        true => toolbox.lock().registry.shown_of(&skill.name),
+        true => toolbox.lock().registry.shown_tools_of(&skill.name),
         false => done.tools.clone(),
     };
     if !tools.is_empty() {
-        let tools = listed(tools.iter().map(String::as_str), 100);
+        let tools = list_names(tools.iter().map(String::as_str), 100);
         notes.push(format!("Tools now available: {tools}"));
     }
     notes.extend(
@@ -272,23 +289,23 @@ fn notes(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated)
             .map(|problem| format!("Problem with {problem}")),
     );
     let new = all.iter().filter(|skill| done.loaded.contains(&skill.name));
-    notes.extend(new.filter_map(|skill| permit::note(skill)));
+    notes.extend(new.filter_map(|skill| allowed_tools::permission_note(skill)));
     notes
 }
 
 /// A file of a skill, whole or cut.
-pub(crate) fn file(toolbox: &Toolbox, skill: &Skill, path: &str) -> Outcome {
-    let caps = &toolbox.options().caps;
-    let full = path_of(&skill.name, path);
-    let shown = match disclose::file(skill, path, caps.text) {
-        Some(FileContent::Text(fragment)) => Shown::Text(fragment.text),
-        Some(FileContent::Binary(data)) => Shown::binary(path, data, caps.binary),
-        None => Shown::Missing(no_such(skill, path)),
+pub(crate) fn view_file(toolbox: &Toolbox, skill: &Skill, path: &str) -> ToolOutcome {
+    let caps = &toolbox.options().limits;
+    let full = skill_path(&skill.name, path);
+    let shown = match disclose::file(skill, path, caps.text_bytes) {
+        Some(FileContent::Text(fragment)) => ViewResult::Text(fragment.text),
+        Some(FileContent::Binary(data)) => ViewResult::binary(path, data, caps.binary_bytes),
+        None => ViewResult::Missing(missing_file_message(skill, path)),
     };
-    view::outcome(&full, shown).of(&skill.name)
+    view::view_outcome(&full, shown).for_skill(&skill.name)
 }
 
-fn no_such(skill: &Skill, path: &str) -> String {
+fn missing_file_message(skill: &Skill, path: &str) -> String {
     let files = skill.manifest.files().iter().map(|file| file.path.as_str());
     let below = format!("{}/", path.trim_end_matches('/'));
     let (what, files) = match files.clone().any(|file| file.starts_with(&below)) {
@@ -301,25 +318,25 @@ fn no_such(skill: &Skill, path: &str) -> String {
     let name = &skill.name;
     format!(
         "`{path}` {what} in the skill `{name}`. Files: {}",
-        listed(files, 50)
+        list_names(files, 50)
     )
 }
 
-fn shown(skill: &Skill, text: String) -> Outcome {
-    let path = path_of(&skill.name, skill.bundle.skill_file().as_str());
-    view::outcome(&path, Shown::Text(text)).of(&skill.name)
+fn view_text(skill: &Skill, text: String) -> ToolOutcome {
+    let path = skill_path(&skill.name, skill.bundle.skill_file().as_str());
+    view::view_outcome(&path, ViewResult::Text(text)).for_skill(&skill.name)
 }
 
-fn missing(toolbox: &Toolbox, name: &str) -> Outcome {
-    let why = wanted(toolbox, name).err().unwrap_or_default();
-    refused(name, "SKILL.md", &why)
+fn unknown_skill(toolbox: &Toolbox, name: &str) -> ToolOutcome {
+    let why = skills_to_load(toolbox, name).err().unwrap_or_default();
+    refusal(name, "SKILL.md", &why)
 }
 
-fn refused(skill: &str, path: &str, why: &str) -> Outcome {
-    let path = path_of(skill, path);
-    let native = Native::Editor {
-        input: view::input(&path),
-        result: view::error(ErrorCode::FileNotFound, why),
+fn refusal(skill: &str, path: &str, why: &str) -> ToolOutcome {
+    let path = skill_path(skill, path);
+    let native = NativeCall::Editor {
+        input: view::view_input(&path),
+        result: view::error_result(ErrorCode::FileNotFound, why),
     };
-    Outcome::error(format!("Error: {why}"), native)
+    ToolOutcome::error(format!("Error: {why}"), native)
 }

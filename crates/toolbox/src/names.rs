@@ -4,15 +4,15 @@ use prowess_skill::manifest::Digest;
 use std::collections::BTreeSet;
 
 /// Longest name that every provider takes.
-const LONGEST: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// The names that are taken, by the client or by us.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NamePool {
     taken: BTreeSet<String>,
 }
 
-impl Names {
+impl NamePool {
     /// With the client's names taken.
     pub(crate) fn new(reserved: &[String]) -> Self {
         Self {
@@ -21,14 +21,17 @@ impl Names {
     }
 
     /// Takes the first that is free: `wanted`, `otherwise`, then numbered ones.
-    pub(crate) fn claim(&mut self, wanted: &str, otherwise: &str) -> String {
+    pub(crate) fn claim(&mut self, preferred: &str, fallback: &str) -> String {
         let numbered = (2_u32..).map(|number| {
             let suffix = format!("_{number}");
-            fitted(otherwise, LONGEST - suffix.len()) + &suffix
+            truncate_name(fallback, MAX_NAME_BYTES - suffix.len()) + &suffix
         });
-        let mut candidates = [fitted(wanted, LONGEST), fitted(otherwise, LONGEST)]
-            .into_iter()
-            .chain(numbered);
+        let mut candidates = [
+            truncate_name(preferred, MAX_NAME_BYTES),
+            truncate_name(fallback, MAX_NAME_BYTES),
+        ]
+        .into_iter()
+        .chain(numbered);
         // The numbers do not run out before the tools do.
         let free = candidates.find(|name| !self.taken.contains(name));
         let free = free.unwrap_or_default();
@@ -38,25 +41,25 @@ impl Names {
 }
 
 /// The name of a tool of a skill: `skill_name__tool`.
-pub(crate) fn of_tool(skill: &str, tool: &str) -> String {
-    format!("{}__{}", word(skill), word(tool))
+pub(crate) fn tool_name(skill: &str, tool: &str) -> String {
+    format!("{}__{}", to_identifier(skill), to_identifier(tool))
 }
 
 /// Letters, digits and `_` only.
-pub(crate) fn word(text: &str) -> String {
+pub(crate) fn to_identifier(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     text.chars().map(plain).collect()
 }
 
 /// A name that fits: one too long is cut, and ends in what tells it from others that
 /// begin alike.
-fn fitted(name: &str, most: usize) -> String {
-    if name.len() <= most {
+fn truncate_name(name: &str, max_bytes: usize) -> String {
+    if name.len() <= max_bytes {
         return name.to_owned();
     }
-    let digest = Digest::of(name.as_bytes()).hex();
+    let digest = Digest::from_content(name.as_bytes()).hex();
     let tail: String = digest.chars().take(8).collect();
-    let head: String = name.chars().take(most - tail.len() - 1).collect();
+    let head: String = name.chars().take(max_bytes - tail.len() - 1).collect();
     format!("{head}_{tail}")
 }
 
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn names_never_collide_with_the_clients_nor_with_each_other() {
-        let mut names = Names::new(&["load_skill".to_owned(), "skills_load".to_owned()]);
+        let mut names = NamePool::new(&["load_skill".to_owned(), "skills_load".to_owned()]);
         assert_eq!(names.claim("load_skill", "skills_load"), "skills_load_2");
         assert_eq!(names.claim("a__b", "a__b"), "a__b");
         assert_eq!(names.claim("a__b", "a__b"), "a__b_2");
@@ -75,7 +78,7 @@ mod tests {
 
     #[test]
     fn long_names_are_cut_and_stay_apart() {
-        let mut names = Names::default();
+        let mut names = NamePool::default();
         let (one, two) = ("x".repeat(70), "x".repeat(71));
         let (one, two) = (names.claim(&one, &one), names.claim(&two, &two));
         assert_ne!(one, two);
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_tool_bears_the_name_of_its_skill() {
-        assert_eq!(of_tool("pdf-tools", "fill_form"), "pdf_tools__fill_form");
-        assert_eq!(of_tool("größe 1", "a-b"), "gr__e_1__a_b");
+        assert_eq!(tool_name("pdf-tools", "fill_form"), "pdf_tools__fill_form");
+        assert_eq!(tool_name("größe 1", "a-b"), "gr__e_1__a_b");
     }
 }

@@ -1,31 +1,31 @@
 //! What came of a call: for the model, and told as native code execution.
 
 use bytes::Bytes;
-use prowess_sandbox::{Output, Skipped};
+use prowess_sandbox::{SandboxOutput, SkippedFile};
 use serde_json::{Value, json};
 
 /// What came of one call. A failure is an outcome too.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ToolOutcome {
     /// What the model reads.
-    pub shown: Vec<Part>,
+    pub content: Vec<ContentPart>,
     /// Whether it failed.
     pub is_error: bool,
     /// The same call as a native client sees it.
-    pub native: Native,
+    pub native: NativeCall,
     /// Files it made or changed in `/mnt/data`.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<SandboxOutput>,
     /// What it left there that is not an output, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// The skill it was for.
     pub skill: Option<String>,
     /// Skills that became active by it.
-    pub loaded: Vec<String>,
+    pub loaded_skills: Vec<String>,
 }
 
 /// A piece of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ContentPart {
     /// Text.
     Text(String),
     /// A file that is not text.
@@ -39,7 +39,7 @@ pub enum Part {
 
 /// A call told as one of the two tools of native code execution.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Native {
+pub enum NativeCall {
     /// `bash_code_execution`.
     Bash {
         /// The command line.
@@ -134,7 +134,7 @@ impl BashResult {
     }
 }
 
-impl Native {
+impl NativeCall {
     /// The name of the native tool.
     #[must_use]
     pub fn tool(&self) -> &'static str {
@@ -162,22 +162,22 @@ impl Native {
     }
 }
 
-impl Outcome {
+impl ToolOutcome {
     /// A text that the model reads.
-    pub(crate) fn text(text: impl Into<String>, native: Native) -> Self {
+    pub(crate) fn text(text: impl Into<String>, native: NativeCall) -> Self {
         Self {
-            shown: vec![Part::Text(text.into())],
+            content: vec![ContentPart::Text(text.into())],
             is_error: false,
             native,
             outputs: Vec::new(),
             skipped: Vec::new(),
             skill: None,
-            loaded: Vec::new(),
+            loaded_skills: Vec::new(),
         }
     }
 
     /// A failure that the model reads.
-    pub(crate) fn error(text: impl Into<String>, native: Native) -> Self {
+    pub(crate) fn error(text: impl Into<String>, native: NativeCall) -> Self {
         Self {
             is_error: true,
             ..Self::text(text, native)
@@ -186,17 +186,17 @@ impl Outcome {
 
     /// The same, for a skill.
     #[must_use]
-    pub(crate) fn of(mut self, skill: &str) -> Self {
+    pub(crate) fn for_skill(mut self, skill: &str) -> Self {
         self.skill = Some(skill.to_owned());
         self
     }
 
     /// The texts among the parts, joined: for callers that can show nothing else.
     #[must_use]
-    pub fn shown_text(&self) -> String {
-        let texts = self.shown.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Binary { mime, data } => format!("[{mime}, {} bytes]", data.len()),
+    pub fn text_content(&self) -> String {
+        let texts = self.content.iter().map(|part| match part {
+            ContentPart::Text(text) => text.clone(),
+            ContentPart::Binary { mime, data } => format!("[{mime}, {} bytes]", data.len()),
         });
         texts.collect::<Vec<_>>().join("\n")
     }

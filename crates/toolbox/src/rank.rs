@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How soon further occurrences of a word stop to count.
 const SATURATION: f64 = 1.2;
 /// How much longer texts are held back.
-const LENGTH: f64 = 0.75;
+const LENGTH_WEIGHT: f64 = 0.75;
 /// How often a word of the name counts.
 const NAME_WEIGHT: usize = 3;
 
 /// The best skills for a query, best first, none of them without any of its words.
 /// Equally good ones stay in their order.
-pub(crate) fn best<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&'a Skill> {
-    let wanted: BTreeSet<String> = words(query).collect();
-    let texts: Vec<Text> = skills
+pub(crate) fn rank<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&'a Skill> {
+    let query_words: BTreeSet<String> = words(query).collect();
+    let texts: Vec<SkillText> = skills
         .iter()
-        .map(|skill| Text::of(skill, &wanted))
+        .map(|skill| SkillText::new(skill, &query_words))
         .collect();
     let length = texts.iter().map(|text| text.length).sum::<usize>() as f64;
     let average = (length / texts.len().max(1) as f64).max(1.0);
@@ -30,9 +30,10 @@ pub(crate) fn best<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&
         let without = texts.len() as f64 - with;
         ((without + 0.5) / (with + 0.5) + 1.0).ln()
     };
-    let weights: BTreeMap<&String, f64> = wanted.iter().map(|w| (w, weight(w))).collect();
-    let score = |text: &Text| -> f64 {
-        let held_back = SATURATION * (1.0 - LENGTH + LENGTH * text.length as f64 / average);
+    let weights: BTreeMap<&String, f64> = query_words.iter().map(|w| (w, weight(w))).collect();
+    let score = |text: &SkillText| -> f64 {
+        let held_back =
+            SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * text.length as f64 / average);
         let each = text.counts.iter().map(|(word, count)| {
             let count = *count as f64;
             weights.get(word).unwrap_or(&0.0) * count * (SATURATION + 1.0) / (count + held_back)
@@ -47,13 +48,13 @@ pub(crate) fn best<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&
 }
 
 /// How often the wanted words occur in a skill's text.
-struct Text {
+struct SkillText {
     counts: BTreeMap<String, usize>,
     length: usize,
 }
 
-impl Text {
-    fn of(skill: &Skill, wanted: &BTreeSet<String>) -> Self {
+impl SkillText {
+    fn new(skill: &Skill, query_words: &BTreeSet<String>) -> Self {
         let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
         let parts = [
             (skill.name.as_str(), NAME_WEIGHT),
@@ -67,7 +68,7 @@ impl Text {
         for (part, weight) in parts {
             for word in words(part) {
                 text.length += weight;
-                if wanted.contains(&word) {
+                if query_words.contains(&word) {
                     *text.counts.entry(word).or_default() += weight;
                 }
             }

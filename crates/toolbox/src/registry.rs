@@ -3,18 +3,18 @@
 //! The order is fixed and only grows at its end, so that what a model was told before
 //! stays a prefix of what it is told next, and prompt caches hold.
 
-use crate::names::Names;
+use crate::names::NamePool;
 use crate::spec::ToolSpec;
-use prowess_skill::control_tokens::{neutralised, neutralised_json};
+use prowess_skill::control_tokens::{neutralise, neutralise_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Letters in which a name may differ from the one that was meant.
-const MAX_SLIPS: usize = 3;
+const MAX_EDIT_DISTANCE: usize = 3;
 
 /// What a call of a tool does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum ToolRoute {
     /// Loads the skill that the arguments name.
     Load,
     /// Loads this skill.
@@ -52,16 +52,16 @@ pub(crate) enum Route {
 }
 
 #[derive(Debug)]
-struct Registered {
+struct RegisteredTool {
     spec: ToolSpec,
-    route: Route,
+    route: ToolRoute,
 }
 
 /// All tools, shown or not.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    names: Names,
-    tools: Vec<Registered>,
+    names: NamePool,
+    tools: Vec<RegisteredTool>,
     by_name: BTreeMap<String, usize>,
     shown: Vec<usize>,
 }
@@ -69,32 +69,32 @@ pub(crate) struct Registry {
 /// A tool to be added.
 pub(crate) struct NewTool<'a> {
     /// The name it is to have.
-    pub(crate) wanted: &'a str,
+    pub(crate) name: &'a str,
     /// The name it gets when that is taken.
-    pub(crate) otherwise: &'a str,
+    pub(crate) fallback_name: &'a str,
     pub(crate) description: String,
     pub(crate) input_schema: Value,
-    pub(crate) route: Route,
+    pub(crate) route: ToolRoute,
 }
 
 impl Registry {
     pub(crate) fn new(reserved: &[String]) -> Self {
         Self {
-            names: Names::new(reserved),
+            names: NamePool::new(reserved),
             ..Self::default()
         }
     }
 
     /// Adds a tool that is not shown yet, and returns its name.
     pub(crate) fn add(&mut self, new: NewTool<'_>) -> String {
-        let name = self.names.claim(new.wanted, new.otherwise);
+        let name = self.names.claim(new.name, new.fallback_name);
         self.by_name.insert(name.clone(), self.tools.len());
-        self.tools.push(Registered {
+        self.tools.push(RegisteredTool {
             spec: ToolSpec {
                 name: name.clone(),
                 // Both may hold what a skill says; no template may read it as its own.
-                description: neutralised(&new.description).into_owned(),
-                input_schema: neutralised_json(new.input_schema),
+                description: neutralise(&new.description).into_owned(),
+                input_schema: neutralise_json(new.input_schema),
             },
             route: new.route,
         });
@@ -122,7 +122,7 @@ impl Registry {
     }
 
     /// The names of a skill's own tools that are shown.
-    pub(crate) fn shown_of(&self, skill: &str) -> Vec<String> {
+    pub(crate) fn shown_tools_of(&self, skill: &str) -> Vec<String> {
         let shown = self.shown.iter().filter_map(|index| self.tools.get(*index));
         let own = shown.filter(|tool| tool.route.own_skill() == Some(skill));
         own.map(|tool| tool.spec.name.clone()).collect()
@@ -135,7 +135,7 @@ impl Registry {
     }
 
     /// What leads where, shown or not.
-    pub(crate) fn find(&self, name: &str) -> Option<(&ToolSpec, &Route)> {
+    pub(crate) fn find(&self, name: &str) -> Option<(&ToolSpec, &ToolRoute)> {
         let tool = self.tools.get(*self.by_name.get(name)?)?;
         Some((&tool.spec, &tool.route))
     }
@@ -144,14 +144,14 @@ impl Registry {
     pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         let names = self.by_name.keys();
         // A model chooses the name; its length must not choose our work.
-        let near = names.filter(|known| known.len().abs_diff(name.len()) <= MAX_SLIPS);
+        let near = names.filter(|known| known.len().abs_diff(name.len()) <= MAX_EDIT_DISTANCE);
         let near = near.map(|known| (strsim::levenshtein(known, name), known));
         let (slips, known) = near.min()?;
-        (slips <= MAX_SLIPS.min(name.len() / 2)).then(|| known.clone())
+        (slips <= MAX_EDIT_DISTANCE.min(name.len() / 2)).then(|| known.clone())
     }
 
     /// The tools of the skill that a name begins with, shown or not.
-    pub(crate) fn of_same_skill(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn tools_of_same_skill(&self, name: &str) -> Vec<&str> {
         let Some((skill, _)) = name.split_once("__").filter(|(skill, _)| !skill.is_empty()) else {
             return Vec::new();
         };
@@ -166,15 +166,15 @@ impl Registry {
     }
 
     /// The name of the tool with this route.
-    pub(crate) fn name_of(&self, route: &Route) -> Option<&str> {
+    pub(crate) fn name_for(&self, route: &ToolRoute) -> Option<&str> {
         let tool = self.tools.iter().find(|tool| tool.route == *route)?;
         Some(&tool.spec.name)
     }
 }
 
-impl Route {
+impl ToolRoute {
     /// Whether it shows skills and changes nothing that a caller could miss.
-    pub(crate) fn reads(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         matches!(
             self,
             Self::Load | Self::LoadOne(_) | Self::List | Self::Search | Self::Resource

@@ -1,7 +1,7 @@
 //! `requires:` which skills must be loaded before another, and in which order.
 
 use crate::spec::Member;
-use crate::text::listed;
+use crate::text::list_names;
 use prowess_skill::Skill;
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A sentence that names the chain, when one of them is missing or requires itself.
-pub(crate) fn order(members: &[Member], name: &str) -> Result<Vec<Arc<Skill>>, String> {
-    let mut walk = Walk {
+pub(crate) fn load_order(members: &[Member], name: &str) -> Result<Vec<Arc<Skill>>, String> {
+    let mut walk = DependencyWalk {
         members,
         chain: Vec::new(),
         ordered: Vec::new(),
@@ -20,14 +20,14 @@ pub(crate) fn order(members: &[Member], name: &str) -> Result<Vec<Arc<Skill>>, S
     Ok(walk.ordered)
 }
 
-struct Walk<'a> {
+struct DependencyWalk<'a> {
     members: &'a [Member],
     /// From the skill asked for down to the one being looked at.
     chain: Vec<String>,
     ordered: Vec<Arc<Skill>>,
 }
 
-impl Walk<'_> {
+impl DependencyWalk<'_> {
     fn visit(&mut self, name: &str) -> Result<(), String> {
         if self.ordered.iter().any(|skill| skill.name == name) {
             return Ok(());
@@ -59,7 +59,7 @@ impl Walk<'_> {
         let known = self.members.iter().map(|m| m.skill.name.as_str());
         format!(
             "there is no skill `{name}`. There are: {}",
-            listed(known, 30)
+            list_names(known, 30)
         )
     }
 }

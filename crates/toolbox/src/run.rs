@@ -1,28 +1,33 @@
 //! Running something in the workspace, and telling what came of it.
 
 use crate::error::ToolboxError;
-use crate::outcome::{BashResult, ErrorCode, Native, Outcome, Part};
+use crate::outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
 use crate::text::cut_middle;
 use crate::toolbox::Toolbox;
-use prowess_sandbox::{Error as SandboxError, Execution, LimitHit, Outcome as Ending, Report};
+use prowess_sandbox::{
+    CommandOutcome as Ending, Error as SandboxError, Execution, ExecutionReport, LimitHit,
+};
 
 /// Most files named in a result.
-const MOST_NAMED: usize = 20;
+const MAX_LISTED_FILES: usize = 20;
 
 impl Toolbox {
     /// Runs it; `line` is how a native client is told what was run.
-    pub(crate) async fn run(&self, line: String, execution: Execution) -> Outcome {
+    pub(crate) async fn run(&self, line: String, execution: Execution) -> ToolOutcome {
         match self.execute(execution).await {
             Ok(report) => {
-                let text = told(&report, report.stdout.text.trim_end());
-                self.outcome_of(report, line, text)
+                let text = report_text(&report, report.stdout.text.trim_end());
+                self.report_outcome(report, line, text)
             }
-            Err(error) => failed(line, &error),
+            Err(error) => failed_outcome(line, &error),
         }
     }
 
     /// Runs it and returns the bare report.
-    pub(crate) async fn execute(&self, mut execution: Execution) -> Result<Report, ToolboxError> {
+    pub(crate) async fn execute(
+        &self,
+        mut execution: Execution,
+    ) -> Result<ExecutionReport, ToolboxError> {
         let tighter = [execution.timeout, self.options().timeout];
         execution.timeout = tighter.into_iter().flatten().min();
         let workspace = self.workspace().ok_or(ToolboxError::NoWorkspace)?;
@@ -30,8 +35,13 @@ impl Toolbox {
     }
 
     /// The outcome of a run whose result reads `text`.
-    pub(crate) fn outcome_of(&self, report: Report, line: String, text: String) -> Outcome {
-        let mut text = cut_middle(text, self.options().caps.result);
+    pub(crate) fn report_outcome(
+        &self,
+        report: ExecutionReport,
+        line: String,
+        text: String,
+    ) -> ToolOutcome {
+        let mut text = cut_middle(text, self.options().limits.result_bytes);
         if text.is_empty() {
             text.push_str("[no output]");
         }
@@ -39,18 +49,18 @@ impl Toolbox {
             text.push_str(&format!("\n[note: {note}]"));
         }
         let is_error = report.outcome != Ending::Exit(0);
-        let native = Native::Bash {
+        let native = NativeCall::Bash {
             command: line,
             result: bash_result(&report),
         };
-        Outcome {
-            shown: vec![Part::Text(text)],
+        ToolOutcome {
+            content: vec![ContentPart::Text(text)],
             is_error,
             native,
             outputs: report.outputs,
             skipped: report.skipped,
             skill: None,
-            loaded: Vec::new(),
+            loaded_skills: Vec::new(),
         }
     }
 
@@ -63,8 +73,8 @@ impl Toolbox {
 
 /// What a model reads of a run: how it failed, if it did, standard output, standard
 /// error folded in after it, limits that were met, and the files that were made.
-pub(crate) fn told(report: &Report, stdout: &str) -> String {
-    let mut parts: Vec<String> = ending(report).into_iter().collect();
+pub(crate) fn report_text(report: &ExecutionReport, stdout: &str) -> String {
+    let mut parts: Vec<String> = failure_text(report).into_iter().collect();
     let stderr = report.stderr.text.trim_end();
     if !stdout.is_empty() {
         parts.push(stdout.to_owned());
@@ -72,13 +82,13 @@ pub(crate) fn told(report: &Report, stdout: &str) -> String {
     if !stderr.is_empty() {
         parts.push(format!("[stderr]\n{stderr}"));
     }
-    parts.extend(report.hits.iter().map(|hit| limit(*hit).to_owned()));
-    parts.extend(files(report));
+    parts.extend(report.hits.iter().map(|hit| limit_note(*hit).to_owned()));
+    parts.extend(file_list(report));
     parts.join("\n")
 }
 
 /// Why it is an error, if it is.
-fn ending(report: &Report) -> Option<String> {
+fn failure_text(report: &ExecutionReport) -> Option<String> {
     let seconds = report.elapsed.as_secs_f64();
     Some(match report.outcome {
         Ending::Exit(0) => return None,
@@ -93,7 +103,7 @@ fn ending(report: &Report) -> Option<String> {
     })
 }
 
-fn limit(hit: LimitHit) -> &'static str {
+fn limit_note(hit: LimitHit) -> &'static str {
     match hit {
         LimitHit::Memory => "[a process was ended for want of memory]",
         LimitHit::Processes => "[a process could not be started: there were too many]",
@@ -101,7 +111,7 @@ fn limit(hit: LimitHit) -> &'static str {
     }
 }
 
-fn files(report: &Report) -> Option<String> {
+fn file_list(report: &ExecutionReport) -> Option<String> {
     let made = report.outputs.iter().map(|made| {
         let (path, kind, size) = (&made.path, &made.mime_type, made.size);
         format!("/mnt/data/{path} ({kind}, {size} bytes)")
@@ -114,15 +124,15 @@ fn files(report: &Report) -> Option<String> {
     if named.is_empty() {
         return None;
     }
-    let more = named.len().saturating_sub(MOST_NAMED);
-    named.truncate(MOST_NAMED);
+    let more = named.len().saturating_sub(MAX_LISTED_FILES);
+    named.truncate(MAX_LISTED_FILES);
     if more > 0 {
         named.push(format!("and {more} more"));
     }
     Some(format!("[files: {}]", named.join(", ")))
 }
 
-fn bash_result(report: &Report) -> BashResult {
+fn bash_result(report: &ExecutionReport) -> BashResult {
     if report.outcome == Ending::Timeout {
         let error_code = ErrorCode::ExecutionTimeExceeded;
         return BashResult::Failed { error_code };
@@ -135,23 +145,23 @@ fn bash_result(report: &Report) -> BashResult {
 }
 
 /// A run that never was.
-pub(crate) fn failed(line: String, error: &ToolboxError) -> Outcome {
-    let native = Native::failed_bash(line, code_of(error));
-    Outcome::error(format!("Error: {error}"), native)
+pub(crate) fn failed_outcome(line: String, error: &ToolboxError) -> ToolOutcome {
+    let native = NativeCall::failed_bash(line, error_code(error));
+    ToolOutcome::error(format!("Error: {error}"), native)
 }
 
 /// An error in the words of native clients.
-pub(crate) fn code_of(error: &ToolboxError) -> ErrorCode {
+pub(crate) fn error_code(error: &ToolboxError) -> ErrorCode {
     match error {
         ToolboxError::Sandbox(
             SandboxError::Busy { .. }
-            | SandboxError::SessionCrowded { .. }
-            | SandboxError::TooManySessions { .. },
+            | SandboxError::ContainerQueueFull { .. }
+            | SandboxError::TooManyContainers { .. },
         ) => ErrorCode::TooManyRequests,
         ToolboxError::Sandbox(SandboxError::TooLong { .. } | SandboxError::BadName { .. }) => {
             ErrorCode::InvalidToolInput
         }
-        ToolboxError::Sandbox(SandboxError::NoFile { .. }) => ErrorCode::FileNotFound,
+        ToolboxError::Sandbox(SandboxError::FileNotFound { .. }) => ErrorCode::FileNotFound,
         _ => ErrorCode::Unavailable,
     }
 }

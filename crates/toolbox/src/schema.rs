@@ -3,14 +3,14 @@
 //! What it does not know it does not judge: the script or function behind the tool
 //! still sees the value. A refusal names the argument and what it should be.
 
-use crate::text::{cut_end, listed};
+use crate::text::{cut_end, list_names};
 use serde_json::{Map, Value};
 
 /// How deep a value is looked into.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Most bytes of a value that are repeated in a message.
-const MOST_SHOWN: usize = 80;
+const MAX_SHOWN_BYTES: usize = 80;
 
 /// Checks arguments.
 ///
@@ -18,35 +18,35 @@ const MOST_SHOWN: usize = 80;
 /// A sentence that names the first argument that is wrong.
 pub(crate) fn check(schema: &Value, input: &Value) -> Result<(), String> {
     if !input.is_object() {
-        let kind = kind_of(input);
+        let kind = kind_name(input);
         return Err(format!("the arguments must be a JSON object, not {kind}"));
     }
-    look(schema, input, "", 0)
+    check_value(schema, input, "", 0)
 }
 
-fn look(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
-    if depth > DEEPEST {
+fn check_value(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+    if depth > MAX_DEPTH {
         return Err(format!("argument `{at}` is nested too deep"));
     }
     if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
-        let fits = |option: &&Value| look(option, value, at, depth + 1).is_ok();
+        let fits = |option: &&Value| check_value(option, value, at, depth + 1).is_ok();
         if options.iter().find(fits).is_none() {
             let kinds = options
                 .iter()
-                .map(describe)
+                .map(describe_type)
                 .collect::<Vec<_>>()
                 .join(" or ");
             return Err(format!(
                 "argument `{at}` must be {kinds}, not {}",
-                shown(value)
+                describe_value(value)
             ));
         }
     }
     if !type_fits(schema, value) {
-        let wanted = describe(schema);
+        let expected = describe_type(schema);
         return Err(format!(
-            "argument `{at}` must be {wanted}, not {}",
-            shown(value)
+            "argument `{at}` must be {expected}, not {}",
+            describe_value(value)
         ));
     }
     if let Some(choices) = schema.get("enum").and_then(Value::as_array)
@@ -56,23 +56,25 @@ fn look(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), Str
         let choices = cut_end(&choices.join(", "), 400);
         return Err(format!(
             "argument `{at}` must be one of {choices}, not {}",
-            shown(value)
+            describe_value(value)
         ));
     }
     match value {
-        Value::Object(fields) => look_at_fields(schema, fields, at, depth),
+        Value::Object(fields) => check_fields(schema, fields, at, depth),
         Value::Array(items) => {
-            let Some(of) = schema.get("items") else {
+            let Some(item_schema) = schema.get("items") else {
                 return Ok(());
             };
             let mut items = items.iter().enumerate();
-            items.try_for_each(|(index, item)| look(of, item, &format!("{at}[{index}]"), depth + 1))
+            items.try_for_each(|(index, item)| {
+                check_value(item_schema, item, &format!("{at}[{index}]"), depth + 1)
+            })
         }
         _ => Ok(()),
     }
 }
 
-fn look_at_fields(
+fn check_fields(
     schema: &Value,
     fields: &Map<String, Value>,
     at: &str,
@@ -90,10 +92,10 @@ fn look_at_fields(
     let known = schema.get("properties").and_then(Value::as_object);
     for (name, value) in fields {
         match known.and_then(|known| known.get(name)) {
-            Some(of) => look(of, value, &inner(name), depth + 1)?,
+            Some(field_schema) => check_value(field_schema, value, &inner(name), depth + 1)?,
             None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
                 let names = known.into_iter().flat_map(Map::keys).map(String::as_str);
-                let names = listed(names, 30);
+                let names = list_names(names, 30);
                 let known = if names.is_empty() {
                     "none".into()
                 } else {
@@ -112,16 +114,16 @@ fn look_at_fields(
 
 fn type_fits(schema: &Value, value: &Value) -> bool {
     match schema.get("type") {
-        Some(Value::String(kind)) => is(kind, value),
+        Some(Value::String(kind)) => is_type(kind, value),
         Some(Value::Array(kinds)) => {
             let mut kinds = kinds.iter().filter_map(Value::as_str);
-            kinds.any(|kind| is(kind, value))
+            kinds.any(|kind| is_type(kind, value))
         }
         _ => true,
     }
 }
 
-fn is(kind: &str, value: &Value) -> bool {
+fn is_type(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
         // 3.0 is an integer to JSON Schema, and some models write it so.
@@ -139,7 +141,7 @@ fn is_whole(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < 9e15
 }
 
-fn describe(schema: &Value) -> String {
+fn describe_type(schema: &Value) -> String {
     let kinds = match schema.get("type") {
         Some(Value::String(kind)) => kind.clone(),
         Some(Value::Array(kinds)) => {
@@ -158,7 +160,7 @@ fn describe(schema: &Value) -> String {
     }
 }
 
-fn kind_of(value: &Value) -> &'static str {
+fn kind_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -169,14 +171,14 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn describe_value(value: &Value) -> String {
     if value.is_null() {
         return "null".into();
     }
     format!(
         "{} {}",
-        kind_of(value),
-        cut_end(&value.to_string(), MOST_SHOWN)
+        kind_name(value),
+        cut_end(&value.to_string(), MAX_SHOWN_BYTES)
     )
 }
 
@@ -222,8 +224,8 @@ mod tests {
             json!({ "file": "a", "note": 3 }),
             json!({ "file": "a", "flie": "b" }),
         ];
-        let told = cases.map(|case| check(&schema(), &case).unwrap_err());
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        let errors = cases.map(|case| check(&schema(), &case).unwrap_err());
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         the arguments must be a JSON object, not a string
         argument `file` is missing
         argument `file` must be a string, not a number 1

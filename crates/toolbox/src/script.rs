@@ -7,38 +7,38 @@
 //! the arguments also stand in `PROWESS_ARGS` as JSON, by name, where no parser of
 //! options can mistake them.
 
-use crate::arguments::{Reads, text};
-use crate::folder::path_of;
-use crate::load::inside;
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::permit::Action;
-use crate::text::{command_line, listed};
-use crate::toolbox::{Progress, Toolbox};
+use crate::allowed_tools::Action;
+use crate::arguments::{ArgumentNames, required_text};
+use crate::folder::skill_path;
+use crate::load::relative_path;
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::text::{command_line, list_names};
+use crate::toolbox::{ProgressSender, Toolbox};
 use prowess_sandbox::{Command, Execution};
-use prowess_skill::{Limits, Skill, SkillPath};
+use prowess_skill::{BundleLimits, Skill, SkillPath};
 use serde_json::Value;
 
 /// Longest value of a variable that the system surely takes.
-const LONGEST_VARIABLE: usize = 64 << 10;
+const MAX_VARIABLE_BYTES: usize = 64 << 10;
 
 /// A script that can be started.
 #[derive(Debug)]
-pub(crate) struct Script {
+pub(crate) struct SkillScript {
     /// Program and arguments, up to and including the script.
     argv: Vec<String>,
 }
 
-impl Script {
+impl SkillScript {
     /// How a file of a skill is started: by its ending, by its first line, or by itself.
     ///
     /// # Errors
     /// A sentence that says why it cannot be.
-    pub(crate) fn of(skill: &Skill, path: &str) -> Result<Self, String> {
-        let path = SkillPath::parse(path, &Limits::default())
+    pub(crate) fn for_file(skill: &Skill, path: &str) -> Result<Self, String> {
+        let path = SkillPath::parse(path, &BundleLimits::default())
             .map_err(|error| format!("no path inside the skill: {error}"))?;
         let Some(file) = skill.bundle.get(path.as_str()) else {
             let files = skill.manifest.files().iter().map(|file| file.path.as_str());
-            let files = listed(files, 50);
+            let files = list_names(files, 50);
             return Err(format!(
                 "`{path}` does not exist in the skill. Files: {files}"
             ));
@@ -59,12 +59,12 @@ impl Script {
                 }
             },
         };
-        argv.push(path_of(&skill.name, path.as_str()));
+        argv.push(skill_path(&skill.name, path.as_str()));
         Ok(Self { argv })
     }
 
     /// Program and all arguments.
-    pub(crate) fn with(self, arguments: Vec<String>) -> Vec<String> {
+    pub(crate) fn into_argv(self, arguments: Vec<String>) -> Vec<String> {
         let mut argv = self.argv;
         argv.extend(arguments);
         argv
@@ -86,14 +86,14 @@ fn shebang(data: &[u8]) -> Option<Vec<String>> {
 
 /// What runs a script: its arguments also as JSON in `PROWESS_ARGS`, and on standard
 /// input if it is to read them there.
-pub(crate) fn execution(
+pub(crate) fn script_execution(
     argv: Vec<String>,
     arguments: &Value,
     on_stdin: bool,
-    progress: Progress,
+    progress: ProgressSender,
 ) -> Execution {
     let json = arguments.to_string();
-    let env = match json.len() <= LONGEST_VARIABLE {
+    let env = match json.len() <= MAX_VARIABLE_BYTES {
         true => vec![("PROWESS_ARGS".into(), json.clone())],
         false => Vec::new(),
     };
@@ -111,45 +111,52 @@ pub(crate) fn execution(
 }
 
 /// `run_skill_script(name, path, args?)`.
-pub(crate) async fn call(toolbox: &Toolbox, input: &Value, progress: Progress) -> Outcome {
-    let (skill, argv) = match read(toolbox, input) {
+pub(crate) async fn run_script(
+    toolbox: &Toolbox,
+    input: &Value,
+    progress: ProgressSender,
+) -> ToolOutcome {
+    let (skill, argv) = match parse_call(toolbox, input) {
         Ok(read) => read,
         Err(why) => {
-            let native = Native::failed_bash("run_skill_script", ErrorCode::InvalidToolInput);
-            return Outcome::error(format!("Error: {why}"), native);
+            let native = NativeCall::failed_bash("run_skill_script", ErrorCode::InvalidToolInput);
+            return ToolOutcome::error(format!("Error: {why}"), native);
         }
     };
     let line = command_line(argv.iter().map(String::as_str));
-    if let Err(why) = toolbox.permit(&Action::Command(&line)) {
-        let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
-        return Outcome::error(format!("Error: {why}"), native).of(&skill);
+    if let Err(why) = toolbox.check_permitted(&Action::Command(&line)) {
+        let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
+        return ToolOutcome::error(format!("Error: {why}"), native).for_skill(&skill);
     }
     let arguments = input.get("args").cloned().unwrap_or(Value::Null);
-    let execution = execution(argv, &arguments, false, progress);
-    toolbox.run(line, execution).await.of(&skill)
+    let execution = script_execution(argv, &arguments, false, progress);
+    toolbox.run(line, execution).await.for_skill(&skill)
 }
 
-fn read(toolbox: &Toolbox, input: &Value) -> Result<(String, Vec<String>), String> {
-    let (name, path) = (text(input, Reads::SKILL)?, text(input, Reads::PATH)?);
+fn parse_call(toolbox: &Toolbox, input: &Value) -> Result<(String, Vec<String>), String> {
+    let (name, path) = (
+        required_text(input, ArgumentNames::SKILL)?,
+        required_text(input, ArgumentNames::PATH)?,
+    );
     let Some(skill) = toolbox.skill(&name) else {
-        return Err(crate::load::wanted(toolbox, &name)
+        return Err(crate::load::skills_to_load(toolbox, &name)
             .err()
             .unwrap_or_default());
     };
     let arguments = match input.get("args") {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => items.iter().map(as_argument).collect(),
+        Some(Value::Array(items)) => items.iter().map(to_argument).collect(),
         Some(_) => return Err("argument `args` must be an array of strings".into()),
     };
-    let script = Script::of(&skill, inside(&skill, &path))?;
+    let script = SkillScript::for_file(&skill, relative_path(&skill, &path))?;
     if let Some(workspace) = toolbox.workspace() {
-        workspace.show(&skill);
+        workspace.add_skill(&skill);
     }
-    Ok((name, script.with(arguments)))
+    Ok((name, script.into_argv(arguments)))
 }
 
 /// A value as one argument: text as it is, anything else as JSON.
-pub(crate) fn as_argument(value: &Value) -> String {
+pub(crate) fn to_argument(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -40,7 +40,7 @@ impl From<Skill> for Member {
 
 /// How skills are offered for loading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Form {
+pub enum LoadToolStyle {
     /// One tool for all: `load_skill(name, path?)`.
     #[default]
     Compact,
@@ -50,11 +50,11 @@ pub enum Form {
 
 /// What a toolbox is to offer.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ToolboxOptions {
     /// How skills are loaded.
-    pub form: Form,
+    pub load_style: LoadToolStyle,
     /// Whether to offer `bash_code_execution` and `text_editor_code_execution`.
-    pub code: bool,
+    pub code_execution: bool,
     /// Whether to offer LiteLLM's tools: `litellm_code_execution(code)` and one per
     /// skill.
     pub litellm: bool,
@@ -64,32 +64,32 @@ pub struct Options {
     /// Whether to show `list_skills`, `read_skill_resource` and `run_skill_script`
     /// even where `load_skill` and bash say the same: some clients look for them.
     /// They are answered in any case.
-    pub all_names: bool,
+    pub show_compat_tools: bool,
     /// Whether loading a loaded skill again is first answered by a reminder. Turn it off
     /// where several conversations share one toolbox: what one of them was told, another
     /// was not.
-    pub remind: bool,
+    pub remind_if_loaded: bool,
     /// Bounds on what a model is shown.
-    pub caps: Caps,
+    pub limits: ToolboxLimits,
     /// Names of the client's own tools, which ours never take.
-    pub reserved: Vec<String>,
+    pub reserved_names: Vec<String>,
     /// A tighter wall-clock bound on one call than the policy's.
     pub timeout: Option<Duration>,
     /// What `build_tools(ctx)` of a `tools.py` finds in `ctx.metadata`.
     pub context: Map<String, Value>,
 }
 
-impl Default for Options {
+impl Default for ToolboxOptions {
     fn default() -> Self {
         Self {
-            form: Form::Compact,
-            code: false,
+            load_style: LoadToolStyle::Compact,
+            code_execution: false,
             litellm: false,
             catalogue: true,
-            all_names: false,
-            remind: true,
-            caps: Caps::default(),
-            reserved: Vec::new(),
+            show_compat_tools: false,
+            remind_if_loaded: true,
+            limits: ToolboxLimits::default(),
+            reserved_names: Vec::new(),
             timeout: None,
             context: Map::new(),
         }
@@ -98,25 +98,25 @@ impl Default for Options {
 
 /// Most bytes of what a model is shown. Every cut is named where it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caps {
+pub struct ToolboxLimits {
     /// The catalogue of skills in a description. Some providers take no description
     /// of more than 1,024 bytes: where one is not known to be others, set it so.
-    pub catalogue: usize,
+    pub catalogue_bytes: usize,
     /// The text of one file, or of a skill's instructions.
-    pub text: usize,
+    pub text_bytes: usize,
     /// One file that is not text.
-    pub binary: usize,
+    pub binary_bytes: usize,
     /// The text of one call's result.
-    pub result: usize,
+    pub result_bytes: usize,
 }
 
-impl Default for Caps {
+impl Default for ToolboxLimits {
     fn default() -> Self {
         Self {
-            catalogue: 16 << 10,
-            text: 128 << 10,
-            binary: 5 << 20,
-            result: 64 << 10,
+            catalogue_bytes: 16 << 10,
+            text_bytes: 128 << 10,
+            binary_bytes: 5 << 20,
+            result_bytes: 64 << 10,
         }
     }
 }

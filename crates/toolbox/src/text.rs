@@ -1,34 +1,40 @@
 //! Texts made to fit, with every cut named.
 
 /// The longest start of `text` with at most `cap` bytes.
-pub(crate) fn start(text: &str, cap: usize) -> &str {
+pub(crate) fn prefix_within(text: &str, max_bytes: usize) -> &str {
     let fits = |at: &usize| text.is_char_boundary(*at);
-    let end = (0..=cap.min(text.len())).rev().find(fits).unwrap_or(0);
+    let end = (0..=max_bytes.min(text.len()))
+        .rev()
+        .find(fits)
+        .unwrap_or(0);
     text.get(..end).unwrap_or_default()
 }
 
 /// The longest end of `text` with at most `cap` bytes.
-fn end(text: &str, cap: usize) -> &str {
+fn suffix_within(text: &str, max_bytes: usize) -> &str {
     let fits = |at: &usize| text.is_char_boundary(*at);
-    let from = text.len().saturating_sub(cap);
+    let from = text.len().saturating_sub(max_bytes);
     let from = (from..=text.len()).find(fits).unwrap_or(text.len());
     text.get(from..).unwrap_or_default()
 }
 
 /// Beginning and end of a text that is longer than `cap`, as results say what matters
 /// at either.
-pub(crate) fn cut_middle(text: String, cap: usize) -> String {
-    if text.len() <= cap {
+pub(crate) fn cut_middle(text: String, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
         return text;
     }
-    let (head, tail) = (start(&text, cap / 2), end(&text, cap / 2));
+    let (head, tail) = (
+        prefix_within(&text, max_bytes / 2),
+        suffix_within(&text, max_bytes / 2),
+    );
     let left_out = text.len() - head.len() - tail.len();
     format!("{head}\n[{left_out} bytes are left out here]\n{tail}")
 }
 
 /// The beginning of a text that is longer than `cap`.
-pub(crate) fn cut_end(text: &str, cap: usize) -> String {
-    let kept = start(text, cap);
+pub(crate) fn cut_end(text: &str, max_bytes: usize) -> String {
+    let kept = prefix_within(text, max_bytes);
     if kept.len() == text.len() {
         return text.to_owned();
     }
@@ -36,7 +42,7 @@ pub(crate) fn cut_end(text: &str, cap: usize) -> String {
 }
 
 /// `text` as one word of a command line: for showing, never for running.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
@@ -46,16 +52,16 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// Program and arguments as one line: for showing, never for running.
 pub(crate) fn command_line<'a>(argv: impl IntoIterator<Item = &'a str>) -> String {
-    let words: Vec<String> = argv.into_iter().map(quoted).collect();
+    let words: Vec<String> = argv.into_iter().map(shell_quote).collect();
     words.join(" ")
 }
 
 /// Names in backticks, with what is left out counted.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
+pub(crate) fn list_names<'a>(names: impl IntoIterator<Item = &'a str>, max: usize) -> String {
     let names: Vec<&str> = names.into_iter().collect();
-    let mut shown: Vec<String> = names.iter().take(most).map(|n| format!("`{n}`")).collect();
-    if names.len() > most {
-        shown.push(format!("and {} more", names.len() - most));
+    let mut shown: Vec<String> = names.iter().take(max).map(|n| format!("`{n}`")).collect();
+    if names.len() > max {
+        shown.push(format!("and {} more", names.len() - max));
     }
     shown.join(", ")
 }
@@ -70,7 +76,7 @@ mod tests {
         let cut = cut_middle("ääääbbbbcccc".into(), 6);
         assert_eq!(cut, "ä\n[11 bytes are left out here]\nccc");
         assert_eq!(cut_end("grüße", 3), "gr…");
-        assert_eq!(start("ü", 1), "");
+        assert_eq!(prefix_within("ü", 1), "");
     }
 
     #[test]

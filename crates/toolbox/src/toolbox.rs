@@ -1,50 +1,50 @@
 //! The toolbox: what is in it, what is loaded, and where a call goes.
 
 use crate::error::ToolboxError;
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::registry::{Registry, Route};
-use crate::spec::{Member, Options, ToolSpec};
-use crate::text::{command_line, listed};
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::registry::{Registry, ToolRoute};
+use crate::spec::{Member, ToolSpec, ToolboxOptions};
+use crate::text::{command_line, list_names};
 use crate::workspace::{Workspace, lock};
-use crate::{bash, declared, editor, functions, litellm, load, offer, script, search};
-use prowess_sandbox::Chunk;
+use crate::{bash, declared, editor, functions, initial_tools, litellm, load, script, search};
+use prowess_sandbox::OutputChunk;
 use prowess_skill::Skill;
-use prowess_skill::control_tokens::neutralised;
+use prowess_skill::control_tokens::neutralise;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Where output goes as it comes.
-pub(crate) type Progress = Option<UnboundedSender<Chunk>>;
+pub(crate) type ProgressSender = Option<UnboundedSender<OutputChunk>>;
 
 /// Skills as tools, for one run or one agent's session.
 #[derive(Debug)]
 pub struct Toolbox {
-    options: Options,
+    options: ToolboxOptions,
     workspace: Option<Workspace>,
-    state: Mutex<State>,
+    state: Mutex<ToolboxState>,
     /// Held while a file is changed, for that is reading and writing.
-    pub(crate) editing: tokio::sync::Mutex<()>,
+    pub(crate) edit_lock: tokio::sync::Mutex<()>,
 }
 
 /// What changes while it is used.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ToolboxState {
     pub(crate) members: Vec<Member>,
     pub(crate) registry: Registry,
     /// Loaded skills, in the order of loading.
-    pub(crate) active: Vec<Active>,
+    pub(crate) active: Vec<ActiveSkill>,
     /// Whether skills' own tools are shown before the skills are loaded.
-    revealed: bool,
+    shows_skill_tools: bool,
 }
 
 /// A loaded skill.
 #[derive(Debug)]
-pub(crate) struct Active {
+pub(crate) struct ActiveSkill {
     pub(crate) skill: Arc<Skill>,
     /// Whether the last request to load it was answered "loaded already".
-    pub(crate) reminded: bool,
+    pub(crate) was_reminded: bool,
 }
 
 impl Toolbox {
@@ -55,23 +55,23 @@ impl Toolbox {
     pub fn new(
         skills: Vec<Member>,
         workspace: Option<Workspace>,
-        options: Options,
+        options: ToolboxOptions,
     ) -> Result<Self, ToolboxError> {
-        if (options.code || options.litellm) && workspace.is_none() {
+        if (options.code_execution || options.litellm) && workspace.is_none() {
             return Err(ToolboxError::NoWorkspace);
         }
         check_names(&skills)?;
-        let state = State {
-            registry: offer::tools(&skills, workspace.is_some(), &options),
+        let state = ToolboxState {
+            registry: initial_tools::register_tools(&skills, workspace.is_some(), &options),
             members: skills,
             active: Vec::new(),
-            revealed: false,
+            shows_skill_tools: false,
         };
         Ok(Self {
             options,
             workspace,
             state: Mutex::new(state),
-            editing: tokio::sync::Mutex::default(),
+            edit_lock: tokio::sync::Mutex::default(),
         })
     }
 
@@ -85,51 +85,53 @@ impl Toolbox {
     /// system prompt, where the description of `load_skill` is not to list them.
     #[must_use]
     pub fn catalogue(&self) -> String {
-        search::catalogue(self, self.options.caps.catalogue)
+        search::catalogue(self, self.options.limits.catalogue_bytes)
     }
 
     /// Whether a call of this name is for this toolbox.
     #[must_use]
-    pub fn owns(&self, name: &str) -> bool {
+    pub fn has_tool(&self, name: &str) -> bool {
         self.lock().registry.find(name).is_some()
     }
 
     /// Whether a tool only shows skills: no file of the workspace changes by it.
     #[must_use]
-    pub fn reads(&self, name: &str) -> bool {
+    pub fn is_read_only(&self, name: &str) -> bool {
         let state = self.lock();
         state
             .registry
             .find(name)
-            .is_some_and(|(_, route)| route.reads())
+            .is_some_and(|(_, route)| route.is_read_only())
     }
 
     /// Calls a tool. Failures are outcomes.
-    pub async fn call(&self, name: &str, input: &Value, progress: Progress) -> Outcome {
+    pub async fn call(&self, name: &str, input: &Value, progress: ProgressSender) -> ToolOutcome {
         let Some((spec, route)) = self.find(name) else {
-            return self.unknown(name);
+            return self.unknown_tool(name);
         };
         if let Some(skill) = route.own_skill()
             && !self.is_active(skill)
-            && let Err(refused) = self.load_for(name, skill).await
+            && let Err(refused) = self.load_skill_for(name, skill).await
         {
             return refused;
         }
         match route {
-            Route::Load => load::call(self, input).await,
-            Route::LoadOne(skill) => load::one(self, &skill, input).await,
-            Route::List => search::list(self),
-            Route::Search => search::call(self, input),
-            Route::Resource => load::resource(self, input),
-            Route::Script => script::call(self, input, progress).await,
-            Route::Bash => bash::call(self, &spec, input, progress).await,
-            Route::Editor => editor::call(self, input).await,
-            Route::Code => litellm::code(self, &spec, input, progress).await,
-            Route::Entry(skill) => litellm::entry(self, &spec, &skill, input, progress).await,
-            Route::Declared { skill, tool } => {
-                declared::call(self, &spec, &skill, &tool, input, progress).await
+            ToolRoute::Load => load::load_skill(self, input).await,
+            ToolRoute::LoadOne(skill) => load::load_named(self, &skill, input).await,
+            ToolRoute::List => search::list_skills(self),
+            ToolRoute::Search => search::search_skills(self, input),
+            ToolRoute::Resource => load::read_resource(self, input),
+            ToolRoute::Script => script::run_script(self, input, progress).await,
+            ToolRoute::Bash => bash::call(self, &spec, input, progress).await,
+            ToolRoute::Editor => editor::call(self, input).await,
+            ToolRoute::Code => litellm::run_code(self, &spec, input, progress).await,
+            ToolRoute::Entry(skill) => {
+                litellm::call_entry(self, &spec, &skill, input, progress).await
             }
-            Route::Function { skill, function } => {
+            ToolRoute::Declared { skill, tool } => {
+                declared::call_declared(self, &spec, &skill, &tool, input, progress).await
+            }
+            ToolRoute::Function { skill, function } => {
                 functions::call(self, &spec, &skill, &function, input, progress).await
             }
         }
@@ -137,10 +139,10 @@ impl Toolbox {
 
     /// Loads skills without showing them again: for a conversation that goes on. Returns
     /// what stands in the way of any of them, or of their tools; the others are loaded.
-    pub async fn resume(&self, loaded: &[String]) -> Vec<String> {
+    pub async fn restore_loaded(&self, loaded: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for name in loaded {
-            match load::wanted(self, name) {
+            match load::skills_to_load(self, name) {
                 Ok(skills) => problems.extend(load::activate(self, &skills).await.problems),
                 Err(why) => problems.push(why),
             }
@@ -151,14 +153,14 @@ impl Toolbox {
     /// Shows all skills' own tools before the skills are loaded, for a client whose list
     /// of tools cannot grow; a call of one then loads its skill. Returns what stands in
     /// the way of any of them.
-    pub async fn reveal(&self) -> Vec<String> {
-        self.lock().revealed = true;
-        load::reveal(self).await
+    pub async fn show_skill_tools(&self) -> Vec<String> {
+        self.lock().shows_skill_tools = true;
+        load::show_skill_tools(self).await
     }
 
     /// The skills that are loaded, in the order of loading.
     #[must_use]
-    pub fn loaded(&self) -> Vec<String> {
+    pub fn loaded_skills(&self) -> Vec<String> {
         let state = self.lock();
         let names = state.active.iter().map(|active| active.skill.name.clone());
         names.collect()
@@ -167,16 +169,16 @@ impl Toolbox {
     /// The skill whose own tool has this name, loaded or not. A tool of a `tools.py`
     /// that was not loaded is known by the beginning of its name.
     #[must_use]
-    pub fn skill_of(&self, tool: &str) -> Option<String> {
+    pub fn skill_for_tool(&self, tool: &str) -> Option<String> {
         let state = self.lock();
         if let Some((_, route)) = state.registry.find(tool) {
             return route.own_skill().map(str::to_owned);
         }
-        let begins = |member: &&Member| {
+        let is_prefix_of_tool = |member: &&Member| {
             let skill = &member.skill;
-            skill.python_tools && tool.starts_with(&crate::names::of_tool(&skill.name, ""))
+            skill.python_tools && tool.starts_with(&crate::names::tool_name(&skill.name, ""))
         };
-        let member = state.members.iter().find(begins)?;
+        let member = state.members.iter().find(is_prefix_of_tool)?;
         Some(member.skill.name.clone())
     }
 
@@ -188,18 +190,19 @@ impl Toolbox {
     /// When two skills have one name; then nothing changes.
     pub async fn replace(&self, skills: Vec<Member>) -> Result<Vec<String>, ToolboxError> {
         check_names(&skills)?;
-        let loaded = self.loaded();
+        let loaded = self.loaded_skills();
         {
             let mut state = self.lock();
-            state.registry = offer::tools(&skills, self.workspace.is_some(), &self.options);
+            state.registry =
+                initial_tools::register_tools(&skills, self.workspace.is_some(), &self.options);
             state.members = skills;
             state.active.clear();
         }
         let still_here = |name: &String| self.skill(name).is_some();
         let loaded: Vec<String> = loaded.into_iter().filter(still_here).collect();
-        let mut problems = self.resume(&loaded).await;
-        if self.lock().revealed {
-            problems.extend(load::reveal(self).await);
+        let mut problems = self.restore_loaded(&loaded).await;
+        if self.lock().shows_skill_tools {
+            problems.extend(load::show_skill_tools(self).await);
         }
         Ok(problems)
     }
@@ -210,18 +213,18 @@ impl Toolbox {
         self.workspace.as_ref()
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    pub(crate) fn options(&self) -> &ToolboxOptions {
         &self.options
     }
 
-    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, ToolboxState> {
         lock(&self.state)
     }
 
     /// The skill of this name.
     pub(crate) fn skill(&self, name: &str) -> Option<Arc<Skill>> {
         let state = self.lock();
-        let called = |m: &&Member| m.skill.name == name || neutralised(&m.skill.name) == name;
+        let called = |m: &&Member| m.skill.name == name || neutralise(&m.skill.name) == name;
         let found = state.members.iter().find(called)?;
         Some(Arc::clone(&found.skill))
     }
@@ -231,54 +234,54 @@ impl Toolbox {
         state.active.iter().any(|active| active.skill.name == skill)
     }
 
-    fn find(&self, name: &str) -> Option<(ToolSpec, Route)> {
+    fn find(&self, name: &str) -> Option<(ToolSpec, ToolRoute)> {
         let state = self.lock();
         let (spec, route) = state.registry.find(name)?;
         Some((spec.clone(), route.clone()))
     }
 
     /// Loads the skill of a tool that was called before it, where that is allowed.
-    async fn load_for(&self, tool: &str, skill: &str) -> Result<(), Outcome> {
-        if !self.lock().revealed {
+    async fn load_skill_for(&self, tool: &str, skill: &str) -> Result<(), ToolOutcome> {
+        if !self.lock().shows_skill_tools {
             return Err(not_loaded(tool, skill));
         }
-        let problems = self.resume(&[skill.to_owned()]).await;
+        let problems = self.restore_loaded(&[skill.to_owned()]).await;
         match self.is_active(skill) {
             true => Ok(()),
             false => Err(not_usable(tool, skill, &problems)),
         }
     }
 
-    fn unknown(&self, name: &str) -> Outcome {
+    fn unknown_tool(&self, name: &str) -> ToolOutcome {
         let (shown, hint) = {
             let state = self.lock();
             let near = state.registry.nearest(name);
-            let same = state.registry.of_same_skill(name);
+            let same = state.registry.tools_of_same_skill(name);
             let hint = match (near, same.is_empty()) {
                 (Some(near), _) => format!(" Did you mean `{near}`?"),
                 (None, true) => String::new(),
-                (None, false) => format!(" Its skill has {}.", listed(same, 30)),
+                (None, false) => format!(" Its skill has {}.", list_names(same, 30)),
             };
             (state.registry.shown_names(), hint)
         };
-        let shown = listed(shown.iter().map(String::as_str), 30);
+        let shown = list_names(shown.iter().map(String::as_str), 30);
         let text = format!("Error: there is no tool `{name}`.{hint} There are: {shown}");
-        let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
-        Outcome::error(text, native)
+        let native = NativeCall::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
+        ToolOutcome::error(text, native)
     }
 }
 
-fn not_loaded(name: &str, skill: &str) -> Outcome {
+fn not_loaded(name: &str, skill: &str) -> ToolOutcome {
     let text = format!("Error: `{name}` belongs to the skill `{skill}`; load that first");
-    let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
-    Outcome::error(text, native).of(skill)
+    let native = NativeCall::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
+    ToolOutcome::error(text, native).for_skill(skill)
 }
 
-fn not_usable(name: &str, skill: &str, problems: &[String]) -> Outcome {
+fn not_usable(name: &str, skill: &str, problems: &[String]) -> ToolOutcome {
     let why = problems.join("; ");
     let text = format!("Error: the skill `{skill}` of `{name}` cannot be loaded: {why}");
-    let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
-    Outcome::error(text, native).of(skill)
+    let native = NativeCall::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
+    ToolOutcome::error(text, native).for_skill(skill)
 }
 
 fn check_names(members: &[Member]) -> Result<(), ToolboxError> {
@@ -287,8 +290,8 @@ fn check_names(members: &[Member]) -> Result<(), ToolboxError> {
         if let Some(first) = seen.insert(&member.skill.name, member) {
             return Err(ToolboxError::SameName {
                 name: member.skill.name.clone(),
-                first: described(first),
-                second: described(member),
+                first: identity(first),
+                second: identity(member),
             });
         }
     }
@@ -296,7 +299,7 @@ fn check_names(members: &[Member]) -> Result<(), ToolboxError> {
 }
 
 /// What tells a skill from another of the same name.
-fn described(member: &Member) -> String {
+fn identity(member: &Member) -> String {
     let digest = || format!("sha256:{}", member.skill.manifest.digest().hex());
     member.id.clone().unwrap_or_else(digest)
 }

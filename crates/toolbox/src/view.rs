@@ -1,6 +1,6 @@
 //! A file or a text shown, also as a native client of the editor sees it.
 
-use crate::outcome::{ErrorCode, Native, Outcome, Part};
+use crate::outcome::{ContentPart, ErrorCode, NativeCall, ToolOutcome};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// What is shown.
 #[derive(Debug)]
-pub(crate) enum Shown {
+pub(crate) enum ViewResult {
     /// All of a text.
     Text(String),
     /// Some lines of a text: which is the first, how many there are in all.
@@ -34,7 +34,7 @@ pub(crate) enum Shown {
     Refused(String),
 }
 
-impl Shown {
+impl ViewResult {
     /// A file that is not text, if it is not too large to be shown.
     pub(crate) fn binary(path: &str, data: Bytes, cap: usize) -> Self {
         let mime = mime_type(path, data.get(..512).unwrap_or(&data));
@@ -50,12 +50,12 @@ impl Shown {
 }
 
 /// The input of a native view of a file.
-pub(crate) fn input(path: &str) -> Value {
+pub(crate) fn view_input(path: &str) -> Value {
     json!({ "command": "view", "path": path })
 }
 
 /// The content of a native result that tells of a failure.
-pub(crate) fn error(code: ErrorCode, why: &str) -> Value {
+pub(crate) fn error_result(code: ErrorCode, why: &str) -> Value {
     json!({
         "type": "text_editor_code_execution_tool_result_error",
         "error_code": code.as_str(),
@@ -64,57 +64,57 @@ pub(crate) fn error(code: ErrorCode, why: &str) -> Value {
 }
 
 /// What came of viewing a file.
-pub(crate) fn outcome(path: &str, shown: Shown) -> Outcome {
-    outcome_of(input(path), shown)
+pub(crate) fn view_outcome(path: &str, shown: ViewResult) -> ToolOutcome {
+    outcome_for_input(view_input(path), shown)
 }
 
 /// The same, for an input as it came.
-pub(crate) fn outcome_of(input: Value, shown: Shown) -> Outcome {
-    let result = native(&shown);
-    let native = Native::Editor { input, result };
+pub(crate) fn outcome_for_input(input: Value, shown: ViewResult) -> ToolOutcome {
+    let result = native_result(&shown);
+    let native = NativeCall::Editor { input, result };
     match shown {
-        Shown::Text(text) => Outcome::text(text, native),
-        Shown::Lines { text, .. } => Outcome::text(text, native),
-        Shown::Missing(why) | Shown::Refused(why) => {
-            Outcome::error(format!("Error: {why}"), native)
+        ViewResult::Text(text) => ToolOutcome::text(text, native),
+        ViewResult::Lines { text, .. } => ToolOutcome::text(text, native),
+        ViewResult::Missing(why) | ViewResult::Refused(why) => {
+            ToolOutcome::error(format!("Error: {why}"), native)
         }
-        Shown::Binary { mime, data } => {
+        ViewResult::Binary { mime, data } => {
             let mime = mime.to_owned();
-            let mut outcome = Outcome::text("", native);
-            outcome.shown = vec![Part::Binary { mime, data }];
+            let mut outcome = ToolOutcome::text("", native);
+            outcome.content = vec![ContentPart::Binary { mime, data }];
             outcome
         }
     }
 }
 
-fn native(shown: &Shown) -> Value {
+fn native_result(shown: &ViewResult) -> Value {
     match shown {
-        Shown::Text(text) => {
+        ViewResult::Text(text) => {
             let lines = text.lines().count();
-            result("text", text, Some((1, lines, lines)))
+            view_result("text", text, Some((1, lines, lines)))
         }
-        Shown::Lines { text, first, total } => {
+        ViewResult::Lines { text, first, total } => {
             let lines = text.lines().count();
-            result("text", text, Some((*first, lines, *total)))
+            view_result("text", text, Some((*first, lines, *total)))
         }
-        Shown::Binary { mime, data } if mime.starts_with("image/") => {
-            result("image", &STANDARD.encode(data), None)
+        ViewResult::Binary { mime, data } if mime.starts_with("image/") => {
+            view_result("image", &STANDARD.encode(data), None)
         }
-        Shown::Binary { mime, data } if *mime == "application/pdf" => {
-            result("pdf", &STANDARD.encode(data), None)
+        ViewResult::Binary { mime, data } if *mime == "application/pdf" => {
+            view_result("pdf", &STANDARD.encode(data), None)
         }
         // Native clients know no other types; what it is says more than its bytes.
-        Shown::Binary { mime, data } => result(
+        ViewResult::Binary { mime, data } => view_result(
             "text",
             &format!("[{mime}, {} bytes]", data.len()),
             Some((1, 1, 1)),
         ),
-        Shown::Missing(why) => error(ErrorCode::FileNotFound, why),
-        Shown::Refused(why) => error(ErrorCode::InvalidToolInput, why),
+        ViewResult::Missing(why) => error_result(ErrorCode::FileNotFound, why),
+        ViewResult::Refused(why) => error_result(ErrorCode::InvalidToolInput, why),
     }
 }
 
-fn result(kind: &str, content: &str, lines: Option<(usize, usize, usize)>) -> Value {
+fn view_result(kind: &str, content: &str, lines: Option<(usize, usize, usize)>) -> Value {
     let (first, count, total) = match lines {
         Some((first, count, total)) => (json!(first), json!(count), json!(total)),
         None => (Value::Null, Value::Null, Value::Null),

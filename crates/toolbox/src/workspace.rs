@@ -7,10 +7,10 @@
 //! that was there before is never replaced: its id is known to others.
 
 use crate::error::ToolboxError;
-use crate::folder::folder_of;
+use crate::folder::skill_folder;
 use prowess_sandbox::{
-    Error as SandboxError, Execution, FileInfo, Layer, NewSession, Policy, Report, Requirements,
-    Sandbox, Secret, SkillFiles,
+    ContainerSpec, EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo,
+    Layer, Policy, Requirements, Sandbox, SkillFiles,
 };
 use prowess_skill::Skill;
 use std::io::Read;
@@ -18,10 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
 /// Most bytes of a session's file that are read at once.
-const MOST_READ: u64 = 128 << 20;
+const MAX_READ_BYTES: u64 = 128 << 20;
 
 /// What is told with the first result after a session has expired.
-const EXPIRED: &str = "the session had expired: /mnt/data is empty, what was there before is gone";
+const EXPIRED_NOTE: &str =
+    "the session had expired: /mnt/data is empty, what was there before is gone";
 
 /// A place to run code in. Clones share it.
 #[derive(Debug, Clone)]
@@ -35,14 +36,14 @@ struct Inner {
     owner: String,
     policy: Policy,
     /// Whether the session was there before, and stays as it is.
-    settled: bool,
+    is_existing: bool,
     /// Whether nothing may be run.
-    shut: bool,
+    is_disabled: bool,
     secrets: Vec<NamedSecret>,
-    wanted: Mutex<Vec<Arc<Skill>>>,
+    skills: Mutex<Vec<Arc<Skill>>>,
     /// Read while something runs, written while the session is made or replaced.
-    open: RwLock<Option<Open>>,
-    session: Mutex<Option<String>>,
+    open: RwLock<Option<OpenContainer>>,
+    container_id: Mutex<Option<String>>,
     notes: Mutex<Vec<String>>,
 }
 
@@ -52,14 +53,14 @@ pub struct NamedSecret {
     /// The variable.
     pub variable: String,
     /// The secret.
-    pub secret: Secret,
+    pub secret: EgressSecret,
 }
 
 /// A session and the digests of the skills it shows.
 #[derive(Debug)]
-struct Open {
-    session: String,
-    shows: Vec<String>,
+struct OpenContainer {
+    container_id: String,
+    skill_digests: Vec<String>,
 }
 
 impl Workspace {
@@ -67,16 +68,21 @@ impl Workspace {
     /// is installed if the sandbox has a package index; if not, the first result of a
     /// run says so.
     #[must_use]
-    pub fn fresh(sandbox: Sandbox, owner: &str, skills: Vec<Arc<Skill>>, policy: Policy) -> Self {
+    pub fn for_skills(
+        sandbox: Sandbox,
+        owner: &str,
+        skills: Vec<Arc<Skill>>,
+        policy: Policy,
+    ) -> Self {
         Self::new(sandbox, owner, skills, policy, None)
     }
 
     /// A session that is there already, with what it was made with.
     #[must_use]
-    pub fn existing(sandbox: Sandbox, owner: &str, session: &str) -> Self {
-        let open = Open {
-            session: session.to_owned(),
-            shows: Vec::new(),
+    pub fn for_container(sandbox: Sandbox, owner: &str, container_id: &str) -> Self {
+        let open = OpenContainer {
+            container_id: container_id.to_owned(),
+            skill_digests: Vec::new(),
         };
         Self::new(sandbox, owner, Vec::new(), Policy::default(), Some(open))
     }
@@ -84,19 +90,19 @@ impl Workspace {
     fn new(
         sandbox: Sandbox,
         owner: &str,
-        wanted: Vec<Arc<Skill>>,
+        skills: Vec<Arc<Skill>>,
         policy: Policy,
-        open: Option<Open>,
+        open: Option<OpenContainer>,
     ) -> Self {
         let inner = Inner {
             sandbox,
             owner: owner.to_owned(),
             policy,
-            settled: open.is_some(),
-            shut: false,
+            is_existing: open.is_some(),
+            is_disabled: false,
             secrets: Vec::new(),
-            wanted: Mutex::new(wanted),
-            session: Mutex::new(open.as_ref().map(|open| open.session.clone())),
+            skills: Mutex::new(skills),
+            container_id: Mutex::new(open.as_ref().map(|open| open.container_id.clone())),
             open: RwLock::new(open),
             notes: Mutex::default(),
         };
@@ -108,12 +114,12 @@ impl Workspace {
     /// The same, but nothing is ever run or written in it: for those who only want to
     /// know which tools there would be.
     #[must_use]
-    pub fn shut(sandbox: Sandbox, owner: &str) -> Self {
-        let mut shut = Self::new(sandbox, owner, Vec::new(), Policy::default(), None);
-        if let Some(inner) = Arc::get_mut(&mut shut.inner) {
-            inner.shut = true;
+    pub fn disabled(sandbox: Sandbox, owner: &str) -> Self {
+        let mut disabled = Self::new(sandbox, owner, Vec::new(), Policy::default(), None);
+        if let Some(inner) = Arc::get_mut(&mut disabled.inner) {
+            inner.is_disabled = true;
         }
-        shut
+        disabled
     }
 
     /// The same with secrets that its commands know by variables that hold stand-ins.
@@ -127,8 +133,8 @@ impl Workspace {
 
     /// The session's id, once there is one.
     #[must_use]
-    pub fn session(&self) -> Option<String> {
-        lock(&self.inner.session).clone()
+    pub fn container_id(&self) -> Option<String> {
+        lock(&self.inner.container_id).clone()
     }
 
     /// Whose it is.
@@ -148,18 +154,18 @@ impl Workspace {
     /// # Errors
     /// When the sandbox cannot make it.
     pub async fn open(&self) -> Result<String, ToolboxError> {
-        let (session, _held) = self.ready().await?;
-        Ok(session)
+        let (container_id, _held) = self.ensure_open().await?;
+        Ok(container_id)
     }
 
     /// Runs a command in it.
     ///
     /// # Errors
     /// When the sandbox cannot run it; how the command ended is in the report.
-    pub async fn run(&self, execution: Execution) -> Result<Report, ToolboxError> {
+    pub async fn run(&self, execution: Execution) -> Result<ExecutionReport, ToolboxError> {
         match self.run_once(execution.clone()).await {
             Err(error) if self.has_expired(&error) => {
-                self.forget().await;
+                self.forget_expired().await;
                 self.run_once(execution).await
             }
             // The session was marked, so this makes another with its packages and files.
@@ -168,19 +174,19 @@ impl Workspace {
         }
     }
 
-    async fn run_once(&self, mut execution: Execution) -> Result<Report, ToolboxError> {
-        let (session, held) = self.ready().await?;
+    async fn run_once(&self, mut execution: Execution) -> Result<ExecutionReport, ToolboxError> {
+        let (container_id, held) = self.ensure_open().await?;
         for NamedSecret { variable, secret } in &self.inner.secrets {
             let variable = (variable.clone(), secret.stand_in.clone());
             execution.env.push(variable);
             execution.secrets.push(secret.clone());
         }
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        let ran = sandbox.exec(owner, &session, execution).await;
+        let ran = sandbox.exec(owner, &container_id, execution).await;
         drop(held);
         let ran = ran.map_err(ToolboxError::from);
         if ran.as_ref().is_err_and(|error| self.lacks_layer(error)) {
-            self.mark_incomplete(&session).await;
+            self.mark_outdated(&container_id).await;
         }
         ran
     }
@@ -192,7 +198,7 @@ impl Workspace {
     pub async fn put(&self, path: &str, bytes: Vec<u8>) -> Result<(), ToolboxError> {
         match self.put_once(path, bytes.clone()).await {
             Err(error) if self.has_expired(&error) => {
-                self.forget().await;
+                self.forget_expired().await;
                 self.put_once(path, bytes).await
             }
             ended => ended,
@@ -200,9 +206,9 @@ impl Workspace {
     }
 
     async fn put_once(&self, path: &str, bytes: Vec<u8>) -> Result<(), ToolboxError> {
-        let (session, _held) = self.ready().await?;
+        let (container_id, _held) = self.ensure_open().await?;
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        Ok(sandbox.put(owner, &session, path, bytes).await?)
+        Ok(sandbox.put(owner, &container_id, path, bytes).await?)
     }
 
     /// Writes a file of the client's, known by its id, in place of whatever has its name;
@@ -218,7 +224,7 @@ impl Workspace {
     ) -> Result<(), ToolboxError> {
         match self.upload_once(source, path, bytes.clone()).await {
             Err(error) if self.has_expired(&error) => {
-                self.forget().await;
+                self.forget_expired().await;
                 self.upload_once(source, path, bytes).await
             }
             ended => ended,
@@ -231,9 +237,11 @@ impl Workspace {
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<(), ToolboxError> {
-        let (session, _held) = self.ready().await?;
+        let (container_id, _held) = self.ensure_open().await?;
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        Ok(sandbox.upload(owner, &session, source, path, bytes).await?)
+        Ok(sandbox
+            .upload(owner, &container_id, source, path, bytes)
+            .await?)
     }
 
     /// Whether a file of the client's was put there before, and its name is still in use.
@@ -247,7 +255,7 @@ impl Workspace {
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         Ok(sandbox
-            .has_upload(owner, &open.session, source, path)
+            .has_upload(owner, &open.container_id, source, path)
             .await?)
     }
 
@@ -259,9 +267,9 @@ impl Workspace {
         let held = self.inner.open.read().await;
         let Some(open) = held.as_ref() else {
             let path = path.to_owned();
-            return Err(SandboxError::NoFile { path }.into());
+            return Err(SandboxError::FileNotFound { path }.into());
         };
-        self.read(&open.session, path, MOST_READ).await
+        self.read(&open.container_id, path, MAX_READ_BYTES).await
     }
 
     /// The files in it. Before its first use there are none.
@@ -274,7 +282,7 @@ impl Workspace {
             return Ok(Vec::new());
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        Ok(sandbox.list(owner, &open.session).await?)
+        Ok(sandbox.list(owner, &open.container_id).await?)
     }
 
     /// Removes the session and its files, if it was ever made.
@@ -283,56 +291,62 @@ impl Workspace {
     /// When it has expired, or is not the owner's.
     pub async fn close(&self) -> Result<(), ToolboxError> {
         let mut open = self.inner.open.write().await;
-        *lock(&self.inner.session) = None;
+        *lock(&self.inner.container_id) = None;
         if let Some(open) = open.take() {
             let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-            sandbox.destroy(owner, &open.session).await?;
+            sandbox.destroy(owner, &open.container_id).await?;
         }
         Ok(())
     }
 
     /// Whether an error says that our own session is no longer there.
     fn has_expired(&self, error: &ToolboxError) -> bool {
-        let gone = matches!(error, ToolboxError::Sandbox(SandboxError::NoSession { .. }));
-        gone && !self.inner.settled
+        let gone = matches!(
+            error,
+            ToolboxError::Sandbox(SandboxError::ContainerNotFound { .. })
+        );
+        gone && !self.inner.is_existing
     }
 
     /// Whether an error says that the packages of our own session are no longer there.
     fn lacks_layer(&self, error: &ToolboxError) -> bool {
         let gone = matches!(error, ToolboxError::Sandbox(SandboxError::LayerGone));
-        gone && !self.inner.settled
+        gone && !self.inner.is_existing
     }
 
     /// Lets the next use replace a session as one that shows nothing of what is wanted,
     /// unless that has happened meanwhile.
-    async fn mark_incomplete(&self, session: &str) {
+    async fn mark_outdated(&self, container_id: &str) {
         let mut held = self.inner.open.write().await;
-        if let Some(open) = held.as_mut().filter(|open| open.session == session) {
-            open.shows.clear();
+        if let Some(open) = held
+            .as_mut()
+            .filter(|open| open.container_id == container_id)
+        {
+            open.skill_digests.clear();
         }
     }
 
     /// Lets the next use make another session, unless that has happened meanwhile.
-    async fn forget(&self) {
+    async fn forget_expired(&self) {
         let mut held = self.inner.open.write().await;
         let Some(open) = held.as_ref() else {
             return;
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        if sandbox.expiry(owner, &open.session).await.is_ok() {
+        if sandbox.expiry(owner, &open.container_id).await.is_ok() {
             return;
         }
         *held = None;
-        *lock(&self.inner.session) = None;
-        lock(&self.inner.notes).push(EXPIRED.to_owned());
+        *lock(&self.inner.container_id) = None;
+        lock(&self.inner.notes).push(EXPIRED_NOTE.to_owned());
     }
 
     /// Sees to it that the session shows this skill from its next use on.
-    pub(crate) fn show(&self, skill: &Arc<Skill>) {
-        let mut wanted = lock(&self.inner.wanted);
-        match wanted.iter_mut().find(|known| known.name == skill.name) {
+    pub(crate) fn add_skill(&self, skill: &Arc<Skill>) {
+        let mut skills = lock(&self.inner.skills);
+        match skills.iter_mut().find(|known| known.name == skill.name) {
             Some(known) => *known = Arc::clone(skill),
-            None => wanted.push(Arc::clone(skill)),
+            None => skills.push(Arc::clone(skill)),
         }
     }
 
@@ -342,73 +356,89 @@ impl Workspace {
     }
 
     /// The session with all that is wanted, held open while the guard lives.
-    async fn ready(&self) -> Result<(String, RwLockReadGuard<'_, Option<Open>>), ToolboxError> {
-        if self.inner.shut {
+    async fn ensure_open(
+        &self,
+    ) -> Result<(String, RwLockReadGuard<'_, Option<OpenContainer>>), ToolboxError> {
+        if self.inner.is_disabled {
             return Err(ToolboxError::NoWorkspace);
         }
         loop {
             let held = self.inner.open.read().await;
-            let wanted = lock(&self.inner.wanted).clone();
+            let skills = lock(&self.inner.skills).clone();
             match held.as_ref() {
-                Some(open) if self.inner.settled || open.shows == digests(&wanted) => {
-                    return Ok((open.session.clone(), held));
+                Some(open)
+                    if self.inner.is_existing || open.skill_digests == skill_digests(&skills) =>
+                {
+                    return Ok((open.container_id.clone(), held));
                 }
                 _ => drop(held),
             }
-            self.make(wanted).await?;
+            self.create_container(skills).await?;
         }
     }
 
-    async fn make(&self, wanted: Vec<Arc<Skill>>) -> Result<(), ToolboxError> {
+    async fn create_container(&self, skills: Vec<Arc<Skill>>) -> Result<(), ToolboxError> {
         let mut open = self.inner.open.write().await;
-        let shows = digests(&wanted);
-        if open.as_ref().is_some_and(|open| open.shows == shows) {
+        let skill_digests = skill_digests(&skills);
+        if open
+            .as_ref()
+            .is_some_and(|open| open.skill_digests == skill_digests)
+        {
             return Ok(());
         }
-        let shown = |skill: &Arc<Skill>| SkillFiles::of(skill, folder_of(&skill.name));
-        let skills: Vec<_> = wanted.iter().map(shown).collect();
-        let new = NewSession {
+        let skill_files =
+            |skill: &Arc<Skill>| SkillFiles::from_skill(skill, skill_folder(&skill.name));
+        let files: Vec<_> = skills.iter().map(skill_files).collect();
+        let new = ContainerSpec {
             policy: self.inner.policy.clone(),
-            layer: self.layer(&skills).await,
-            skills,
+            layer: self.build_layer(&files).await,
+            skills: files,
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        let session = sandbox.create(owner, new).await?;
+        let container_id = sandbox.create(owner, new).await?;
         if let Some(before) = open.as_ref()
-            && let Err(error) = self.move_files(&before.session, &session).await
+            && let Err(error) = self.move_files(&before.container_id, &container_id).await
         {
             // The first error is the one to tell, and the old session is still there.
-            let _ = sandbox.destroy(owner, &session).await;
+            let _ = sandbox.destroy(owner, &container_id).await;
             return Err(error);
         }
-        *lock(&self.inner.session) = Some(session.clone());
-        *open = Some(Open { session, shows });
+        *lock(&self.inner.container_id) = Some(container_id.clone());
+        *open = Some(OpenContainer {
+            container_id,
+            skill_digests,
+        });
         Ok(())
     }
 
     async fn move_files(&self, from: &str, to: &str) -> Result<(), ToolboxError> {
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        let most = self.inner.policy.limits.data_bytes;
+        let max_bytes = self.inner.policy.limits.data_bytes;
         for file in sandbox.list(owner, from).await? {
-            let bytes = self.read(from, &file.path, most).await?;
+            let bytes = self.read(from, &file.path, max_bytes).await?;
             sandbox.put(owner, to, &file.path, bytes).await?;
         }
         sandbox.copy_uploads(owner, from, to).await?;
         Ok(sandbox.destroy(owner, from).await?)
     }
 
-    async fn read(&self, session: &str, path: &str, most: u64) -> Result<Vec<u8>, ToolboxError> {
+    async fn read(
+        &self,
+        container_id: &str,
+        path: &str,
+        max_bytes: u64,
+    ) -> Result<Vec<u8>, ToolboxError> {
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        let file = sandbox.get(owner, session, path).await?;
+        let file = sandbox.get(owner, container_id, path).await?;
         let path = path.to_owned();
-        let read = tokio::task::spawn_blocking(move || read_bounded(file, path, most)).await;
+        let read = tokio::task::spawn_blocking(move || read_bounded(file, path, max_bytes)).await;
         read.unwrap_or_else(|_| Err(SandboxError::LauncherGone.into()))
     }
 
     /// The packages that the skills ask for. Without them code may still run, so what
     /// stands in the way is told with the first result instead of ending everything.
-    async fn layer(&self, skills: &[SkillFiles]) -> Option<Layer> {
-        let built = match Requirements::of_skills(skills) {
+    async fn build_layer(&self, skills: &[SkillFiles]) -> Option<Layer> {
+        let built = match Requirements::from_skills(skills) {
             Ok(None) => return None,
             Ok(Some(requirements)) => {
                 let owner = &self.inner.owner;
@@ -425,25 +455,33 @@ impl Workspace {
     }
 }
 
-fn digests(skills: &[Arc<Skill>]) -> Vec<String> {
+fn skill_digests(skills: &[Arc<Skill>]) -> Vec<String> {
     let one = |skill: &Arc<Skill>| {
-        let (folder, digest) = (folder_of(&skill.name), skill.manifest.digest().hex());
+        let (folder, digest) = (skill_folder(&skill.name), skill.manifest.digest().hex());
         format!("{folder} {digest}")
     };
     skills.iter().map(one).collect()
 }
 
-fn read_bounded(file: std::fs::File, path: String, most: u64) -> Result<Vec<u8>, ToolboxError> {
+fn read_bounded(
+    file: std::fs::File,
+    path: String,
+    max_bytes: u64,
+) -> Result<Vec<u8>, ToolboxError> {
     let unreadable = |source| ToolboxError::File {
         path: path.clone(),
         source,
     };
     let size = file.metadata().map_err(unreadable)?.len();
-    if size > most {
-        return Err(ToolboxError::FileTooLarge { path, size, most });
+    if size > max_bytes {
+        return Err(ToolboxError::FileTooLarge {
+            path,
+            size,
+            max: max_bytes,
+        });
     }
     let mut bytes = Vec::new();
-    file.take(most)
+    file.take(max_bytes)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     Ok(bytes)

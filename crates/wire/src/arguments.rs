@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::drops::Drops;
-use crate::fields::Path;
+use crate::fields::JsonPath;
 
 /// Reads arguments. No text at all means no arguments; text that is not JSON (models
 /// do write it) is kept as a string, so that it can go back unchanged.
@@ -27,7 +27,7 @@ pub(crate) fn write(input: &Value) -> String {
 }
 
 /// Arguments for dialects that take objects only; anything else is wrapped, and said so.
-pub(crate) fn object(input: &Value, path: &Path<'_>, drops: &mut Drops) -> Value {
+pub(crate) fn to_object(input: &Value, path: &JsonPath<'_>, drops: &mut Drops) -> Value {
     match input {
         Value::Object(_) => input.clone(),
         other => {

@@ -7,7 +7,7 @@ use crate::neutral::{Block, Content, Delta, Map, StreamEvent};
 
 /// Which block of a stream is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Open {
+pub(crate) enum OpenBlockKind {
     Nothing,
     Text,
     Thinking,
@@ -17,22 +17,22 @@ pub(crate) enum Open {
 
 /// The blocks of a stream so far.
 #[derive(Debug)]
-pub(crate) struct Blocks {
-    open: Open,
+pub(crate) struct BlockEmitter {
+    open: OpenBlockKind,
     started: usize,
 }
 
-impl Default for Blocks {
+impl Default for BlockEmitter {
     fn default() -> Self {
-        Blocks {
-            open: Open::Nothing,
+        BlockEmitter {
+            open: OpenBlockKind::Nothing,
             started: 0,
         }
     }
 }
 
-impl Blocks {
-    pub(crate) fn open(&self) -> Open {
+impl BlockEmitter {
+    pub(crate) fn open(&self) -> OpenBlockKind {
         self.open
     }
 
@@ -53,13 +53,13 @@ impl Blocks {
         text: String,
         out: &mut Vec<StreamEvent>,
     ) {
-        self.ensure(Open::Text, block, out);
+        self.ensure_open(OpenBlockKind::Text, block, out);
         self.delta(Delta::Text(text), out);
     }
 
     /// Begins a text, unless one is open, with this block.
     pub(crate) fn begin_text(&mut self, block: impl FnOnce() -> Block, out: &mut Vec<StreamEvent>) {
-        self.ensure(Open::Text, block, out);
+        self.ensure_open(OpenBlockKind::Text, block, out);
     }
 
     /// Begins a thought, unless one is open, with these unknown fields.
@@ -68,32 +68,36 @@ impl Blocks {
             rest: rest(),
             ..empty_thought()
         };
-        self.ensure(Open::Thinking, block, out);
+        self.ensure_open(OpenBlockKind::Thinking, block, out);
     }
 
     /// Fields of the open block that were not known when it began.
     pub(crate) fn rest(&mut self, more: Map, out: &mut Vec<StreamEvent>) {
-        if self.open != Open::Nothing && !more.is_empty() {
+        if self.open != OpenBlockKind::Nothing && !more.is_empty() {
             self.delta(Delta::Rest(more), out);
         }
     }
 
     /// More of a thought, in a block of its own if none is open.
     pub(crate) fn thinking(&mut self, text: String, out: &mut Vec<StreamEvent>) {
-        self.ensure(Open::Thinking, empty_thought, out);
+        self.ensure_open(OpenBlockKind::Thinking, empty_thought, out);
         self.delta(Delta::Thinking(text), out);
     }
 
     /// The signature of the open thought, or of an empty one.
     pub(crate) fn signature(&mut self, signature: String, out: &mut Vec<StreamEvent>) {
-        self.ensure(Open::Thinking, empty_thought, out);
+        self.ensure_open(OpenBlockKind::Thinking, empty_thought, out);
         self.delta(Delta::Signature(signature), out);
     }
 
     /// A call begins.
     pub(crate) fn call(&mut self, key: u64, id: String, name: String, out: &mut Vec<StreamEvent>) {
         let input = serde_json::json!({});
-        self.ensure(Open::Call(key), || Block::tool_use(id, name, input), out);
+        self.ensure_open(
+            OpenBlockKind::Call(key),
+            || Block::tool_use(id, name, input),
+            out,
+        );
     }
 
     /// More of the open call's arguments.
@@ -114,16 +118,21 @@ impl Blocks {
 
     /// Ends the open block, if one is.
     pub(crate) fn close(&mut self, out: &mut Vec<StreamEvent>) {
-        if self.open != Open::Nothing {
-            self.open = Open::Nothing;
+        if self.open != OpenBlockKind::Nothing {
+            self.open = OpenBlockKind::Nothing;
             out.push(StreamEvent::BlockStop {
                 index: self.started.saturating_sub(1),
             });
         }
     }
 
-    fn ensure(&mut self, wanted: Open, block: impl FnOnce() -> Block, out: &mut Vec<StreamEvent>) {
-        if self.open == wanted {
+    fn ensure_open(
+        &mut self,
+        kind: OpenBlockKind,
+        block: impl FnOnce() -> Block,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        if self.open == kind {
             return;
         }
         self.close(out);
@@ -132,7 +141,7 @@ impl Blocks {
             block: block(),
         });
         self.started += 1;
-        self.open = wanted;
+        self.open = kind;
     }
 
     fn delta(&mut self, delta: Delta, out: &mut Vec<StreamEvent>) {

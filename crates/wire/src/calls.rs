@@ -2,19 +2,19 @@
 //! apart by index only; blocks are told one after the other, so later calls wait.
 
 use crate::arguments;
-use crate::blocks::{Blocks, Open};
+use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::context::ReadContext;
-use crate::names::made_id;
 use crate::neutral::StreamEvent;
+use crate::tool_names::generated_call_id;
 
 /// The most bytes the arguments of all calls of one answer may have.
-const MAX_BYTES: usize = 32 << 20;
+const MAX_ARGUMENT_BYTES: usize = 32 << 20;
 
 /// The most calls one answer may make.
 const MAX_CALLS: usize = 1024;
 
 /// One fragment of a call.
-pub(crate) struct Fragment {
+pub(crate) struct CallFragment {
     pub(crate) index: Option<u64>,
     pub(crate) id: Option<String>,
     pub(crate) name: Option<String>,
@@ -33,12 +33,12 @@ struct Call {
     arguments: String,
     freeform: bool,
     signature: Option<String>,
-    state: State,
+    state: CallState,
 }
 
 /// What makes the text of a free-form call the JSON of a function's one argument.
-const BEFORE: &str = "{\"input\":\"";
-const AFTER: &str = "\"}";
+const FREEFORM_PREFIX: &str = "{\"input\":\"";
+const FREEFORM_SUFFIX: &str = "\"}";
 
 impl Call {
     /// Free text has no end of its own; it is taken to be whole when something else
@@ -49,7 +49,7 @@ impl Call {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CallState {
     Waiting,
     Open,
     Closed,
@@ -57,12 +57,12 @@ enum State {
 
 /// All calls of an answer so far.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct CallAssembler {
     calls: Vec<Call>,
     bytes: usize,
 }
 
-impl Calls {
+impl CallAssembler {
     pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
@@ -71,7 +71,11 @@ impl Calls {
     pub(crate) fn ids(&self, context: &ReadContext) -> Vec<String> {
         let calls = self.calls.iter().enumerate();
         calls
-            .map(|(at, call)| call.id.clone().unwrap_or_else(|| made_id(&context.id, at)))
+            .map(|(at, call)| {
+                call.id
+                    .clone()
+                    .unwrap_or_else(|| generated_call_id(&context.id, at))
+            })
             .collect()
     }
 
@@ -79,13 +83,13 @@ impl Calls {
     /// stream makes no sense.
     pub(crate) fn push(
         &mut self,
-        fragment: Fragment,
-        blocks: &mut Blocks,
+        fragment: CallFragment,
+        blocks: &mut BlockEmitter,
         context: &ReadContext,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), &'static str> {
         self.bytes += fragment.arguments.len();
-        if self.bytes > MAX_BYTES {
+        if self.bytes > MAX_ARGUMENT_BYTES {
             return Err("the arguments of its tool calls are too large");
         }
         let (at, is_new) = self.find(&fragment);
@@ -106,16 +110,16 @@ impl Calls {
         }
         call.arguments.push_str(&fragment.arguments);
         match (call.state, blocks.open()) {
-            (State::Open, _) => blocks.arguments(fragment.arguments, out),
-            (State::Closed, _) if fragment.arguments.trim().is_empty() => {}
-            (State::Closed, _) => return Err("it goes on with a tool call that was complete"),
-            (State::Waiting, Open::Call(other)) => {
+            (CallState::Open, _) => blocks.arguments(fragment.arguments, out),
+            (CallState::Closed, _) if fragment.arguments.trim().is_empty() => {}
+            (CallState::Closed, _) => return Err("it goes on with a tool call that was complete"),
+            (CallState::Waiting, OpenBlockKind::Call(other)) => {
                 if is_new && self.is_complete(other) {
                     self.close(blocks, out);
                     self.start_waiting(blocks, context, out);
                 }
             }
-            (State::Waiting, _) => self.start(at, blocks, context, out),
+            (CallState::Waiting, _) => self.start(at, blocks, context, out),
         }
         Ok(())
     }
@@ -125,13 +129,13 @@ impl Calls {
     pub(crate) fn all_complete(&self) -> bool {
         self.calls
             .iter()
-            .all(|call| call.state == State::Closed || call.is_complete())
+            .all(|call| call.state == CallState::Closed || call.is_complete())
     }
 
     /// Tells all that waits; the answer has ended.
     pub(crate) fn finish(
         &mut self,
-        blocks: &mut Blocks,
+        blocks: &mut BlockEmitter,
         context: &ReadContext,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), &'static str> {
@@ -140,7 +144,10 @@ impl Calls {
             self.start(at, blocks, context, out);
             self.close(blocks, out);
         }
-        let nameless = self.calls.iter().any(|call| call.state == State::Waiting);
+        let nameless = self
+            .calls
+            .iter()
+            .any(|call| call.state == CallState::Waiting);
         if nameless {
             return Err("it calls a tool without a name");
         }
@@ -149,7 +156,7 @@ impl Calls {
 
     /// The call a fragment belongs to. Servers that leave the index out, or give every
     /// call the same, still give each call an id of its own.
-    fn find(&mut self, fragment: &Fragment) -> (usize, bool) {
+    fn find(&mut self, fragment: &CallFragment) -> (usize, bool) {
         let id = fragment.id.as_deref().filter(|id| !id.is_empty());
         let found = self.calls.iter().rposition(|call| match fragment.index {
             Some(_) => call.index == fragment.index,
@@ -161,7 +168,11 @@ impl Calls {
         {
             return (at, false);
         }
-        let before = if fragment.freeform { BEFORE } else { "" };
+        let before = if fragment.freeform {
+            FREEFORM_PREFIX
+        } else {
+            ""
+        };
         self.calls.push(Call {
             index: fragment.index,
             id: None,
@@ -169,7 +180,7 @@ impl Calls {
             arguments: before.to_owned(),
             freeform: fragment.freeform,
             signature: None,
-            state: State::Waiting,
+            state: CallState::Waiting,
         });
         (self.calls.len() - 1, true)
     }
@@ -184,13 +195,13 @@ impl Calls {
     /// Tells the calls that wait, in their order, up to the first that may still grow.
     fn start_waiting(
         &mut self,
-        blocks: &mut Blocks,
+        blocks: &mut BlockEmitter,
         context: &ReadContext,
         out: &mut Vec<StreamEvent>,
     ) {
         for at in 0..self.calls.len() {
             self.start(at, blocks, context, out);
-            if blocks.open() == Open::Nothing {
+            if blocks.open() == OpenBlockKind::Nothing {
                 continue;
             }
             let is_last = at + 1 == self.calls.len();
@@ -204,18 +215,21 @@ impl Calls {
     fn start(
         &mut self,
         at: usize,
-        blocks: &mut Blocks,
+        blocks: &mut BlockEmitter,
         context: &ReadContext,
         out: &mut Vec<StreamEvent>,
     ) {
         let Some(call) = self.calls.get_mut(at) else {
             return;
         };
-        if call.state != State::Waiting || call.name.is_empty() {
+        if call.state != CallState::Waiting || call.name.is_empty() {
             return;
         }
-        call.state = State::Open;
-        let id = call.id.clone().unwrap_or_else(|| made_id(&context.id, at));
+        call.state = CallState::Open;
+        let id = call
+            .id
+            .clone()
+            .unwrap_or_else(|| generated_call_id(&context.id, at));
         let name = context.names.original(call.name.clone());
         if let Some(signature) = call.signature.take() {
             blocks.close(out);
@@ -226,12 +240,12 @@ impl Calls {
         blocks.arguments(call.arguments.clone(), out);
     }
 
-    fn close(&mut self, blocks: &mut Blocks, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, blocks: &mut BlockEmitter, out: &mut Vec<StreamEvent>) {
         for call in &mut self.calls {
-            if call.state == State::Open {
-                call.state = State::Closed;
+            if call.state == CallState::Open {
+                call.state = CallState::Closed;
                 if call.freeform {
-                    blocks.arguments(AFTER.to_owned(), out);
+                    blocks.arguments(FREEFORM_SUFFIX.to_owned(), out);
                 }
             }
         }

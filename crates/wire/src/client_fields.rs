@@ -9,15 +9,15 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::Client;
+use crate::ClientDialect;
+use crate::field_names::FieldName;
 use crate::gemini::camel;
-use crate::items::Name;
 
 /// Neutral name and the client's name. Where a client has several names for a setting,
 /// the one that counts stands first.
-type Names = &'static [(&'static str, &'static str)];
+type FieldNames = &'static [(&'static str, &'static str)];
 
-const MESSAGES: Names = &[
+const MESSAGES: FieldNames = &[
     ("output_config.format", "output_config.format"),
     ("output_config.format", "output_format"),
     ("output_config.effort", "output_config.effort"),
@@ -38,7 +38,7 @@ const MESSAGES: Names = &[
     ("stream", "stream"),
 ];
 
-const CHAT: Names = &[
+const CHAT: FieldNames = &[
     ("output_config.format", "response_format"),
     ("output_config.effort", "reasoning_effort"),
     ("output_config.effort", "reasoning"),
@@ -62,7 +62,7 @@ const CHAT: Names = &[
     ("stream", "stream"),
 ];
 
-const RESPONSES: Names = &[
+const RESPONSES: FieldNames = &[
     ("output_config.format", "text.format"),
     ("output_config.effort", "reasoning.effort"),
     (
@@ -81,7 +81,7 @@ const RESPONSES: Names = &[
     ("stream", "stream"),
 ];
 
-const GEMINI: Names = &[
+const GEMINI: FieldNames = &[
     (
         "output_config.format",
         "generationConfig.responseJsonSchema",
@@ -102,33 +102,33 @@ const GEMINI: Names = &[
     ("container", "container"),
 ];
 
-fn names(client: Client) -> Names {
+fn names(client: ClientDialect) -> FieldNames {
     match client {
-        Client::Messages => MESSAGES,
-        Client::Chat => CHAT,
-        Client::Responses => RESPONSES,
-        Client::Gemini => GEMINI,
+        ClientDialect::Messages => MESSAGES,
+        ClientDialect::Chat => CHAT,
+        ClientDialect::Responses => RESPONSES,
+        ClientDialect::Gemini => GEMINI,
     }
 }
 
 /// Which settings a client's body has, and in which dialect; nothing for a request that
 /// was made here. Says nothing about what is asked for, so any two are equal.
 #[derive(Clone, Copy, Default)]
-pub struct ClientFields(Option<Sent>);
+pub struct ClientFields(Option<SentFields>);
 
 #[derive(Clone, Copy)]
-struct Sent {
-    client: Client,
+struct SentFields {
+    client: ClientDialect,
     /// One bit for each of the dialect's names that the body has.
-    there: u64,
+    present: u64,
 }
 
 impl ClientFields {
     /// The settings that a body has.
-    pub(crate) fn of(client: Client, body: &Value) -> Self {
+    pub(crate) fn from_body(client: ClientDialect, body: &Value) -> Self {
         // Of a request to count tokens, the request to be counted may stand inside.
         let inner = match client {
-            Client::Gemini => field(client, body, "generateContentRequest"),
+            ClientDialect::Gemini => field(client, body, "generateContentRequest"),
             _ => None,
         };
         let body = inner.unwrap_or(body);
@@ -137,31 +137,37 @@ impl ClientFields {
             .enumerate()
             .filter(|(_, (_, name))| has(client, body, name))
             .fold(0, |there, (i, _)| there | bit(i));
-        ClientFields(Some(Sent { client, there }))
+        ClientFields(Some(SentFields {
+            client,
+            present: there,
+        }))
     }
 
     /// Whether the request came from a client of this dialect.
-    pub(crate) fn is_of(&self, client: Client) -> bool {
+    pub(crate) fn is_from(&self, client: ClientDialect) -> bool {
         self.0.is_some_and(|sent| sent.client == client)
     }
 
     /// What a drop or an error is called; nothing when the client did not send it. A
     /// request that was made here keeps the neutral names.
-    pub(crate) fn name(&self, name: Name) -> Option<String> {
+    pub(crate) fn name(&self, name: FieldName) -> Option<String> {
         match (name, &self.0) {
-            (Name::Sent(path), _) => Some(path),
-            (Name::Setting(name), Some(sent)) => sent.rename(&name),
-            (Name::Added(_), Some(_)) => None,
-            (Name::Setting(name) | Name::Added(name), None) => Some(name),
+            (FieldName::Sent(path), _) => Some(path),
+            (FieldName::Setting(name), Some(sent)) => sent.rename(&name),
+            (FieldName::Added(_), Some(_)) => None,
+            (FieldName::Setting(name) | FieldName::Added(name), None) => Some(name),
         }
     }
 }
 
-impl Sent {
+impl SentFields {
     /// A setting in the client's words. What is not in the table, the client sent under
     /// the name it has.
     fn rename(&self, neutral: &str) -> Option<String> {
-        let Sent { client, there } = *self;
+        let SentFields {
+            client,
+            present: there,
+        } = *self;
         let mut meant = false;
         for (i, (known, name)) in names(client).iter().enumerate() {
             let Some(inner) = neutral.strip_prefix(known) else {
@@ -186,16 +192,16 @@ fn bit(i: usize) -> u64 {
     u32::try_from(i).map_or(0, |i| 1_u64.checked_shl(i).unwrap_or(0))
 }
 
-fn has(client: Client, body: &Value, name: &str) -> bool {
+fn has(client: ClientDialect, body: &Value, name: &str) -> bool {
     let mut keys = name.split('.');
     let found = keys.try_fold(body, |value, key| field(client, value, key));
     found.is_some_and(|value| !value.is_null())
 }
 
 /// A field under the name that the tables have; Gemini's clients may write another.
-fn field<'v>(client: Client, value: &'v Value, key: &str) -> Option<&'v Value> {
+fn field<'v>(client: ClientDialect, value: &'v Value, key: &str) -> Option<&'v Value> {
     let exact = value.get(key);
-    if exact.is_some() || client != Client::Gemini {
+    if exact.is_some() || client != ClientDialect::Gemini {
         return exact;
     }
     let mut fields = value.as_object()?.iter();
@@ -228,10 +234,10 @@ mod tests {
     #[test]
     fn every_name_of_a_dialect_has_a_bit() {
         for client in [
-            Client::Messages,
-            Client::Chat,
-            Client::Responses,
-            Client::Gemini,
+            ClientDialect::Messages,
+            ClientDialect::Chat,
+            ClientDialect::Responses,
+            ClientDialect::Gemini,
         ] {
             assert!(names(client).len() <= 64, "{client:?}");
         }
@@ -241,7 +247,7 @@ mod tests {
     fn a_setting_is_named_as_it_was_sent() {
         let body = json!({"response_format": {}, "max_tokens": 5, "thinking": {"type": "x"},
             "user": null});
-        let fields = ClientFields::of(Client::Chat, &body);
+        let fields = ClientFields::from_body(ClientDialect::Chat, &body);
         for (neutral, name) in [
             ("output_config.format", Some("response_format")),
             ("max_tokens", Some("max_tokens")),
@@ -251,11 +257,11 @@ mod tests {
             ("tool_choices", Some("tool_choices")),
             ("logit_bias", Some("logit_bias")),
         ] {
-            let setting = Name::Setting(neutral.to_owned());
+            let setting = FieldName::Setting(neutral.to_owned());
             assert_eq!(fields.name(setting).as_deref(), name, "{neutral}");
         }
         let made_here = ClientFields::default();
-        let setting = Name::Setting("top_k".to_owned());
+        let setting = FieldName::Setting("top_k".to_owned());
         assert_eq!(made_here.name(setting).as_deref(), Some("top_k"));
     }
 }

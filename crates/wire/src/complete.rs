@@ -4,13 +4,13 @@
 //! or run here, another vendor's model would be asked with what the client's own vendor
 //! refuses, so it is refused here, as there. Only what every such vendor refuses is.
 
-use crate::Client;
+use crate::ClientDialect;
 use crate::error::WireError;
 use crate::neutral::Request;
 use crate::raw::RawObject;
 
 /// Fields by which a Responses request says what is to be answered.
-const QUESTIONS: [&str; 4] = ["input", "conversation", "previous_response_id", "prompt"];
+const INPUT_FIELDS: [&str; 4] = ["input", "conversation", "previous_response_id", "prompt"];
 
 /// Refuses a request for an answer that leaves out what its vendor demands: something to
 /// answer, and on Messages a limit of tokens. `raw` must be the body that `request` was
@@ -22,12 +22,12 @@ const QUESTIONS: [&str; 4] = ["input", "conversation", "previous_response_id", "
 /// # Errors
 /// When something is missing; the error names the field.
 pub fn check_complete(
-    client: Client,
+    client: ClientDialect,
     raw: &RawObject<'_>,
     request: &Request,
 ) -> Result<(), WireError> {
     match client {
-        Client::Messages => {
+        ClientDialect::Messages => {
             not_empty(raw, "messages", "at least one message is required")?;
             match request.max_tokens {
                 Some(_) => Ok(()),
@@ -36,9 +36,12 @@ pub fn check_complete(
                 }),
             }
         }
-        Client::Chat => not_empty(raw, "messages", "at least one message is required"),
-        Client::Responses => {
-            if QUESTIONS.iter().any(|field| says_something(raw.get(field))) {
+        ClientDialect::Chat => not_empty(raw, "messages", "at least one message is required"),
+        ClientDialect::Responses => {
+            if INPUT_FIELDS
+                .iter()
+                .any(|field| is_not_blank(raw.get(field)))
+            {
                 return Ok(());
             }
             Err(incomplete(
@@ -47,7 +50,7 @@ pub fn check_complete(
                  and there must be something to answer in it",
             ))
         }
-        Client::Gemini => not_empty(raw, "contents", "at least one content is required"),
+        ClientDialect::Gemini => not_empty(raw, "contents", "at least one content is required"),
     }
 }
 
@@ -66,7 +69,7 @@ fn incomplete(field: &str, why: &'static str) -> WireError {
     }
 }
 
-fn says_something(value: Option<&str>) -> bool {
+fn is_not_blank(value: Option<&str>) -> bool {
     value.is_some_and(|value| value != "null" && !is_empty_list(value))
 }
 
@@ -83,7 +86,7 @@ mod tests {
     use super::*;
     use crate::read_request;
 
-    fn refused(client: Client, body: &str) -> Option<String> {
+    fn refused(client: ClientDialect, body: &str) -> Option<String> {
         let request = read_request(client, body.as_bytes()).unwrap();
         let raw = RawObject::parse(body.as_bytes()).unwrap();
         let error = check_complete(client, &raw, &request).err()?;
@@ -94,15 +97,15 @@ mod tests {
     fn lists_are_empty_however_they_are_written() {
         for list in ["[]", "[ ]", "[\n\t]"] {
             let body = format!(r#"{{"model":"m","max_tokens":1,"messages":{list}}}"#);
-            let refused = refused(Client::Messages, &body);
+            let refused = refused(ClientDialect::Messages, &body);
             assert_eq!(refused.as_deref(), Some("messages"), "{list}");
         }
         let body = r#"{"model":"m","max_tokens":0,"messages":[{"role":"user","content":[]}]}"#;
-        assert_eq!(refused(Client::Messages, body), None);
+        assert_eq!(refused(ClientDialect::Messages, body), None);
     }
 
     #[test]
-    fn a_response_may_be_asked_for_in_four_ways() {
+    fn a_response_may_be_requested_in_four_ways() {
         for (fields, expected) in [
             ("", Some("input")),
             (r#","instructions":"Be kind.""#, Some("input")),
@@ -114,7 +117,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"model":"m"{fields}}}"#);
             assert_eq!(
-                refused(Client::Responses, &body).as_deref(),
+                refused(ClientDialect::Responses, &body).as_deref(),
                 expected,
                 "{fields}"
             );

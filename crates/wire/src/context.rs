@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::Dialect;
 use crate::drops::Dropped;
 use crate::models::Capabilities;
-use crate::names::Names;
 use crate::neutral::{ClientTools, Map, Request, ToolKind};
+use crate::tool_names::ToolNameMap;
 
 /// What the target model or server can do, where servers of one dialect differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct WriteOptions {
     /// Whether an OpenAI server takes `prompt_cache_breakpoint` marks.
     pub cache_breakpoints: bool,
     /// What is known of the model by its name.
-    pub known: Capabilities,
+    pub capabilities: Capabilities,
     /// A tag of the server that answers: what a Chat server gave to be brought back goes
     /// back to no other.
     pub server: String,
@@ -77,7 +77,7 @@ impl Default for WriteOptions {
             google_signatures: false,
             thinking_switch: false,
             cache_breakpoints: false,
-            known: Capabilities::default(),
+            capabilities: Capabilities::default(),
             server: String::new(),
         }
     }
@@ -85,7 +85,7 @@ impl Default for WriteOptions {
 
 /// A request in an upstream's dialect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outgoing {
+pub struct EncodedRequest {
     /// The body to send.
     pub body: Value,
     /// What the dialect could not say.
@@ -102,7 +102,7 @@ pub struct ReadContext {
     pub id: String,
     /// The model asked for, used when the upstream names none.
     pub model: String,
-    pub(crate) names: Names,
+    pub(crate) names: ToolNameMap,
     /// The tag of the server that answers.
     pub(crate) server: String,
     /// Stop sequences the upstream cannot look for itself.
@@ -110,11 +110,11 @@ pub struct ReadContext {
 }
 
 impl ReadContext {
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) fn for_request(request: &Request) -> Self {
         ReadContext {
             id: "msg_unnamed".to_owned(),
             model: request.model.clone(),
-            names: Names::of(request),
+            names: ToolNameMap::from_request(request),
             server: String::new(),
             stop_sequences: Vec::new(),
         }
@@ -144,9 +144,9 @@ pub struct ReplyContext {
     /// [`StreamWriter::take_response`](crate::StreamWriter::take_response).
     pub keep_response: bool,
     /// Whether a Gemini client is shown thoughts.
-    pub thoughts: bool,
+    pub show_thoughts: bool,
     /// Whether a Gemini stream is one JSON array, and no events.
-    pub array: bool,
+    pub json_array: bool,
     /// Names of the tools whose argument is free text.
     pub(crate) freeform: Vec<String>,
     /// The tools that the client knows by more than a plain name.
@@ -158,7 +158,7 @@ pub struct ReplyContext {
 impl ReplyContext {
     /// The context of a request's answer: the client's model name, its stream options,
     /// and what its dialect repeats.
-    pub fn of(request: &Request, created: u64) -> Self {
+    pub fn for_request(request: &Request, created: u64) -> Self {
         ReplyContext {
             id: None,
             model: Some(request.model.clone()),
@@ -166,12 +166,12 @@ impl ReplyContext {
             completed: None,
             include_usage: include_usage(request),
             keep_response: false,
-            thoughts: crate::gemini::shows_thoughts(request),
-            array: false,
+            show_thoughts: crate::gemini::shows_thoughts(request),
+            json_array: false,
             freeform: freeform(request),
             client_tools: request.client_tools.clone(),
             echo: match request.origin {
-                Dialect::Responses => crate::responses::echo(request),
+                Dialect::Responses => crate::responses::echoed_settings(request),
                 _ => Map::new(),
             },
         }
@@ -179,7 +179,7 @@ impl ReplyContext {
 
     /// Has a Responses answer repeat a setting that is not in the request as the model
     /// was sent it.
-    pub fn repeat(&mut self, key: &str, value: Value) {
+    pub fn echo_setting(&mut self, key: &str, value: Value) {
         self.echo.insert(key.to_owned(), value);
     }
 

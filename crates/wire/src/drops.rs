@@ -3,11 +3,11 @@
 use serde_json::Map;
 use serde_json::Value;
 
-use crate::Client;
+use crate::ClientDialect;
 use crate::client_fields::ClientFields;
-use crate::fields::Path;
-use crate::items::{Field, Name};
-use crate::neutral::{MEANINGLESS_ELSEWHERE, OWN, Request};
+use crate::field_names::{FieldName, ToFieldName};
+use crate::fields::JsonPath;
+use crate::neutral::{DIALECT_FIELDS, DIALECT_ONLY_FIELDS, Request};
 
 /// A field that was left out because the target dialect cannot carry it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Dropped {
 }
 
 /// Why an unknown field is left out.
-pub(crate) const ONLY_THERE: &str = "only the API it came from has such a field";
+pub(crate) const NO_SUCH_FIELD: &str = "only the API it came from has such a field";
 
 /// Objects of which a reader takes some fields and leaves the others where they were.
 const PARTLY_READ: [&str; 13] = [
@@ -49,15 +49,15 @@ pub(crate) struct Drops {
 
 impl Drops {
     /// For a request: what is found is named in its client's words.
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) fn for_request(request: &Request) -> Self {
         Drops {
-            found: request.left_out.clone(),
+            found: request.dropped.clone(),
             client: request.client_fields,
         }
     }
 
     /// For a request that is written later: what its reader left out is named then.
-    pub(crate) fn before_writing(request: &Request) -> Self {
+    pub(crate) fn for_later_writing(request: &Request) -> Self {
         Drops {
             found: Vec::new(),
             client: request.client_fields,
@@ -65,17 +65,17 @@ impl Drops {
     }
 
     /// Notes a field. What the client did not send is not noted: it has no name for it.
-    pub(crate) fn add(&mut self, field: impl Field, why: &'static str) {
-        if let Some(field) = self.client.name(field.name()) {
+    pub(crate) fn add(&mut self, field: impl ToFieldName, why: &'static str) {
+        if let Some(field) = self.client.name(field.field_name()) {
             self.found.push(Dropped { field, why });
         }
     }
 
     /// Notes every field of an object the target dialect does not know.
-    pub(crate) fn rest(&mut self, path: &Path<'_>, rest: &Map<String, Value>) {
+    pub(crate) fn rest(&mut self, path: &JsonPath<'_>, rest: &Map<String, Value>) {
         for (key, value) in rest {
             match value {
-                Value::Object(own) if key == OWN => self.own(path, own),
+                Value::Object(own) if key == DIALECT_FIELDS => self.own(path, own),
                 Value::Object(inner) if self.is_partly_read(key) => {
                     self.rest(&path.key(key), inner);
                 }
@@ -90,41 +90,42 @@ impl Drops {
 
     /// OpenAI's clients have a `metadata` too, which is read by nobody.
     fn is_partly_read(&self, key: &str) -> bool {
-        PARTLY_READ.contains(&key) || (key == "metadata" && self.client.is_of(Client::Messages))
+        PARTLY_READ.contains(&key)
+            || (key == "metadata" && self.client.is_from(ClientDialect::Messages))
     }
 
     /// A field that is kept under the client's own name for it.
-    fn unknown(&mut self, path: &Path<'_>) {
-        let field = match path.name() {
-            Name::Setting(field) => Some(field),
+    fn unknown(&mut self, path: &JsonPath<'_>) {
+        let field = match path.field_name() {
+            FieldName::Setting(field) => Some(field),
             name => self.client.name(name),
         };
         self.found.extend(field.map(|field| Dropped {
             field,
-            why: ONLY_THERE,
+            why: NO_SUCH_FIELD,
         }));
     }
 
     /// What only the dialect of an object can carry stands inside it, one level down. Of
     /// the parts of a message, the first tells what the message says of itself.
-    fn own(&mut self, path: &Path<'_>, own: &Map<String, Value>) {
+    fn own(&mut self, path: &JsonPath<'_>, own: &Map<String, Value>) {
         let part = own.get("part").and_then(Value::as_u64);
         if part.is_some_and(|part| part > 0) {
             return;
         }
         let fields = own.values().filter_map(Value::as_object).flatten();
         for (key, value) in fields {
-            if value.is_null() || MEANINGLESS_ELSEWHERE.contains(&key.as_str()) {
+            if value.is_null() || DIALECT_ONLY_FIELDS.contains(&key.as_str()) {
                 continue;
             }
-            match path.name() {
-                Name::Sent(sent) if part.is_some() => {
+            match path.field_name() {
+                FieldName::Sent(sent) if part.is_some() => {
                     let message = sent
                         .rsplit_once(".content")
                         .map_or(sent.as_str(), |(m, _)| m);
                     self.found.push(Dropped {
                         field: format!("{message}.{key}"),
-                        why: ONLY_THERE,
+                        why: NO_SUCH_FIELD,
                     });
                 }
                 _ => self.unknown(&path.key(key)),

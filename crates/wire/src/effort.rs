@@ -4,10 +4,10 @@
 use crate::models::Efforts;
 
 /// All levels, in order.
-const SCALE: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+const EFFORT_SCALE: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// The budget that comes nearest to an effort level; none for no thinking at all.
-pub(crate) fn budget(effort: &str) -> Option<u64> {
+pub(crate) fn effort_to_budget(effort: &str) -> Option<u64> {
     match effort {
         "none" => None,
         "minimal" => Some(1024),
@@ -19,7 +19,7 @@ pub(crate) fn budget(effort: &str) -> Option<u64> {
 }
 
 /// The effort level that comes nearest to a budget.
-pub(crate) fn level(budget: u64) -> &'static str {
+pub(crate) fn budget_to_effort(budget: u64) -> &'static str {
     match budget {
         0..=2048 => "low",
         2049..=8192 => "medium",
@@ -29,7 +29,7 @@ pub(crate) fn level(budget: u64) -> &'static str {
 
 /// Anthropic's word for a level. Its scale starts at `low`; no thinking at all is said
 /// elsewhere.
-pub(crate) fn anthropic(effort: &str) -> Option<&str> {
+pub(crate) fn anthropic_effort(effort: &str) -> Option<&str> {
     match effort {
         "none" => None,
         "minimal" => Some("low"),
@@ -39,27 +39,27 @@ pub(crate) fn anthropic(effort: &str) -> Option<&str> {
 
 /// What is to be said of an effort to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fitted {
+pub(crate) enum EffortChoice {
     /// This word.
-    Word(String),
+    Level(String),
     /// Nothing: it is what the model does anyway.
-    Usual,
+    Default,
     /// Nothing, because it takes no such word.
     Refused,
 }
 
 /// The word that comes nearest to an effort among those a model takes. `none` stands for
 /// itself only: a model that is to think a little is not told not to.
-pub(crate) fn fit(effort: &str, efforts: Efforts) -> Fitted {
+pub(crate) fn nearest_effort(effort: &str, efforts: Efforts) -> EffortChoice {
     let levels = match efforts {
-        _ if effort == "default" => return Fitted::Usual,
-        Efforts::Unknown => return Fitted::Word(effort.to_owned()),
-        Efforts::None if effort == "none" => return Fitted::Usual,
-        Efforts::None => return Fitted::Refused,
+        _ if effort == "default" => return EffortChoice::Default,
+        Efforts::Unknown => return EffortChoice::Level(effort.to_owned()),
+        Efforts::None if effort == "none" => return EffortChoice::Default,
+        Efforts::None => return EffortChoice::Refused,
         Efforts::Levels(levels) => levels,
     };
-    let Some(wanted) = rank(effort) else {
-        return Fitted::Refused;
+    let Some(requested) = rank(effort) else {
+        return EffortChoice::Refused;
     };
     let takes = levels
         .iter()
@@ -68,16 +68,16 @@ pub(crate) fn fit(effort: &str, efforts: Efforts) -> Fitted {
     let nearest = takes.min_by_key(|level| {
         let at = rank(level).unwrap_or_default();
         // Of two that are equally near, the one nearer to `high`, as vendors do it.
-        (at.abs_diff(wanted), at.abs_diff(high))
+        (at.abs_diff(requested), at.abs_diff(high))
     });
     match nearest {
-        Some(level) => Fitted::Word((*level).to_owned()),
-        None => Fitted::Refused,
+        Some(level) => EffortChoice::Level((*level).to_owned()),
+        None => EffortChoice::Refused,
     }
 }
 
 fn rank(effort: &str) -> Option<usize> {
-    SCALE.iter().position(|level| *level == effort)
+    EFFORT_SCALE.iter().position(|level| *level == effort)
 }
 
 #[cfg(test)]
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     fn word(effort: &str, levels: &'static [&'static str]) -> Option<String> {
-        match fit(effort, Efforts::Levels(levels)) {
-            Fitted::Word(word) => Some(word),
+        match nearest_effort(effort, Efforts::Levels(levels)) {
+            EffortChoice::Level(word) => Some(word),
             _ => None,
         }
     }
@@ -110,15 +110,21 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_no_level_stands_for_is_refused_and_the_usual_is_left_out() {
-        assert_eq!(fit("ultra", Efforts::Levels(&["low"])), Fitted::Refused);
-        assert_eq!(fit("high", Efforts::Levels(&["none"])), Fitted::Refused);
-        assert_eq!(fit("high", Efforts::None), Fitted::Refused);
-        assert_eq!(fit("none", Efforts::None), Fitted::Usual);
+    fn a_word_that_no_level_stands_for_is_refused_and_the_default_is_left_out() {
+        assert_eq!(
+            nearest_effort("ultra", Efforts::Levels(&["low"])),
+            EffortChoice::Refused
+        );
+        assert_eq!(
+            nearest_effort("high", Efforts::Levels(&["none"])),
+            EffortChoice::Refused
+        );
+        assert_eq!(nearest_effort("high", Efforts::None), EffortChoice::Refused);
+        assert_eq!(nearest_effort("none", Efforts::None), EffortChoice::Default);
         for efforts in [Efforts::Unknown, Efforts::None, Efforts::Levels(&["low"])] {
-            assert_eq!(fit("default", efforts), Fitted::Usual);
+            assert_eq!(nearest_effort("default", efforts), EffortChoice::Default);
         }
-        let kept = Fitted::Word("ultra".to_owned());
-        assert_eq!(fit("ultra", Efforts::Unknown), kept);
+        let kept = EffortChoice::Level("ultra".to_owned());
+        assert_eq!(nearest_effort("ultra", Efforts::Unknown), kept);
     }
 }

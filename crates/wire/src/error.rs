@@ -5,9 +5,9 @@
 
 use crate::Dialect;
 use crate::client_fields::ClientFields;
-use crate::excerpt::{bounded, excerpt};
-use crate::fields::Path;
-use crate::items::{Field, Name};
+use crate::excerpt::{excerpt, truncate_message};
+use crate::field_names::{FieldName, ToFieldName};
+use crate::fields::JsonPath;
 use crate::neutral::{ApiError, ErrorKind};
 
 /// Why a body could not be read from, or written to, a dialect.
@@ -41,7 +41,7 @@ pub enum WireError {
     },
     /// A field holds the wrong kind of value.
     #[error("{field}: expected {expected}, found {found}")]
-    Wrong {
+    WrongValue {
         /// JSON path of the field.
         field: String,
         /// What may stand there.
@@ -51,7 +51,7 @@ pub enum WireError {
     },
     /// A result of a tool, but no call that it could be the result of.
     #[error("{message}")]
-    NoCall {
+    UnmatchedResult {
         /// JSON path of the result, as the vendor of the client's dialect names it.
         field: String,
         /// What that vendor says of it.
@@ -70,7 +70,7 @@ pub enum WireError {
     /// Something in the conversation that is not in the client's body, such as an earlier
     /// answer, which the target dialect has no way to say.
     #[error("something from before this request, or added to it here, cannot be sent: {why}")]
-    Added {
+    UnsupportedAddition {
         /// Its path in the neutral conversation.
         field: String,
         /// The dialect that cannot say it.
@@ -80,7 +80,7 @@ pub enum WireError {
     },
     /// The upstream's answer is well formed and says that it failed.
     #[error("{0}")]
-    Failed(Box<ApiError>),
+    UpstreamFailed(Box<ApiError>),
 }
 
 impl WireError {
@@ -90,15 +90,19 @@ impl WireError {
         }
     }
 
-    pub(crate) fn unsupported(dialect: Dialect, field: impl Field, why: impl Into<String>) -> Self {
+    pub(crate) fn unsupported(
+        dialect: Dialect,
+        field: impl ToFieldName,
+        why: impl Into<String>,
+    ) -> Self {
         let why = why.into();
-        match field.name() {
-            Name::Sent(field) | Name::Setting(field) => WireError::Unsupported {
+        match field.field_name() {
+            FieldName::Sent(field) | FieldName::Setting(field) => WireError::Unsupported {
                 field,
                 dialect,
                 why,
             },
-            Name::Added(field) => WireError::Added {
+            FieldName::Added(field) => WireError::UnsupportedAddition {
                 field,
                 dialect,
                 why,
@@ -107,7 +111,7 @@ impl WireError {
     }
 
     /// A block, part or item of a type that the dialect does not have in this place.
-    pub(crate) fn no_part(dialect: Dialect, path: &Path<'_>, kind: &str) -> Self {
+    pub(crate) fn unsupported_part(dialect: Dialect, path: &JsonPath<'_>, kind: &str) -> Self {
         let api = match dialect {
             Dialect::Messages => "Anthropic Messages",
             Dialect::Chat => "Chat Completions",
@@ -123,18 +127,18 @@ impl WireError {
     }
 
     /// The error with the setting at fault in the words of the request's client.
-    pub(crate) fn named_for(self, client: &ClientFields) -> Self {
+    pub(crate) fn with_client_names(self, client: &ClientFields) -> Self {
         let (name, dialect, why) = match self {
             WireError::Unsupported {
                 field,
                 dialect,
                 why,
-            } => (Name::Setting(field), dialect, why),
-            WireError::Added {
+            } => (FieldName::Setting(field), dialect, why),
+            WireError::UnsupportedAddition {
                 field,
                 dialect,
                 why,
-            } => (Name::Added(field), dialect, why),
+            } => (FieldName::Added(field), dialect, why),
             other => return other,
         };
         let neutral = name.text().to_owned();
@@ -144,7 +148,7 @@ impl WireError {
                 dialect,
                 why,
             },
-            None => WireError::Added {
+            None => WireError::UnsupportedAddition {
                 field: neutral,
                 dialect,
                 why,
@@ -154,14 +158,16 @@ impl WireError {
 
     /// The error with another path for the field at fault: for whoever changed a body
     /// before it was read, and knows where its client had it.
-    pub fn renamed(mut self, rename: impl FnOnce(&str) -> String) -> Self {
+    pub fn with_field(mut self, rename: impl FnOnce(&str) -> String) -> Self {
         match &mut self {
-            WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => {}
+            WireError::NotJson { .. }
+            | WireError::UnsupportedAddition { .. }
+            | WireError::UpstreamFailed(_) => {}
             WireError::Missing { field }
             | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
-            | WireError::Wrong { field, .. }
-            | WireError::NoCall { field, .. }
+            | WireError::WrongValue { field, .. }
+            | WireError::UnmatchedResult { field, .. }
             | WireError::Unsupported { field, .. } => *field = rename(field),
         }
         self
@@ -173,10 +179,12 @@ impl WireError {
             WireError::NotJson { .. } => "invalid-json",
             WireError::Repeated { .. } => "repeated-field",
             WireError::Missing { .. } | WireError::Incomplete { .. } => "missing-field",
-            WireError::Wrong { .. } => "wrong-field",
-            WireError::NoCall { .. } => "tool-call-not-found",
-            WireError::Unsupported { .. } | WireError::Added { .. } => "unsupported-field",
-            WireError::Failed(_) => "upstream-failed",
+            WireError::WrongValue { .. } => "wrong-field",
+            WireError::UnmatchedResult { .. } => "tool-call-not-found",
+            WireError::Unsupported { .. } | WireError::UnsupportedAddition { .. } => {
+                "unsupported-field"
+            }
+            WireError::UpstreamFailed(_) => "upstream-failed",
         }
     }
 
@@ -184,12 +192,14 @@ impl WireError {
     /// JSON at all, or does not have it.
     pub fn field(&self) -> Option<&str> {
         match self {
-            WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => None,
+            WireError::NotJson { .. }
+            | WireError::UnsupportedAddition { .. }
+            | WireError::UpstreamFailed(_) => None,
             WireError::Missing { field }
             | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
-            | WireError::Wrong { field, .. }
-            | WireError::NoCall { field, .. }
+            | WireError::WrongValue { field, .. }
+            | WireError::UnmatchedResult { field, .. }
             | WireError::Unsupported { field, .. } => Some(field),
         }
     }
@@ -198,15 +208,18 @@ impl WireError {
     pub fn to_api_error(&self) -> ApiError {
         ApiError {
             code: Some(self.code().to_owned()),
-            param: self.field().map(|field| bounded(field.to_owned())),
-            ..ApiError::new(ErrorKind::InvalidRequest, bounded(self.to_string()))
+            param: self.field().map(|field| truncate_message(field.to_owned())),
+            ..ApiError::new(
+                ErrorKind::InvalidRequest,
+                truncate_message(self.to_string()),
+            )
         }
     }
 
     /// The answer to a client when an upstream's reply had this fault: a 502, or the
     /// upstream's own words when it says that it failed.
     pub fn to_upstream_error(&self) -> ApiError {
-        if let WireError::Failed(error) = self {
+        if let WireError::UpstreamFailed(error) = self {
             return ApiError::clone(error);
         }
         ApiError {

@@ -5,8 +5,8 @@
 
 /// The most bytes one frame may have: what AWS itself allows.
 pub const MAX_FRAME_BYTES: usize = 16 << 20;
-const PRELUDE: usize = 12;
-const SUM: usize = 4;
+const PRELUDE_BYTES: usize = 12;
+const CHECKSUM_BYTES: usize = 4;
 
 /// One frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,13 +39,13 @@ pub enum FrameError {
     BadLength,
     /// A checksum does not match.
     #[error("a frame of the stream is damaged: its checksum does not match")]
-    BadSum,
+    BadChecksum,
     /// The headers cannot be read.
     #[error("a frame of the stream has unreadable headers")]
     BadHeaders,
     /// The stream ended inside a frame.
     #[error("the stream ended inside a frame")]
-    Cut,
+    Truncated,
 }
 
 impl FrameError {
@@ -54,9 +54,9 @@ impl FrameError {
         match self {
             FrameError::TooLarge => "stream-event-too-large",
             FrameError::BadLength => "frame-bad-length",
-            FrameError::BadSum => "frame-bad-checksum",
+            FrameError::BadChecksum => "frame-bad-checksum",
             FrameError::BadHeaders => "frame-bad-headers",
-            FrameError::Cut => "frame-cut",
+            FrameError::Truncated => "frame-cut",
         }
     }
 }
@@ -86,37 +86,39 @@ impl FrameDecoder {
         if self.buffer.is_empty() {
             Ok(())
         } else {
-            Err(FrameError::Cut)
+            Err(FrameError::Truncated)
         }
     }
 }
 
 /// The first frame of the bytes and what follows it; none while it is incomplete.
 fn split_frame(bytes: &[u8]) -> Result<Option<(Frame, &[u8])>, FrameError> {
-    let Some((prelude, _)) = bytes.split_at_checked(PRELUDE) else {
+    let Some((prelude, _)) = bytes.split_at_checked(PRELUDE_BYTES) else {
         return Ok(None);
     };
     let total = number(prelude, 0)? as usize;
     let headers_len = number(prelude, 4)? as usize;
     if crc32fast::hash(prelude.get(..8).unwrap_or_default()) != number(prelude, 8)? {
-        return Err(FrameError::BadSum);
+        return Err(FrameError::BadChecksum);
     }
     if total > MAX_FRAME_BYTES {
         return Err(FrameError::TooLarge);
     }
-    if total < PRELUDE + SUM || headers_len > total - PRELUDE - SUM {
+    if total < PRELUDE_BYTES + CHECKSUM_BYTES
+        || headers_len > total - PRELUDE_BYTES - CHECKSUM_BYTES
+    {
         return Err(FrameError::BadLength);
     }
     let Some((frame, tail)) = bytes.split_at_checked(total) else {
         return Ok(None);
     };
     let (summed, sum) = frame
-        .split_at_checked(total - SUM)
+        .split_at_checked(total - CHECKSUM_BYTES)
         .ok_or(FrameError::BadLength)?;
     if crc32fast::hash(summed) != number(sum, 0)? {
-        return Err(FrameError::BadSum);
+        return Err(FrameError::BadChecksum);
     }
-    let body = summed.get(PRELUDE..).ok_or(FrameError::BadLength)?;
+    let body = summed.get(PRELUDE_BYTES..).ok_or(FrameError::BadLength)?;
     let (headers, payload) = body
         .split_at_checked(headers_len)
         .ok_or(FrameError::BadLength)?;
@@ -184,7 +186,7 @@ pub fn write_frame(frame: &Frame, out: &mut Vec<u8>) -> Result<(), FrameError> {
         headers.extend_from_slice(&len.to_be_bytes());
         headers.extend_from_slice(value.as_bytes());
     }
-    let total = PRELUDE + headers.len() + frame.payload.len() + SUM;
+    let total = PRELUDE_BYTES + headers.len() + frame.payload.len() + CHECKSUM_BYTES;
     if total > MAX_FRAME_BYTES {
         return Err(FrameError::TooLarge);
     }
@@ -262,7 +264,10 @@ mod tests {
     #[test]
     fn a_stream_that_ends_inside_a_frame_is_noticed() {
         let bytes = bytes_of(&[frame("chunk", b"hello")]);
-        assert_eq!(decode(&bytes[..bytes.len() - 1], 3), Err(FrameError::Cut));
+        assert_eq!(
+            decode(&bytes[..bytes.len() - 1], 3),
+            Err(FrameError::Truncated)
+        );
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl fmt::Display for Excerpt<'_> {
 }
 
 /// A message, cut when a client's own text made it longer than anyone would read.
-pub(crate) fn bounded(message: String) -> String {
+pub(crate) fn truncate_message(message: String) -> String {
     // A character has at least one byte, so most messages need not be counted.
     if message.len() <= MAX_MESSAGE_CHARS {
         return message;
@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn a_message_has_a_bound() {
-        assert_eq!(bounded("short".to_owned()), "short");
+        assert_eq!(truncate_message("short".to_owned()), "short");
         assert_eq!(
-            bounded("ü".repeat(5_000)).chars().count(),
+            truncate_message("ü".repeat(5_000)).chars().count(),
             MAX_MESSAGE_CHARS + 1
         );
     }

@@ -7,40 +7,40 @@ use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Number, Value};
 
-use crate::Client;
+use crate::ClientDialect;
 use crate::error::WireError;
-use crate::items::Item;
+use crate::field_names::PathItem;
 use crate::neutral::ClientPath;
 
 /// Where in a document a reader stands. Lives on the stack; text only when an error
 /// asks for it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Path<'a> {
+pub(crate) enum JsonPath<'a> {
     Root,
     /// The root of a request as a client sent it: what is read below knows its path.
-    Body(Client),
-    Key(&'a Path<'a>, &'a str),
-    Index(&'a Path<'a>, usize),
+    Body(ClientDialect),
+    Key(&'a JsonPath<'a>, &'a str),
+    Index(&'a JsonPath<'a>, usize),
     /// An index of which a writer knows what stands there.
-    Item(&'a Path<'a>, usize, Item<'a>),
+    Item(&'a JsonPath<'a>, usize, PathItem<'a>),
 }
 
 /// The lists of the neutral conversation that writers walk.
-pub(crate) static SYSTEM: Path<'static> = Path::Key(&Path::Root, "system");
-pub(crate) static MESSAGES: Path<'static> = Path::Key(&Path::Root, "messages");
-pub(crate) static TOOLS: Path<'static> = Path::Key(&Path::Root, "tools");
+pub(crate) static SYSTEM: JsonPath<'static> = JsonPath::Key(&JsonPath::Root, "system");
+pub(crate) static MESSAGES: JsonPath<'static> = JsonPath::Key(&JsonPath::Root, "messages");
+pub(crate) static TOOLS: JsonPath<'static> = JsonPath::Key(&JsonPath::Root, "tools");
 
-impl<'a> Path<'a> {
-    pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path::Key(self, key)
+impl<'a> JsonPath<'a> {
+    pub(crate) fn key(&'a self, key: &'a str) -> JsonPath<'a> {
+        JsonPath::Key(self, key)
     }
 
-    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
-        Path::Index(self, index)
+    pub(crate) fn index(&'a self, index: usize) -> JsonPath<'a> {
+        JsonPath::Index(self, index)
     }
 
     /// The path for what is read here to remember, when this is a client's request.
-    pub(crate) fn sent(&self) -> ClientPath {
+    pub(crate) fn client_path(&self) -> ClientPath {
         match self.client() {
             Some(client) => ClientPath::new(client, self.text()),
             None => ClientPath::default(),
@@ -55,15 +55,15 @@ impl<'a> Path<'a> {
 
     fn push_to(&self, text: &mut String) {
         match self {
-            Path::Root | Path::Body(_) => {}
-            Path::Key(parent, key) => {
+            JsonPath::Root | JsonPath::Body(_) => {}
+            JsonPath::Key(parent, key) => {
                 parent.push_to(text);
                 if !text.is_empty() {
                     text.push('.');
                 }
                 text.push_str(key);
             }
-            Path::Index(parent, index) | Path::Item(parent, index, _) => {
+            JsonPath::Index(parent, index) | JsonPath::Item(parent, index, _) => {
                 parent.push_to(text);
                 // Writing to a string cannot fail.
                 let _ = write!(text, "[{index}]");
@@ -71,41 +71,41 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn client(&self) -> Option<Client> {
+    fn client(&self) -> Option<ClientDialect> {
         match self {
-            Path::Root => None,
-            Path::Body(client) => Some(*client),
-            Path::Key(parent, _) | Path::Index(parent, _) | Path::Item(parent, ..) => {
+            JsonPath::Root => None,
+            JsonPath::Body(client) => Some(*client),
+            JsonPath::Key(parent, _) | JsonPath::Index(parent, _) | JsonPath::Item(parent, ..) => {
                 parent.client()
             }
         }
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for JsonPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Path::Root | Path::Body(_) => f.write_str("body"),
+            JsonPath::Root | JsonPath::Body(_) => f.write_str("body"),
             _ => f.write_str(&self.text()),
         }
     }
 }
 
 /// An object being read, field by field.
-pub(crate) struct Fields<'p> {
+pub(crate) struct JsonFields<'p> {
     map: Map<String, Value>,
-    path: &'p Path<'p>,
+    path: &'p JsonPath<'p>,
 }
 
-impl<'p> Fields<'p> {
-    pub(crate) fn of(value: Value, path: &'p Path<'p>) -> Result<Self, WireError> {
-        Ok(Fields {
+impl<'p> JsonFields<'p> {
+    pub(crate) fn from_value(value: Value, path: &'p JsonPath<'p>) -> Result<Self, WireError> {
+        Ok(JsonFields {
             map: object(value, path)?,
             path,
         })
     }
 
-    pub(crate) fn path(&self) -> &'p Path<'p> {
+    pub(crate) fn path(&self) -> &'p JsonPath<'p> {
         self.path
     }
 
@@ -119,14 +119,14 @@ impl<'p> Fields<'p> {
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn need(&mut self, key: &str) -> Result<Value, WireError> {
+    pub(crate) fn require(&mut self, key: &str) -> Result<Value, WireError> {
         self.take(key).ok_or_else(|| WireError::Missing {
             field: self.path.key(key).to_string(),
         })
     }
 
     pub(crate) fn string(&mut self, key: &str) -> Result<String, WireError> {
-        let value = self.need(key)?;
+        let value = self.require(key)?;
         string(value, &self.path.key(key))
     }
 
@@ -140,16 +140,16 @@ impl<'p> Fields<'p> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(value)),
-            Some(other) => Err(wrong(&self.path.key(key), "a boolean", &other)),
+            Some(other) => Err(wrong_value(&self.path.key(key), "a boolean", &other)),
         }
     }
 
     pub(crate) fn opt_u64(&mut self, key: &str) -> Result<Option<u64>, WireError> {
         match self.take(key) {
             None => Ok(None),
-            Some(value) => whole(&value)
+            Some(value) => as_whole_number(&value)
                 .map(Some)
-                .ok_or_else(|| wrong(&self.path.key(key), "a whole number", &value)),
+                .ok_or_else(|| wrong_value(&self.path.key(key), "a whole number", &value)),
         }
     }
 
@@ -157,12 +157,12 @@ impl<'p> Fields<'p> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Number(value)) => Ok(Some(value)),
-            Some(other) => Err(wrong(&self.path.key(key), "a number", &other)),
+            Some(other) => Err(wrong_value(&self.path.key(key), "a number", &other)),
         }
     }
 
     pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Value>, WireError> {
-        let value = self.need(key)?;
+        let value = self.require(key)?;
         list(value, &self.path.key(key))
     }
 
@@ -178,7 +178,7 @@ impl<'p> Fields<'p> {
     }
 
     /// Unknown fields of an object inside stay where they were.
-    pub(crate) fn keep(&mut self, key: &str, inner: Fields<'_>) {
+    pub(crate) fn keep(&mut self, key: &str, inner: JsonFields<'_>) {
         if !inner.map.is_empty() {
             self.map.insert(key.to_owned(), Value::Object(inner.map));
         }
@@ -191,7 +191,7 @@ impl<'p> Fields<'p> {
 }
 
 /// Some clients and servers write counts as `1.0`; that is still a whole number.
-pub(crate) fn whole(value: &Value) -> Option<u64> {
+pub(crate) fn as_whole_number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let float = value.as_f64()?;
         let fits = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;
@@ -199,29 +199,29 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-pub(crate) fn string(value: Value, path: &Path<'_>) -> Result<String, WireError> {
+pub(crate) fn string(value: Value, path: &JsonPath<'_>) -> Result<String, WireError> {
     match value {
         Value::String(text) => Ok(text),
-        other => Err(wrong(path, "a string", &other)),
+        other => Err(wrong_value(path, "a string", &other)),
     }
 }
 
-pub(crate) fn list(value: Value, path: &Path<'_>) -> Result<Vec<Value>, WireError> {
+pub(crate) fn list(value: Value, path: &JsonPath<'_>) -> Result<Vec<Value>, WireError> {
     match value {
         Value::Array(items) => Ok(items),
-        other => Err(wrong(path, "a list", &other)),
+        other => Err(wrong_value(path, "a list", &other)),
     }
 }
 
-pub(crate) fn object(value: Value, path: &Path<'_>) -> Result<Map<String, Value>, WireError> {
+pub(crate) fn object(value: Value, path: &JsonPath<'_>) -> Result<Map<String, Value>, WireError> {
     match value {
         Value::Object(map) => Ok(map),
-        other => Err(wrong(path, "an object", &other)),
+        other => Err(wrong_value(path, "an object", &other)),
     }
 }
 
-pub(crate) fn wrong(path: &Path<'_>, expected: &'static str, found: &Value) -> WireError {
-    WireError::Wrong {
+pub(crate) fn wrong_value(path: &JsonPath<'_>, expected: &'static str, found: &Value) -> WireError {
+    WireError::WrongValue {
         field: path.to_string(),
         expected,
         found: describe(found),

@@ -78,57 +78,57 @@
 //! `stream_in`, `stream_out`, `error`). `openai` holds what its two dialects share;
 //! `sse` and `event_stream` are framing only.
 
+mod adapt;
 mod anthropic;
 mod arguments;
-mod blank;
+mod blank_messages;
 mod blocks;
 mod calls;
 mod chat;
 mod client_fields;
+mod codec;
 mod complete;
 mod context;
 mod converse;
-mod counts;
 mod drops;
 mod effort;
 mod error;
 pub mod event_stream;
 mod excerpt;
+mod field_names;
 mod fields;
-mod fit;
+mod first_message;
 mod gemini;
-mod items;
+mod generated_images;
 mod media_types;
 pub mod models;
-mod names;
 pub mod neutral;
 mod openai;
-mod opening;
-mod pictures;
-mod plain;
+mod plain_text;
 pub mod raw;
 mod render;
 mod responses;
-mod roads;
 mod sampling;
-mod sealed;
-mod sealed_state;
+mod signature_envelope;
+mod signature_scan;
 pub mod sse;
-mod stop_cut;
+mod stop_sequences;
 mod streams;
+mod token_counts;
+mod tool_names;
 mod tool_results;
 
-pub use anthropic::{made, tweaks};
+pub use anthropic::{hosting, output_files};
+pub use codec::{is_error, read_error, read_request, read_response, write_request, write_response};
 pub use complete::check_complete;
-pub use context::{Outgoing, ReadContext, ReasoningContent, ReplyContext, WriteOptions};
-pub use counts::{counts_key, read_counts};
+pub use context::{EncodedRequest, ReadContext, ReasoningContent, ReplyContext, WriteOptions};
 pub use drops::Dropped;
 pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
-pub use render::{Rendered, render};
-pub use roads::{is_error, read_error, read_request, read_response, write_request, write_response};
-pub use sealed_state::has_sealed_state;
+pub use render::{RenderedError, render_client_error};
+pub use signature_scan::has_signature_envelope;
 pub use streams::{StreamReader, StreamWriter};
+pub use token_counts::{read_token_counts, token_counts_key};
 
 /// A dialect a model's server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -148,7 +148,7 @@ pub enum Dialect {
 
 /// A dialect a client may speak to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Client {
+pub enum ClientDialect {
     /// Anthropic Messages.
     Messages,
     /// OpenAI Chat Completions.
@@ -159,13 +159,13 @@ pub enum Client {
     Gemini,
 }
 
-impl From<Client> for Dialect {
-    fn from(client: Client) -> Self {
+impl From<ClientDialect> for Dialect {
+    fn from(client: ClientDialect) -> Self {
         match client {
-            Client::Messages => Dialect::Messages,
-            Client::Chat => Dialect::Chat,
-            Client::Responses => Dialect::Responses,
-            Client::Gemini => Dialect::Gemini,
+            ClientDialect::Messages => Dialect::Messages,
+            ClientDialect::Chat => Dialect::Chat,
+            ClientDialect::Responses => Dialect::Responses,
+            ClientDialect::Gemini => Dialect::Gemini,
         }
     }
 }

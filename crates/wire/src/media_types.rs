@@ -4,7 +4,7 @@
 pub(crate) const PDF: &str = "application/pdf";
 
 /// The media type that a file's name tells, by its ending; its address may be given too.
-pub(crate) fn media_type_of(name: &str) -> Option<&'static str> {
+pub(crate) fn media_type_for_name(name: &str) -> Option<&'static str> {
     let path = name.split(['?', '#']).next()?;
     let (_, ending) = path.rsplit_once('.')?;
     let ending = ending.to_ascii_lowercase();
@@ -56,13 +56,13 @@ const MEDIA_TYPES: [(&str, &str); 33] = [
 
 /// The type of a document: what it says, or what its name tells when it says nothing.
 pub(crate) fn document_type(media_type: &str, title: Option<&str>) -> String {
-    let said = essence(media_type);
-    match said.as_str() {
+    let stated = essence(media_type);
+    match stated.as_str() {
         "" | "application/octet-stream" => {
-            let named = title.and_then(media_type_of);
-            named.map_or(said, str::to_owned)
+            let named = title.and_then(media_type_for_name);
+            named.map_or(stated, str::to_owned)
         }
-        _ => said,
+        _ => stated,
     }
 }
 
@@ -93,18 +93,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_of_a_name_or_an_address_tells_the_type() {
-        assert_eq!(media_type_of("a.b/Notes.CSV"), Some("text/csv"));
+    fn the_ending_of_a_name_or_an_address_gives_the_type() {
+        assert_eq!(media_type_for_name("a.b/Notes.CSV"), Some("text/csv"));
         assert_eq!(
-            media_type_of("https://a.test/film.mp4?x=y.z#t"),
+            media_type_for_name("https://a.test/film.mp4?x=y.z#t"),
             Some("video/mp4")
         );
-        assert_eq!(media_type_of("notes"), None);
-        assert_eq!(media_type_of("a.unknown"), None);
+        assert_eq!(media_type_for_name("notes"), None);
+        assert_eq!(media_type_for_name("a.unknown"), None);
     }
 
     #[test]
-    fn text_is_told_from_bytes() {
+    fn text_is_distinguished_from_bytes() {
         assert_eq!(
             document_type("Text/Plain; charset=utf-8", None),
             "text/plain"

@@ -75,7 +75,7 @@ pub enum Edit<'e> {
 
 /// What routing wants to know of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peek {
+pub struct RoutingFields {
     /// The model, when it is a string.
     pub model: Option<String>,
     /// Whether the answer is to be streamed.
@@ -112,8 +112,8 @@ impl<'a> RawObject<'a> {
     }
 
     /// What routing wants to know.
-    pub fn peek(&self) -> Peek {
-        Peek {
+    pub fn routing_fields(&self) -> RoutingFields {
+        RoutingFields {
             model: self.get_str("model"),
             stream: self.get("stream") == Some("true"),
             container: self.get("container").is_some_and(|value| value != "null"),
@@ -123,12 +123,12 @@ impl<'a> RawObject<'a> {
     /// The body with one string field set and every other byte as it was.
     pub fn with_str(&self, key: &str, value: &str) -> Vec<u8> {
         let json = serde_json::Value::from(value).to_string();
-        self.edited(&[Edit::Set(key, &json)])
+        self.with_edits(&[Edit::Set(key, &json)])
     }
 
     /// The body with fields changed. Fields that only change their value are replaced
     /// in place; otherwise the outer braces are written anew around the raw values.
-    pub fn edited(&self, edits: &[Edit<'_>]) -> Vec<u8> {
+    pub fn with_edits(&self, edits: &[Edit<'_>]) -> Vec<u8> {
         let in_place = edits
             .iter()
             .all(|edit| matches!(edit, Edit::Set(key, _) if self.get(key).is_some()));
@@ -247,8 +247,8 @@ mod tests {
     fn a_peek_sees_what_routing_needs() {
         let body = br#"{"model":"m\u0031","stream":true,"container":null}"#;
         assert_eq!(
-            RawObject::parse(body).unwrap().peek(),
-            Peek {
+            RawObject::parse(body).unwrap().routing_fields(),
+            RoutingFields {
                 model: Some("m1".to_owned()),
                 stream: true,
                 container: false,
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn fields_are_removed_and_added_around_untouched_values() {
         let raw = RawObject::parse(BODY.as_bytes()).unwrap();
-        let out = raw.edited(&[
+        let out = raw.with_edits(&[
             Edit::Remove("model"),
             Edit::Remove("stream"),
             Edit::Set("anthropic_version", "\"v\""),
@@ -270,7 +270,7 @@ mod tests {
         );
         let none = RawObject::parse(b"{\"a\":1}")
             .unwrap()
-            .edited(&[Edit::Remove("a")]);
+            .with_edits(&[Edit::Remove("a")]);
         assert_eq!(none, b"{}");
     }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::Client;
+use crate::ClientDialect;
 use crate::neutral::ApiError;
 
 /// An error ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rendered {
+pub struct RenderedError {
     /// The HTTP status in this dialect.
     pub status: u16,
     /// The body.
@@ -16,7 +16,7 @@ pub struct Rendered {
     pub headers: Vec<(&'static str, String)>,
 }
 
-impl Rendered {
+impl RenderedError {
     pub(crate) fn new(error: &ApiError, status: u16, body: Value, id_header: &'static str) -> Self {
         let mut headers = Vec::new();
         if let Some(id) = &error.request_id {
@@ -27,7 +27,7 @@ impl Rendered {
         if final_answer && (error.status == 409 || error.status >= 500) {
             headers.push(("x-should-retry", "false".to_owned()));
         }
-        Rendered {
+        RenderedError {
             status,
             body,
             headers,
@@ -36,10 +36,10 @@ impl Rendered {
 }
 
 /// Renders an error in the client's dialect: the one place errors become bodies.
-pub fn render(client: Client, error: &ApiError) -> Rendered {
+pub fn render_client_error(client: ClientDialect, error: &ApiError) -> RenderedError {
     match client {
-        Client::Messages => crate::anthropic::render_error(error),
-        Client::Chat | Client::Responses => crate::openai::render_error(error),
-        Client::Gemini => crate::gemini::render_error(error),
+        ClientDialect::Messages => crate::anthropic::render_error(error),
+        ClientDialect::Chat | ClientDialect::Responses => crate::openai::render_error(error),
+        ClientDialect::Gemini => crate::gemini::render_error(error),
     }
 }

@@ -10,7 +10,7 @@ use crate::neutral::Request;
 
 /// What may be sent.
 #[derive(Debug, Default)]
-pub(crate) struct Sampled {
+pub(crate) struct SamplingParams {
     pub(crate) temperature: Option<Value>,
     pub(crate) top_p: Option<Value>,
     pub(crate) top_k: Option<Value>,
@@ -18,13 +18,17 @@ pub(crate) struct Sampled {
 
 /// What of the sampling parameters of a request may be sent to a model; the rest is
 /// named.
-pub(crate) fn sampled(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Sampled {
-    let mut sampled = Sampled {
+pub(crate) fn sampling_params(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> SamplingParams {
+    let mut sampled = SamplingParams {
         temperature: request.temperature.clone().map(Value::Number),
         top_p: request.top_p.clone().map(Value::Number),
         top_k: request.top_k.map(Value::from),
     };
-    match options.known.sampling {
+    match options.capabilities.sampling {
         _ if !options.sampling => sampled.drop_all("the model takes no sampling parameters", drops),
         Sampling::WithoutReasoning if request.effort.as_deref() != Some("none") => {
             let why = "the model takes no sampling parameters while it reasons";
@@ -40,7 +44,7 @@ pub(crate) fn sampled(request: &Request, options: &WriteOptions, drops: &mut Dro
     sampled
 }
 
-impl Sampled {
+impl SamplingParams {
     fn drop_all(&mut self, why: &'static str, drops: &mut Drops) {
         for (key, value) in [
             ("temperature", &mut self.temperature),
@@ -55,7 +59,7 @@ impl Sampled {
 
     /// Other vendors' scales end at 2, Anthropic's ends at 1.
     fn limit_temperature(&mut self, request: &Request, options: &WriteOptions, drops: &mut Drops) {
-        let claude = options.known.family == Family::Claude;
+        let claude = options.capabilities.family == Family::Claude;
         let temperature = self.temperature.as_ref().and_then(Value::as_f64);
         if claude && request.origin != Dialect::Messages && temperature.is_some_and(|t| t > 1.0) {
             self.temperature = Some(1.into());
@@ -66,7 +70,7 @@ impl Sampled {
 
     /// Leaves out what Anthropic refuses while a model thinks. Its own clients know, and
     /// are told by Anthropic.
-    pub(crate) fn beside_thinking(&mut self, request: &Request, drops: &mut Drops) {
+    pub(crate) fn drop_for_thinking(&mut self, request: &Request, drops: &mut Drops) {
         if request.origin == Dialect::Messages {
             return;
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub const MAX_EVENT_BYTES: usize = 16 << 20;
 
 /// The name of an event that tells of a failure.
-pub(crate) const ERROR: &str = "error";
+pub(crate) const ERROR_EVENT: &str = "error";
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -161,9 +161,9 @@ impl SseParser {
     }
 
     /// A failure outside any event becomes one, named as servers name theirs.
-    fn failure(&mut self, told: &[u8]) {
-        self.event = ERROR.as_bytes().to_vec();
-        self.data = told.to_vec();
+    fn failure(&mut self, body: &[u8]) {
+        self.event = ERROR_EVENT.as_bytes().to_vec();
+        self.data = body.to_vec();
         self.has_data = true;
     }
 

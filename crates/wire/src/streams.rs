@@ -14,14 +14,14 @@ use crate::converse::ConverseReader;
 use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
-use crate::excerpt::bounded;
+use crate::excerpt::truncate_message;
 use crate::gemini::{GeminiReader, GeminiWriter};
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
 use crate::openai::read_error_value;
 use crate::responses::{ResponsesReader, ResponsesWriter};
 use crate::sse::{self, SseEvent, SseParser};
-use crate::stop_cut::StopCutter;
-use crate::{Client, Dialect};
+use crate::stop_sequences::StopSequenceFilter;
+use crate::{ClientDialect, Dialect};
 
 /// Reads an upstream's stream, cut anywhere, into neutral events.
 ///
@@ -33,15 +33,15 @@ use crate::{Client, Dialect};
 /// [`StreamEvent::Error`], and what follows is ignored.
 #[derive(Debug)]
 pub struct StreamReader {
-    frames: Frames,
-    events: Events,
-    stops: Option<StopCutter>,
+    frames: Framing,
+    events: DialectReader,
+    stops: Option<StopSequenceFilter>,
     failed: bool,
 }
 
 /// How events are cut out of the bytes.
 #[derive(Debug)]
-enum Frames {
+enum Framing {
     Sse(SseParser),
     /// Bedrock's frames.
     Aws(FrameDecoder),
@@ -49,7 +49,7 @@ enum Frames {
 
 /// What the events mean.
 #[derive(Debug)]
-enum Events {
+enum DialectReader {
     Messages(Box<MessagesReader>),
     Chat(Box<ChatReader>),
     Responses(Box<ResponsesReader>),
@@ -60,23 +60,29 @@ enum Events {
 impl StreamReader {
     /// A reader of an upstream's stream.
     pub fn new(upstream: Dialect, context: ReadContext) -> Self {
-        let stops = StopCutter::new(&context.stop_sequences);
-        let sse = || Frames::Sse(SseParser::default());
+        let stops = StopSequenceFilter::new(&context.stop_sequences);
+        let sse = || Framing::Sse(SseParser::default());
         let (frames, events) = match upstream {
             Dialect::Messages => (
                 sse(),
-                Events::Messages(Box::new(MessagesReader::new(context))),
+                DialectReader::Messages(Box::new(MessagesReader::new(context))),
             ),
-            Dialect::Chat => (sse(), Events::Chat(Box::new(ChatReader::new(context)))),
+            Dialect::Chat => (
+                sse(),
+                DialectReader::Chat(Box::new(ChatReader::new(context))),
+            ),
             Dialect::Responses => {
                 let reader = ResponsesReader::new(context);
-                (sse(), Events::Responses(Box::new(reader)))
+                (sse(), DialectReader::Responses(Box::new(reader)))
             }
-            Dialect::Gemini => (sse(), Events::Gemini(Box::new(GeminiReader::new(context)))),
+            Dialect::Gemini => (
+                sse(),
+                DialectReader::Gemini(Box::new(GeminiReader::new(context))),
+            ),
             Dialect::Converse => {
                 let reader = ConverseReader::new(context);
-                let frames = Frames::Aws(FrameDecoder::default());
-                (frames, Events::Converse(Box::new(reader)))
+                let frames = Framing::Aws(FrameDecoder::default());
+                (frames, DialectReader::Converse(Box::new(reader)))
             }
         };
         StreamReader {
@@ -88,10 +94,10 @@ impl StreamReader {
     }
 
     /// A reader of Bedrock's InvokeModelWithResponseStream: Messages events in frames.
-    pub fn bedrock_invoke(context: ReadContext) -> Self {
+    pub fn for_bedrock_invoke(context: ReadContext) -> Self {
         StreamReader {
-            frames: Frames::Aws(FrameDecoder::default()),
-            events: Events::Messages(Box::new(MessagesReader::new(context))),
+            frames: Framing::Aws(FrameDecoder::default()),
+            events: DialectReader::Messages(Box::new(MessagesReader::new(context))),
             stops: None,
             failed: false,
         }
@@ -104,24 +110,24 @@ impl StreamReader {
             return out;
         }
         match &mut self.frames {
-            Frames::Sse(parser) => {
+            Framing::Sse(parser) => {
                 let mut events = Vec::new();
                 let parsed = parser.push(bytes, &mut events);
                 for event in events {
                     self.event(&event, &mut out);
                 }
                 if let Err(error) = parsed {
-                    self.fail(broken(error.code(), &error), &mut out);
+                    self.fail(broken_stream(error.code(), &error), &mut out);
                 }
             }
-            Frames::Aws(decoder) => {
+            Framing::Aws(decoder) => {
                 let mut frames = Vec::new();
                 let decoded = decoder.push(bytes, &mut frames);
                 for frame in frames {
                     self.frame(&frame, &mut out);
                 }
                 if let Err(error) = decoded {
-                    self.fail(broken(error.code(), &error), &mut out);
+                    self.fail(broken_stream(error.code(), &error), &mut out);
                 }
             }
         }
@@ -131,7 +137,7 @@ impl StreamReader {
     /// The bytes have ended: gives what is left, or the error that something is missing.
     pub fn finish(&mut self) -> Vec<StreamEvent> {
         let mut out = Vec::new();
-        if let Frames::Sse(parser) = &mut self.frames
+        if let Framing::Sse(parser) = &mut self.frames
             && let Ok(Some(event)) = parser.finish()
         {
             self.event(&event, &mut out);
@@ -140,11 +146,11 @@ impl StreamReader {
             return self.cut(out);
         }
         match &mut self.events {
-            Events::Messages(_) => self.fail(ApiError::cut_short(), &mut out),
-            Events::Chat(reader) => reader.finish(&mut out),
-            Events::Responses(reader) => reader.finish(&mut out),
-            Events::Gemini(reader) => reader.finish(&mut out),
-            Events::Converse(reader) => reader.finish(&mut out),
+            DialectReader::Messages(_) => self.fail(ApiError::truncated(), &mut out),
+            DialectReader::Chat(reader) => reader.finish(&mut out),
+            DialectReader::Responses(reader) => reader.finish(&mut out),
+            DialectReader::Gemini(reader) => reader.finish(&mut out),
+            DialectReader::Converse(reader) => reader.finish(&mut out),
         }
         self.cut(out)
     }
@@ -153,11 +159,11 @@ impl StreamReader {
     pub fn is_ended(&self) -> bool {
         self.failed
             || match &self.events {
-                Events::Messages(reader) => reader.is_ended(),
-                Events::Chat(reader) => reader.is_ended(),
-                Events::Responses(reader) => reader.is_ended(),
-                Events::Gemini(reader) => reader.is_ended(),
-                Events::Converse(reader) => reader.is_ended(),
+                DialectReader::Messages(reader) => reader.is_ended(),
+                DialectReader::Chat(reader) => reader.is_ended(),
+                DialectReader::Responses(reader) => reader.is_ended(),
+                DialectReader::Gemini(reader) => reader.is_ended(),
+                DialectReader::Converse(reader) => reader.is_ended(),
             }
     }
 
@@ -175,18 +181,21 @@ impl StreamReader {
             return;
         }
         let read = match &mut self.events {
-            Events::Messages(reader) => reader.event(data, out),
-            Events::Chat(reader) => reader.event(data, out),
-            Events::Responses(reader) => reader.event(data, out),
-            Events::Gemini(reader) => reader.event(data, out),
+            DialectReader::Messages(reader) => reader.read_event(data, out),
+            DialectReader::Chat(reader) => reader.read_event(data, out),
+            DialectReader::Responses(reader) => reader.read_event(data, out),
+            DialectReader::Gemini(reader) => reader.read_event(data, out),
             // Converse has no events outside frames.
-            Events::Converse(_) => Ok(()),
+            DialectReader::Converse(_) => Ok(()),
         };
         if let Err(error) = read {
             // Not in its dialect's form, but perhaps an error all the same.
-            let told = serde_json::from_slice::<Value>(data).ok();
-            let told = told.as_ref().and_then(inner_error);
-            self.fail(told.unwrap_or_else(|| error.to_upstream_error()), out);
+            let body = serde_json::from_slice::<Value>(data).ok();
+            let error_in_body = body.as_ref().and_then(inner_error);
+            self.fail(
+                error_in_body.unwrap_or_else(|| error.to_upstream_error()),
+                out,
+            );
         }
     }
 
@@ -195,8 +204,8 @@ impl StreamReader {
         if self.is_ended() {
             return;
         }
-        if let Events::Converse(reader) = &mut self.events {
-            if let Err(error) = reader.frame(frame, out) {
+        if let DialectReader::Converse(reader) = &mut self.events {
+            if let Err(error) = reader.read_frame(frame, out) {
                 self.fail(error.to_upstream_error(), out);
             }
             return;
@@ -213,7 +222,7 @@ impl StreamReader {
 
     fn cut(&mut self, events: Vec<StreamEvent>) -> Vec<StreamEvent> {
         match &mut self.stops {
-            Some(cutter) => cutter.cut(events),
+            Some(cutter) => cutter.apply(events),
             None => events,
         }
     }
@@ -229,25 +238,25 @@ impl StreamReader {
 /// The error of an event that is named one, where it is not in its dialect's form: the
 /// bare object or text of it. What is in that form is for the dialect's reader.
 fn stray_error(name: &str, data: &[u8]) -> Option<ApiError> {
-    if name != sse::ERROR {
+    if name != sse::ERROR_EVENT {
         return None;
     }
     let text = || String::from_utf8_lossy(data).trim().to_owned();
-    let told = serde_json::from_slice(data).unwrap_or_else(|_| Value::String(text()));
-    if told.get("type").and_then(Value::as_str) == Some(sse::ERROR) {
+    let body = serde_json::from_slice(data).unwrap_or_else(|_| Value::String(text()));
+    if body.get("type").and_then(Value::as_str) == Some(sse::ERROR_EVENT) {
         return None;
     }
-    let mut error = inner_error(&told).unwrap_or_else(|| read_error_value(None, &told));
-    if told.is_object() && told.get("message").is_none() && told.get("error").is_none() {
+    let mut error = inner_error(&body).unwrap_or_else(|| read_error_value(None, &body));
+    if body.is_object() && body.get("message").is_none() && body.get("error").is_none() {
         error.message = text();
     }
-    error.message = bounded(error.message);
+    error.message = truncate_message(error.message);
     Some(error)
 }
 
 /// The error in an envelope of the form most servers use.
-fn inner_error(told: &Value) -> Option<ApiError> {
-    let error = told.get("error").filter(|error| !error.is_null())?;
+fn inner_error(body: &Value) -> Option<ApiError> {
+    let error = body.get("error").filter(|error| !error.is_null())?;
     Some(read_error_value(None, error))
 }
 
@@ -263,15 +272,17 @@ fn invoke_event(payload: &[u8]) -> Result<Cow<'_, [u8]>, WireError> {
             }),
         };
     };
-    let event = STANDARD.decode(bytes).map_err(|error| WireError::Wrong {
-        field: "bytes".to_owned(),
-        expected: "base64",
-        found: error.to_string(),
-    })?;
+    let event = STANDARD
+        .decode(bytes)
+        .map_err(|error| WireError::WrongValue {
+            field: "bytes".to_owned(),
+            expected: "base64",
+            found: error.to_string(),
+        })?;
     Ok(Cow::Owned(event))
 }
 
-fn broken(code: &str, error: &dyn std::error::Error) -> ApiError {
+fn broken_stream(code: &str, error: &dyn std::error::Error) -> ApiError {
     ApiError {
         status: 502,
         code: Some(code.to_owned()),
@@ -285,10 +296,10 @@ fn broken(code: &str, error: &dyn std::error::Error) -> ApiError {
 /// Writes neutral events as a client's stream of server-sent events; for Gemini's clients
 /// also as a JSON array.
 #[derive(Debug)]
-pub struct StreamWriter(Writer);
+pub struct StreamWriter(DialectWriter);
 
 #[derive(Debug)]
-enum Writer {
+enum DialectWriter {
     Messages(Box<ReplyContext>),
     Chat(Box<ChatWriter>),
     Responses(Box<ResponsesWriter>),
@@ -297,22 +308,24 @@ enum Writer {
 
 impl StreamWriter {
     /// A writer of a client's stream.
-    pub fn new(client: Client, context: ReplyContext) -> Self {
+    pub fn new(client: ClientDialect, context: ReplyContext) -> Self {
         StreamWriter(match client {
-            Client::Messages => Writer::Messages(Box::new(context)),
-            Client::Chat => Writer::Chat(Box::new(ChatWriter::new(context))),
-            Client::Responses => Writer::Responses(Box::new(ResponsesWriter::new(context))),
-            Client::Gemini => Writer::Gemini(Box::new(GeminiWriter::new(context))),
+            ClientDialect::Messages => DialectWriter::Messages(Box::new(context)),
+            ClientDialect::Chat => DialectWriter::Chat(Box::new(ChatWriter::new(context))),
+            ClientDialect::Responses => {
+                DialectWriter::Responses(Box::new(ResponsesWriter::new(context)))
+            }
+            ClientDialect::Gemini => DialectWriter::Gemini(Box::new(GeminiWriter::new(context))),
         })
     }
 
     /// Appends the bytes that tell an event; some events need none.
     pub fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
         match &mut self.0 {
-            Writer::Messages(context) => anthropic::write_event(event, context, out),
-            Writer::Chat(writer) => writer.write(event, out),
-            Writer::Responses(writer) => writer.write(event, out),
-            Writer::Gemini(writer) => writer.write(event, out),
+            DialectWriter::Messages(context) => anthropic::write_event(event, context, out),
+            DialectWriter::Chat(writer) => writer.write(event, out),
+            DialectWriter::Responses(writer) => writer.write(event, out),
+            DialectWriter::Gemini(writer) => writer.write(event, out),
         }
     }
 
@@ -320,15 +333,15 @@ impl StreamWriter {
     /// context asked for it to be kept.
     pub fn take_response(&mut self) -> Option<Value> {
         match &mut self.0 {
-            Writer::Responses(writer) => writer.take_response().map(Value::Object),
-            Writer::Messages(_) | Writer::Chat(_) | Writer::Gemini(_) => None,
+            DialectWriter::Responses(writer) => writer.take_response().map(Value::Object),
+            DialectWriter::Messages(_) | DialectWriter::Chat(_) | DialectWriter::Gemini(_) => None,
         }
     }
 
     /// Says when the answer was complete, in seconds of the Unix epoch: only a Responses
     /// stream tells it, at its end.
     pub fn set_completed(&mut self, at: u64) {
-        if let Writer::Responses(writer) = &mut self.0 {
+        if let DialectWriter::Responses(writer) = &mut self.0 {
             writer.set_completed(at);
         }
     }
@@ -336,10 +349,10 @@ impl StreamWriter {
     /// What could not be said since the last call.
     pub fn take_dropped(&mut self) -> Vec<Dropped> {
         match &mut self.0 {
-            Writer::Messages(_) => Vec::new(),
-            Writer::Chat(writer) => writer.take_dropped(),
-            Writer::Responses(writer) => writer.take_dropped(),
-            Writer::Gemini(writer) => writer.take_dropped(),
+            DialectWriter::Messages(_) => Vec::new(),
+            DialectWriter::Chat(writer) => writer.take_dropped(),
+            DialectWriter::Responses(writer) => writer.take_dropped(),
+            DialectWriter::Gemini(writer) => writer.take_dropped(),
         }
     }
 }

@@ -76,7 +76,7 @@ fn no_call(dialect: Dialect, block: &Block, id: &str, alone: bool) -> WireError 
             ),
         ),
     };
-    WireError::NoCall {
+    WireError::UnmatchedResult {
         field: format!("{path}.{key}"),
         message,
     }

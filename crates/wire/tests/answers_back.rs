@@ -4,14 +4,14 @@
 
 mod support;
 
-use prowess_wire::neutral::{Block, Collector, Content, Response, StreamEvent};
+use prowess_wire::neutral::{Block, Content, Response, ResponseCollector, StreamEvent};
 use prowess_wire::{
-    Client, Dialect, ReplyContext, StreamReader, StreamWriter, read_response, write_response,
+    ClientDialect, Dialect, ReplyContext, StreamReader, StreamWriter, read_response, write_response,
 };
 use support::{CLIENTS, UPSTREAMS, context, events, folder, wire_bytes};
 
 /// The content a client's dialect can say, without what only its own server reads.
-fn sayable(client: Client, response: Response) -> Vec<Block> {
+fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for mut block in response.content {
         // What an item of Responses has beside its content is told to its clients only.
@@ -19,7 +19,7 @@ fn sayable(client: Client, response: Response) -> Vec<Block> {
             block.rest.shift_remove("id");
             block.rest.shift_remove("status");
         }
-        if client == Client::Messages {
+        if client == ClientDialect::Messages {
             // Parts of other vendors' are named by a text that carries them.
             if let Content::Other { kind } = &block.content
                 && kind.contains(char::is_uppercase)
@@ -31,19 +31,20 @@ fn sayable(client: Client, response: Response) -> Vec<Block> {
         }
         block.rest.clear();
         // A reader of Chat notes who gave a thought, also where it is ourselves.
-        if let (Client::Chat, Content::Thinking { signature, .. }) = (client, &mut block.content)
+        if let (ClientDialect::Chat, Content::Thinking { signature, .. }) =
+            (client, &mut block.content)
             && signature.starts_with("v1.chat.")
         {
             signature.clear();
         }
-        let said = match &block.content {
+        let is_supported = match &block.content {
             Content::Image(_) | Content::Document { .. } | Content::Other { .. } => false,
             Content::ServerToolUse { .. } | Content::ServerToolResult { .. } => {
-                client == Client::Responses
+                client == ClientDialect::Responses
             }
             _ => true,
         };
-        if said {
+        if is_supported {
             blocks.push(block);
         }
     }
@@ -61,7 +62,7 @@ fn without_refusal(mut blocks: Vec<Block>, answer: &Response) -> Vec<Block> {
 }
 
 fn collect(dialect: Dialect, events: Vec<StreamEvent>) -> Option<Response> {
-    let mut collector = Collector::new(dialect);
+    let mut collector = ResponseCollector::new(dialect);
     for event in events {
         collector.push(event).ok()?;
     }
@@ -73,8 +74,8 @@ fn a_streamed_answer_reads_back_as_the_same_answer() {
     let mut compared = 0;
     for (upstream, from) in UPSTREAMS {
         for (name, fixture) in folder(&format!("streams/{from}")) {
-            let told = events(upstream, &wire_bytes(upstream, &fixture), &[]);
-            let Some(answer) = collect(upstream, told.clone()) else {
+            let stream = events(upstream, &wire_bytes(upstream, &fixture), &[]);
+            let Some(answer) = collect(upstream, stream.clone()) else {
                 continue;
             };
             for (client, to) in CLIENTS {
@@ -82,28 +83,28 @@ fn a_streamed_answer_reads_back_as_the_same_answer() {
                 reply.include_usage = true;
                 let mut writer = StreamWriter::new(client, reply);
                 let mut bytes = Vec::new();
-                for event in &told {
+                for event in &stream {
                     writer.write(event, &mut bytes);
                 }
                 let mut reader = StreamReader::new(client.into(), context());
                 let mut again = reader.push(&bytes);
                 again.extend(reader.finish());
                 let back = collect(client.into(), again).unwrap();
-                let road = format!("{from}/{name} to {to}");
+                let route = format!("{from}/{name} to {to}");
                 assert_eq!(
                     back.usage.output_tokens, answer.usage.output_tokens,
-                    "{road}"
+                    "{route}"
                 );
                 assert_eq!(
                     back.usage.total_input(),
                     answer.usage.total_input(),
-                    "{road}"
+                    "{route}"
                 );
-                let expected = sayable(client, answer.clone());
+                let expected = supported_blocks(client, answer.clone());
                 assert_eq!(
-                    without_refusal(sayable(client, back), &answer),
+                    without_refusal(supported_blocks(client, back), &answer),
                     without_refusal(expected, &answer),
-                    "{road}"
+                    "{route}"
                 );
                 compared += 1;
             }
@@ -124,17 +125,17 @@ fn a_whole_answer_reads_back_as_the_same_answer() {
                 let (body, _) = write_response(client, &answer, &ReplyContext::default());
                 let body = body.to_string();
                 let back = read_response(client.into(), body.as_bytes(), &context()).unwrap();
-                let road = format!("{from}/{name} to {to}");
+                let route = format!("{from}/{name} to {to}");
                 assert_eq!(
                     back.usage.total_input(),
                     answer.usage.total_input(),
-                    "{road}"
+                    "{route}"
                 );
                 let fitted = |response: Response| {
-                    let blocks = sayable(client, response);
+                    let blocks = supported_blocks(client, response);
                     in_order(client, without_refusal(blocks, &answer))
                 };
-                assert_eq!(fitted(back), fitted(answer.clone()), "{road}");
+                assert_eq!(fitted(back), fitted(answer.clone()), "{route}");
                 compared += 1;
             }
         }
@@ -143,8 +144,8 @@ fn a_whole_answer_reads_back_as_the_same_answer() {
 }
 
 /// A whole chat message has one place for thoughts, one for text and one for calls.
-fn in_order(client: Client, mut blocks: Vec<Block>) -> Vec<Block> {
-    if client != Client::Chat {
+fn in_order(client: ClientDialect, mut blocks: Vec<Block>) -> Vec<Block> {
+    if client != ClientDialect::Chat {
         return blocks;
     }
     blocks.sort_by_key(|block| match block.content {

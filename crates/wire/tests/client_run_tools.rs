@@ -8,7 +8,7 @@
 
 mod support;
 
-use prowess_wire::{Client, Dialect, WriteOptions, read_request, write_request};
+use prowess_wire::{ClientDialect, Dialect, WriteOptions, read_request, write_request};
 use serde_json::{Value, json};
 use support::exchange::{call, call_stream, event, offered, others, sent, streamed, whole};
 use support::file;
@@ -23,13 +23,14 @@ const STREAMS: [Dialect; 3] = [Dialect::Messages, Dialect::Chat, Dialect::Gemini
 /// but for its id.
 fn item(request: &Value, name: &str, input: &Value) -> Value {
     let mut items = Vec::new();
-    for upstream in others(Client::Responses) {
+    for upstream in others(ClientDialect::Responses) {
         let answer = call(upstream, name, input);
-        items.push(whole(Client::Responses, request, upstream, &answer)["output"][0].clone());
+        items
+            .push(whole(ClientDialect::Responses, request, upstream, &answer)["output"][0].clone());
     }
     for upstream in STREAMS {
         let stream = call_stream(upstream, name, input);
-        let events = streamed(Client::Responses, request, upstream, &stream);
+        let events = streamed(ClientDialect::Responses, request, upstream, &stream);
         let added = &event(&events, "response.output_item.added")["item"];
         assert_eq!(added["status"], "in_progress");
         let done = &event(&events, "response.output_item.done")["item"];
@@ -88,13 +89,13 @@ fn the_clients_own_shells_and_patches_are_called_in_their_own_items() {
 #[test]
 fn their_histories_are_calls_and_results_of_functions() {
     let request = fixture("responses/local_tools");
-    let outgoing = sent(Client::Responses, &request, Dialect::Chat);
+    let outgoing = sent(ClientDialect::Responses, &request, Dialect::Chat);
     assert_eq!(
         offered(Dialect::Chat, &outgoing.body),
         ["shell", "apply_patch", "local_shell"]
     );
     let messages = outgoing.body["messages"].as_array().unwrap();
-    let told: Vec<String> = messages
+    let texts: Vec<String> = messages
         .iter()
         .map(
             |message| match message["tool_calls"][0]["function"].as_object() {
@@ -111,7 +112,7 @@ fn their_histories_are_calls_and_results_of_functions() {
             },
         )
         .collect();
-    insta::assert_snapshot!(told[1..].join("\n---\n"));
+    insta::assert_snapshot!(texts[1..].join("\n---\n"));
     let dropped: Vec<_> = outgoing.dropped.iter().map(|d| d.field.as_str()).collect();
     assert_eq!(dropped, ["tools[3]", "tools[4]", "tools[5]"]);
     let text = outgoing.body.to_string();
@@ -128,11 +129,11 @@ fn their_histories_are_calls_and_results_of_functions() {
 #[test]
 fn a_shell_without_an_environment_is_the_clients() {
     let request = json!({"model": "m", "input": "x", "tools": [{"type": "shell"}]});
-    let body = sent(Client::Responses, &request, Dialect::Messages).body;
+    let body = sent(ClientDialect::Responses, &request, Dialect::Messages).body;
     assert_eq!(offered(Dialect::Messages, &body), ["shell"]);
     let hosted = json!({"model": "m", "input": "x",
         "tools": [{"type": "shell", "environment": {"type": "container_auto"}}]});
-    let outgoing = sent(Client::Responses, &hosted, Dialect::Messages);
+    let outgoing = sent(ClientDialect::Responses, &hosted, Dialect::Messages);
     assert_eq!(offered(Dialect::Messages, &outgoing.body), [""; 0]);
     assert_eq!(outgoing.dropped[0].field, "tools[0]");
 }
@@ -143,12 +144,18 @@ fn a_function_of_the_same_name_keeps_it() {
         {"type": "shell", "environment": {"type": "local"}},
         {"type": "custom", "name": "apply_patch"},
         {"type": "function", "name": "shell", "parameters": {"type": "object", "properties": {}}}]});
-    let body = sent(Client::Responses, &request, Dialect::Messages).body;
+    let body = sent(ClientDialect::Responses, &request, Dialect::Messages).body;
     let names = offered(Dialect::Messages, &body);
     assert_eq!(&names[1..], ["apply_patch", "shell"]);
     let kind = |name: &str| {
         let answer = call(Dialect::Messages, name, &json!({"commands": ["ls"]}));
-        whole(Client::Responses, &request, Dialect::Messages, &answer)["output"][0]["type"].clone()
+        whole(
+            ClientDialect::Responses,
+            &request,
+            Dialect::Messages,
+            &answer,
+        )["output"][0]["type"]
+            .clone()
     };
     assert_eq!(kind(&names[0]), "shell_call");
     assert_eq!(kind("apply_patch"), "custom_tool_call");
@@ -161,15 +168,15 @@ fn arguments_that_are_no_json_run_nothing() {
     let answer = json!({"id": "c", "model": "m", "choices": [{"finish_reason": "tool_calls",
         "message": {"content": null, "tool_calls": [{"id": "call_u", "type": "function",
             "function": {"name": "local_shell", "arguments": "{\"command\": [\"rm"}}]}}]});
-    let body = whole(Client::Responses, &request, Dialect::Chat, &answer);
+    let body = whole(ClientDialect::Responses, &request, Dialect::Chat, &answer);
     assert_eq!(body["output"][0]["action"]["command"], json!([]));
 }
 
 #[test]
 fn tools_that_messages_clients_run_are_functions_of_the_same_name() {
     let request = fixture("messages/client_run_tools");
-    for upstream in others(Client::Messages) {
-        let outgoing = sent(Client::Messages, &request, upstream);
+    for upstream in others(ClientDialect::Messages) {
+        let outgoing = sent(ClientDialect::Messages, &request, upstream);
         let names = offered(upstream, &outgoing.body);
         let expected = [
             "bash",
@@ -189,7 +196,7 @@ fn tools_that_messages_clients_run_are_functions_of_the_same_name() {
             assert!(text.contains(part), "{part}: {text}");
         }
         let answer = call(upstream, "bash", &json!({"command": "ls"}));
-        let body = whole(Client::Messages, &request, upstream, &answer);
+        let body = whole(ClientDialect::Messages, &request, upstream, &answer);
         let block = &body["content"][0];
         assert_eq!(
             (&block["type"], &block["name"]),
@@ -204,8 +211,9 @@ fn a_tool_that_only_its_vendors_servers_run_cannot_be_forced_elsewhere() {
     for kind in ["web_search", "code_interpreter", "computer_use_preview"] {
         let request = json!({"model": "m", "input": "x", "tools": [{"type": kind}],
             "tool_choice": {"type": kind}});
-        let request = read_request(Client::Responses, request.to_string().as_bytes()).unwrap();
-        for upstream in others(Client::Responses) {
+        let request =
+            read_request(ClientDialect::Responses, request.to_string().as_bytes()).unwrap();
+        for upstream in others(ClientDialect::Responses) {
             let error = write_request(upstream, &request, &WriteOptions::default()).unwrap_err();
             assert_eq!(error.field(), Some("tool_choice"));
             assert!(error.to_string().contains(kind), "{error}");
@@ -213,7 +221,7 @@ fn a_tool_that_only_its_vendors_servers_run_cannot_be_forced_elsewhere() {
     }
     let required = json!({"model": "m", "input": "x", "tools": [{"type": "web_search"}],
         "tool_choice": "required"});
-    let request = read_request(Client::Responses, required.to_string().as_bytes()).unwrap();
+    let request = read_request(ClientDialect::Responses, required.to_string().as_bytes()).unwrap();
     let error = write_request(Dialect::Chat, &request, &WriteOptions::default()).unwrap_err();
     insta::assert_snapshot!(error.to_string(), @"tool_choice: it demands a call, but all tools of the request run on their vendor's servers only: this model can call none of them");
 }
@@ -221,8 +229,8 @@ fn a_tool_that_only_its_vendors_servers_run_cannot_be_forced_elsewhere() {
 #[test]
 fn a_free_form_tool_keeps_its_grammar_in_words() {
     let request = fixture("responses/free_form_tool");
-    for upstream in others(Client::Responses) {
-        let outgoing = sent(Client::Responses, &request, upstream);
+    for upstream in others(ClientDialect::Responses) {
+        let outgoing = sent(ClientDialect::Responses, &request, upstream);
         let text = outgoing.body.to_string();
         assert!(
             text.contains("must follow this lark grammar:\\nstart: /.+/"),

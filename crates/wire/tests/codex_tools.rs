@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::HashSet;
 
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 use support::exchange::{call, call_stream, event, offered, others, sent, streamed, whole};
 use support::file;
@@ -15,7 +15,7 @@ fn fixture(name: &str) -> Value {
 }
 
 /// A request whose tools are these, without a choice among them.
-fn asked(tools: Value) -> Value {
+fn request_with_tools(tools: Value) -> Value {
     json!({"model": "small", "input": "Go", "tools": tools})
 }
 
@@ -45,9 +45,9 @@ fn tools_of_namespaces_are_functions_elsewhere_and_calls_carry_the_namespace_aga
         (Some("mcp__wiki__"), "a.b/c"),
         (Some(&*"n".repeat(70)), "load_skill"),
     ];
-    let request = asked(tools);
-    for upstream in others(Client::Responses) {
-        let outgoing = sent(Client::Responses, &request, upstream);
+    let request = request_with_tools(tools);
+    for upstream in others(ClientDialect::Responses) {
+        let outgoing = sent(ClientDialect::Responses, &request, upstream);
         assert_eq!(outgoing.dropped, [], "{upstream:?}");
         let names = offered(upstream, &outgoing.body);
         assert_eq!(
@@ -64,7 +64,7 @@ fn tools_of_namespaces_are_functions_elsewhere_and_calls_carry_the_namespace_aga
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), called.len());
         for (name, (namespace, expected)) in names.iter().zip(called) {
             let answer = call(upstream, name, &json!({"x": 1}));
-            let body = whole(Client::Responses, &request, upstream, &answer);
+            let body = whole(ClientDialect::Responses, &request, upstream, &answer);
             let item = &body["output"][0];
             assert_eq!(item["type"], "function_call");
             assert_eq!(item["name"], expected, "{upstream:?}");
@@ -76,17 +76,17 @@ fn tools_of_namespaces_are_functions_elsewhere_and_calls_carry_the_namespace_aga
 
 #[test]
 fn a_streamed_call_carries_its_namespace_in_every_event() {
-    let request = asked(json!([namespace(
+    let request = request_with_tools(json!([namespace(
         "mcp__skills",
         json!([function("load_skill")])
     )]));
     for upstream in [Dialect::Messages, Dialect::Chat, Dialect::Gemini] {
         let input = json!({"name": "pdf-forms"});
         let stream = call_stream(upstream, "mcp__skills__load_skill", &input);
-        let events = streamed(Client::Responses, &request, upstream, &stream);
+        let events = streamed(ClientDialect::Responses, &request, upstream, &stream);
         let deltas = events.iter().filter_map(|event| {
-            let wanted = event["type"] == "response.function_call_arguments.delta";
-            event["delta"].as_str().filter(|_| wanted)
+            let is_delta = event["type"] == "response.function_call_arguments.delta";
+            event["delta"].as_str().filter(|_| is_delta)
         });
         assert_eq!(deltas.collect::<String>(), input.to_string());
         let last = event(&events, "response.completed");
@@ -105,13 +105,13 @@ fn a_streamed_call_carries_its_namespace_in_every_event() {
 #[test]
 fn a_free_form_tool_of_a_namespace_is_called_with_text() {
     let custom = json!({"type": "custom", "name": "patch", "description": "Patches."});
-    let request = asked(json!([namespace("mcp__edit", json!([custom]))]));
+    let request = request_with_tools(json!([namespace("mcp__edit", json!([custom]))]));
     let input = json!({"input": "+x"});
     for upstream in [Dialect::Messages, Dialect::Gemini] {
         let answer = call(upstream, "mcp__edit__patch", &input);
-        let body = whole(Client::Responses, &request, upstream, &answer);
+        let body = whole(ClientDialect::Responses, &request, upstream, &answer);
         let stream = call_stream(upstream, "mcp__edit__patch", &input);
-        let events = streamed(Client::Responses, &request, upstream, &stream);
+        let events = streamed(ClientDialect::Responses, &request, upstream, &stream);
         let done = &event(&events, "response.output_item.done")["item"];
         for item in [&body["output"][0], done] {
             assert_eq!(item["type"], "custom_tool_call");
@@ -126,12 +126,12 @@ fn a_free_form_tool_of_a_namespace_is_called_with_text() {
 
 #[test]
 fn a_member_whose_plain_name_is_taken_gets_another() {
-    let request = asked(json!([
+    let request = request_with_tools(json!([
         namespace("a", json!([function("b__c")])),
         namespace("a__b", json!([function("c")])),
         function("a__b__c"),
     ]));
-    let outgoing = sent(Client::Responses, &request, Dialect::Chat);
+    let outgoing = sent(ClientDialect::Responses, &request, Dialect::Chat);
     let names = offered(Dialect::Chat, &outgoing.body);
     assert_eq!(names.iter().collect::<HashSet<_>>().len(), 3, "{names:?}");
     assert_eq!(names[2], "a__b__c");
@@ -142,14 +142,14 @@ fn a_member_whose_plain_name_is_taken_gets_another() {
     ];
     for (sent, (name, namespace)) in names.iter().zip(expected) {
         let answer = call(Dialect::Chat, sent, &json!({}));
-        let body = whole(Client::Responses, &request, Dialect::Chat, &answer);
+        let body = whole(ClientDialect::Responses, &request, Dialect::Chat, &answer);
         let item = &body["output"][0];
         assert_eq!(
             (&item["name"], &item["namespace"]),
             (&json!(name), &namespace)
         );
     }
-    let again = sent(Client::Responses, &request, Dialect::Chat);
+    let again = sent(ClientDialect::Responses, &request, Dialect::Chat);
     assert_eq!(
         again.body, outgoing.body,
         "the same request gives the same bytes"
@@ -158,7 +158,7 @@ fn a_member_whose_plain_name_is_taken_gets_another() {
 
 #[test]
 fn a_forced_or_allowed_member_is_chosen_by_its_plain_name() {
-    let mut request = asked(json!([
+    let mut request = request_with_tools(json!([
         function("exec"),
         namespace(
             "mcp__skills",
@@ -167,14 +167,14 @@ fn a_forced_or_allowed_member_is_chosen_by_its_plain_name() {
     ]));
     request["tool_choice"] =
         json!({"type": "function", "name": "read", "namespace": "mcp__skills"});
-    let body = sent(Client::Responses, &request, Dialect::Messages).body;
+    let body = sent(ClientDialect::Responses, &request, Dialect::Messages).body;
     assert_eq!(
         body["tool_choice"],
         json!({"type": "tool", "name": "mcp__skills__read"})
     );
     request["tool_choice"] = json!({"type": "allowed_tools", "mode": "required",
         "tools": [{"type": "namespace", "name": "mcp__skills"}]});
-    let body = sent(Client::Responses, &request, Dialect::Messages).body;
+    let body = sent(ClientDialect::Responses, &request, Dialect::Messages).body;
     let names = offered(Dialect::Messages, &body);
     assert_eq!(names, ["mcp__skills__load_skill", "mcp__skills__read"]);
 }
@@ -188,7 +188,7 @@ fn a_responses_upstream_gets_namespaces_and_items_as_they_came() {
         "local_tools",
     ] {
         let request = fixture(name);
-        let outgoing = sent(Client::Responses, &request, Dialect::Responses);
+        let outgoing = sent(ClientDialect::Responses, &request, Dialect::Responses);
         assert_eq!(outgoing.dropped, [], "{name}");
         assert_eq!(outgoing.body.get("tools"), request.get("tools"), "{name}");
         let kinds = |body: &Value| -> Vec<(Value, Value, Value)> {
@@ -214,7 +214,12 @@ fn a_responses_upstream_gets_namespaces_and_items_as_they_came() {
     let request = fixture("codex_namespaces");
     let mut answer = call(Dialect::Responses, "load_skill", &json!({}));
     answer["output"][0]["namespace"] = json!("mcp__skills");
-    let body = whole(Client::Responses, &request, Dialect::Responses, &answer);
+    let body = whole(
+        ClientDialect::Responses,
+        &request,
+        Dialect::Responses,
+        &answer,
+    );
     let item = &body["output"][0];
     assert_eq!(
         (&item["name"], &item["namespace"]),
@@ -231,7 +236,12 @@ fn a_responses_upstream_gets_namespaces_and_items_as_they_came() {
     .iter()
     .map(|event| format!("data: {event}\n\n"))
     .collect();
-    let events = streamed(Client::Responses, &request, Dialect::Responses, &stream);
+    let events = streamed(
+        ClientDialect::Responses,
+        &request,
+        Dialect::Responses,
+        &stream,
+    );
     let item = &event(&events, "response.output_item.done")["item"];
     assert_eq!(
         (&item["name"], &item["namespace"]),
@@ -242,8 +252,8 @@ fn a_responses_upstream_gets_namespaces_and_items_as_they_came() {
 #[test]
 fn tools_that_come_as_an_item_are_offered_and_instructions_after_it_come_first() {
     let request = fixture("codex_additional_tools");
-    for upstream in others(Client::Responses) {
-        let outgoing = sent(Client::Responses, &request, upstream);
+    for upstream in others(ClientDialect::Responses) {
+        let outgoing = sent(ClientDialect::Responses, &request, upstream);
         let names = offered(upstream, &outgoing.body);
         assert_eq!(
             names,
@@ -252,14 +262,14 @@ fn tools_that_come_as_an_item_are_offered_and_instructions_after_it_come_first()
         );
         assert!(!outgoing.body.to_string().contains("additional_tools"));
         let answer = call(upstream, "exec", &json!({"cmd": "pwd"}));
-        let body = whole(Client::Responses, &request, upstream, &answer);
+        let body = whole(ClientDialect::Responses, &request, upstream, &answer);
         let item = &body["output"][0];
         assert_eq!(
             (&item["name"], &item["namespace"]),
             (&json!("exec"), &json!("functions"))
         );
     }
-    let body = sent(Client::Responses, &request, Dialect::Messages).body;
+    let body = sent(ClientDialect::Responses, &request, Dialect::Messages).body;
     assert_eq!(body["system"], "You are a coding agent.");
     assert_eq!(body["messages"][1]["content"][0]["name"], "exec");
 }
@@ -267,8 +277,8 @@ fn tools_that_come_as_an_item_are_offered_and_instructions_after_it_come_first()
 #[test]
 fn a_search_of_the_clients_is_a_function_and_what_it_found_is_offered() {
     let request = fixture("codex_tool_search");
-    for upstream in others(Client::Responses) {
-        let outgoing = sent(Client::Responses, &request, upstream);
+    for upstream in others(ClientDialect::Responses) {
+        let outgoing = sent(ClientDialect::Responses, &request, upstream);
         let names = offered(upstream, &outgoing.body);
         let expected = [
             "tool_search",
@@ -283,7 +293,7 @@ fn a_search_of_the_clients_is_a_function_and_what_it_found_is_offered() {
             "{text}"
         );
         let answer = call(upstream, "tool_search", &json!({"query": "mail"}));
-        let item = &whole(Client::Responses, &request, upstream, &answer)["output"][0];
+        let item = &whole(ClientDialect::Responses, &request, upstream, &answer)["output"][0];
         assert_eq!(item["type"], "tool_search_call");
         assert_eq!(
             (&item["execution"], &item["call_id"]),
@@ -294,7 +304,7 @@ fn a_search_of_the_clients_is_a_function_and_what_it_found_is_offered() {
     let mut before = request.clone();
     before["input"] = json!("Put it in my calendar");
     let names = |request: &Value| {
-        let body = sent(Client::Responses, request, Dialect::Chat).body;
+        let body = sent(ClientDialect::Responses, request, Dialect::Chat).body;
         offered(Dialect::Chat, &body)
     };
     assert_eq!(
@@ -312,7 +322,7 @@ fn a_search_of_the_clients_is_a_function_and_what_it_found_is_offered() {
 fn what_is_found_or_added_later_stands_behind_what_was_known() {
     let mut request = fixture("codex_tool_search");
     let names = |request: &Value| {
-        let body = sent(Client::Responses, request, Dialect::Chat).body;
+        let body = sent(ClientDialect::Responses, request, Dialect::Chat).body;
         offered(Dialect::Chat, &body)
     };
     let before = names(&request);
@@ -336,9 +346,10 @@ fn without_the_vendors_own_search_all_deferred_tools_are_offered() {
     deferred["defer_loading"] = json!(true);
     let mut group = namespace("crm", json!([function("find")]));
     group["defer_loading"] = json!(true);
-    let request = asked(json!([function("exec"), deferred, group, {"type": "tool_search"}]));
-    for upstream in others(Client::Responses) {
-        let outgoing = sent(Client::Responses, &request, upstream);
+    let request =
+        request_with_tools(json!([function("exec"), deferred, group, {"type": "tool_search"}]));
+    for upstream in others(ClientDialect::Responses) {
+        let outgoing = sent(ClientDialect::Responses, &request, upstream);
         let names = offered(upstream, &outgoing.body);
         assert_eq!(names, ["exec", "create_event", "crm__find"], "{upstream:?}");
         let dropped: Vec<_> = outgoing.dropped.iter().map(|d| d.field.as_str()).collect();
@@ -356,8 +367,9 @@ fn a_namespace_without_a_name_or_tools_is_an_error_that_names_the_field() {
             "tools[0].tools[0].name",
         ),
     ] {
-        let body = asked(json!([tool])).to_string();
-        let error = prowess_wire::read_request(Client::Responses, body.as_bytes()).unwrap_err();
+        let body = request_with_tools(json!([tool])).to_string();
+        let error =
+            prowess_wire::read_request(ClientDialect::Responses, body.as_bytes()).unwrap_err();
         assert_eq!(error.field(), Some(field));
     }
 }

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
-use prowess_wire::neutral::{Collector, StreamEvent, replay};
-use prowess_wire::tweaks::Host;
+use prowess_wire::hosting::AnthropicHost;
+use prowess_wire::neutral::{ResponseCollector, StreamEvent, replay};
 use prowess_wire::{Dialect, StreamReader};
 use serde_json::{Value, json};
 use support::{UPSTREAMS, assert_well_formed, context, events, file, folder, wire_bytes};
@@ -49,16 +49,16 @@ fn a_stream_that_ends_early_anywhere_ends_with_an_error_or_its_end() {
 #[test]
 fn a_collected_stream_replayed_and_collected_again_is_the_same_answer() {
     for (dialect, bytes) in STREAMS.iter() {
-        let mut collector = Collector::new(*dialect);
-        let told: Result<Vec<()>, _> = events(*dialect, bytes, &[])
+        let mut collector = ResponseCollector::new(*dialect);
+        let result: Result<Vec<()>, _> = events(*dialect, bytes, &[])
             .into_iter()
             .map(|event| collector.push(event))
             .collect();
-        if told.is_err() {
+        if result.is_err() {
             continue;
         }
         let whole = collector.finish().unwrap();
-        let mut again = Collector::new(*dialect);
+        let mut again = ResponseCollector::new(*dialect);
         for event in replay(whole.clone()) {
             again.push(event).unwrap();
         }
@@ -84,7 +84,7 @@ fn in_frames(sse: &[u8], wrap: fn(&str) -> Value) -> Vec<u8> {
 }
 
 fn bedrock_events(frames: &[u8]) -> Vec<StreamEvent> {
-    let mut reader = StreamReader::bedrock_invoke(context());
+    let mut reader = StreamReader::for_bedrock_invoke(context());
     let mut found = reader.push(frames);
     found.extend(reader.finish());
     found
@@ -98,11 +98,14 @@ fn bedrock_frames_around_messages_events_mean_what_the_events_mean() {
     assert_eq!(bedrock_events(&as_bedrock), expected);
     let as_stand_ins = in_frames(&sse, |event| serde_json::from_str(event).unwrap());
     assert_eq!(bedrock_events(&as_stand_ins), expected);
-    assert_eq!(Host::Bedrock.classic_version(), "bedrock-2023-05-31");
+    assert_eq!(
+        AnthropicHost::Bedrock.classic_version(),
+        "bedrock-2023-05-31"
+    );
 }
 
 #[test]
-fn a_bedrock_frame_without_an_event_is_an_error_that_says_what_is_missing() {
+fn a_bedrock_frame_without_an_event_is_an_error_that_names_what_is_missing() {
     let sse = file("streams/messages/thinking_text_and_parallel_calls.sse");
     let found = bedrock_events(&in_frames(&sse, |_| json!({"p": "abc"})));
     let [StreamEvent::Error(error)] = found.as_slice() else {

@@ -3,7 +3,7 @@
 mod support;
 
 use prowess_wire::neutral::{ApiError, ErrorKind};
-use prowess_wire::{Client, Dialect, read_error, read_request, render};
+use prowess_wire::{ClientDialect, Dialect, read_error, read_request, render_client_error};
 use serde_json::json;
 use support::{CLIENTS, UPSTREAMS};
 
@@ -83,7 +83,7 @@ fn each_dialect_has_its_own_body_status_and_headers() {
         details: Some(Box::new(json!({"skill": "x"}))),
         ..ApiError::new(ErrorKind::NotFound, "There is no skill x.")
     };
-    let messages = render(Client::Messages, &error);
+    let messages = render_client_error(ClientDialect::Messages, &error);
     assert_eq!(messages.status, 404);
     assert_eq!(
         messages.body,
@@ -94,7 +94,7 @@ fn each_dialect_has_its_own_body_status_and_headers() {
         }})
     );
     assert_eq!(messages.headers, [("request-id", "req_1".to_owned())]);
-    let chat = render(Client::Chat, &error);
+    let chat = render_client_error(ClientDialect::Chat, &error);
     assert_eq!(
         chat.body,
         json!({"error": {
@@ -109,58 +109,64 @@ fn each_dialect_has_its_own_body_status_and_headers() {
 }
 
 #[test]
-fn clients_are_told_not_to_repeat_what_will_fail_again() {
+fn clients_are_advised_not_to_repeat_what_will_fail_again() {
     let conflict = ApiError::new(ErrorKind::Conflict, "taken");
     let overloaded = ApiError::new(ErrorKind::Overloaded, "busy");
     for (client, _) in CLIENTS {
-        let headers = render(client, &conflict).headers;
+        let headers = render_client_error(client, &conflict).headers;
         assert_eq!(headers, [("x-should-retry", "false".to_owned())]);
-        assert!(render(client, &overloaded).headers.is_empty());
+        assert!(render_client_error(client, &overloaded).headers.is_empty());
     }
-    assert_eq!(render(Client::Messages, &overloaded).status, 529);
-    assert_eq!(render(Client::Chat, &overloaded).status, 503);
+    assert_eq!(
+        render_client_error(ClientDialect::Messages, &overloaded).status,
+        529
+    );
+    assert_eq!(
+        render_client_error(ClientDialect::Chat, &overloaded).status,
+        503
+    );
 }
 
 #[test]
-fn a_faulty_request_is_told_where_its_fault_is() {
+fn an_error_names_the_faulty_field_of_a_request() {
     for (client, body, expected) in [
         (
-            Client::Messages,
+            ClientDialect::Messages,
             r#"{"messages":[]}"#,
             "model: Field required",
         ),
         (
-            Client::Messages,
+            ClientDialect::Messages,
             r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":1}}]}]}"#,
             "messages[0].content[1].source.media_type: expected a string, found 1",
         ),
         (
-            Client::Messages,
+            ClientDialect::Messages,
             r#"{"model":"m","messages":[{"role":"bot","content":""}]}"#,
             r#"messages[0].role: expected "user", "assistant" or "system", found "bot""#,
         ),
         (
-            Client::Chat,
+            ClientDialect::Chat,
             r#"{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","function":{}}]}]}"#,
             "messages[0].tool_calls[0].function.name: Field required",
         ),
         (
-            Client::Chat,
+            ClientDialect::Chat,
             r#"{"model":"m","n":2,"messages":[]}"#,
             "n: only one choice can be given: leave n out or set it to 1",
         ),
         (
-            Client::Responses,
+            ClientDialect::Responses,
             r#"{"model":"m","input":[{"type":"function_call_output","output":"x"}]}"#,
             "input[0].call_id: Field required",
         ),
         (
-            Client::Responses,
+            ClientDialect::Responses,
             r#"{"model":"m","input":7}"#,
             "input: expected a string or a list of items, found 7",
         ),
         (
-            Client::Chat,
+            ClientDialect::Chat,
             "{",
             "the body is not valid JSON: EOF while parsing an object at line 1 column 1",
         ),

@@ -2,7 +2,9 @@
 //! model: it reads what was done, and what it cannot read is named.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use prowess_wire::{Client, Dialect, Outgoing, WriteOptions, read_request, write_request};
+use prowess_wire::{
+    ClientDialect, Dialect, EncodedRequest, WriteOptions, read_request, write_request,
+};
 use serde_json::{Value, json};
 
 const OTHERS: [Dialect; 4] = [
@@ -13,19 +15,19 @@ const OTHERS: [Dialect; 4] = [
 ];
 
 /// The request as each other vendor gets it, with these items in the middle.
-fn sent(items: &[Value]) -> Vec<(Dialect, Outgoing)> {
+fn sent(items: &[Value]) -> Vec<(Dialect, EncodedRequest)> {
     let mut input = vec![json!({"role": "user", "content": "x"})];
     input.extend(items.iter().cloned());
     input.push(json!({"type": "message", "role": "assistant", "content": [
         {"type": "output_text", "text": "So it is.", "annotations": []}]}));
     input.push(json!({"role": "user", "content": "y"}));
     let body = json!({"model": "m", "input": input}).to_string();
-    let request = read_request(Client::Responses, body.as_bytes()).unwrap();
+    let request = read_request(ClientDialect::Responses, body.as_bytes()).unwrap();
     let write = |dialect| write_request(dialect, &request, &WriteOptions::default()).unwrap();
     OTHERS.map(|dialect| (dialect, write(dialect))).into()
 }
 
-fn dropped(sent: &Outgoing) -> Vec<&str> {
+fn dropped(sent: &EncodedRequest) -> Vec<&str> {
     sent.dropped
         .iter()
         .map(|drop| drop.field.as_str())
@@ -146,7 +148,7 @@ fn a_screen_that_was_shown_is_seen() {
 }
 
 #[test]
-fn an_approval_is_asked_for_and_given() {
+fn an_approval_is_requested_and_given() {
     let items = [
         json!({"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": [{"name": "roll"}]}),
         json!({"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "roll",
@@ -166,8 +168,8 @@ fn an_approval_is_asked_for_and_given() {
 
 #[test]
 fn what_only_openai_can_read_is_named_and_the_rest_goes_on() {
-    let sealed = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"});
-    for (dialect, sent) in sent(&[sealed]) {
+    let compaction = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"});
+    for (dialect, sent) in sent(&[compaction]) {
         assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}");
         assert!(!sent.body.to_string().contains("gAAA"), "{dialect:?}");
     }

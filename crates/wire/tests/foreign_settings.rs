@@ -8,22 +8,24 @@
 
 mod support;
 
-use prowess_wire::{Client, Dialect, Outgoing, WriteOptions, read_request, write_request};
+use prowess_wire::{
+    ClientDialect, Dialect, EncodedRequest, WriteOptions, read_request, write_request,
+};
 use serde_json::{Value, json};
 
-fn sent(client: Client, body: &Value, upstream: Dialect, model: &str) -> Outgoing {
+fn sent(client: ClientDialect, body: &Value, upstream: Dialect, model: &str) -> EncodedRequest {
     let request = read_request(client, body.to_string().as_bytes()).unwrap();
     let options = WriteOptions::default().for_model(model, None);
     write_request(upstream, &request, &options).unwrap()
 }
 
-fn named(outgoing: &Outgoing) -> Vec<&str> {
+fn dropped_fields(outgoing: &EncodedRequest) -> Vec<&str> {
     let dropped = outgoing.dropped.iter();
     dropped.map(|dropped| dropped.field.as_str()).collect()
 }
 
 /// What a Claude model is told of thinking, by both of its dialects.
-fn thinking(outgoing: &Outgoing) -> &Value {
+fn thinking(outgoing: &EncodedRequest) -> &Value {
     match outgoing.body.get("additionalModelRequestFields") {
         Some(fields) => &fields["thinking"],
         None => &outgoing.body["thinking"],
@@ -51,19 +53,32 @@ fn a_gemini_clients_budget_is_one_that_claude_takes() {
         ),
     ] {
         for upstream in CLAUDES {
-            let outgoing = sent(Client::Gemini, &gemini(config.clone()), upstream, BUDGET);
+            let outgoing = sent(
+                ClientDialect::Gemini,
+                &gemini(config.clone()),
+                upstream,
+                BUDGET,
+            );
             let expected = json!({"type": "enabled", "budget_tokens": budget});
             assert_eq!(thinking(&outgoing), &expected, "{upstream:?} {config}");
         }
     }
     let tight = json!({"maxOutputTokens": 900, "thinkingConfig": {"thinkingBudget": 600}});
-    let outgoing = sent(Client::Gemini, &gemini(tight), Dialect::Messages, BUDGET);
+    let outgoing = sent(
+        ClientDialect::Gemini,
+        &gemini(tight),
+        Dialect::Messages,
+        BUDGET,
+    );
     assert_eq!(outgoing.body.get("thinking"), None);
-    assert_eq!(named(&outgoing), ["generationConfig.thinkingConfig"]);
+    assert_eq!(
+        dropped_fields(&outgoing),
+        ["generationConfig.thinkingConfig"]
+    );
 }
 
 #[test]
-fn a_gemini_client_that_forces_a_tool_is_told_that_claude_will_not_think() {
+fn a_gemini_client_that_forces_a_tool_learns_that_claude_will_not_think() {
     for config in [
         json!({"thinkingBudget": 2048}),
         json!({"includeThoughts": true}),
@@ -76,9 +91,9 @@ fn a_gemini_client_that_forces_a_tool_is_told_that_claude_will_not_think() {
             (Dialect::Messages, ADAPTIVE),
             (Dialect::Messages, "claude-opus-4-6"),
         ] {
-            let outgoing = sent(Client::Gemini, &body, upstream, model);
+            let outgoing = sent(ClientDialect::Gemini, &body, upstream, model);
             assert_eq!(thinking(&outgoing), &Value::Null, "{model} {config}");
-            let named = named(&outgoing);
+            let named = dropped_fields(&outgoing);
             assert!(
                 named.contains(&"generationConfig.thinkingConfig"),
                 "{named:?}"
@@ -96,24 +111,27 @@ fn a_budget_does_not_begin_in_a_loop_whose_calls_have_no_thought() {
         {"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {}}}]},
     ]);
     for upstream in CLAUDES {
-        let outgoing = sent(Client::Gemini, &body, upstream, BUDGET);
+        let outgoing = sent(ClientDialect::Gemini, &body, upstream, BUDGET);
         assert_eq!(thinking(&outgoing), &Value::Null, "{upstream:?}");
-        assert_eq!(named(&outgoing), ["generationConfig.thinkingConfig"]);
+        assert_eq!(
+            dropped_fields(&outgoing),
+            ["generationConfig.thinkingConfig"]
+        );
     }
     // Thinking that the model begins as it sees fit needs no earlier thoughts.
-    let outgoing = sent(Client::Gemini, &body, Dialect::Messages, ADAPTIVE);
+    let outgoing = sent(ClientDialect::Gemini, &body, Dialect::Messages, ADAPTIVE);
     assert_eq!(thinking(&outgoing), &json!({"type": "adaptive"}));
 }
 
 #[test]
-fn what_anthropics_own_clients_say_of_thinking_is_left_to_anthropic() {
+fn thinking_settings_of_anthropics_own_clients_are_left_to_anthropic() {
     let body = json!({"model": "m", "max_tokens": 500, "temperature": 1.5,
         "thinking": {"type": "enabled", "budget_tokens": 512},
         "messages": [{"role": "user", "content": "Hi"}]});
-    let outgoing = sent(Client::Messages, &body, Dialect::Messages, BUDGET);
+    let outgoing = sent(ClientDialect::Messages, &body, Dialect::Messages, BUDGET);
     assert_eq!(outgoing.body["thinking"], body["thinking"]);
     assert_eq!(outgoing.body["temperature"], 1.5);
-    assert_eq!(named(&outgoing), [""; 0]);
+    assert_eq!(dropped_fields(&outgoing), [""; 0]);
 }
 
 #[test]
@@ -122,43 +140,58 @@ fn claude_gets_no_temperature_above_one() {
         json!({"model": "m", "temperature": temperature,
             "messages": [{"role": "user", "content": "Hi"}]})
     };
-    let temperature = |outgoing: &Outgoing| match outgoing.body.get("inferenceConfig") {
+    let temperature = |outgoing: &EncodedRequest| match outgoing.body.get("inferenceConfig") {
         Some(config) => config["temperature"].clone(),
         None => outgoing.body["temperature"].clone(),
     };
     for upstream in CLAUDES {
-        let outgoing = sent(Client::Chat, &chat(1.4), upstream, BUDGET);
+        let outgoing = sent(ClientDialect::Chat, &chat(1.4), upstream, BUDGET);
         assert_eq!(temperature(&outgoing), 1, "{upstream:?}");
-        assert_eq!(named(&outgoing), ["temperature"]);
-        let outgoing = sent(Client::Chat, &chat(0.4), upstream, BUDGET);
+        assert_eq!(dropped_fields(&outgoing), ["temperature"]);
+        let outgoing = sent(ClientDialect::Chat, &chat(0.4), upstream, BUDGET);
         assert_eq!(temperature(&outgoing), 0.4, "{upstream:?}");
-        assert_eq!(named(&outgoing), [""; 0]);
-        let outgoing = sent(Client::Chat, &chat(1.4), upstream, ADAPTIVE);
+        assert_eq!(dropped_fields(&outgoing), [""; 0]);
+        let outgoing = sent(ClientDialect::Chat, &chat(1.4), upstream, ADAPTIVE);
         assert_eq!(temperature(&outgoing), Value::Null, "{upstream:?}");
-        assert_eq!(named(&outgoing), ["temperature"]);
+        assert_eq!(dropped_fields(&outgoing), ["temperature"]);
     }
     let config = json!({"temperature": 2.0, "thinkingConfig": {"thinkingBudget": 2048}});
-    let outgoing = sent(Client::Gemini, &gemini(config), Dialect::Messages, BUDGET);
+    let outgoing = sent(
+        ClientDialect::Gemini,
+        &gemini(config),
+        Dialect::Messages,
+        BUDGET,
+    );
     assert_eq!(outgoing.body["temperature"], 1);
-    assert_eq!(named(&outgoing), ["generationConfig.temperature"]);
-    let outgoing = sent(Client::Chat, &chat(1.4), Dialect::Responses, "gpt-4.1");
+    assert_eq!(dropped_fields(&outgoing), ["generationConfig.temperature"]);
+    let outgoing = sent(
+        ClientDialect::Chat,
+        &chat(1.4),
+        Dialect::Responses,
+        "gpt-4.1",
+    );
     assert_eq!(outgoing.body["temperature"], 1.4);
 }
 
 #[test]
-fn a_model_that_does_not_reason_is_asked_for_no_reasoning() {
+fn a_model_that_does_not_reason_gets_no_reasoning_settings() {
     for thinking in [
         json!({"type": "adaptive"}),
         json!({"type": "enabled", "budget_tokens": 2048}),
     ] {
         let body = json!({"model": "m", "max_tokens": 5000, "thinking": thinking,
             "messages": [{"role": "user", "content": "Hi"}]});
-        let outgoing = sent(Client::Messages, &body, Dialect::Responses, "gpt-4.1");
+        let outgoing = sent(
+            ClientDialect::Messages,
+            &body,
+            Dialect::Responses,
+            "gpt-4.1",
+        );
         assert_eq!(outgoing.body.get("reasoning"), None);
         assert_eq!(outgoing.body.get("include"), None);
-        assert_eq!(named(&outgoing), ["thinking"]);
+        assert_eq!(dropped_fields(&outgoing), ["thinking"]);
         for model in ["gpt-5", "o1-mini", "grok-4", "some-model"] {
-            let outgoing = sent(Client::Messages, &body, Dialect::Responses, model);
+            let outgoing = sent(ClientDialect::Messages, &body, Dialect::Responses, model);
             assert_eq!(outgoing.body["reasoning"]["summary"], "auto", "{model}");
             let include = json!(["reasoning.encrypted_content"]);
             assert_eq!(outgoing.body["include"], include, "{model}");

@@ -11,15 +11,15 @@ use prowess_wire::neutral::{
     ApiError, Block, Content, ErrorKind, Message, Role, StreamEvent, replay,
 };
 use prowess_wire::{
-    Client, Dialect, Dropped, ReplyContext, StreamWriter, WireError, WriteOptions, is_error,
-    read_request, read_response, render, write_request, write_response,
+    ClientDialect, Dialect, Dropped, ReplyContext, StreamWriter, WireError, WriteOptions, is_error,
+    read_request, read_response, render_client_error, write_request, write_response,
 };
 use serde_json::{Map, Value, json};
 use support::{UPSTREAMS, context, events, folder, wire_bytes};
 
 fn reply(thoughts: bool) -> ReplyContext {
     let mut reply = ReplyContext::default();
-    reply.thoughts = thoughts;
+    reply.show_thoughts = thoughts;
     reply
 }
 
@@ -33,23 +33,23 @@ fn failure(error: &WireError) -> Value {
 }
 
 fn read(body: &Value) -> Result<prowess_wire::neutral::Request, WireError> {
-    read_request(Client::Gemini, body.to_string().as_bytes())
+    read_request(ClientDialect::Gemini, body.to_string().as_bytes())
 }
 
 #[test]
 fn every_request_goes_to_every_upstream() {
     for (name, body) in folder("requests/gemini") {
-        let mut request = read_request(Client::Gemini, &body).unwrap();
+        let mut request = read_request(ClientDialect::Gemini, &body).unwrap();
         request.model = "m".to_owned();
-        let mut roads = Map::new();
+        let mut requests = Map::new();
         for (upstream, to) in UPSTREAMS {
-            let road = match write_request(upstream, &request, &WriteOptions::default()) {
+            let written = match write_request(upstream, &request, &WriteOptions::default()) {
                 Ok(sent) => json!({"body": sent.body, "dropped": dropped(&sent.dropped)}),
                 Err(error) => failure(&error),
             };
-            roads.insert(format!("to {to}"), road);
+            requests.insert(format!("to {to}"), written);
         }
-        insta::assert_json_snapshot!(format!("request__{name}"), roads);
+        insta::assert_json_snapshot!(format!("request__{name}"), requests);
     }
 }
 
@@ -57,17 +57,19 @@ fn every_request_goes_to_every_upstream() {
 fn every_answer_goes_to_a_gemini_client() {
     for (upstream, from) in UPSTREAMS {
         for (name, body) in folder(&format!("answers/{from}")) {
-            let told = match read_response(upstream, &body, &context()) {
+            let outcome = match read_response(upstream, &body, &context()) {
                 Ok(response) => {
-                    let (body, lost) = write_response(Client::Gemini, &response, &reply(true));
+                    let (body, lost) =
+                        write_response(ClientDialect::Gemini, &response, &reply(true));
                     json!({"body": body, "dropped": dropped(&lost)})
                 }
                 Err(error) => {
-                    let rendered = render(Client::Gemini, &error.to_upstream_error());
+                    let rendered =
+                        render_client_error(ClientDialect::Gemini, &error.to_upstream_error());
                     json!({"status": rendered.status, "body": rendered.body})
                 }
             };
-            insta::assert_json_snapshot!(format!("answer__{from}__{name}"), told);
+            insta::assert_json_snapshot!(format!("answer__{from}__{name}"), outcome);
         }
     }
 }
@@ -77,7 +79,7 @@ fn every_stream_goes_to_a_gemini_client() {
     for (upstream, from) in UPSTREAMS {
         for (name, fixture) in folder(&format!("streams/{from}")) {
             let events = events(upstream, &wire_bytes(upstream, &fixture), &[]);
-            let (bytes, lost) = told(&events, reply(true));
+            let (bytes, lost) = write_events(&events, reply(true));
             let mut text = String::from_utf8(bytes).unwrap();
             for lost in lost {
                 text.push_str(&format!("-------- dropped {}: {}\n", lost.field, lost.why));
@@ -87,8 +89,8 @@ fn every_stream_goes_to_a_gemini_client() {
     }
 }
 
-fn told(events: &[StreamEvent], reply: ReplyContext) -> (Vec<u8>, Vec<Dropped>) {
-    let mut writer = StreamWriter::new(Client::Gemini, reply);
+fn write_events(events: &[StreamEvent], reply: ReplyContext) -> (Vec<u8>, Vec<Dropped>) {
+    let mut writer = StreamWriter::new(ClientDialect::Gemini, reply);
     let mut out = Vec::new();
     for event in events {
         writer.write(event, &mut out);
@@ -190,18 +192,18 @@ fn comparable(block: &mut Block) {
 }
 
 #[test]
-fn a_client_brings_back_what_it_was_told_whole_or_streamed_with_thoughts_or_without() {
+fn a_client_brings_back_what_it_got_whole_or_streamed_with_thoughts_or_without() {
     let mut compared = 0;
     for (upstream, from) in UPSTREAMS {
         for (name, body) in folder(&format!("answers/{from}")) {
             let Ok(answer) = read_response(upstream, &body, &context()) else {
                 continue;
             };
-            let wanted = expected(&answer.content);
+            let expected_blocks = expected(&answer.content);
             for shown in [true, false] {
-                let (whole, _) = write_response(Client::Gemini, &answer, &reply(shown));
+                let (whole, _) = write_response(ClientDialect::Gemini, &answer, &reply(shown));
                 let content = whole["candidates"][0]["content"].clone();
-                let (streamed, _) = told(&replay(answer.clone()), reply(shown));
+                let (streamed, _) = write_events(&replay(answer.clone()), reply(shown));
                 let streamed = fragments(&streamed).into_iter();
                 let streamed: Vec<Value> = streamed
                     .map(|fragment| fragment["candidates"][0]["content"].clone())
@@ -210,7 +212,10 @@ fn a_client_brings_back_what_it_was_told_whole_or_streamed_with_thoughts_or_with
                 for contents in [vec![content], streamed, stripped] {
                     let shown_contents = json!(contents);
                     let back = expected(&brought_back(contents));
-                    assert_eq!(back, wanted, "{from}/{name}, {shown}: {shown_contents}");
+                    assert_eq!(
+                        back, expected_blocks,
+                        "{from}/{name}, {shown}: {shown_contents}"
+                    );
                     compared += 1;
                 }
             }
@@ -235,8 +240,8 @@ fn thoughts_are_shown_only_to_clients_that_ask_for_them() {
         (json!({"thinkingLevel": "LOW"}), false),
     ] {
         let request = read(&body(config.clone())).unwrap();
-        let context = ReplyContext::of(&request, 1);
-        assert_eq!(context.thoughts, shown, "{config}");
+        let context = ReplyContext::for_request(&request, 1);
+        assert_eq!(context.show_thoughts, shown, "{config}");
         let sent = write_request(Dialect::Chat, &request, &WriteOptions::default()).unwrap();
         assert!(sent.dropped.is_empty(), "{config}: {:?}", sent.dropped);
     }
@@ -286,7 +291,7 @@ fn results_belong_to_calls_by_id_then_by_name_and_order() {
 fn the_line_between_the_texts_of_a_run_is_not_the_models() {
     let result = |id: &str| json!({"codeExecutionResult": {"id": id, "outcome": "OUTCOME_OK"}});
     let code = |id: &str| json!({"executableCode": {"id": id, "code": "ls"}});
-    let said = |parts: Vec<Value>| {
+    let last_text = |parts: Vec<Value>| {
         let back = brought_back(vec![json!({"role": "model", "parts": parts})]);
         back.last().unwrap().as_text().unwrap().to_owned()
     };
@@ -294,31 +299,34 @@ fn the_line_between_the_texts_of_a_run_is_not_the_models() {
     let text = json!({"text": "\n\nDone."});
     let thought = json!({"text": "Hm.", "thought": true});
     let signed = json!({"text": "\n\nDone.", "thoughtSignature": "R1NJRw=="});
-    assert_eq!(said(vec![code(ours), result(ours), text.clone()]), "Done.");
     assert_eq!(
-        said(vec![code(ours), result(ours), thought, signed]),
+        last_text(vec![code(ours), result(ours), text.clone()]),
         "Done."
     );
     assert_eq!(
-        said(vec![code(googles), result(googles), text.clone()]),
+        last_text(vec![code(ours), result(ours), thought, signed]),
+        "Done."
+    );
+    assert_eq!(
+        last_text(vec![code(googles), result(googles), text.clone()]),
         "\n\nDone."
     );
-    assert_eq!(said(vec![json!({"text": "A"}), text]), "A\n\nDone.");
+    assert_eq!(last_text(vec![json!({"text": "A"}), text]), "A\n\nDone.");
 }
 
 #[test]
 fn the_same_request_gives_the_same_ids() {
     for (_, body) in folder("requests/gemini") {
-        let once = read_request(Client::Gemini, &body).unwrap();
-        assert_eq!(read_request(Client::Gemini, &body).unwrap(), once);
+        let once = read_request(ClientDialect::Gemini, &body).unwrap();
+        assert_eq!(read_request(ClientDialect::Gemini, &body).unwrap(), once);
     }
 }
 
 #[test]
-fn mistakes_are_told_with_the_clients_own_paths() {
-    let told = |body: Value| {
+fn mistakes_are_reported_with_the_clients_own_paths() {
+    let error_text = |body: Value| {
         let error = read(&body).unwrap_err().to_api_error();
-        let rendered = render(Client::Gemini, &error);
+        let rendered = render_client_error(ClientDialect::Gemini, &error);
         assert_eq!(rendered.body["error"]["status"], "INVALID_ARGUMENT");
         rendered.body["error"]["message"]
             .as_str()
@@ -328,11 +336,11 @@ fn mistakes_are_told_with_the_clients_own_paths() {
     let with = |key: &str, value: Value| {
         let mut body = json!({"contents": [{"parts": [{"text": "x"}]}]});
         body[key] = value;
-        told(body)
+        error_text(body)
     };
-    insta::assert_snapshot!(told(json!({})), @"contents: Field required");
-    insta::assert_snapshot!(told(json!({"contents": [{"role": "system", "parts": []}]})), @r#"contents[0].role: expected "user" or "model", found "system""#);
-    insta::assert_snapshot!(told(json!({"contents": [{"parts": [{"function_call": {}}]}]})), @"contents[0].parts[0].functionCall.name: Field required");
+    insta::assert_snapshot!(error_text(json!({})), @"contents: Field required");
+    insta::assert_snapshot!(error_text(json!({"contents": [{"role": "system", "parts": []}]})), @r#"contents[0].role: expected "user" or "model", found "system""#);
+    insta::assert_snapshot!(error_text(json!({"contents": [{"parts": [{"function_call": {}}]}]})), @"contents[0].parts[0].functionCall.name: Field required");
     insta::assert_snapshot!(with("generation_config", json!({"candidate_count": 2})), @"generationConfig.candidateCount: only one candidate can be given: leave candidateCount out or set it to 1");
     insta::assert_snapshot!(with("generationConfig", json!({"topP": 1, "top_p": 1})), @"generationConfig.topP: written more than once; write each field once");
     insta::assert_snapshot!(with("toolConfig", json!({"functionCallingConfig": {"mode": "SOME"}})), @r#"toolConfig.functionCallingConfig.mode: expected "AUTO", "ANY", "NONE" or "VALIDATED", found "SOME""#);
@@ -352,9 +360,9 @@ fn a_stream_may_be_one_array() {
     for (upstream, from) in UPSTREAMS {
         for (name, fixture) in folder(&format!("streams/{from}")) {
             let events = events(upstream, &wire_bytes(upstream, &fixture), &[]);
-            let (as_events, _) = told(&events, reply(true));
+            let (as_events, _) = write_events(&events, reply(true));
             let mut array = reply(true);
-            array.array = true;
+            array.json_array = true;
             let mut pinged = vec![StreamEvent::Ping];
             pinged.extend(
                 events
@@ -363,27 +371,27 @@ fn a_stream_may_be_one_array() {
             );
             // Behind the end nobody says anything.
             pinged.pop();
-            let (as_array, _) = told(&pinged, array);
+            let (as_array, _) = write_events(&pinged, array);
             let elements: Vec<Value> = serde_json::from_slice(&as_array).unwrap();
             assert_eq!(elements, fragments(&as_events), "{from}/{name}");
         }
     }
     let mut array = reply(false);
-    array.array = true;
-    let (nothing, _) = told(&[StreamEvent::MessageStop], array);
+    array.json_array = true;
+    let (nothing, _) = write_events(&[StreamEvent::MessageStop], array);
     assert_eq!(nothing, b"[]");
 }
 
 #[test]
 fn a_sign_of_life_is_no_line_that_an_sdk_would_read() {
-    let (ping, _) = told(&[StreamEvent::Ping], reply(false));
+    let (ping, _) = write_events(&[StreamEvent::Ping], reply(false));
     assert!(ping.iter().all(u8::is_ascii_whitespace), "{ping:?}");
 }
 
 #[test]
-fn a_stream_that_breaks_off_says_so_within_an_event_and_outside() {
+fn a_stream_that_breaks_off_reports_it_within_an_event_and_outside() {
     let error = ApiError::new(ErrorKind::Overloaded, "too much to do");
-    let (bytes, _) = told(&[StreamEvent::Error(error)], reply(false));
+    let (bytes, _) = write_events(&[StreamEvent::Error(error)], reply(false));
     let text = String::from_utf8(bytes.clone()).unwrap();
     let [event] = fragments(&bytes).try_into().unwrap();
     assert_eq!(event["error"]["code"], 503);
@@ -397,7 +405,7 @@ fn errors_are_googles() {
     error.code = Some("key-rate".to_owned());
     error.param = Some("contents[0]".to_owned());
     error.request_id = Some("req_1".to_owned());
-    let rendered = render(Client::Gemini, &error);
+    let rendered = render_client_error(ClientDialect::Gemini, &error);
     assert_eq!(rendered.status, 429);
     insta::assert_json_snapshot!(rendered.body, @r#"
     {
@@ -420,7 +428,7 @@ fn errors_are_googles() {
     }
     "#);
     assert!(is_error(
-        Client::Gemini,
+        ClientDialect::Gemini,
         rendered.body.to_string().as_bytes()
     ));
     for (kind, status, word) in [
@@ -433,7 +441,7 @@ fn errors_are_googles() {
         (ErrorKind::Overloaded, 503, "UNAVAILABLE"),
         (ErrorKind::Timeout, 504, "DEADLINE_EXCEEDED"),
     ] {
-        let rendered = render(Client::Gemini, &ApiError::new(kind, "x"));
+        let rendered = render_client_error(ClientDialect::Gemini, &ApiError::new(kind, "x"));
         let error = &rendered.body["error"];
         assert_eq!(
             (rendered.status, error["status"].as_str()),
@@ -445,17 +453,18 @@ fn errors_are_googles() {
     let google = json!({"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED",
         "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "30s"}]}});
     let read = prowess_wire::read_error(Dialect::Gemini, 429, google.to_string().as_bytes());
-    let again = render(Client::Gemini, &read);
+    let again = render_client_error(ClientDialect::Gemini, &read);
     assert_eq!(again.body["error"]["details"][0]["retryDelay"], "30s");
 }
 
 #[test]
 fn what_only_gemini_understands_goes_back_to_gemini() {
     for (name, body) in folder("requests/gemini") {
-        let request = read_request(Client::Gemini, &body).unwrap();
+        let request = read_request(ClientDialect::Gemini, &body).unwrap();
         let sent = write_request(Dialect::Gemini, &request, &WriteOptions::default()).unwrap();
         assert_eq!(dropped(&sent.dropped), json!([]), "{name}");
-        let mut again = read_request(Client::Gemini, sent.body.to_string().as_bytes()).unwrap();
+        let mut again =
+            read_request(ClientDialect::Gemini, sent.body.to_string().as_bytes()).unwrap();
         let mut request = request;
         for side in [&mut request, &mut again] {
             unify(side);
@@ -514,7 +523,7 @@ fn thoughts_that_come_back_in_a_signature_are_not_repeated_when_text_stands_betw
     let mut response = read_response(Dialect::Messages, body.as_bytes(), &context()).unwrap();
     response.content = answer.to_vec();
     for shown in [true, false] {
-        let (whole, _) = write_response(Client::Gemini, &response, &reply(shown));
+        let (whole, _) = write_response(ClientDialect::Gemini, &response, &reply(shown));
         let back = brought_back(vec![whole["candidates"][0]["content"].clone()]);
         let expected = [
             Block::text("Let me look."),
@@ -562,7 +571,7 @@ fn a_request_without_contents_is_refused_by_the_name_of_the_field() {
 }
 
 #[test]
-fn contents_that_say_nothing_end_no_turn() {
+fn blank_contents_end_no_turn() {
     let request = read(&json!({"contents": [
         {"role": "user", "parts": [{"text": "Go."}]},
         {"role": "model", "parts": [{"text": "A"}]},

@@ -4,8 +4,8 @@
 mod support;
 
 use prowess_wire::{
-    Client, Dropped, ReplyContext, StreamWriter, WireError, WriteOptions, read_request,
-    read_response, render, write_request, write_response,
+    ClientDialect, Dropped, ReplyContext, StreamWriter, WireError, WriteOptions, read_request,
+    read_response, render_client_error, write_request, write_response,
 };
 use serde_json::{Map, Value, json};
 use support::{CLIENTS, UPSTREAMS, assert_well_formed, context, events, folder, wire_bytes};
@@ -31,15 +31,15 @@ fn every_request_goes_to_every_upstream() {
     for (client, from) in CLIENTS {
         for (name, body) in folder(&format!("requests/{from}")) {
             let request = read_request(client, &body).unwrap();
-            let mut roads = Map::new();
+            let mut requests = Map::new();
             for (upstream, to) in UPSTREAMS {
-                let road = match write_request(upstream, &request, &WriteOptions::default()) {
+                let written = match write_request(upstream, &request, &WriteOptions::default()) {
                     Ok(sent) => json!({"body": sent.body, "dropped": dropped(&sent.dropped)}),
                     Err(error) => failure(&error),
                 };
-                roads.insert(format!("to {to}"), road);
+                requests.insert(format!("to {to}"), written);
             }
-            insta::assert_json_snapshot!(format!("request__{from}__{name}"), roads);
+            insta::assert_json_snapshot!(format!("request__{from}__{name}"), requests);
         }
     }
 }
@@ -48,24 +48,24 @@ fn every_request_goes_to_every_upstream() {
 fn every_answer_goes_to_every_client() {
     for (upstream, from) in UPSTREAMS {
         for (name, body) in folder(&format!("answers/{from}")) {
-            let mut roads = Map::new();
+            let mut responses = Map::new();
             match read_response(upstream, &body, &context()) {
                 Ok(response) => {
                     for (client, to) in CLIENTS {
                         let (body, lost) = write_response(client, &response, &reply());
-                        let road = json!({"body": body, "dropped": dropped(&lost)});
-                        roads.insert(format!("to {to}"), road);
+                        let written = json!({"body": body, "dropped": dropped(&lost)});
+                        responses.insert(format!("to {to}"), written);
                     }
                 }
                 Err(error) => {
                     for (client, to) in CLIENTS {
-                        let rendered = render(client, &error.to_upstream_error());
-                        let road = json!({"status": rendered.status, "body": rendered.body});
-                        roads.insert(format!("to {to}"), road);
+                        let rendered = render_client_error(client, &error.to_upstream_error());
+                        let written = json!({"status": rendered.status, "body": rendered.body});
+                        responses.insert(format!("to {to}"), written);
                     }
                 }
             }
-            insta::assert_json_snapshot!(format!("answer__{from}__{name}"), roads);
+            insta::assert_json_snapshot!(format!("answer__{from}__{name}"), responses);
         }
     }
 }
@@ -79,14 +79,14 @@ fn every_stream_goes_to_every_client() {
             let mut text = String::new();
             for (client, to) in CLIENTS {
                 text.push_str(&format!("======== to {to}\n"));
-                text.push_str(&told(client, &events));
+                text.push_str(&write_events(client, &events));
             }
             insta::assert_snapshot!(format!("stream__{from}__{name}"), text);
         }
     }
 }
 
-fn told(client: Client, events: &[prowess_wire::neutral::StreamEvent]) -> String {
+fn write_events(client: ClientDialect, events: &[prowess_wire::neutral::StreamEvent]) -> String {
     let mut writer = StreamWriter::new(client, reply());
     let mut out = Vec::new();
     for event in events {

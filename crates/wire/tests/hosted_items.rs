@@ -8,9 +8,9 @@
 
 mod support;
 
-use prowess_wire::neutral::{Collector, Message, Response, Role, StreamEvent, replay};
+use prowess_wire::neutral::{Message, Response, ResponseCollector, Role, StreamEvent, replay};
 use prowess_wire::{
-    Client, Dialect, ReplyContext, StreamReader, StreamWriter, WriteOptions, read_request,
+    ClientDialect, Dialect, ReplyContext, StreamReader, StreamWriter, WriteOptions, read_request,
     read_response, write_request, write_response,
 };
 use serde_json::{Value, json};
@@ -74,18 +74,18 @@ fn read(output: &[Value]) -> Response {
     read_response(Dialect::Responses, body.as_bytes(), &context()).unwrap()
 }
 
-fn asked() -> prowess_wire::neutral::Request {
+fn sample_request() -> prowess_wire::neutral::Request {
     let body = br#"{"model":"m","input":"x"}"#;
-    read_request(Client::Responses, body).unwrap()
+    read_request(ClientDialect::Responses, body).unwrap()
 }
 
 fn reply() -> ReplyContext {
-    ReplyContext::of(&asked(), 7)
+    ReplyContext::for_request(&sample_request(), 7)
 }
 
 /// The data of every event that a Responses client gets.
 fn written(events: &[StreamEvent]) -> Vec<Value> {
-    let mut writer = StreamWriter::new(Client::Responses, reply());
+    let mut writer = StreamWriter::new(ClientDialect::Responses, reply());
     let mut out = Vec::new();
     for event in events {
         writer.write(event, &mut out);
@@ -97,7 +97,7 @@ fn written(events: &[StreamEvent]) -> Vec<Value> {
 }
 
 fn collected(events: Vec<StreamEvent>) -> Response {
-    let mut collector = Collector::new(Dialect::Responses);
+    let mut collector = ResponseCollector::new(Dialect::Responses);
     for event in events {
         collector.push(event).unwrap();
     }
@@ -109,19 +109,20 @@ fn stream(items: &[Value]) -> String {
     let mut events =
         vec![json!({"type": "response.created", "response": {"id": "resp_1", "model": "gpt-x"}})];
     for (at, item) in items.iter().enumerate() {
-        let mut begun = item.clone();
-        begun["status"] = "in_progress".into();
+        let mut started = item.clone();
+        started["status"] = "in_progress".into();
         for late in ["content", "summary", "outputs", "result", "output"] {
-            if begun.get(late).is_some() {
-                begun[late] = if begun[late].is_array() {
+            if started.get(late).is_some() {
+                started[late] = if started[late].is_array() {
                     json!([])
                 } else {
                     Value::Null
                 };
             }
         }
-        events
-            .push(json!({"type": "response.output_item.added", "output_index": at, "item": begun}));
+        events.push(
+            json!({"type": "response.output_item.added", "output_index": at, "item": started}),
+        );
         match item["type"].as_str().unwrap() {
             "message" => {
                 for (i, part) in item["content"].as_array().unwrap().iter().enumerate() {
@@ -168,7 +169,7 @@ fn stream(items: &[Value]) -> String {
         .collect()
 }
 
-fn heard(sse: &str) -> Vec<StreamEvent> {
+fn read_stream(sse: &str) -> Vec<StreamEvent> {
     let mut reader = StreamReader::new(Dialect::Responses, context());
     let mut events = reader.push(sse.as_bytes());
     events.extend(reader.finish());
@@ -188,7 +189,7 @@ fn completed(items: &[Value]) -> Vec<Value> {
 }
 
 /// Every item begins and ends once, in order, under a dense index; numbers go up.
-fn assert_told_in_order(events: &[Value], items: &[Value]) {
+fn assert_in_order(events: &[Value], items: &[Value]) {
     for (at, event) in events.iter().enumerate() {
         assert_eq!(event["sequence_number"], at);
     }
@@ -216,8 +217,8 @@ fn assert_told_in_order(events: &[Value], items: &[Value]) {
 #[test]
 fn a_whole_answer_keeps_every_item_as_it_came() {
     let items = items();
-    let told = collected(replay(read(&items)));
-    let (body, dropped) = write_response(Client::Responses, &told, &reply());
+    let collected_response = collected(replay(read(&items)));
+    let (body, dropped) = write_response(ClientDialect::Responses, &collected_response, &reply());
     assert_eq!(body["output"], json!(completed(&items)));
     assert_eq!(dropped, []);
     assert_eq!(body["service_tier"], "flex");
@@ -231,25 +232,28 @@ fn a_whole_answer_keeps_every_item_as_it_came() {
 #[test]
 fn a_whole_answer_is_streamed_with_every_item() {
     let items = items();
-    assert_told_in_order(&written(&replay(read(&items))), &items);
+    assert_in_order(&written(&replay(read(&items))), &items);
 }
 
 #[test]
-fn a_streamed_answer_keeps_every_item_and_what_is_told_of_its_progress() {
+fn a_streamed_answer_keeps_every_item_and_its_progress_events() {
     let items = items();
-    let events = heard(&stream(&items));
-    let told = written(&events);
-    assert_told_in_order(&told, &items);
+    let events = read_stream(&stream(&items));
+    let written_events = written(&events);
+    assert_in_order(&written_events, &items);
     for (at, item) in items.iter().enumerate() {
         let name = format!("response.{}.in_progress", item["type"].as_str().unwrap());
-        let progress: Vec<&Value> = told.iter().filter(|event| event["type"] == name).collect();
+        let progress: Vec<&Value> = written_events
+            .iter()
+            .filter(|event| event["type"] == name)
+            .collect();
         if !["message", "reasoning"].contains(&item["type"].as_str().unwrap()) {
             assert_eq!(progress.len(), 1, "{name}");
             assert_eq!(progress[0]["output_index"], at, "{name}");
             assert_eq!(progress[0]["item_id"], item["id"], "{name}");
         }
     }
-    let deltas = told
+    let deltas = written_events
         .iter()
         .filter(|event| event["type"] == "response.output_text.delta");
     let deltas: Vec<Value> = deltas
@@ -271,7 +275,7 @@ fn a_streamed_answer_keeps_every_item_and_what_is_told_of_its_progress() {
             json!(["msg_3", 0, "Four.", 0])
         ]
     );
-    let (body, _) = write_response(Client::Responses, &collected(events), &reply());
+    let (body, _) = write_response(ClientDialect::Responses, &collected(events), &reply());
     assert_eq!(body["output"], json!(completed(&items)));
     assert_eq!(body["service_tier"], "flex");
 }
@@ -279,9 +283,9 @@ fn a_streamed_answer_keeps_every_item_and_what_is_told_of_its_progress() {
 /// What the next turn is sent of items. Where nothing is stored, as it is for clients of
 /// other dialects, a thought without its encrypted content cannot be sent, and a message
 /// has no id.
-fn expected(items: &[Value], client: Client) -> Vec<Value> {
+fn expected(items: &[Value], client: ClientDialect) -> Vec<Value> {
     let mut items = items.to_vec();
-    if client != Client::Responses {
+    if client != ClientDialect::Responses {
         items.retain(|item| item["type"] != "reasoning");
         for item in items.iter_mut().filter(|item| item["type"] == "message") {
             item.as_object_mut().unwrap().shift_remove("id");
@@ -295,11 +299,15 @@ fn expected(items: &[Value], client: Client) -> Vec<Value> {
 fn the_next_turn_gets_the_items_back_as_they_came() {
     let items = items();
     let whole = read(&items);
-    let streamed = collected(heard(&stream(&items)));
+    let streamed = collected(read_stream(&stream(&items)));
     for answer in [whole, streamed] {
-        for client in [Client::Responses, Client::Chat, Client::Messages] {
+        for client in [
+            ClientDialect::Responses,
+            ClientDialect::Chat,
+            ClientDialect::Messages,
+        ] {
             let body = match client {
-                Client::Responses => json!({"model": "m", "input": "x"}),
+                ClientDialect::Responses => json!({"model": "m", "input": "x"}),
                 _ => json!({"model": "m", "messages": [{"role": "user", "content": "x"}]}),
             };
             let mut request = read_request(client, body.to_string().as_bytes()).unwrap();
@@ -338,7 +346,7 @@ fn phases_of_a_history_stay_with_their_messages() {
     );
     let body = json!({"model": "m", "input": [{"role": "user", "content": "x"}, one, two,
         {"role": "user", "content": "y"}]});
-    let request = read_request(Client::Responses, body.to_string().as_bytes()).unwrap();
+    let request = read_request(ClientDialect::Responses, body.to_string().as_bytes()).unwrap();
     let sent = write_request(Dialect::Responses, &request, &WriteOptions::default()).unwrap();
     let input = &sent.body["input"];
     assert_eq!(input[1]["phase"], "commentary");
@@ -360,25 +368,25 @@ fn phases_of_a_history_stay_with_their_messages() {
 }
 
 #[test]
-fn an_approval_goes_to_the_server_that_asked_for_it() {
+fn an_approval_goes_to_the_server_that_requested_it() {
     let body = json!({"model": "m", "input": [{"role": "user", "content": "x"},
         {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "roll",
             "arguments": "{}"},
         {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true}]});
-    let request = read_request(Client::Responses, body.to_string().as_bytes()).unwrap();
+    let request = read_request(ClientDialect::Responses, body.to_string().as_bytes()).unwrap();
     let sent = write_request(Dialect::Responses, &request, &WriteOptions::default()).unwrap();
     assert_eq!(sent.body["input"][1], body["input"][1]);
     assert_eq!(sent.body["input"][2], body["input"][2]);
 }
 
 #[test]
-fn items_that_are_told_at_the_same_time_are_told_one_after_the_other() {
+fn items_that_overlap_are_written_one_after_the_other() {
     let search = |id: &str| json!({"id": id, "type": "web_search_call", "status": "completed"});
     let event = |kind: &str, at: u64, item: Value| json!({"type": format!("response.{kind}"), "output_index": at, "item_id": item["id"], "item": item});
     let text = json!({"type": "response.output_text.delta", "output_index": 2, "content_index": 0,
         "delta": "Hi."});
-    let said = message("msg_1", "final_answer", json!([part("Hi.")]));
-    let items = [search("ws_1"), search("ws_2"), said.clone()];
+    let answer_message = message("msg_1", "final_answer", json!([part("Hi.")]));
+    let items = [search("ws_1"), search("ws_2"), answer_message.clone()];
     let events = [
         json!({"type": "response.created", "response": {"id": "resp_1"}}),
         event("output_item.added", 0, search("ws_1")),
@@ -393,20 +401,24 @@ fn items_that_are_told_at_the_same_time_are_told_one_after_the_other() {
         event("web_search_call.searching", 0, search("ws_1")),
         event("output_item.done", 1, search("ws_2")),
         event("output_item.done", 0, search("ws_1")),
-        event("output_item.done", 2, said),
+        event("output_item.done", 2, answer_message),
         json!({"type": "response.completed", "response": answer(&items)}),
     ];
     let sse: String = events
         .iter()
         .map(|event| format!("data: {event}\n\n"))
         .collect();
-    assert_told_in_order(&written(&heard(&sse)), &items);
+    assert_in_order(&written(&read_stream(&sse)), &items);
 }
 
 #[test]
 fn other_clients_get_no_events_they_do_not_know() {
-    let events = heard(&stream(&items()));
-    for client in [Client::Messages, Client::Chat, Client::Gemini] {
+    let events = read_stream(&stream(&items()));
+    for client in [
+        ClientDialect::Messages,
+        ClientDialect::Chat,
+        ClientDialect::Gemini,
+    ] {
         let mut writer = StreamWriter::new(client, ReplyContext::default());
         let mut out = Vec::new();
         for event in &events {
@@ -416,7 +428,11 @@ fn other_clients_get_no_events_they_do_not_know() {
         assert!(!text.contains("event: response."), "{text}");
         assert!(!text.contains("prowess_own"), "{text}");
     }
-    for client in [Client::Messages, Client::Chat, Client::Gemini] {
+    for client in [
+        ClientDialect::Messages,
+        ClientDialect::Chat,
+        ClientDialect::Gemini,
+    ] {
         let (body, _) = write_response(client, &read(&items()), &ReplyContext::default());
         assert!(!body.to_string().contains("prowess_own"), "{body}");
     }
@@ -427,7 +443,7 @@ fn a_messages_client_gets_a_picture_without_the_fields_of_its_item() {
     let picture = json!({"id": "ig_1", "type": "image_generation_call", "status": "completed",
         "result": "iVBORw0KGgo=", "revised_prompt": "a cat", "output_format": "png"});
     let (body, _) = write_response(
-        Client::Messages,
+        ClientDialect::Messages,
         &read(std::slice::from_ref(&picture)),
         &ReplyContext::default(),
     );
@@ -437,9 +453,9 @@ fn a_messages_client_gets_a_picture_without_the_fields_of_its_item() {
     for field in ["prowess_own", "id", "status"] {
         assert_eq!(block.get(field), None, "{field}: {block}");
     }
-    let mut writer = StreamWriter::new(Client::Messages, ReplyContext::default());
+    let mut writer = StreamWriter::new(ClientDialect::Messages, ReplyContext::default());
     let mut out = Vec::new();
-    for event in heard(&stream(&[picture])) {
+    for event in read_stream(&stream(&[picture])) {
         writer.write(&event, &mut out);
     }
     let text = String::from_utf8(out).unwrap();
@@ -453,10 +469,10 @@ fn a_messages_client_gets_a_picture_without_the_fields_of_its_item() {
 fn gemini_is_sent_nothing_that_only_an_item_of_responses_has() {
     let picture = json!({"id": "ig_1", "type": "image_generation_call", "status": "completed",
         "result": "iVBORw0KGgo=", "revised_prompt": "a cat", "output_format": "png"});
-    let said = message("msg_1", "final_answer", json!([part("A cat.")]));
+    let answer_message = message("msg_1", "final_answer", json!([part("A cat.")]));
     let body = json!({"contents": [{"role": "user", "parts": [{"text": "Draw."}]}]});
-    let mut request = read_request(Client::Gemini, body.to_string().as_bytes()).unwrap();
-    let content = read(&[picture, said]).content;
+    let mut request = read_request(ClientDialect::Gemini, body.to_string().as_bytes()).unwrap();
+    let content = read(&[picture, answer_message]).content;
     request
         .messages
         .push(Message::new(Role::Assistant, content));
@@ -491,15 +507,15 @@ fn a_call_without_arguments_streams_an_empty_object() {
     let mut streamed = reader.push(sse.as_bytes());
     streamed.extend(reader.finish());
     for events in [replay(read), streamed] {
-        let told = written(&events);
-        let deltas = told
+        let written_events = written(&events);
+        let deltas = written_events
             .iter()
             .filter(|e| e["type"] == "response.function_call_arguments.delta");
         let deltas: String = deltas
             .map(|event| event["delta"].as_str().unwrap())
             .collect();
         assert_eq!(deltas, "{}");
-        let mut done = told
+        let mut done = written_events
             .iter()
             .filter(|e| e["type"] == "response.function_call_arguments.done");
         assert_eq!(done.next().unwrap()["arguments"], "{}");

@@ -6,13 +6,15 @@
 use std::collections::HashSet;
 
 use prowess_wire::neutral::{Content, Request, Role};
-use prowess_wire::{Client, Dialect, ReasoningContent, WriteOptions, read_request, write_request};
+use prowess_wire::{
+    ClientDialect, Dialect, ReasoningContent, WriteOptions, read_request, write_request,
+};
 use serde_json::{Value, json};
 
 /// How many parts of a kind a request has here.
 const MANY: usize = 10_000;
 
-fn read(client: Client, body: &Value) -> Request {
+fn read(client: ClientDialect, body: &Value) -> Request {
     read_request(client, body.to_string().as_bytes()).unwrap()
 }
 
@@ -41,7 +43,7 @@ fn a_gemini_turn_in_very_many_contents_is_one_message() {
             {"functionResponse": {"name": "f", "response": {"output": i.to_string()}}}]}));
     }
     contents.push(text("user", "And?"));
-    let request = read(Client::Gemini, &json!({"contents": contents}));
+    let request = read(ClientDialect::Gemini, &json!({"contents": contents}));
     let roles: Vec<Role> = request.messages.iter().map(|m| m.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
     assert_eq!(request.messages[1].content.len(), 2 * MANY);
@@ -74,7 +76,7 @@ fn very_many_gemini_results_find_their_calls_by_id_and_by_name() {
     let calls: Vec<Value> = (0..MANY).map(call).collect();
     let answers: Vec<Value> = order.iter().map(|i| result(*i)).collect();
     let request = read(
-        Client::Gemini,
+        ClientDialect::Gemini,
         &json!({"contents": [{"role": "model", "parts": calls}, {"role": "user", "parts": answers}]}),
     );
     let expected: Vec<String> = order.iter().map(|i| format!("c{i}")).collect();
@@ -94,7 +96,10 @@ fn very_many_chat_results_are_one_message() {
     for i in 0..MANY {
         messages.push(json!({"role": "tool", "tool_call_id": format!("c{i}"), "content": "o"}));
     }
-    let request = read(Client::Chat, &json!({"model": "m", "messages": messages}));
+    let request = read(
+        ClientDialect::Chat,
+        &json!({"model": "m", "messages": messages}),
+    );
     assert_eq!(request.messages.len(), 3);
     let expected: Vec<String> = (0..MANY).map(|i| format!("c{i}")).collect();
     assert_eq!(results(&request), expected);
@@ -115,7 +120,10 @@ fn very_many_calls_get_their_thoughts_and_each_is_taken_once() {
     let message = json!({"role": "assistant", "content": null,
         "thinking_blocks": thoughts.collect::<Vec<_>>(), "tool_calls": calls.collect::<Vec<_>>()});
     let messages = json!([{"role": "user", "content": "Go."}, message]);
-    let request = read(Client::Chat, &json!({"model": "m", "messages": messages}));
+    let request = read(
+        ClientDialect::Chat,
+        &json!({"model": "m", "messages": messages}),
+    );
     let content = &request.messages[1].content;
     assert_eq!(content.len(), 2 * MANY);
     for (n, pair) in content.chunks(2).enumerate() {
@@ -143,7 +151,10 @@ fn very_many_thoughts_that_go_on_are_put_together_once() {
         "thinking_blocks": blocks.collect::<Vec<_>>()});
     let messages =
         json!([{"role": "user", "content": "Go."}, message, {"role": "user", "content": "y"}]);
-    let request = read(Client::Chat, &json!({"model": "m", "messages": messages}));
+    let request = read(
+        ClientDialect::Chat,
+        &json!({"model": "m", "messages": messages}),
+    );
     let options = WriteOptions {
         reasoning_content: ReasoningContent::Always,
         reasoning_details: true,
@@ -170,7 +181,7 @@ fn very_many_documents_of_one_title_have_names_of_their_own() {
     });
     let content: Vec<Value> = documents.collect();
     let request = read(
-        Client::Messages,
+        ClientDialect::Messages,
         &json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": content}]}),
     );
     let sent = write_request(Dialect::Converse, &request, &WriteOptions::default()).unwrap();
@@ -199,7 +210,10 @@ fn very_many_items_of_openais_servers_are_calls_with_their_results() {
     let mut input = vec![json!({"role": "user", "content": "Go."})];
     input.extend((0..MANY).map(call));
     input.extend((0..MANY).rev().map(output));
-    let request = read(Client::Responses, &json!({"model": "m", "input": input}));
+    let request = read(
+        ClientDialect::Responses,
+        &json!({"model": "m", "input": input}),
+    );
     let sent = write_request(Dialect::Messages, &request, &WriteOptions::default()).unwrap();
     let messages = sent.body["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 3);

@@ -3,12 +3,12 @@
 
 mod support;
 
-use prowess_wire::neutral::adopt;
-use prowess_wire::{Client, Dialect, WriteOptions, read_request, write_request};
+use prowess_wire::neutral::convert_to_anthropic;
+use prowess_wire::{ClientDialect, Dialect, WriteOptions, read_request, write_request};
 use serde_json::{Value, json};
 use support::exchange::sent;
 
-fn dropped(client: Client, body: &Value, upstream: Dialect) -> Vec<String> {
+fn dropped(client: ClientDialect, body: &Value, upstream: Dialect) -> Vec<String> {
     let outgoing = sent(client, body, upstream);
     outgoing.dropped.into_iter().map(|d| d.field).collect()
 }
@@ -21,7 +21,7 @@ fn a_cache_mark_of_a_block_that_becomes_text_is_named() {
         {"type": "text", "text": "Well?"},
     ]}]});
     for upstream in [Dialect::Chat, Dialect::Responses, Dialect::Gemini] {
-        let named = dropped(Client::Messages, &body, upstream);
+        let named = dropped(ClientDialect::Messages, &body, upstream);
         assert_eq!(
             named,
             ["messages[0].content[0].cache_control"],
@@ -44,7 +44,7 @@ fn arguments_of_a_servers_call_that_are_no_object_are_named() {
     ] {
         let body = json!({"model": "m", "input": input});
         for upstream in [Dialect::Messages, Dialect::Gemini, Dialect::Converse] {
-            let named = dropped(Client::Responses, &body, upstream);
+            let named = dropped(ClientDialect::Responses, &body, upstream);
             assert_eq!(named, ["input[1].arguments"], "{upstream:?} {input}");
         }
     }
@@ -58,7 +58,7 @@ fn fields_of_a_system_message_in_the_middle_are_named() {
         {"role": "system", "content": "Be kind.", "name": "boss"},
         {"role": "user", "content": "So."},
     ]});
-    let request = read_request(Client::Chat, body.to_string().as_bytes()).unwrap();
+    let request = read_request(ClientDialect::Chat, body.to_string().as_bytes()).unwrap();
     for system_in_place in [true, false] {
         let options = WriteOptions {
             system_in_place,
@@ -77,12 +77,12 @@ fn what_a_reader_left_out_is_named_once() {
         {"role": "user", "content": "Hi."},
     ], "tools": [{"type": "custom", "custom": {"name": "sh", "format": {"type": "text"}}}]});
     for upstream in [Dialect::Messages, Dialect::Responses, Dialect::Gemini] {
-        let named = dropped(Client::Chat, &body, upstream);
+        let named = dropped(ClientDialect::Chat, &body, upstream);
         let times = named.iter().filter(|d| *d == "messages[0].name").count();
         assert_eq!(times, 1, "{upstream:?} {named:?}");
     }
-    let mut request = read_request(Client::Chat, body.to_string().as_bytes()).unwrap();
-    let left_out = adopt(&mut request).unwrap();
+    let mut request = read_request(ClientDialect::Chat, body.to_string().as_bytes()).unwrap();
+    let left_out = convert_to_anthropic(&mut request).unwrap();
     let named = left_out.iter().filter(|d| d.field == "messages[0].name");
     assert_eq!(named.count(), 1, "{left_out:?}");
     let written = write_request(Dialect::Messages, &request, &WriteOptions::default()).unwrap();

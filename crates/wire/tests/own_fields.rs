@@ -8,9 +8,11 @@
 
 mod support;
 
-use prowess_wire::neutral::{Collector, Map, Response, StreamEvent, Usage, keep_own, replay};
+use prowess_wire::neutral::{
+    Map, Response, ResponseCollector, StreamEvent, TokenUsage, merge_dialect_fields, replay,
+};
 use prowess_wire::{
-    Client, Dialect, ReplyContext, StreamReader, StreamWriter, read_response, write_response,
+    ClientDialect, Dialect, ReplyContext, StreamReader, StreamWriter, read_response, write_response,
 };
 use serde_json::{Value, json};
 use support::context;
@@ -59,7 +61,7 @@ fn chunks(turn: &Value) -> String {
         + "data: [DONE]\n\n"
 }
 
-fn heard(turn: &Value, stream: bool) -> Vec<StreamEvent> {
+fn read_turn(turn: &Value, stream: bool) -> Vec<StreamEvent> {
     if !stream {
         let body = turn.to_string();
         return replay(read_response(Dialect::Chat, body.as_bytes(), &context()).unwrap());
@@ -71,7 +73,7 @@ fn heard(turn: &Value, stream: bool) -> Vec<StreamEvent> {
 }
 
 fn collected(events: Vec<StreamEvent>) -> Response {
-    let mut collector = Collector::new(Dialect::Chat);
+    let mut collector = ResponseCollector::new(Dialect::Chat);
     for event in events {
         collector.push(event).unwrap();
     }
@@ -81,14 +83,14 @@ fn collected(events: Vec<StreamEvent>) -> Response {
 /// One answer of two turns, as a run tells it.
 fn run(stream: bool) -> Vec<StreamEvent> {
     let (first, last) = (
-        heard(&turn("one", 0.25), stream),
-        heard(&turn("two", 0.5), stream),
+        read_turn(&turn("one", 0.25), stream),
+        read_turn(&turn("two", 0.5), stream),
     );
     let mut own = Map::new();
-    let mut used = Usage::default();
+    let mut used = TokenUsage::default();
     for events in [&first, &last] {
         let whole = collected(events.clone());
-        keep_own(&mut own, &whole.rest);
+        merge_dialect_fields(&mut own, &whole.rest);
         used.add(&whole.usage);
     }
     let mut events = last;
@@ -121,11 +123,11 @@ fn check(body: &Value, choice: &Value, message: &Value, usage: &Value) {
 }
 
 #[test]
-fn a_chat_client_gets_what_its_server_said_beside_the_text() {
+fn a_chat_client_gets_what_its_server_sent_beside_the_text() {
     for upstream_streams in [false, true] {
         let events = run(upstream_streams);
         let whole = collected(events.clone());
-        let (body, dropped) = write_response(Client::Chat, &whole, &ReplyContext::default());
+        let (body, dropped) = write_response(ClientDialect::Chat, &whole, &ReplyContext::default());
         let choice = &body["choices"][0];
         check(&body, choice, &choice["message"], &body["usage"]);
         assert_eq!(dropped, []);
@@ -133,7 +135,7 @@ fn a_chat_client_gets_what_its_server_said_beside_the_text() {
 
         let mut reply = ReplyContext::default();
         reply.include_usage = true;
-        let mut writer = StreamWriter::new(Client::Chat, reply);
+        let mut writer = StreamWriter::new(ClientDialect::Chat, reply);
         let mut out = Vec::new();
         for event in &events {
             writer.write(event, &mut out);
@@ -161,7 +163,11 @@ fn a_chat_client_gets_what_its_server_said_beside_the_text() {
 fn other_clients_get_nothing_of_it_and_it_is_named() {
     let body = turn("one", 0.25).to_string();
     let answer = read_response(Dialect::Chat, body.as_bytes(), &context()).unwrap();
-    for client in [Client::Messages, Client::Responses, Client::Gemini] {
+    for client in [
+        ClientDialect::Messages,
+        ClientDialect::Responses,
+        ClientDialect::Gemini,
+    ] {
         let (body, dropped) = write_response(client, &answer, &ReplyContext::default());
         let text = body.to_string();
         for word in ["cost", "prowess_own", "content_filter", "fp_one"] {
@@ -177,7 +183,7 @@ fn other_clients_get_nothing_of_it_and_it_is_named() {
         }
         let mut writer = StreamWriter::new(client, ReplyContext::default());
         let mut out = Vec::new();
-        for event in heard(&turn("one", 0.25), true) {
+        for event in read_turn(&turn("one", 0.25), true) {
             writer.write(&event, &mut out);
         }
         let text = String::from_utf8(out).unwrap();

@@ -10,27 +10,27 @@
 mod bodies;
 mod support;
 
-use bodies::{Body, body, contains, walk};
+use bodies::{ClientBody, body, contains, walk};
 use proptest::prelude::*;
 use prowess_wire::neutral::{Block, Content, Message, Role};
 use prowess_wire::{
-    Client, Dialect, Outgoing, WireError, WriteOptions, read_request, write_request,
+    ClientDialect, Dialect, EncodedRequest, WireError, WriteOptions, read_request, write_request,
 };
 use serde_json::{Value, json};
 use support::UPSTREAMS;
 
 fn write(
-    client: Client,
+    client: ClientDialect,
     body: &Value,
     upstream: Dialect,
     options: &WriteOptions,
-) -> Result<Outgoing, WireError> {
+) -> Result<EncodedRequest, WireError> {
     let request = read_request(client, body.to_string().as_bytes())?;
     write_request(upstream, &request, options)
 }
 
 /// The names of what is left out, in order.
-fn dropped(client: Client, body: &Value, upstream: Dialect) -> Vec<String> {
+fn dropped(client: ClientDialect, body: &Value, upstream: Dialect) -> Vec<String> {
     let sent = write(client, body, upstream, &WriteOptions::default()).unwrap();
     for dropped in &sent.dropped {
         assert!(walk(body, &dropped.field).is_some(), "{dropped:?}");
@@ -44,12 +44,12 @@ fn dropped(client: Client, body: &Value, upstream: Dialect) -> Vec<String> {
     fields
 }
 
-fn refused(client: Client, body: &Value, upstream: Dialect) -> (String, String) {
+fn refused(client: ClientDialect, body: &Value, upstream: Dialect) -> (String, String) {
     let error = write(client, body, upstream, &WriteOptions::default()).unwrap_err();
-    let told = error.to_api_error();
+    let api_error = error.to_api_error();
     let field = error.field().unwrap().to_owned();
     assert!(walk(body, &field).is_some(), "{error}");
-    assert_eq!(told.param.as_deref(), Some(field.as_str()));
+    assert_eq!(api_error.param.as_deref(), Some(field.as_str()));
     (field, error.to_string())
 }
 
@@ -75,7 +75,7 @@ fn a_chat_client_reads_its_own_names_of_what_is_left_out() {
             {"type": "function", "function": {"name": "f", "strict": true, "x": 1}}],
     });
     assert_eq!(
-        dropped(Client::Chat, &body, Dialect::Gemini),
+        dropped(ClientDialect::Chat, &body, Dialect::Gemini),
         [
             "messages[1].content[0].prompt_cache_breakpoint",
             "messages[1].content[1].cache_control",
@@ -91,7 +91,7 @@ fn a_chat_client_reads_its_own_names_of_what_is_left_out() {
             "user",
         ]
     );
-    let to_anthropic = dropped(Client::Chat, &body, Dialect::Messages);
+    let to_anthropic = dropped(ClientDialect::Chat, &body, Dialect::Messages);
     assert!(
         to_anthropic.contains(&"response_format".to_owned()),
         "{to_anthropic:?}"
@@ -118,7 +118,7 @@ fn a_responses_client_reads_its_own_names_of_what_is_left_out() {
             {"role": "user", "content": "And?"}],
     });
     assert_eq!(
-        dropped(Client::Responses, &body, Dialect::Gemini),
+        dropped(ClientDialect::Responses, &body, Dialect::Gemini),
         [
             "input[1].content[0].prompt_cache_breakpoint",
             "input[1].content[1].detail",
@@ -133,7 +133,7 @@ fn a_responses_client_reads_its_own_names_of_what_is_left_out() {
             "truncation",
         ]
     );
-    let to_anthropic = dropped(Client::Responses, &body, Dialect::Messages);
+    let to_anthropic = dropped(ClientDialect::Responses, &body, Dialect::Messages);
     assert!(
         to_anthropic.contains(&"text.format".to_owned()),
         "{to_anthropic:?}"
@@ -159,7 +159,7 @@ fn a_messages_client_reads_its_own_names_of_what_is_left_out() {
         "tools": [{"name": "f", "input_schema": {}, "eager_input_streaming": true}],
     });
     assert_eq!(
-        dropped(Client::Messages, &body, Dialect::Chat),
+        dropped(ClientDialect::Messages, &body, Dialect::Chat),
         [
             "messages[1].content[0]",
             "messages[1].content[1].citations",
@@ -178,7 +178,7 @@ fn what_is_refused_is_named_where_the_client_has_it() {
     let chat = json!({"model": "m", "messages": [
         {"role": "system", "content": "Be kind."}, {"role": "system", "content": "Be brief."},
         {"role": "user", "content": [{"type": "text", "text": "Hear"}, other("input_audio_x")]}]});
-    let (field, message) = refused(Client::Chat, &chat, Dialect::Messages);
+    let (field, message) = refused(ClientDialect::Chat, &chat, Dialect::Messages);
     assert_eq!(field, "messages[2].content[1]");
     assert!(message.starts_with("messages[2].content[1]: "), "{message}");
 
@@ -187,30 +187,30 @@ fn what_is_refused_is_named_where_the_client_has_it() {
         {"role": "user", "content": "more"}]});
     // An item that nobody knows is left out, and named.
     assert_eq!(
-        dropped(Client::Responses, &responses, Dialect::Messages),
+        dropped(ClientDialect::Responses, &responses, Dialect::Messages),
         ["input[1]"]
     );
 
     let image = json!({"model": "m", "input": [{"role": "developer", "content": "Look."},
         {"role": "user", "content": [{"type": "input_image", "image_url": "https://e.com/a.png"}]}]});
-    let (field, _) = refused(Client::Responses, &image, Dialect::Converse);
+    let (field, _) = refused(ClientDialect::Responses, &image, Dialect::Converse);
     assert_eq!(field, "input[1].content[0].image_url");
 
     let format = json!({"model": "m", "response_format": {"type": "x_grammar"},
         "messages": [{"role": "user", "content": "hi"}]});
-    let (field, _) = refused(Client::Chat, &format, Dialect::Messages);
+    let (field, _) = refused(ClientDialect::Chat, &format, Dialect::Messages);
     assert_eq!(field, "response_format");
 
     let result = json!({"model": "m", "messages": [{"role": "user", "content": "hi"},
         {"role": "tool", "tool_call_id": "c1", "content": "1"}]});
-    let (field, _) = refused(Client::Chat, &result, Dialect::Gemini);
+    let (field, _) = refused(ClientDialect::Chat, &result, Dialect::Gemini);
     assert_eq!(field, "messages[1].tool_call_id");
 }
 
 #[test]
 fn what_was_put_into_a_request_here_is_no_fault_of_the_clients() {
-    let asked = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
-    let mut request = read_request(Client::Chat, asked.to_string().as_bytes()).unwrap();
+    let chat_body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let mut request = read_request(ClientDialect::Chat, chat_body.to_string().as_bytes()).unwrap();
     let thought = Block::new(Content::Thinking {
         thinking: "Hm.".to_owned(),
         signature: String::new(),
@@ -263,90 +263,94 @@ fn a_request_made_here_keeps_the_neutral_names() {
     assert_eq!(sent.dropped[0].field, "top_k");
 }
 
-const ALL_CLIENTS: [Client; 4] = [
-    Client::Messages,
-    Client::Chat,
-    Client::Responses,
-    Client::Gemini,
+const ALL_CLIENTS: [ClientDialect; 4] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Responses,
+    ClientDialect::Gemini,
 ];
 
 /// Options by which servers of one dialect differ.
 fn options(choice: u8) -> WriteOptions {
-    let usual = WriteOptions::default();
+    let default = WriteOptions::default();
     match choice % 4 {
-        0 => usual,
+        0 => default,
         1 => WriteOptions {
             sampling: false,
             effort_levels: false,
             system_in_place: false,
-            ..usual
+            ..default
         },
         2 => WriteOptions {
             cache_breakpoints: true,
             reasoning_content: prowess_wire::ReasoningContent::Always,
-            ..usual
+            ..default
         },
         _ => WriteOptions {
             unsigned_calls: true,
             legacy_max_tokens: true,
-            ..usual
+            ..default
         },
     }
 }
 
 /// Checks one way of one body.
-fn check(asked: &Body, upstream: Dialect, options: &WriteOptions) -> Result<(), TestCaseError> {
-    let sent = match write(asked.client, &asked.value, upstream, options) {
+fn check(
+    body: &ClientBody,
+    upstream: Dialect,
+    options: &WriteOptions,
+) -> Result<(), TestCaseError> {
+    let sent = match write(body.client, &body.value, upstream, options) {
         Ok(sent) => sent,
         Err(error) => {
             let field = error.field();
-            let found = field.and_then(|field| walk(&asked.value, field));
-            prop_assert!(found.is_some(), "{error:?} is not in {}", asked.value);
+            let found = field.and_then(|field| walk(&body.value, field));
+            prop_assert!(found.is_some(), "{error:?} is not in {}", body.value);
             return Ok(());
         }
     };
     let mut named = Vec::new();
     for dropped in &sent.dropped {
-        let found = walk(&asked.value, &dropped.field);
-        prop_assert!(found.is_some(), "{dropped:?} is not in {}", asked.value);
+        let found = walk(&body.value, &dropped.field);
+        prop_assert!(found.is_some(), "{dropped:?} is not in {}", body.value);
         named.extend(found);
     }
     // Where an upstream has no stop sequences, the reader of its answer looks for them.
     let remembered = format!("{:?}", sent.context);
-    for word in &asked.words {
+    for word in &body.words {
         prop_assert!(
             contains(&sent.body, word)
                 || remembered.contains(word.as_str())
                 || named.iter().any(|value| contains(value, word)),
             "{word} of {}\nis neither in {}\nnor in {:?}",
-            asked.value,
+            body.value,
             sent.body,
             sent.dropped
         );
     }
-    check_order(asked, &sent.body)
+    check_order(body, &sent.body)
 }
 
 /// All that is said, called and answered is there, in its order, and every call's id
 /// stands at its result too.
-fn check_order(asked: &Body, sent: &Value) -> Result<(), TestCaseError> {
+fn check_order(body: &ClientBody, sent: &Value) -> Result<(), TestCaseError> {
     let text = sent.to_string();
-    let places: Vec<_> = asked
-        .said
+    let places: Vec<_> = body
+        .conversation
         .iter()
         .map(|word| text.find(word.as_str()))
         .collect();
     let there = places.iter().all(Option::is_some) && places.is_sorted();
-    prop_assert!(there, "{:?} of {} in {text}", asked.said, asked.value);
-    for id in &asked.ids {
+    prop_assert!(there, "{:?} of {} in {text}", body.conversation, body.value);
+    for id in &body.ids {
         let pair = text.matches(id.as_str()).count() >= 2;
-        prop_assert!(pair, "{id} of {} in {text}", asked.value);
+        prop_assert!(pair, "{id} of {} in {text}", body.value);
     }
     Ok(())
 }
 
 /// One of the dialects that clients speak.
-fn client() -> impl Strategy<Value = Client> {
+fn client() -> impl Strategy<Value = ClientDialect> {
     prop::sample::select(ALL_CLIENTS.to_vec())
 }
 
@@ -363,9 +367,9 @@ proptest! {
         choices in choices(),
         option in any::<u8>(),
     ) {
-        let asked = body(client, &choices);
+        let request_body = body(client, &choices);
         for (upstream, _) in UPSTREAMS {
-            check(&asked, upstream, &options(option))?;
+            check(&request_body, upstream, &options(option))?;
         }
     }
 
@@ -378,20 +382,20 @@ proptest! {
         choices in choices(),
     ) {
         let first = body(client, &choices);
-        let usual = WriteOptions::default();
-        if let Ok(sent) = write(client, &first.value, second.into(), &usual) {
+        let default = WriteOptions::default();
+        if let Ok(sent) = write(client, &first.value, second.into(), &default) {
             let there = |words: Vec<String>| -> Vec<String> {
                 words.into_iter().filter(|word| contains(&sent.body, word)).collect()
             };
-            let asked = Body {
+            let again = ClientBody {
                 client: second,
                 words: there(first.words),
-                said: there(first.said),
+                conversation: there(first.conversation),
                 ids: first.ids,
                 value: sent.body.clone(),
             };
             for (upstream, _) in UPSTREAMS {
-                check(&asked, upstream, &usual)?;
+                check(&again, upstream, &default)?;
             }
         }
     }

@@ -7,14 +7,14 @@
     reason = "helpers of tests"
 )]
 
-use prowess_wire::neutral::{Collector, Message, Request, Response, Role};
+use prowess_wire::neutral::{Message, Request, Response, ResponseCollector, Role};
 use prowess_wire::{
-    Client, Dialect, ReadContext, ReplyContext, StreamReader, StreamWriter, WriteOptions,
+    ClientDialect, Dialect, ReadContext, ReplyContext, StreamReader, StreamWriter, WriteOptions,
     read_request, read_response, write_request, write_response,
 };
 use serde_json::{Value, json};
 
-const STAND_IN: &str = "skip_thought_signature_validator";
+const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// A model at a server, and how it is called.
 struct Model {
@@ -45,7 +45,7 @@ impl Model {
         WriteOptions::default().for_model(self.name, Some(self.host))
     }
 
-    fn write(&self, request: &Request) -> prowess_wire::Outgoing {
+    fn write(&self, request: &Request) -> prowess_wire::EncodedRequest {
         write_request(self.dialect, request, &self.options()).unwrap()
     }
 
@@ -62,7 +62,7 @@ impl Model {
     }
 
     /// What a request of a client is sent as.
-    fn sends(&self, client: Client, body: &Value) -> Value {
+    fn sends(&self, client: ClientDialect, body: &Value) -> Value {
         let request = read_request(client, body.to_string().as_bytes()).unwrap();
         self.write(&request).body
     }
@@ -80,27 +80,27 @@ fn call() -> Value {
 
 /// How a client goes on after an answer with one call: its own message back as it was
 /// told, and the call's result.
-fn goes_on(client: Client, told: &Value) -> Value {
+fn next_request(client: ClientDialect, response: &Value) -> Value {
     let hi = json!({"role": "user", "content": "Hi"});
     match client {
-        Client::Messages => {
-            let call = told["content"].as_array().unwrap().iter();
+        ClientDialect::Messages => {
+            let call = response["content"].as_array().unwrap().iter();
             let mut ids = call.filter_map(|block| block["id"].as_str());
             let id = ids.next().unwrap();
             json!({"model": "m", "max_tokens": 99, "messages": [hi,
-                {"role": "assistant", "content": told["content"]},
+                {"role": "assistant", "content": response["content"]},
                 {"role": "user", "content": [
                     {"type": "tool_result", "tool_use_id": id, "content": "ok"}]}]})
         }
-        Client::Chat => {
-            let message = &told["choices"][0]["message"];
+        ClientDialect::Chat => {
+            let message = &response["choices"][0]["message"];
             let id = &message["tool_calls"][0]["id"];
             json!({"model": "m", "messages": [hi, message,
                 {"role": "tool", "tool_call_id": id, "content": "ok"}]})
         }
         _ => {
             let mut input = vec![hi];
-            let output = told["output"].as_array().unwrap();
+            let output = response["output"].as_array().unwrap();
             input.extend(output.iter().cloned());
             let mut ids = output.iter().filter_map(|item| item["call_id"].as_str());
             let id = ids.next().unwrap();
@@ -110,13 +110,17 @@ fn goes_on(client: Client, told: &Value) -> Value {
     }
 }
 
-const CLIENTS: [Client; 3] = [Client::Messages, Client::Chat, Client::Responses];
+const CLIENTS: [ClientDialect; 3] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Responses,
+];
 
 /// What the model is sent of its own answer by each client that goes on.
 fn second_turns(model: &Model, first: &Response) -> Vec<Value> {
     let turns = CLIENTS.iter().map(|client| {
-        let (told, _) = write_response(*client, first, &ReplyContext::default());
-        model.sends(*client, &goes_on(*client, &told))
+        let (response, _) = write_response(*client, first, &ReplyContext::default());
+        model.sends(*client, &next_request(*client, &response))
     });
     turns.collect()
 }
@@ -142,7 +146,7 @@ fn streamed(deltas: &[Value]) -> Vec<u8> {
 
 fn collected(model: &Model, bytes: &[u8]) -> Response {
     let mut reader = StreamReader::new(model.dialect, model.context());
-    let mut collector = Collector::new(model.dialect);
+    let mut collector = ResponseCollector::new(model.dialect);
     // One byte at a time: chunks are cut anywhere.
     for byte in bytes.chunks(1) {
         for event in reader.push(byte) {
@@ -156,9 +160,9 @@ fn collected(model: &Model, bytes: &[u8]) -> Response {
 }
 
 /// What a Chat client is streamed, added up as its SDK does.
-fn told_to_chat(model: &Model, bytes: &[u8]) -> (Value, Vec<Value>) {
+fn stream_to_chat(model: &Model, bytes: &[u8]) -> (Value, Vec<Value>) {
     let mut reader = StreamReader::new(model.dialect, model.context());
-    let mut writer = StreamWriter::new(Client::Chat, ReplyContext::default());
+    let mut writer = StreamWriter::new(ClientDialect::Chat, ReplyContext::default());
     let mut out = Vec::new();
     let mut events = reader.push(bytes);
     events.extend(reader.finish());
@@ -195,8 +199,10 @@ fn told_to_chat(model: &Model, bytes: &[u8]) -> (Value, Vec<Value>) {
 fn in_a_loop(model: &Model, first: &Response) -> Value {
     let mut request = Request::new(Dialect::Chat, "m");
     request.messages.push(Message::user("Hi"));
-    let said = first.content.clone();
-    request.messages.push(Message::new(Role::Assistant, said));
+    let content = first.content.clone();
+    request
+        .messages
+        .push(Message::new(Role::Assistant, content));
     request.messages.push(Message::new(
         Role::User,
         vec![prowess_wire::neutral::Block::tool_result("call_1", "ok")],
@@ -264,7 +270,7 @@ fn reasoning_content_goes_to_no_other_server() {
 }
 
 #[test]
-fn an_answer_without_calls_keeps_its_thought_to_itself_unless_all_are_wanted() {
+fn an_answer_without_calls_keeps_its_thought_to_itself_unless_all_are_required() {
     let message = json!({"role": "assistant", "content": "Hello", "reasoning_content": "hm"});
     for (model, expected) in [(&UNKNOWN, None), (&DEEPSEEK, Some("hm"))] {
         let first = model.whole(&answer(message.clone()));
@@ -287,10 +293,10 @@ fn calls_of_other_models_get_a_blank_thought_where_none_is_refused() {
         {"role": "assistant", "content": null, "tool_calls": [call()]},
         {"role": "tool", "tool_call_id": "call_1", "content": "ok"},
         {"role": "assistant", "content": "Done"}, {"role": "user", "content": "Thanks"}]});
-    let sent = DEEPSEEK.sends(Client::Chat, &body);
+    let sent = DEEPSEEK.sends(ClientDialect::Chat, &body);
     assert_eq!(sent["messages"][1]["reasoning_content"], " ");
     assert_eq!(sent["messages"][3].get("reasoning_content"), None);
-    let elsewhere = UNKNOWN.sends(Client::Chat, &body);
+    let elsewhere = UNKNOWN.sends(ClientDialect::Chat, &body);
     assert_eq!(elsewhere["messages"][1].get("reasoning_content"), None);
 }
 
@@ -333,12 +339,12 @@ fn an_answer_of_nothing_but_details_has_a_thought() {
     }
     let texts = json!({"role": "assistant", "content": "Hi",
         "reasoning_details": [{"type": "reasoning.summary", "summary": "Greet.", "index": 0}]});
-    let (told, _) = write_response(
-        Client::Messages,
+    let (response, _) = write_response(
+        ClientDialect::Messages,
         &ROUTER.whole(&answer(texts)),
         &ReplyContext::default(),
     );
-    assert_eq!(told["content"][0]["thinking"], "Greet.");
+    assert_eq!(response["content"][0]["thinking"], "Greet.");
 }
 
 #[test]
@@ -385,12 +391,12 @@ fn streamed_details_are_put_together_wherever_they_come() {
         for body in second_turns(&ROUTER, &first) {
             assert_eq!(assistant(&body)["reasoning_details"], all, "{body}");
         }
-        let (_, told) = told_to_chat(&ROUTER, &streamed(&deltas));
-        let told = told
+        let (_, chunks) = stream_to_chat(&ROUTER, &streamed(&deltas));
+        let lists = chunks
             .iter()
             .filter_map(|delta| delta["reasoning_details"].as_array());
-        let told: Vec<_> = told.flatten().cloned().collect();
-        assert_eq!(Value::from(told), all);
+        let merged: Vec<_> = lists.flatten().cloned().collect();
+        assert_eq!(Value::from(merged), all);
     }
 }
 
@@ -400,9 +406,9 @@ fn details_that_a_client_brings_alone_go_to_servers_that_take_them() {
         {"role": "assistant", "content": null, "reasoning_details": details("call_1"),
             "tool_calls": [call()]},
         {"role": "tool", "tool_call_id": "call_1", "content": "ok"}]});
-    let sent = ROUTER.sends(Client::Chat, &body);
+    let sent = ROUTER.sends(ClientDialect::Chat, &body);
     assert_eq!(assistant(&sent)["reasoning_details"], details("call_1"));
-    let other = UNKNOWN.sends(Client::Chat, &body);
+    let other = UNKNOWN.sends(ClientDialect::Chat, &body);
     assert_eq!(assistant(&other).get("reasoning_details"), None);
 }
 
@@ -479,8 +485,8 @@ fn call_part(body: &Value) -> &Value {
 #[test]
 fn a_chat_client_that_rebuilds_its_message_keeps_geminis_signature() {
     let first = GEMINI.whole(&signed_call());
-    let (told, _) = write_response(Client::Chat, &first, &ReplyContext::default());
-    let calls = &told["choices"][0]["message"]["tool_calls"];
+    let (response, _) = write_response(ClientDialect::Chat, &first, &ReplyContext::default());
+    let calls = &response["choices"][0]["message"]["tool_calls"];
     assert_eq!(
         calls[0]["extra_content"],
         json!({"google": {"thought_signature": "R1NJRw=="}})
@@ -490,12 +496,12 @@ fn a_chat_client_that_rebuilds_its_message_keeps_geminis_signature() {
             {"role": "assistant", "content": "Let me see.", "tool_calls": calls},
             {"role": "tool", "tool_call_id": calls[0]["id"], "content": "ok"}]})
     };
-    let sent = GEMINI.sends(Client::Chat, &rebuilt(calls));
+    let sent = GEMINI.sends(ClientDialect::Chat, &rebuilt(calls));
     assert_eq!(call_part(&sent)["thoughtSignature"], "R1NJRw==");
 
     let stream = format!("data: {}\n\n", signed_call());
-    let (calls, _) = told_to_chat(&GEMINI, stream.as_bytes());
-    let sent = GEMINI.sends(Client::Chat, &rebuilt(&calls));
+    let (calls, _) = stream_to_chat(&GEMINI, stream.as_bytes());
+    let sent = GEMINI.sends(ClientDialect::Chat, &rebuilt(&calls));
     assert_eq!(call_part(&sent)["thoughtSignature"], "R1NJRw==");
 }
 
@@ -513,20 +519,20 @@ fn calls_without_a_signature_get_the_stand_in_from_gemini_3_on() {
     let bare = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"},
         {"role": "assistant", "tool_calls": [call()]},
         {"role": "tool", "tool_call_id": "call_1", "content": "ok"}]});
-    let sent = GEMINI.sends(Client::Chat, &bare);
-    assert_eq!(call_part(&sent)["thoughtSignature"], STAND_IN);
+    let sent = GEMINI.sends(ClientDialect::Chat, &bare);
+    assert_eq!(call_part(&sent)["thoughtSignature"], PLACEHOLDER_SIGNATURE);
     let older = Model {
         name: "gemini-2.5-flash",
         ..GEMINI
     };
-    let sent = older.sends(Client::Chat, &bare);
+    let sent = older.sends(ClientDialect::Chat, &bare);
     assert_eq!(call_part(&sent).get("thoughtSignature"), None);
     // The same at Google's own Chat endpoint, and nothing of it at others.
     let google = chat("gemini-3-pro-preview", "generativelanguage.googleapis.com");
-    let sent = google.sends(Client::Chat, &bare);
+    let sent = google.sends(ClientDialect::Chat, &bare);
     let extra = &assistant(&sent)["tool_calls"][0]["extra_content"];
-    assert_eq!(extra["google"]["thought_signature"], STAND_IN);
-    let router = ROUTER.sends(Client::Chat, &bare);
+    assert_eq!(extra["google"]["thought_signature"], PLACEHOLDER_SIGNATURE);
+    let router = ROUTER.sends(ClientDialect::Chat, &bare);
     assert_eq!(
         assistant(&router)["tool_calls"][0].get("extra_content"),
         None
@@ -544,14 +550,14 @@ fn the_history_of_another_model_works_on_gemini_3() {
         {"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"},
             {"type": "tool_result", "tool_use_id": "toolu_2", "content": "ok"}]}]});
-    let sent = GEMINI.sends(Client::Messages, &claude);
+    let sent = GEMINI.sends(ClientDialect::Messages, &claude);
     let parts = &sent["contents"][1]["parts"];
-    assert_eq!(parts[0]["thoughtSignature"], STAND_IN);
+    assert_eq!(parts[0]["thoughtSignature"], PLACEHOLDER_SIGNATURE);
     assert_eq!(parts[1].get("thoughtSignature"), None);
     let deepseek = DEEPSEEK.whole(&answer(json!({"role": "assistant", "content": null,
         "reasoning_content": "hm", "tool_calls": [call()]})));
     let sent = in_a_loop(&GEMINI, &deepseek);
-    assert_eq!(call_part(&sent)["thoughtSignature"], STAND_IN);
+    assert_eq!(call_part(&sent)["thoughtSignature"], PLACEHOLDER_SIGNATURE);
 }
 
 #[test]
@@ -567,7 +573,7 @@ fn a_forged_seal_names_no_other_field_of_the_message() {
             {"type": "tool_use", "id": "call_1", "name": "look", "input": {}}]},
         {"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "call_1", "content": "ok"}]}]});
-    let sent = UNKNOWN.sends(Client::Messages, &body);
+    let sent = UNKNOWN.sends(ClientDialect::Messages, &body);
     assert_eq!(sent["messages"][1]["role"], "assistant");
     assert!(!sent.to_string().contains("system"), "{sent}");
 }

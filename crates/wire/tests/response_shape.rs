@@ -5,7 +5,7 @@ mod support;
 
 use prowess_wire::neutral::replay;
 use prowess_wire::{
-    Client, Dialect, ReplyContext, StreamWriter, read_request, read_response, write_response,
+    ClientDialect, Dialect, ReplyContext, StreamWriter, read_request, read_response, write_response,
 };
 use serde_json::{Value, json};
 use support::context;
@@ -29,13 +29,13 @@ fn answer() -> prowess_wire::neutral::Response {
 
 /// Every Response object that a client gets for a request: whole, and in a stream.
 fn objects(request: &Value) -> Vec<Value> {
-    let request = read_request(Client::Responses, request.to_string().as_bytes()).unwrap();
-    let mut reply = ReplyContext::of(&request, 7);
+    let request = read_request(ClientDialect::Responses, request.to_string().as_bytes()).unwrap();
+    let mut reply = ReplyContext::for_request(&request, 7);
     reply.completed = Some(9);
-    let (whole, _) = write_response(Client::Responses, &answer(), &reply);
-    let mut reply = ReplyContext::of(&request, 7);
+    let (whole, _) = write_response(ClientDialect::Responses, &answer(), &reply);
+    let mut reply = ReplyContext::for_request(&request, 7);
     reply.keep_response = true;
-    let mut writer = StreamWriter::new(Client::Responses, reply);
+    let mut writer = StreamWriter::new(ClientDialect::Responses, reply);
     let mut out = Vec::new();
     for event in replay(answer()) {
         writer.set_completed(9);
@@ -54,7 +54,7 @@ fn objects(request: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_response_says_what_nobody_named_by_its_default() {
+fn a_response_has_defaults_for_what_nobody_named() {
     for object in objects(&json!({"model": "m", "input": "x"})) {
         for (key, value) in defaults().as_object().unwrap() {
             assert_eq!(object.get(key), Some(value), "{key}: {object}");
@@ -82,19 +82,19 @@ fn a_response_says_what_nobody_named_by_its_default() {
 
 #[test]
 fn a_response_repeats_every_setting_of_its_request() {
-    let said = json!({"background": true, "frequency_penalty": 0.5, "instructions": "Be kind.",
+    let settings = json!({"background": true, "frequency_penalty": 0.5, "instructions": "Be kind.",
         "max_output_tokens": 50, "max_tool_calls": 3, "metadata": {"a": "b"},
         "parallel_tool_calls": false, "presence_penalty": -0.5, "previous_response_id": "resp_0",
         "prompt_cache_key": "k", "reasoning": {"effort": "low", "summary": "auto"},
         "safety_identifier": "s", "service_tier": "flex", "store": false, "temperature": 0.25,
         "text": {"format": {"type": "json_object"}, "verbosity": "low"}, "tool_choice": "required",
         "top_logprobs": 2, "top_p": 0.75, "truncation": "auto", "user": "u"});
-    let mut request = said.clone();
+    let mut request = settings.clone();
     request["model"] = "m".into();
     request["input"] = "x".into();
     request["tools"] = json!([{"type": "function", "name": "f", "parameters": {"type": "object"}}]);
     for object in objects(&request) {
-        for (key, value) in said.as_object().unwrap() {
+        for (key, value) in settings.as_object().unwrap() {
             assert_eq!(object.get(key), Some(value), "{key}: {object}");
         }
         let tool = json!([{"type": "function", "name": "f", "description": null,
@@ -105,7 +105,11 @@ fn a_response_repeats_every_setting_of_its_request() {
 
 #[test]
 fn a_response_without_a_request_has_the_shape_too() {
-    let (body, _) = write_response(Client::Responses, &answer(), &ReplyContext::default());
+    let (body, _) = write_response(
+        ClientDialect::Responses,
+        &answer(),
+        &ReplyContext::default(),
+    );
     for (key, value) in defaults().as_object().unwrap() {
         assert_eq!(body.get(key), Some(value), "{key}");
     }

@@ -5,21 +5,21 @@ mod support;
 
 use proptest::prelude::*;
 use prowess_wire::neutral::{
-    Block, Content, Format, Message, Request, Role, Source, Tool, ToolChoice,
+    Block, Content, MediaSource, Message, Request, ResponseFormat, Role, Tool, ToolChoice,
 };
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, Dialect, WriteOptions, read_request, write_request};
+use prowess_wire::{ClientDialect, Dialect, WriteOptions, read_request, write_request};
 use serde_json::{Value, json};
 use support::{CLIENTS, file, folder};
 
 /// What a request means after a trip through a dialect.
-fn trip(client: Client, request: &Request) -> Request {
+fn trip(client: ClientDialect, request: &Request) -> Request {
     let sent = write_request(client.into(), request, &WriteOptions::default()).unwrap();
     read_request(client, sent.body.to_string().as_bytes()).unwrap()
 }
 
 #[test]
-fn a_request_keeps_its_meaning_on_the_road_back_to_its_own_dialect() {
+fn a_request_keeps_its_meaning_on_the_way_back_to_its_own_dialect() {
     for (client, name) in CLIENTS {
         for (fixture, body) in folder(&format!("requests/{name}")) {
             let mut request = read_request(client, &body).unwrap();
@@ -32,10 +32,10 @@ fn a_request_keeps_its_meaning_on_the_road_back_to_its_own_dialect() {
 }
 
 /// What a road to an upstream changes on purpose.
-fn forgive(client: Client, request: &mut Request) {
+fn forgive(client: ClientDialect, request: &mut Request) {
     forget_blank(request);
     match client {
-        Client::Messages => {
+        ClientDialect::Messages => {
             // Thoughts of other providers, and names Anthropic would refuse.
             for message in &mut request.messages {
                 message.content.retain(|block| {
@@ -59,7 +59,7 @@ fn forgive(client: Client, request: &mut Request) {
             }
             request.tool_choice = None;
         }
-        Client::Chat => {
+        ClientDialect::Chat => {
             // A container is ours to serve; thoughts are not taken back; several system
             // texts are one message of parts; cache marks need a server that takes them.
             request.container = None;
@@ -73,12 +73,12 @@ fn forgive(client: Client, request: &mut Request) {
             }
             request.rest.shift_remove("stream_options");
         }
-        Client::Responses => {
+        ClientDialect::Responses => {
             // All instructions become one text.
             let texts: Vec<&str> = request.system.iter().filter_map(Block::as_text).collect();
             request.system = vec![Block::text(texts.join("\n\n"))];
         }
-        Client::Gemini => {}
+        ClientDialect::Gemini => {}
     }
 }
 
@@ -113,16 +113,16 @@ fn requests_of_the_official_sdks_survive_unchanged() {
     for line in recorded.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let client = match line["client"].as_str().unwrap() {
-            "messages" => Client::Messages,
-            "chat" => Client::Chat,
-            _ => Client::Responses,
+            "messages" => ClientDialect::Messages,
+            "chat" => ClientDialect::Chat,
+            _ => ClientDialect::Responses,
         };
         let body = line["body"].as_str().unwrap();
         let raw = RawObject::parse(body.as_bytes()).unwrap();
         assert_eq!(raw.with_str("model", "m"), body.as_bytes());
         let mut request = read_request(client, body.as_bytes()).unwrap();
         let mut back = trip(client, &request);
-        if client == Client::Chat {
+        if client == ClientDialect::Chat {
             forgive(client, &mut request);
             forgive(client, &mut back);
         }
@@ -138,11 +138,11 @@ fn text() -> impl Strategy<Value = String> {
 
 fn image() -> impl Strategy<Value = Block> {
     prop_oneof![
-        "[A-Za-z0-9]{4,8}".prop_map(|data| Source::Base64 {
+        "[A-Za-z0-9]{4,8}".prop_map(|data| MediaSource::Base64 {
             media_type: "image/png".to_owned(),
             data,
         }),
-        "[a-z]{3}".prop_map(|name| Source::Url(format!("https://example.com/{name}.png"))),
+        "[a-z]{3}".prop_map(|name| MediaSource::Url(format!("https://example.com/{name}.png"))),
     ]
     .prop_map(|source| Block::new(Content::Image(source)))
 }
@@ -150,9 +150,9 @@ fn image() -> impl Strategy<Value = Block> {
 /// A user who says something, a model that answers and calls tools, and their results.
 fn exchange(n: usize) -> impl Strategy<Value = Vec<Message>> {
     let user = (text(), proptest::collection::vec(image(), 0..2));
-    let said = proptest::option::of(text());
+    let reply = proptest::option::of(text());
     let calls = proptest::collection::vec((text(), text(), "[a-z]{1,5}"), 0..3);
-    (user, said, calls).prop_map(move |((asks, images), said, calls)| {
+    (user, reply, calls).prop_map(move |((asks, images), said, calls)| {
         let mut user = vec![Block::text(asks)];
         user.extend(images);
         let mut answer: Vec<Block> = said.into_iter().map(Block::text).collect();
@@ -204,7 +204,7 @@ fn request() -> impl Strategy<Value = Request> {
             json!({"type": "object"}),
         )];
         request.tool_choice = choice;
-        request.format = schema.map(|_| Format::JsonSchema {
+        request.format = schema.map(|_| ResponseFormat::JsonSchema {
             schema: json!({"type": "object"}),
             name: None,
             description: None,
@@ -230,7 +230,7 @@ proptest! {
     #[test]
     fn any_conversation_keeps_its_meaning_through_gemini(request in request()) {
         let mut request = request;
-        let mut back = trip(Client::Gemini, &request);
+        let mut back = trip(ClientDialect::Gemini, &request);
         // Both stand in the path.
         back.model.clone_from(&request.model);
         back.stream = request.stream;
@@ -265,14 +265,14 @@ proptest! {
         for (client, _) in CLIENTS {
             let _ = read_request(client, &bytes);
         }
-        let _ = read_request(Client::Gemini, &bytes);
+        let _ = read_request(ClientDialect::Gemini, &bytes);
     }
 }
 
 /// Bytes are given the padding that other vendors want.
 fn without_padding(request: &mut Request) {
     for block in request.messages.iter_mut().flat_map(|m| &mut m.content) {
-        if let Content::Image(Source::Base64 { data, .. }) = &mut block.content {
+        if let Content::Image(MediaSource::Base64 { data, .. }) = &mut block.content {
             *data = data.trim_end_matches('=').to_owned();
         }
     }
@@ -288,7 +288,7 @@ fn plain(request: &mut Request) {
             *strict = None;
         }
     }
-    if let Some(Format::JsonSchema { name, strict, .. }) = &mut request.format {
+    if let Some(ResponseFormat::JsonSchema { name, strict, .. }) = &mut request.format {
         *name = None;
         *strict = None;
     }

@@ -7,7 +7,7 @@
 )]
 
 use prowess_wire::neutral::Request;
-use prowess_wire::{Client, WireError, read_request, render};
+use prowess_wire::{ClientDialect, WireError, read_request, render_client_error};
 use serde_json::{Value, json};
 
 const OUTPUTS: [(&str, &str); 6] = [
@@ -19,14 +19,14 @@ const OUTPUTS: [(&str, &str); 6] = [
     ("computer_call_output", "computer call output"),
 ];
 
-fn read(client: Client, body: &Value) -> Result<Request, WireError> {
+fn read(client: ClientDialect, body: &Value) -> Result<Request, WireError> {
     read_request(client, body.to_string().as_bytes())
 }
 
-fn refused(client: Client, body: &Value) -> Value {
+fn refused(client: ClientDialect, body: &Value) -> Value {
     let error = read(client, body).unwrap_err();
     assert_eq!(error.code(), "tool-call-not-found");
-    let rendered = render(client, &error.to_api_error());
+    let rendered = render_client_error(client, &error.to_api_error());
     assert_eq!(rendered.status, 400);
     rendered.body["error"].clone()
 }
@@ -55,7 +55,7 @@ fn function_call(call_id: &str) -> Value {
 fn an_output_without_its_call_is_refused_as_openai_refuses_it() {
     for (kind, words) in OUTPUTS {
         let body = input(&[function_call("call_1"), output(kind, "call_2")]);
-        let error = refused(Client::Responses, &body);
+        let error = refused(ClientDialect::Responses, &body);
         let expected = json!({
             "message": format!("No tool call found for {words} with call_id call_2."),
             "type": "invalid_request_error",
@@ -83,12 +83,12 @@ fn an_output_may_answer_a_call_of_any_kind_anywhere_in_the_input() {
     for call in &calls {
         for (kind, _) in OUTPUTS {
             let after = input(&[call.clone(), output(kind, "c")]);
-            read(Client::Responses, &after).unwrap();
-            let said = json!({"role": "user", "content": "Wait"});
-            let apart = input(&[call.clone(), said, output(kind, "c")]);
-            read(Client::Responses, &apart).unwrap();
+            read(ClientDialect::Responses, &after).unwrap();
+            let message = json!({"role": "user", "content": "Wait"});
+            let apart = input(&[call.clone(), message, output(kind, "c")]);
+            read(ClientDialect::Responses, &apart).unwrap();
             let before = input(&[output(kind, "c"), call.clone()]);
-            read(Client::Responses, &before).unwrap();
+            read(ClientDialect::Responses, &before).unwrap();
         }
     }
 }
@@ -98,15 +98,22 @@ fn the_output_of_a_local_shell_names_its_call_in_its_id() {
     let call = json!({"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1",
         "status": "completed", "action": {"type": "exec", "command": ["ls"], "env": {}}});
     let answer = |id: &str| json!({"type": "local_shell_call_output", "id": id, "output": "a"});
-    read(Client::Responses, &input(&[call.clone(), answer("call_1")])).unwrap();
-    let error = refused(Client::Responses, &input(&[call.clone(), answer("call_2")]));
+    read(
+        ClientDialect::Responses,
+        &input(&[call.clone(), answer("call_1")]),
+    )
+    .unwrap();
+    let error = refused(
+        ClientDialect::Responses,
+        &input(&[call.clone(), answer("call_2")]),
+    );
     assert_eq!(
         error["message"],
         "No tool call found for local shell call output with call_id call_2."
     );
     let mut old = call;
     old.as_object_mut().unwrap().shift_remove("call_id");
-    read(Client::Responses, &input(&[old, answer("lsh_1")])).unwrap();
+    read(ClientDialect::Responses, &input(&[old, answer("lsh_1")])).unwrap();
 }
 
 #[test]
@@ -117,7 +124,7 @@ fn a_call_that_may_be_where_nobody_here_can_look_is_not_missed() {
         json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}),
         json!({"type": "compaction_summary", "encrypted_content": "gAAAA"}),
     ] {
-        read(Client::Responses, &input(&[item, alone.clone()])).unwrap();
+        read(ClientDialect::Responses, &input(&[item, alone.clone()])).unwrap();
     }
     for (key, value) in [
         ("previous_response_id", json!("resp_1")),
@@ -126,17 +133,17 @@ fn a_call_that_may_be_where_nobody_here_can_look_is_not_missed() {
     ] {
         let mut body = input(std::slice::from_ref(&alone));
         body[key] = value;
-        read(Client::Responses, &body).unwrap();
+        read(ClientDialect::Responses, &body).unwrap();
         // Naming nothing is as good as leaving it out.
         body[key] = Value::Null;
-        refused(Client::Responses, &body);
+        refused(ClientDialect::Responses, &body);
     }
 }
 
 #[test]
 fn a_long_id_is_repeated_in_part() {
     let body = input(&[output("function_call_output", &"x".repeat(1 << 20))]);
-    let error = refused(Client::Responses, &body);
+    let error = refused(ClientDialect::Responses, &body);
     assert!(error["message"].as_str().unwrap().len() < 250, "{error}");
 }
 
@@ -153,9 +160,9 @@ fn a_tool_message_without_its_call_is_refused_as_openai_refuses_it() {
         {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
         {"id": "c2", "type": "custom", "custom": {"name": "g", "input": "x"}}]});
     let answered = [calls.clone(), result("c1"), result("c2")];
-    read(Client::Chat, &chat(&answered)).unwrap();
+    read(ClientDialect::Chat, &chat(&answered)).unwrap();
 
-    let error = refused(Client::Chat, &chat(&[result("c1")]));
+    let error = refused(ClientDialect::Chat, &chat(&[result("c1")]));
     let expected = json!({
         "message": "Invalid parameter: messages with role 'tool' must be a response to a \
                     preceding message with 'tool_calls'.",
@@ -165,7 +172,10 @@ fn a_tool_message_without_its_call_is_refused_as_openai_refuses_it() {
     });
     assert_eq!(error, expected);
 
-    let error = refused(Client::Chat, &chat(&[calls, result("c1"), result("c3")]));
+    let error = refused(
+        ClientDialect::Chat,
+        &chat(&[calls, result("c1"), result("c3")]),
+    );
     assert_eq!(
         error["message"],
         "Invalid parameter: 'tool_call_id' of 'c3' not found in 'tool_calls' of previous message."
@@ -192,10 +202,14 @@ fn a_tool_result_without_its_call_is_refused_as_anthropic_refuses_it() {
         {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
         {"type": "telepathy_use", "id": "tele_1"}]});
     let answered = results(&["toolu_1", "srvtoolu_1", "tele_1"]);
-    read(Client::Messages, &messages(&[calls.clone(), answered])).unwrap();
+    read(
+        ClientDialect::Messages,
+        &messages(&[calls.clone(), answered]),
+    )
+    .unwrap();
 
     let body = messages(&[calls, results(&["toolu_1", "toolu_2"])]);
-    let error = refused(Client::Messages, &body);
+    let error = refused(ClientDialect::Messages, &body);
     assert_eq!(error["type"], "invalid_request_error");
     assert_eq!(
         error["message"],
@@ -214,7 +228,7 @@ fn a_call_before_a_summary_may_have_been_left_out() {
     let summary = json!({"role": "assistant", "content": [
         {"type": "compaction", "content": "They talked."}]});
     read(
-        Client::Messages,
+        ClientDialect::Messages,
         &messages(&[summary, results(&["toolu_1"])]),
     )
     .unwrap();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// An exception to be: the class of `prowess._errors` and what it is told.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct PyFailure {
     class: &'static str,
     code: String,
     message: String,
@@ -20,9 +20,9 @@ pub(crate) struct Failure {
     details: String,
 }
 
-impl Failure {
+impl PyFailure {
     pub(crate) fn new(class: &'static str, code: &str, message: impl Into<String>) -> Self {
-        Failure {
+        PyFailure {
             class,
             code: code.to_owned(),
             message: message.into(),
@@ -35,74 +35,74 @@ impl Failure {
         let worst = problems.iter().max_by_key(|problem| problem.severity);
         let why = worst.map_or("not a skill", |worst| worst.message.as_str());
         let code = worst.map_or("not-a-skill", |worst| worst.code);
-        Failure {
+        PyFailure {
             details: json!({ "problems": problems }).to_string(),
-            ..Failure::new("SkillError", code, format!("{place}: {why}"))
+            ..PyFailure::new("SkillError", code, format!("{place}: {why}"))
         }
     }
 
     /// What was given makes no sense.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Failure::new("UsageError", "usage", message)
+        PyFailure::new("UsageError", "usage", message)
     }
 
     /// A part of the program ended in a way it must not.
-    pub(crate) fn broken(error: impl Error) -> Self {
-        Failure::new("ProwessError", "internal", error.to_string())
+    pub(crate) fn internal(error: impl Error) -> Self {
+        PyFailure::new("ProwessError", "internal", error.to_string())
     }
 
     /// The same, where it is one problem among others.
-    pub(crate) fn told(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         json!({ "code": self.code, "message": self.message })
     }
 
-    fn raised(self, py: Python<'_>) -> PyResult<PyErr> {
+    fn into_py_err(self, py: Python<'_>) -> PyResult<PyErr> {
         let class = py.import("prowess._errors")?.getattr(self.class)?;
         let made = class.call_method1("_made", (self.message, self.code, self.details))?;
         Ok(PyErr::from_value(made))
     }
 }
 
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> PyErr {
-        Python::attach(|py| failure.raised(py).unwrap_or_else(|error| error))
+impl From<PyFailure> for PyErr {
+    fn from(failure: PyFailure) -> PyErr {
+        Python::attach(|py| failure.into_py_err(py).unwrap_or_else(|error| error))
     }
 }
 
-impl From<SourceError> for Failure {
+impl From<SourceError> for PyFailure {
     fn from(error: SourceError) -> Self {
-        Failure::new("SourceError", error.code(), error.to_string())
+        PyFailure::new("SourceError", error.code(), error.to_string())
     }
 }
 
-impl From<FetchError> for Failure {
+impl From<FetchError> for PyFailure {
     fn from(error: FetchError) -> Self {
-        Failure::new("SourceError", error.code(), error.to_string())
+        PyFailure::new("SourceError", error.code(), error.to_string())
     }
 }
 
-impl From<SandboxError> for Failure {
+impl From<SandboxError> for PyFailure {
     fn from(error: SandboxError) -> Self {
-        Failure::new("SandboxError", error.code(), error.to_string())
+        PyFailure::new("SandboxError", error.code(), error.to_string())
     }
 }
 
-impl From<ToolboxError> for Failure {
+impl From<ToolboxError> for PyFailure {
     fn from(error: ToolboxError) -> Self {
         match error {
             ToolboxError::Sandbox(error) => error.into(),
-            error => Failure::new("ToolboxError", error.code(), error.to_string()),
+            error => PyFailure::new("ToolboxError", error.code(), error.to_string()),
         }
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for PyFailure {
     fn from(error: StoreError) -> Self {
-        Failure::new("StoreError", error.code(), error.to_string())
+        PyFailure::new("StoreError", error.code(), error.to_string())
     }
 }
 
-impl From<prowess_client::Error> for Failure {
+impl From<prowess_client::Error> for PyFailure {
     fn from(error: prowess_client::Error) -> Self {
         let details = match &error {
             prowess_client::Error::Refused {
@@ -117,15 +117,15 @@ impl From<prowess_client::Error> for Failure {
             }
             _ => "ServerError",
         };
-        Failure {
+        PyFailure {
             details: details.to_string(),
-            ..Failure::new(class, error.code(), chain(&error))
+            ..PyFailure::new(class, error.code(), error_chain(&error))
         }
     }
 }
 
 /// An error with all that is behind it.
-fn chain(error: &dyn Error) -> String {
+fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut behind = error.source();
     while let Some(error) = behind {

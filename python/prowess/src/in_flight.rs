@@ -29,16 +29,16 @@ tokio::task_local! {
 }
 
 /// One task that is counted for as long as this value lives.
-struct Counted;
+struct TaskCount;
 
-impl Counted {
+impl TaskCount {
     fn new() -> Self {
         *COUNT.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        Counted
+        TaskCount
     }
 }
 
-impl Drop for Counted {
+impl Drop for TaskCount {
     fn drop(&mut self) {
         *COUNT.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         CHANGED.notify_all();
@@ -56,7 +56,7 @@ impl Runtime for CountingRuntime {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let counted = Counted::new();
+        let counted = TaskCount::new();
         get_runtime().spawn(async move {
             task.await;
             drop(counted);
@@ -67,7 +67,7 @@ impl Runtime for CountingRuntime {
     where
         F: FnOnce() + Send + 'static,
     {
-        let counted = Counted::new();
+        let counted = TaskCount::new();
         get_runtime().spawn_blocking(move || {
             work();
             drop(counted);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use prowess_client::{Client, Push, Target};
-use prowess_skill::{Options, Skill as Checked};
+use prowess_client::{Client, PushOptions, PushTarget};
+use prowess_skill::{LoadOptions, Skill as Checked};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::PyFailure;
 use crate::skill::Skill;
 use crate::work::Work;
 
@@ -17,7 +17,7 @@ pub(crate) struct Server(Arc<Client>);
 
 /// What is to become of a skill: the attributes of `prowess._stored._Upload`.
 #[derive(Debug, Clone, FromPyObject)]
-pub(crate) struct Wanted {
+pub(crate) struct UploadRequest {
     /// The skill it is to be a version of.
     pub(crate) version_of: Option<String>,
     /// Make it a version of the skill of its name, if there is one.
@@ -33,7 +33,7 @@ pub(crate) struct Wanted {
 impl Server {
     #[new]
     fn new(server: Option<&str>, key: Option<String>) -> PyResult<Self> {
-        let client = Client::new(server, key).map_err(Failure::from)?;
+        let client = Client::new(server, key).map_err(PyFailure::from)?;
         Ok(Server(Arc::new(client)))
     }
 
@@ -43,27 +43,27 @@ impl Server {
     }
 
     /// Sends a skill: as a new one, as a version of the one of its name, or of this one.
-    fn push(&self, skill: PyRef<'_, Skill>, wanted: Wanted) -> PyResult<Work> {
-        skill.for_upload()?;
+    fn push(&self, skill: PyRef<'_, Skill>, options: UploadRequest) -> PyResult<Work> {
+        skill.check_for_upload()?;
         let (client, skill) = (Arc::clone(&self.0), Arc::clone(&skill.checked));
-        let push = Push {
-            target: match (wanted.version_of, wanted.named) {
-                (Some(skill), _) => Target::Skill(skill),
-                (None, true) => Target::Named,
-                (None, false) => Target::New,
+        let push = PushOptions {
+            target: match (options.version_of, options.named) {
+                (Some(skill), _) => PushTarget::Skill(skill),
+                (None, true) => PushTarget::ByName,
+                (None, false) => PushTarget::New,
             },
-            title: wanted.title,
-            default: wanted.default,
-            always: wanted.always,
+            title: options.title,
+            default: options.default,
+            force: options.always,
             progress: None,
         };
         Ok(Work::new(async move {
             let pushed = client.push(&skill, &push).await?;
             let stored = client.find(&pushed.skill).await?;
-            let told = json!({
+            let result = json!({
                 "skill": stored, "version": pushed.version, "outcome": pushed.outcome,
             });
-            Ok(told.to_string())
+            Ok(result.to_string())
         }))
     }
 
@@ -104,10 +104,10 @@ impl Server {
             let stored = client.find(&skill).await?;
             let version = version.as_ref().unwrap_or(&stored.default_version);
             let bundle = client.download(&stored.id, version, None).await?;
-            let loaded = Checked::load(bundle, &Options::default());
+            let loaded = Checked::load(bundle, &LoadOptions::default());
             match loaded.skill {
-                Some(skill) => Ok(Skill::known(Arc::new(skill))),
-                None => Err(Failure::not_a_skill(&stored.id, &loaded.diagnostics)),
+                Some(skill) => Ok(Skill::from_checked(Arc::new(skill))),
+                None => Err(PyFailure::not_a_skill(&stored.id, &loaded.diagnostics)),
             }
         })
     }

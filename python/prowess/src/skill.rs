@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_skill::{Diagnostic, Layout, Limits, Loaded, Options, Profile, Skill as Checked};
+use prowess_skill::{
+    ArchiveLayout, BundleLimits, Diagnostic, LoadOptions, LoadedSkill, Profile, Skill as Checked,
+};
 use prowess_source::Origin;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::failure::Failure;
-use crate::sources::{Fetch, open_all};
+use crate::failure::PyFailure;
+use crate::sources::{FetchSettings, open_all};
 use crate::work::Work;
 
 /// A skill, and what was found when it was read.
@@ -24,18 +26,22 @@ pub(crate) struct Skill {
 }
 
 impl Skill {
-    fn of(origin: &Origin) -> Result<Self, Failure> {
-        let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+    fn from_origin(origin: &Origin) -> Result<Self, PyFailure> {
+        let loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
         let folder = match origin {
             Origin::Folder(_) => origin.name(),
             _ => None,
         };
-        Self::taken(&origin.path().display().to_string(), folder, loaded)
+        Self::from_loaded(&origin.path().display().to_string(), folder, loaded)
     }
 
-    fn taken(place: &str, folder: Option<String>, loaded: Loaded) -> Result<Self, Failure> {
+    fn from_loaded(
+        place: &str,
+        folder: Option<String>,
+        loaded: LoadedSkill,
+    ) -> Result<Self, PyFailure> {
         let Some(skill) = loaded.skill else {
-            return Err(Failure::not_a_skill(place, &loaded.diagnostics));
+            return Err(PyFailure::not_a_skill(place, &loaded.diagnostics));
         };
         Ok(Skill {
             checked: Arc::new(skill),
@@ -45,7 +51,7 @@ impl Skill {
     }
 
     /// A skill that was checked before, such as a stored one.
-    pub(crate) fn known(checked: Arc<Checked>) -> Self {
+    pub(crate) fn from_checked(checked: Arc<Checked>) -> Self {
         Skill {
             checked,
             folder: None,
@@ -54,11 +60,11 @@ impl Skill {
     }
 
     /// The skill as one that may be uploaded.
-    pub(crate) fn for_upload(&self) -> Result<(), Failure> {
-        let loaded = self.loaded(Profile::Upload);
+    pub(crate) fn check_for_upload(&self) -> Result<(), PyFailure> {
+        let loaded = self.load_with(Profile::Upload);
         match loaded.is_valid() {
             true => Ok(()),
-            false => Err(Failure::not_a_skill(
+            false => Err(PyFailure::not_a_skill(
                 &self.checked.name,
                 &loaded.diagnostics,
             )),
@@ -66,19 +72,19 @@ impl Skill {
     }
 
     /// The same files, judged by other rules.
-    fn loaded(&self, profile: Profile) -> Loaded {
-        let options = Options {
+    fn load_with(&self, profile: Profile) -> LoadedSkill {
+        let options = LoadOptions {
             profile,
             folder: self.folder.as_deref(),
             fallback_name: Some(&self.checked.name),
-            ..Options::default()
+            ..LoadOptions::default()
         };
         Checked::load(self.checked.bundle.clone(), &options)
     }
 }
 
 /// The only skill of a source.
-async fn open_one(source: PathBuf, fetch: Fetch) -> Result<Skill, Failure> {
+async fn open_one(source: PathBuf, fetch: FetchSettings) -> Result<Skill, PyFailure> {
     let mut opened = open_all(std::slice::from_ref(&source), &fetch).await?;
     let opened = opened.pop().transpose()?;
     let (origins, discovery) = opened.unwrap_or_default();
@@ -89,17 +95,17 @@ async fn open_one(source: PathBuf, fetch: Fetch) -> Result<Skill, Failure> {
     let mut origins = origins.into_iter();
     match (origins.next(), origins.len()) {
         (Some(origin), 0) => {
-            let read = spawn_blocking(move || Skill::of(&origin)).await;
-            read.map_err(Failure::broken)?
+            let read = spawn_blocking(move || Skill::from_origin(&origin)).await;
+            read.map_err(PyFailure::internal)?
         }
         (None, _) => {
             let why = format!("{place}: no SKILL.md here or below");
-            Err(Failure::new("SourceError", "source-not-a-skill", why))
+            Err(PyFailure::new("SourceError", "source-not-a-skill", why))
         }
         (Some(_), more) => {
             let count = more + 1;
             let why = format!("{place}: holds {count} skills; name one of them, or use Toolbox");
-            Err(Failure::new("SourceError", "source-several-skills", why))
+            Err(PyFailure::new("SourceError", "source-several-skills", why))
         }
     }
 }
@@ -108,21 +114,21 @@ async fn open_one(source: PathBuf, fetch: Fetch) -> Result<Skill, Failure> {
 impl Skill {
     /// Reads the only skill of a source.
     #[staticmethod]
-    fn open(source: PathBuf, fetch: Fetch) -> Work {
+    fn open(source: PathBuf, fetch: FetchSettings) -> Work {
         Work::new(open_one(source, fetch))
     }
 
     /// A skill of one file.
     #[staticmethod]
     fn from_text(py: Python<'_>, text: &str) -> PyResult<Skill> {
-        let read = || Checked::from_text(text, &Options::default());
+        let read = || Checked::from_text(text, &LoadOptions::default());
         let loaded = py.detach(read);
-        Ok(Skill::taken("SKILL.md", None, loaded)?)
+        Ok(Skill::from_loaded("SKILL.md", None, loaded)?)
     }
 
     /// All fields, as JSON.
     fn info(&self) -> PyResult<String> {
-        let mut info = serde_json::to_value(&*self.checked).map_err(Failure::broken)?;
+        let mut info = serde_json::to_value(&*self.checked).map_err(PyFailure::internal)?;
         if let Value::Object(fields) = &mut info {
             let digest = self.checked.manifest.digest().to_string();
             fields.insert("digest".into(), json!(digest));
@@ -147,7 +153,7 @@ impl Skill {
         let Some(file) = bundle.get(path) else {
             let (name, files) = (&self.checked.name, self.files().join(", "));
             let why = format!("`{path}` does not exist in the skill `{name}`. Files: {files}");
-            return Err(Failure::new("SourceError", "file-not-found", why).into());
+            return Err(PyFailure::new("SourceError", "file-not-found", why).into());
         };
         Ok(PyBytes::new(py, &file.data))
     }
@@ -155,10 +161,10 @@ impl Skill {
     /// A zip of it, as uploads are.
     fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let checked = Arc::clone(&self.checked);
-        let pack = move || -> Result<Vec<u8>, Failure> {
-            let layout = Layout::wrapped(&checked.name);
-            let layout = layout.map_err(|error| Failure::usage(error.to_string()))?;
-            checked.bundle.to_zip(&layout).map_err(Failure::broken)
+        let pack = move || -> Result<Vec<u8>, PyFailure> {
+            let layout = ArchiveLayout::wrapped(&checked.name);
+            let layout = layout.map_err(|error| PyFailure::usage(error.to_string()))?;
+            checked.bundle.to_zip(&layout).map_err(PyFailure::internal)
         };
         Ok(PyBytes::new(py, &py.detach(pack)?))
     }
@@ -171,10 +177,10 @@ impl Skill {
             "upload" => Profile::Upload,
             other => {
                 let why = format!("profile: `{other}` is not lenient, strict or upload");
-                return Err(Failure::usage(why).into());
+                return Err(PyFailure::usage(why).into());
             }
         };
-        let loaded = py.detach(|| self.loaded(profile));
+        let loaded = py.detach(|| self.load_with(profile));
         Ok(json!(loaded.diagnostics).to_string())
     }
 }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use prowess_skill::Digest;
-use prowess_source::url::{CacheOptions, Fetcher, Options, is_url};
-use prowess_source::{Bounds, Opened, open};
+use prowess_source::url::{CacheOptions, FetchOptions, Fetcher, is_url};
+use prowess_source::{OpenResult, SearchBounds, open};
 use pyo3::FromPyObject;
 use tokio::task::spawn_blocking;
 
-use crate::failure::Failure;
+use crate::failure::PyFailure;
 
 /// How sources that are URLs are fetched: the attributes of `prowess.Fetch`.
 #[derive(Debug, Clone, FromPyObject)]
-pub(crate) struct Fetch {
+pub(crate) struct FetchSettings {
     allow_private: bool,
     offline: bool,
     refresh: bool,
@@ -21,25 +21,28 @@ pub(crate) struct Fetch {
     pin: Option<String>,
 }
 
-impl Fetch {
-    fn fetcher(&self) -> Result<Fetcher, Failure> {
-        let no_digest = |error| Failure::usage(format!("pin: {error}"));
+impl FetchSettings {
+    fn fetcher(&self) -> Result<Fetcher, PyFailure> {
+        let no_digest = |error| PyFailure::usage(format!("pin: {error}"));
         let pin = self.pin.as_deref().map(str::parse::<Digest>);
-        let options = Options {
+        let options = FetchOptions {
             allow_private: self.allow_private,
             offline: self.offline,
             refresh: self.refresh,
             stale_if_error: self.stale,
             pin: pin.transpose().map_err(no_digest)?,
-            cache: self.cache.then(CacheOptions::usual).flatten(),
-            ..Options::default()
+            cache: self.cache.then(CacheOptions::from_env).flatten(),
+            ..FetchOptions::default()
         };
         Ok(Fetcher::new(options)?)
     }
 }
 
 /// Opens sources, in order. A fetcher is made only if one of them is a URL.
-pub(crate) async fn open_all(sources: &[PathBuf], fetch: &Fetch) -> Result<Vec<Opened>, Failure> {
+pub(crate) async fn open_all(
+    sources: &[PathBuf],
+    fetch: &FetchSettings,
+) -> Result<Vec<OpenResult>, PyFailure> {
     let urls = sources.iter().any(|source| is_url(source));
     let fetcher = match urls {
         true => Some(fetch.fetcher()?),
@@ -56,8 +59,8 @@ pub(crate) async fn open_all(sources: &[PathBuf], fetch: &Fetch) -> Result<Vec<O
 }
 
 /// The disk may be slow, and a folder large.
-async fn open_path(path: &Path) -> Result<Opened, Failure> {
+async fn open_path(path: &Path) -> Result<OpenResult, PyFailure> {
     let path = path.to_owned();
-    let opened = spawn_blocking(move || open(&path, &Bounds::default())).await;
-    opened.map_err(Failure::broken)
+    let opened = spawn_blocking(move || open(&path, &SearchBounds::default())).await;
+    opened.map_err(PyFailure::internal)
 }

@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_client::{Error as ClientError, SkillRecord, VersionRecord};
+use prowess_client::{Error as ClientError, RemoteSkill, RemoteVersion};
 use prowess_skill::Skill as Checked;
 use prowess_skill::scan::{ScanLimits, Subject, scan};
 use prowess_store::{
-    DeleteSkill, DeleteVersion, Error, MAX_LIMIT, NewSkill, NewVersion, Outcome, Page, PageRequest,
-    Position, Scan, SkillFilter, SkillRecord as SkillRow, Store as Rows, StoreConfig, TenantId,
-    Unchanged, Uploaded, VersionRecord as VersionRow, VersionSelector,
+    Error, MAX_PAGE_ITEMS, NewSkill, NewVersion, PagePosition, PageRequest, RecordPage, ScanRecord,
+    SkillDeleteRule, SkillFilter, SkillRecord as SkillRow, Store as Rows, StoreConfig, TenantId,
+    UnchangedRule, UploadOutcome, UploadedVersion, VersionDeleteRule, VersionRecord as VersionRow,
+    VersionSelector,
 };
 use pyo3::prelude::*;
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
-use crate::failure::Failure;
-use crate::server::Wanted;
+use crate::failure::PyFailure;
+use crate::server::UploadRequest;
 use crate::skill::Skill;
 use crate::work::Work;
 
@@ -31,15 +32,15 @@ struct Inner {
 
 impl Inner {
     /// The skill that an id or a name means.
-    async fn find(&self, skill: &str) -> Result<SkillRow, Failure> {
+    async fn find_skill(&self, skill: &str) -> Result<SkillRow, PyFailure> {
         if skill.starts_with("skill_") {
             return Ok(self.rows.skill(&self.tenant, skill).await?);
         }
-        let found = self.named(skill).await?;
+        let found = self.find_by_name(skill).await?;
         Ok(found.ok_or_else(|| ClientError::NotFound(skill.to_owned()))?)
     }
 
-    async fn named(&self, name: &str) -> Result<Option<SkillRow>, Failure> {
+    async fn find_by_name(&self, name: &str) -> Result<Option<SkillRow>, PyFailure> {
         let filter = SkillFilter {
             name: Some(name.to_owned()),
             ..SkillFilter::default()
@@ -58,23 +59,28 @@ impl Inner {
         Ok(named.pop())
     }
 
-    async fn push(&self, skill: Arc<Checked>, wanted: Wanted) -> Result<Uploaded, Failure> {
-        let target = match (&wanted.version_of, wanted.named) {
-            (Some(skill), _) => Some(self.find(skill).await?),
-            (None, true) => self.named(&skill.name).await?,
+    async fn push(
+        &self,
+        skill: Arc<Checked>,
+        options: UploadRequest,
+    ) -> Result<UploadedVersion, PyFailure> {
+        let target = match (&options.version_of, options.named) {
+            (Some(skill), _) => Some(self.find_skill(skill).await?),
+            (None, true) => self.find_by_name(&skill.name).await?,
             (None, false) => None,
         };
         let scanned = Arc::clone(&skill);
-        let report = spawn_blocking(move || scan(&Subject::of(&scanned), &ScanLimits::default()));
-        let scan = Scan::of(&report.await.map_err(Failure::broken)?)?;
+        let report =
+            spawn_blocking(move || scan(&Subject::from_skill(&scanned), &ScanLimits::default()));
+        let scan = ScanRecord::from_report(&report.await.map_err(PyFailure::internal)?)?;
         let version = NewVersion {
             scan: Some(&scan),
-            make_default: wanted.default,
-            unchanged: match wanted.always {
-                true => Unchanged::NewVersion,
-                false => Unchanged::KeepLatest,
+            make_default: options.default,
+            unchanged: match options.always {
+                true => UnchangedRule::NewVersion,
+                false => UnchangedRule::KeepLatest,
             },
-            ..NewVersion::of(&skill)
+            ..NewVersion::from_skill(&skill)
         };
         Ok(match target {
             Some(target) => {
@@ -85,33 +91,37 @@ impl Inner {
             None => {
                 let new = NewSkill {
                     version,
-                    title: wanted.title.as_deref(),
-                    ..NewSkill::of(&skill)
+                    title: options.title.as_deref(),
+                    ..NewSkill::from_skill(&skill)
                 };
                 self.rows.create_skill(&self.tenant, &new).await?
             }
         })
     }
 
-    async fn list(&self, query: Option<&str>) -> Result<Vec<SkillRecord>, Failure> {
+    async fn list(&self, query: Option<&str>) -> Result<Vec<RemoteSkill>, PyFailure> {
         let mut all = Vec::new();
         let mut page = PageRequest {
-            limit: MAX_LIMIT,
+            limit: MAX_PAGE_ITEMS,
             ..PageRequest::default()
         };
         loop {
-            let found = self.page(query, &page).await?;
+            let found = self.list_page(query, &page).await?;
             for skill in &found.items {
-                all.push(told(skill)?);
+                all.push(skill_record(skill)?);
             }
             match found.next {
-                Some(next) => page.from = Position::After(next),
+                Some(next) => page.from = PagePosition::After(next),
                 None => return Ok(all),
             }
         }
     }
 
-    async fn page(&self, query: Option<&str>, at: &PageRequest) -> Result<Page<SkillRow>, Failure> {
+    async fn list_page(
+        &self,
+        query: Option<&str>,
+        at: &PageRequest,
+    ) -> Result<RecordPage<SkillRow>, PyFailure> {
         Ok(match query {
             Some(query) => {
                 let hits = self.rows.search_skills(&self.tenant, query, at).await?;
@@ -124,41 +134,41 @@ impl Inner {
         })
     }
 
-    async fn versions(&self, skill: &str) -> Result<Vec<VersionRecord>, Failure> {
-        let skill = self.find(skill).await?.id;
+    async fn versions(&self, skill: &str) -> Result<Vec<RemoteVersion>, PyFailure> {
+        let skill = self.find_skill(skill).await?.id;
         let mut all = Vec::new();
         let mut page = PageRequest {
-            limit: MAX_LIMIT,
+            limit: MAX_PAGE_ITEMS,
             ..PageRequest::default()
         };
         loop {
             let found = self.rows.list_versions(&self.tenant, &skill, &page).await?;
-            all.extend(found.items.iter().map(told_version));
+            all.extend(found.items.iter().map(version_record));
             match found.next {
-                Some(next) => page.from = Position::After(next),
+                Some(next) => page.from = PagePosition::After(next),
                 None => return Ok(all),
             }
         }
     }
 
-    async fn load(&self, skill: &str, version: Option<&str>) -> Result<Arc<Checked>, Failure> {
-        let skill = self.find(skill).await?.id;
+    async fn load(&self, skill: &str, version: Option<&str>) -> Result<Arc<Checked>, PyFailure> {
+        let skill = self.find_skill(skill).await?.id;
         let selector = VersionSelector::parse(version.unwrap_or("default"))?;
         let resolved = self.rows.resolve(&self.tenant, &skill, &selector).await?;
         Ok(self.rows.load(&resolved).await?)
     }
 
-    async fn delete(&self, skill: &str, version: Option<&str>) -> Result<(), Failure> {
-        let skill = self.find(skill).await?.id;
+    async fn delete(&self, skill: &str, version: Option<&str>) -> Result<(), PyFailure> {
+        let skill = self.find_skill(skill).await?.id;
         let (rows, tenant) = (&self.rows, &self.tenant);
         match version {
             None => {
-                let rule = DeleteSkill::Cascade;
+                let rule = SkillDeleteRule::Cascade;
                 rows.delete_skill(tenant, &skill, rule).await?;
             }
             Some(version) => {
                 let version = VersionSelector::parse(version)?;
-                let rule = DeleteVersion::OPENAI;
+                let rule = VersionDeleteRule::OPENAI;
                 rows.delete_version(tenant, &skill, &version, rule).await?;
             }
         }
@@ -167,12 +177,12 @@ impl Inner {
 }
 
 /// A skill as servers tell it.
-fn told(skill: &SkillRow) -> Result<SkillRecord, Failure> {
+fn skill_record(skill: &SkillRow) -> Result<RemoteSkill, PyFailure> {
     let (Some(default), Some(latest)) = (&skill.default, &skill.latest) else {
         let skill = skill.id.clone();
         return Err(Error::NoVersion { skill }.into());
     };
-    Ok(SkillRecord {
+    Ok(RemoteSkill {
         id: skill.id.clone(),
         name: skill.name.clone(),
         description: default.description.clone(),
@@ -182,8 +192,8 @@ fn told(skill: &SkillRow) -> Result<SkillRecord, Failure> {
     })
 }
 
-fn told_version(version: &VersionRow) -> VersionRecord {
-    VersionRecord {
+fn version_record(version: &VersionRow) -> RemoteVersion {
+    RemoteVersion {
         id: version.id.clone(),
         version: version.ordinal.to_string(),
         description: version.description.clone(),
@@ -191,18 +201,18 @@ fn told_version(version: &VersionRow) -> VersionRecord {
     }
 }
 
-fn told_upload(uploaded: &Uploaded) -> Result<String, Failure> {
+fn upload_json(uploaded: &UploadedVersion) -> Result<String, PyFailure> {
     let outcome = match uploaded.outcome {
-        Outcome::Created => "created",
-        Outcome::Unchanged => "unchanged",
-        Outcome::Repeated => "repeated",
+        UploadOutcome::Created => "created",
+        UploadOutcome::Unchanged => "unchanged",
+        UploadOutcome::Repeated => "repeated",
     };
-    let told = json!({
-        "skill": told(&uploaded.skill)?,
-        "version": told_version(&uploaded.version),
+    let upload = json!({
+        "skill": skill_record(&uploaded.skill)?,
+        "version": version_record(&uploaded.version),
         "outcome": outcome,
     });
-    Ok(told.to_string())
+    Ok(upload.to_string())
 }
 
 #[pymethods]
@@ -218,11 +228,11 @@ impl Store {
     }
 
     /// Stores a skill.
-    fn push(&self, skill: PyRef<'_, Skill>, wanted: Wanted) -> PyResult<Work> {
-        skill.for_upload()?;
+    fn push(&self, skill: PyRef<'_, Skill>, options: UploadRequest) -> PyResult<Work> {
+        skill.check_for_upload()?;
         let (inner, skill) = (Arc::clone(&self.0), Arc::clone(&skill.checked));
         Ok(Work::new(async move {
-            told_upload(&inner.push(skill, wanted).await?)
+            upload_json(&inner.push(skill, options).await?)
         }))
     }
 
@@ -235,7 +245,9 @@ impl Store {
     /// One skill, by id or name, as JSON.
     fn get(&self, skill: String) -> Work {
         let inner = Arc::clone(&self.0);
-        Work::new(async move { Ok(json!(told(&inner.find(&skill).await?)?).to_string()) })
+        Work::new(
+            async move { Ok(json!(skill_record(&inner.find_skill(&skill).await?)?).to_string()) },
+        )
     }
 
     /// The versions of a skill, as JSON.
@@ -248,12 +260,12 @@ impl Store {
     fn set_default(&self, skill: String, version: String) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move {
-            let skill = inner.find(&skill).await?.id;
+            let skill = inner.find_skill(&skill).await?.id;
             let version = VersionSelector::parse(&version)?;
             let set = inner
                 .rows
                 .set_default_version(&inner.tenant, &skill, &version);
-            Ok(json!(told(&set.await?)?).to_string())
+            Ok(json!(skill_record(&set.await?)?).to_string())
         })
     }
 
@@ -262,7 +274,7 @@ impl Store {
         let inner = Arc::clone(&self.0);
         Work::new(async move {
             let skill = inner.load(&skill, version.as_deref()).await?;
-            Ok(Skill::known(skill))
+            Ok(Skill::from_checked(skill))
         })
     }
 

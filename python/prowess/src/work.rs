@@ -15,41 +15,43 @@ use pyo3_async_runtimes::generic::future_into_py;
 use pyo3_async_runtimes::tokio::get_runtime;
 use tokio::runtime::Runtime;
 
-use crate::failure::Failure;
+use crate::failure::PyFailure;
 use crate::in_flight::CountingRuntime;
 
 /// How long a signal may wait to be noticed.
-const PATIENCE: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The process whose threads do the work.
 static OWNER: OnceLock<u32> = OnceLock::new();
 
 /// What comes of it, made when there is an interpreter to make it in.
-type Answer = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
-type Doing = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
+type WorkOutput = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+type WorkFuture = Pin<Box<dyn Future<Output = Result<WorkOutput, PyFailure>> + Send>>;
 
 /// A piece of work that has not begun. It can be done once.
 #[pyclass(frozen, module = "prowess._native")]
-pub(crate) struct Work(Mutex<Option<Doing>>);
+pub(crate) struct Work(Mutex<Option<WorkFuture>>);
 
 impl Work {
     /// Work that gives something Python understands.
-    pub(crate) fn new<T>(doing: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
+    pub(crate) fn new<T>(
+        future: impl Future<Output = Result<T, PyFailure>> + Send + 'static,
+    ) -> Self
     where
         T: for<'py> IntoPyObject<'py> + Send + 'static,
     {
-        let doing = async move {
-            let value = doing.await?;
-            let answer: Answer = Box::new(move |py| value.into_py_any(py));
+        let future = async move {
+            let value = future.await?;
+            let answer: WorkOutput = Box::new(move |py| value.into_py_any(py));
             Ok(answer)
         };
-        Work(Mutex::new(Some(Box::pin(doing))))
+        Work(Mutex::new(Some(Box::pin(future))))
     }
 
-    fn take(&self) -> PyResult<Doing> {
-        let mut doing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take(&self) -> PyResult<WorkFuture> {
+        let mut future = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let done = || PyRuntimeError::new_err("this work was done already");
-        doing.take().ok_or_else(done)
+        future.take().ok_or_else(done)
     }
 }
 
@@ -58,17 +60,17 @@ impl Work {
     /// Does it, and returns what came of it.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let runtime = runtime()?;
-        let doing = self.take()?;
-        let answer = py.detach(|| runtime.block_on(until_done(doing)))?;
+        let future = self.take()?;
+        let answer = py.detach(|| runtime.block_on(run_until_done(future)))?;
         answer(py)
     }
 
     /// Begins it, and returns what can be awaited in the running asyncio loop.
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         runtime()?;
-        let doing = self.take()?;
+        let future = self.take()?;
         future_into_py::<CountingRuntime, _, _>(py, async move {
-            let answer = doing.await?;
+            let answer = future.await?;
             Python::attach(answer)
         })
     }
@@ -76,19 +78,19 @@ impl Work {
 
 /// The threads that do the work. A forked process has none of them, and would wait for
 /// ever.
-fn runtime() -> Result<&'static Runtime, Failure> {
+fn runtime() -> Result<&'static Runtime, PyFailure> {
     let this = std::process::id();
     if *OWNER.get_or_init(|| this) == this {
         return Ok(get_runtime());
     }
     let why = "prowess was used before this process was forked, and does not work in it; use \
                the start method `spawn` of multiprocessing, or import it only in the new process";
-    Err(Failure::new("ProwessError", "forked", why))
+    Err(PyFailure::new("ProwessError", "forked", why))
 }
 
-async fn until_done(mut doing: Doing) -> PyResult<Answer> {
+async fn run_until_done(mut future: WorkFuture) -> PyResult<WorkOutput> {
     loop {
-        match tokio::time::timeout(PATIENCE, &mut doing).await {
+        match tokio::time::timeout(SIGNAL_CHECK_INTERVAL, &mut future).await {
             Ok(done) => return done.map_err(PyErr::from),
             Err(_) => Python::attach(|py| py.check_signals())?,
         }

@@ -1,11 +1,11 @@
 //! The database is killed, and started again later.
 
 use anyhow::Result;
-use prowess_bench::server::{Server, Setup};
+use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::Runtime;
 
-use super::fault::{Fault, Injector, Prepared};
-use super::postgres::{self, Postgres};
+use super::fault::{Fault, Injector, PreparedFault};
+use super::postgres::{self, FaultPostgres};
 
 pub(crate) struct DatabaseKilled;
 
@@ -18,24 +18,24 @@ impl Fault for DatabaseKilled {
         postgres::missing()
     }
 
-    fn prepare(&self, _: &Runtime) -> Result<Prepared> {
-        let postgres = Postgres::start()?;
-        let mut setup = Setup::new()?;
+    fn prepare(&self, _: &Runtime) -> Result<PreparedFault> {
+        let postgres = FaultPostgres::start()?;
+        let mut setup = ServerSetup::new()?;
         let url = postgres.url();
         setup.config = format!("[sandbox]\nreduced = true\n[store]\nurl = \"{url}\"\n");
-        let injector = Box::new(Killed(postgres));
-        Ok(Prepared { setup, injector })
+        let injector = Box::new(KillInjector(postgres));
+        Ok(PreparedFault { setup, injector })
     }
 }
 
-struct Killed(Postgres);
+struct KillInjector(FaultPostgres);
 
-impl Injector for Killed {
-    fn inject(&mut self, _: &Server) -> Result<()> {
+impl Injector for KillInjector {
+    fn inject(&mut self, _: &BenchServer) -> Result<()> {
         self.0.kill()
     }
 
-    fn undo(&mut self, _: &Server) -> Result<()> {
+    fn undo(&mut self, _: &BenchServer) -> Result<()> {
         self.0.restart()
     }
 }

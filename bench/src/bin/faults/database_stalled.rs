@@ -1,12 +1,12 @@
 //! The database stands still: its connections stay open and nothing answers on them.
 
 use anyhow::Result;
-use prowess_bench::server::{Server, Setup};
+use prowess_bench::server::{BenchServer, ServerSetup};
 use rustix::process::Signal;
 use tokio::runtime::Runtime;
 
-use super::fault::{Fault, Injector, Prepared};
-use super::postgres::{self, Postgres};
+use super::fault::{Fault, Injector, PreparedFault};
+use super::postgres::{self, FaultPostgres};
 
 pub(crate) struct DatabaseStalled;
 
@@ -19,24 +19,24 @@ impl Fault for DatabaseStalled {
         postgres::missing()
     }
 
-    fn prepare(&self, _: &Runtime) -> Result<Prepared> {
-        let postgres = Postgres::start()?;
-        let mut setup = Setup::new()?;
+    fn prepare(&self, _: &Runtime) -> Result<PreparedFault> {
+        let postgres = FaultPostgres::start()?;
+        let mut setup = ServerSetup::new()?;
         let url = postgres.url();
         setup.config = format!("[sandbox]\nreduced = true\n[store]\nurl = \"{url}\"\n");
-        let injector = Box::new(Stalled(postgres));
-        Ok(Prepared { setup, injector })
+        let injector = Box::new(StallInjector(postgres));
+        Ok(PreparedFault { setup, injector })
     }
 }
 
-struct Stalled(Postgres);
+struct StallInjector(FaultPostgres);
 
-impl Injector for Stalled {
-    fn inject(&mut self, _: &Server) -> Result<()> {
+impl Injector for StallInjector {
+    fn inject(&mut self, _: &BenchServer) -> Result<()> {
         self.0.signal(Signal::STOP)
     }
 
-    fn undo(&mut self, _: &Server) -> Result<()> {
+    fn undo(&mut self, _: &BenchServer) -> Result<()> {
         self.0.signal(Signal::CONT)
     }
 }

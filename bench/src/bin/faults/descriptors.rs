@@ -4,12 +4,12 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use anyhow::Result;
-use prowess_bench::server::{Server, Setup, silent};
+use prowess_bench::server::{BenchServer, ServerSetup, silent};
 use prowess_bench::stop::StopSource;
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 
-use super::fault::{Fault, Injector, Prepared};
+use super::fault::{Fault, Injector, PreparedFault};
 use super::programs;
 
 /// What the server may have, and as many connections and some more.
@@ -29,15 +29,15 @@ impl Fault for Descriptors {
         programs::missing(&["prlimit"])
     }
 
-    fn prepare(&self, runtime: &Runtime) -> Result<Prepared> {
-        let mut setup = Setup::new()?;
+    fn prepare(&self, runtime: &Runtime) -> Result<PreparedFault> {
+        let mut setup = ServerSetup::new()?;
         setup.config = "[sandbox]\nreduced = true\n".to_owned();
         setup.wrapper = programs::words(&["prlimit", LIMIT], None);
         let injector = Box::new(Connections {
             handle: runtime.handle().clone(),
             held: None,
         });
-        Ok(Prepared { setup, injector })
+        Ok(PreparedFault { setup, injector })
     }
 }
 
@@ -47,7 +47,7 @@ struct Connections {
 }
 
 impl Injector for Connections {
-    fn inject(&mut self, server: &Server) -> Result<()> {
+    fn inject(&mut self, server: &BenchServer) -> Result<()> {
         let _context = self.handle.enter();
         let (source, stop) = StopSource::within(TIME_LIMIT);
         let endpoint = server.endpoint(OTHER_ADDRESS);
@@ -58,7 +58,7 @@ impl Injector for Connections {
         Ok(())
     }
 
-    fn undo(&mut self, _: &Server) -> Result<()> {
+    fn undo(&mut self, _: &BenchServer) -> Result<()> {
         if let Some((source, holding)) = self.held.take() {
             source.stop();
             self.handle.block_on(holding)?;

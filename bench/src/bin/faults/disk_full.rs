@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use prowess_bench::server::{Server, Setup};
+use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::Runtime;
 
-use super::fault::{Fault, Injector, Prepared};
+use super::fault::{Fault, Injector, PreparedFault};
 use super::programs;
 
 /// Mounts a small file system where the server keeps its data, which nobody else sees.
@@ -32,22 +32,22 @@ impl Fault for DiskFull {
         programs::missing(&["unshare", "nsenter", "mount"])
     }
 
-    fn prepare(&self, _: &Runtime) -> Result<Prepared> {
-        let mut setup = Setup::new()?;
+    fn prepare(&self, _: &Runtime) -> Result<PreparedFault> {
+        let mut setup = ServerSetup::new()?;
         setup.config = "[sandbox]\nreduced = true\n".to_owned();
         let shell = ["unshare", "--mount", "sh", "-c", MOUNT];
-        setup.wrapper = programs::words(&shell, Some(&setup.data()));
+        setup.wrapper = programs::words(&shell, Some(&setup.data_dir()));
         setup.own_mounts = true;
         let injector = Box::new(Filler);
-        Ok(Prepared { setup, injector })
+        Ok(PreparedFault { setup, injector })
     }
 }
 
 struct Filler;
 
 impl Injector for Filler {
-    fn inject(&mut self, server: &Server) -> Result<()> {
-        let mut file = File::create(server.inside(FILLER)).context("no filler")?;
+    fn inject(&mut self, server: &BenchServer) -> Result<()> {
+        let mut file = File::create(server.host_path(FILLER)).context("no filler")?;
         for size in PIECES {
             let piece = vec![b'x'; size];
             for _ in 0..MAX_FILLER_PIECES {
@@ -59,7 +59,7 @@ impl Injector for Filler {
         Ok(())
     }
 
-    fn undo(&mut self, server: &Server) -> Result<()> {
-        std::fs::remove_file(server.inside(FILLER)).context("the filler stays")
+    fn undo(&mut self, server: &BenchServer) -> Result<()> {
+        std::fs::remove_file(server.host_path(FILLER)).context("the filler stays")
     }
 }

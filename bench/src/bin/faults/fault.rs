@@ -2,7 +2,7 @@
 //! that while the server runs.
 
 use anyhow::Result;
-use prowess_bench::server::{Server, Setup};
+use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::Runtime;
 
 use super::database_killed::DatabaseKilled;
@@ -23,22 +23,22 @@ pub(crate) trait Fault {
     fn missing(&self) -> Option<String>;
 
     /// Makes ready what is to be broken.
-    fn prepare(&self, runtime: &Runtime) -> Result<Prepared>;
+    fn prepare(&self, runtime: &Runtime) -> Result<PreparedFault>;
 }
 
 /// A server's setup, and what breaks the part of it that the fault is about.
-pub(crate) struct Prepared {
-    pub(crate) setup: Setup,
+pub(crate) struct PreparedFault {
+    pub(crate) setup: ServerSetup,
     pub(crate) injector: Box<dyn Injector>,
 }
 
 /// Breaks a part, and undoes that.
 pub(crate) trait Injector {
     /// Breaks the part.
-    fn inject(&mut self, server: &Server) -> Result<()>;
+    fn inject(&mut self, server: &BenchServer) -> Result<()>;
 
     /// Lets the part work again.
-    fn undo(&mut self, server: &Server) -> Result<()>;
+    fn undo(&mut self, server: &BenchServer) -> Result<()>;
 }
 
 /// All faults, in the order of the table.

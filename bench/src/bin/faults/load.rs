@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use prowess_bench::server::ScriptedCommand;
-use prowess_bench::server::outcome::Outcome;
-use prowess_bench::server::tenant::Tenant;
+use prowess_bench::server::outcome::RequestOutcome;
+use prowess_bench::server::tenant::BenchTenant;
 use prowess_bench::stop::{Stop, StopSource};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -23,12 +23,12 @@ const MAX_OUTSTANDING: usize = 48;
 /// The load ends by itself after this long.
 const TIME_LIMIT: Duration = Duration::from_secs(3_600);
 /// Requests in a row that must be done before a kind counts as served.
-const IN_A_ROW: usize = 3;
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const SERVED_IN_A_ROW: usize = 3;
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     PassThrough,
     Upload,
     Run,
@@ -36,36 +36,36 @@ pub(crate) enum Kind {
     Ready,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 5] = [
-        Kind::PassThrough,
-        Kind::Upload,
-        Kind::Run,
-        Kind::Health,
-        Kind::Ready,
+impl RequestKind {
+    pub(crate) const ALL: [RequestKind; 5] = [
+        RequestKind::PassThrough,
+        RequestKind::Upload,
+        RequestKind::Run,
+        RequestKind::Health,
+        RequestKind::Ready,
     ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::PassThrough => "pass-through",
-            Kind::Upload => "upload, delete",
-            Kind::Run => "run",
-            Kind::Health => "/healthz",
-            Kind::Ready => "/readyz",
+            RequestKind::PassThrough => "pass-through",
+            RequestKind::Upload => "upload, delete",
+            RequestKind::Run => "run",
+            RequestKind::Health => "/healthz",
+            RequestKind::Ready => "/readyz",
         }
     }
 }
 
 /// One request.
 #[derive(Debug, Clone)]
-pub(crate) struct Sample {
-    pub(crate) kind: Kind,
+pub(crate) struct FaultSample {
+    pub(crate) kind: RequestKind,
     pub(crate) start: Instant,
     pub(crate) end: Instant,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RequestOutcome,
 }
 
-type Samples = Arc<Mutex<Vec<Sample>>>;
+type Samples = Arc<Mutex<Vec<FaultSample>>>;
 
 /// The load, while it lasts.
 pub(crate) struct Load {
@@ -75,12 +75,12 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn start(runtime: &Runtime, tenant: Tenant, skill: String) -> Load {
+    pub(crate) fn start(runtime: &Runtime, tenant: BenchTenant, skill: String) -> Load {
         let _context = runtime.enter();
         let (source, stop) = StopSource::within(TIME_LIMIT);
         let samples = Samples::default();
         let mut loops = JoinSet::new();
-        for kind in Kind::ALL {
+        for kind in RequestKind::ALL {
             let sender = Sender {
                 tenant: tenant.clone(),
                 skill: skill.clone(),
@@ -102,7 +102,7 @@ impl Load {
     /// what became of a kind that was not served within the limit.
     pub(crate) fn until_served(&self, since: Instant, limit: Duration) -> Result<Duration, String> {
         loop {
-            let states = Kind::ALL.map(|kind| served_at(&lock(&self.samples), kind, since));
+            let states = RequestKind::ALL.map(|kind| served_at(&lock(&self.samples), kind, since));
             if let Some(times) = states.iter().cloned().collect::<Option<Vec<_>>>() {
                 let last = times.into_iter().max().unwrap_or(since);
                 return Ok(last.saturating_duration_since(since));
@@ -110,42 +110,42 @@ impl Load {
             if since.elapsed() > limit {
                 return Err(unserved(&lock(&self.samples), since));
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Ends the load after what is under way, and gives all requests there were.
-    pub(crate) fn stop(mut self, runtime: &Runtime) -> Vec<Sample> {
+    pub(crate) fn stop(mut self, runtime: &Runtime) -> Vec<FaultSample> {
         self.source.stop();
         runtime.block_on(async { while self.loops.join_next().await.is_some() {} });
         std::mem::take(&mut lock(&self.samples))
     }
 }
 
-fn lock(samples: &Samples) -> MutexGuard<'_, Vec<Sample>> {
+fn lock(samples: &Samples) -> MutexGuard<'_, Vec<FaultSample>> {
     samples.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// When the first of the newest unbroken row of a kind's requests was done, if the row is
 /// long enough.
-fn served_at(samples: &[Sample], kind: Kind, since: Instant) -> Option<Instant> {
+fn served_at(samples: &[FaultSample], kind: RequestKind, since: Instant) -> Option<Instant> {
     let own = samples.iter();
     let own = own.filter(|sample| sample.kind == kind && sample.start >= since);
-    let mut own: Vec<&Sample> = own.collect();
+    let mut own: Vec<&FaultSample> = own.collect();
     own.sort_by_key(|sample| sample.start);
     let row = own
         .iter()
         .rev()
         .take_while(|sample| sample.outcome.is_done());
     let row: Vec<_> = row.collect();
-    let first = row.last().filter(|_| row.len() >= IN_A_ROW)?;
+    let first = row.last().filter(|_| row.len() >= SERVED_IN_A_ROW)?;
     Some(first.end)
 }
 
 /// The kinds that are not served, and what became of the last request of each.
-fn unserved(samples: &[Sample], since: Instant) -> String {
+fn unserved(samples: &[FaultSample], since: Instant) -> String {
     let mut all = Vec::new();
-    for kind in Kind::ALL {
+    for kind in RequestKind::ALL {
         if served_at(samples, kind, since).is_some() {
             continue;
         }
@@ -158,9 +158,9 @@ fn unserved(samples: &[Sample], since: Instant) -> String {
 
 /// Sends the requests of one kind.
 struct Sender {
-    tenant: Tenant,
+    tenant: BenchTenant,
     skill: String,
-    kind: Kind,
+    kind: RequestKind,
     next_skill: AtomicUsize,
     samples: Samples,
 }
@@ -183,7 +183,7 @@ impl Sender {
     async fn sample(&self) {
         let start = Instant::now();
         let outcome = self.send().await;
-        let sample = Sample {
+        let sample = FaultSample {
             kind: self.kind,
             start,
             end: Instant::now(),
@@ -192,14 +192,14 @@ impl Sender {
         lock(&self.samples).push(sample);
     }
 
-    async fn send(&self) -> Outcome {
+    async fn send(&self) -> RequestOutcome {
         let tenant = &self.tenant;
         match self.kind {
-            Kind::PassThrough => tenant.pass_through().await,
-            Kind::Run => tenant.run(&self.skill, ScriptedCommand::Print).await,
-            Kind::Health => tenant.health("/healthz").await,
-            Kind::Ready => tenant.health("/readyz").await,
-            Kind::Upload => {
+            RequestKind::PassThrough => tenant.pass_through().await,
+            RequestKind::Run => tenant.run(&self.skill, ScriptedCommand::Print).await,
+            RequestKind::Health => tenant.health("/healthz").await,
+            RequestKind::Ready => tenant.health("/readyz").await,
+            RequestKind::Upload => {
                 let number = self.next_skill.fetch_add(1, Ordering::Relaxed);
                 let uploaded = tenant.upload(number).await;
                 match uploaded.text("/id") {

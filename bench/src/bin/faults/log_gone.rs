@@ -1,11 +1,11 @@
 //! The reader of the server's log leaves, and another one comes later.
 
 use anyhow::Result;
-use prowess_bench::server::{Server, Setup};
+use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::Runtime;
 
-use super::fault::{Fault, Injector, Prepared};
-use super::log_pipe::{LogPipe, Reading};
+use super::fault::{Fault, Injector, PreparedFault};
+use super::log_pipe::{LogPipe, PipeState};
 
 pub(crate) struct LogGone;
 
@@ -18,26 +18,26 @@ impl Fault for LogGone {
         None
     }
 
-    fn prepare(&self, _: &Runtime) -> Result<Prepared> {
-        let mut setup = Setup::new()?;
+    fn prepare(&self, _: &Runtime) -> Result<PreparedFault> {
+        let mut setup = ServerSetup::new()?;
         setup.config = "[sandbox]\nreduced = true\n".to_owned();
         // Every request is logged.
         setup.log = "info";
-        let (pipe, stderr) = LogPipe::create(setup.place("log"))?;
+        let (pipe, stderr) = LogPipe::create(setup.path("log"))?;
         setup.stderr = stderr;
-        let injector = Box::new(Reader(pipe));
-        Ok(Prepared { setup, injector })
+        let injector = Box::new(ReaderCloser(pipe));
+        Ok(PreparedFault { setup, injector })
     }
 }
 
-struct Reader(LogPipe);
+struct ReaderCloser(LogPipe);
 
-impl Injector for Reader {
-    fn inject(&mut self, _: &Server) -> Result<()> {
-        self.0.set(Reading::Gone)
+impl Injector for ReaderCloser {
+    fn inject(&mut self, _: &BenchServer) -> Result<()> {
+        self.0.set(PipeState::Gone)
     }
 
-    fn undo(&mut self, _: &Server) -> Result<()> {
-        self.0.set(Reading::On)
+    fn undo(&mut self, _: &BenchServer) -> Result<()> {
+        self.0.set(PipeState::On)
     }
 }

@@ -19,15 +19,15 @@ use rustix::pipe::fcntl_setpipe_size;
 /// The least a pipe can have, so that a light load fills it in seconds.
 const PIPE_BYTES: usize = 4_096;
 /// How often an empty pipe is looked at, and a change of what is wanted is noticed.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// After this many looks the reader must do what is wanted.
-const MAX_LOOKS: u32 = 1_000;
+const MAX_POLLS: u32 = 1_000;
 
 /// What the reader does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Reading {
+pub(crate) enum PipeState {
     /// Reads all there is.
     On,
     /// Has the pipe open and reads nothing.
@@ -38,7 +38,7 @@ pub(crate) enum Reading {
 
 /// The reader; it ends when this is dropped.
 pub(crate) struct LogPipe {
-    wanted: Arc<AtomicU8>,
+    target: Arc<AtomicU8>,
     current: Arc<AtomicU8>,
 }
 
@@ -50,25 +50,25 @@ impl LogPipe {
         let writer = OpenOptions::new().write(true).open(&path)?;
         fcntl_setpipe_size(&writer, PIPE_BYTES).context("the pipe keeps its size")?;
         let pipe = LogPipe {
-            wanted: Arc::new(AtomicU8::new(Reading::On as u8)),
-            current: Arc::new(AtomicU8::new(Reading::On as u8)),
+            target: Arc::new(AtomicU8::new(PipeState::On as u8)),
+            current: Arc::new(AtomicU8::new(PipeState::On as u8)),
         };
-        let (wanted, current) = (Arc::downgrade(&pipe.wanted), Arc::clone(&pipe.current));
+        let (target, current) = (Arc::downgrade(&pipe.target), Arc::clone(&pipe.current));
         std::thread::Builder::new()
             .name("log reader".to_owned())
-            .spawn(move || read_log(&path, Some(reader), &wanted, &current))
+            .spawn(move || read_log(&path, Some(reader), &target, &current))
             .context("cannot start the log's reader")?;
         Ok((pipe, writer.into()))
     }
 
     /// Has the reader do something else, and waits until it does.
-    pub(crate) fn set(&self, reading: Reading) -> Result<()> {
-        self.wanted.store(reading as u8, Ordering::Release);
-        for _ in 0..MAX_LOOKS {
+    pub(crate) fn set(&self, reading: PipeState) -> Result<()> {
+        self.target.store(reading as u8, Ordering::Release);
+        for _ in 0..MAX_POLLS {
             if self.current.load(Ordering::Acquire) == reading as u8 {
                 return Ok(());
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
         anyhow::bail!("the log's reader does not change to {reading:?}")
     }
@@ -82,19 +82,19 @@ fn open_reader(path: &Path) -> Result<File> {
     reader.context("cannot open the pipe")
 }
 
-fn read_log(path: &Path, mut pipe: Option<File>, wanted: &Weak<AtomicU8>, current: &AtomicU8) {
+fn read_log(path: &Path, mut pipe: Option<File>, target: &Weak<AtomicU8>, current: &AtomicU8) {
     let mut buffer = vec![0; 64 << 10];
-    while let Some(wanted) = wanted.upgrade() {
-        let wanted = wanted.load(Ordering::Acquire);
-        if wanted == Reading::Gone as u8 {
+    while let Some(target) = target.upgrade() {
+        let target = target.load(Ordering::Acquire);
+        if target == PipeState::Gone as u8 {
             pipe = None;
         } else if pipe.is_none() {
             pipe = open_reader(path).ok();
         }
-        if pipe.is_some() || wanted == Reading::Gone as u8 {
-            current.store(wanted, Ordering::Release);
+        if pipe.is_some() || target == PipeState::Gone as u8 {
+            current.store(target, Ordering::Release);
         }
-        if wanted == Reading::On as u8 {
+        if target == PipeState::On as u8 {
             let read = pipe.as_mut().map(|pipe| pipe.read(&mut buffer));
             match read {
                 Some(Ok(1..)) => continue,
@@ -103,6 +103,6 @@ fn read_log(path: &Path, mut pipe: Option<File>, wanted: &Weak<AtomicU8>, curren
                 _ => {}
             }
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

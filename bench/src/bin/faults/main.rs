@@ -38,14 +38,14 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use prowess_bench::gateway::model::Model;
-use prowess_bench::server::Server;
-use prowess_bench::server::tenant::Tenant;
+use prowess_bench::gateway::model::MockModel;
+use prowess_bench::server::BenchServer;
+use prowess_bench::server::tenant::BenchTenant;
 use tokio::runtime::{Builder, Runtime};
 
-use fault::{Fault, Prepared};
+use fault::{Fault, PreparedFault};
 use load::Load;
-use report::Row;
+use report::FaultRow;
 
 const SECONDS: u64 = 60;
 /// A request that takes longer counts as not answered.
@@ -61,7 +61,7 @@ fn main() -> Result<()> {
         .worker_threads(1)
         .enable_all()
         .build()?;
-    let model = Model::start()?;
+    let model = MockModel::start()?;
     println!(
         "Each fault lasts {} s; a request without an answer after {} s counts as such.\n",
         during.as_secs(),
@@ -96,13 +96,18 @@ fn main() -> Result<()> {
 }
 
 /// One fault from start to recovery.
-fn try_fault(fault: &dyn Fault, runtime: &Runtime, model: &Model, during: Duration) -> Result<Row> {
-    let Prepared {
+fn try_fault(
+    fault: &dyn Fault,
+    runtime: &Runtime,
+    model: &MockModel,
+    during: Duration,
+) -> Result<FaultRow> {
+    let PreparedFault {
         setup,
         mut injector,
     } = fault.prepare(runtime)?;
-    let mut server = Server::start(setup, model.address())?;
-    let tenant = Tenant {
+    let mut server = BenchServer::start(setup, model.address())?;
+    let tenant = BenchTenant {
         name: "load",
         endpoint: server.endpoint(Ipv4Addr::LOCALHOST),
         key: server.create_key("load")?,
@@ -123,7 +128,7 @@ fn try_fault(fault: &dyn Fault, runtime: &Runtime, model: &Model, during: Durati
     let recovered = load.until_served(undone, RECOVERY_LIMIT);
     let samples = load.stop(runtime);
     Ok(
-        Row::new(fault.name(), &samples, (caused, undone), recovered)
+        FaultRow::new(fault.name(), &samples, (caused, undone), recovered)
             .with_process(alive && server.is_running(), &server),
     )
 }

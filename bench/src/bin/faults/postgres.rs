@@ -18,11 +18,11 @@ use super::programs;
 /// PostgreSQL refuses to run as root; this is who runs it then.
 const NOBODY: u32 = 65_534;
 const START_LIMIT: Duration = Duration::from_secs(60);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const DATABASE: &str = "bench";
 
 /// A running server; it ends when this is dropped.
-pub(crate) struct Postgres {
+pub(crate) struct FaultPostgres {
     programs: PathBuf,
     folder: TempDir,
     child: Child,
@@ -35,9 +35,9 @@ pub(crate) fn missing() -> Option<String> {
     programs().is_none().then(|| why.to_owned())
 }
 
-impl Postgres {
+impl FaultPostgres {
     /// Starts a server with an empty database.
-    pub(crate) fn start() -> Result<Postgres> {
+    pub(crate) fn start() -> Result<FaultPostgres> {
         let programs = programs().context("no PostgreSQL")?;
         let folder = tempfile::tempdir()?;
         if programs::is_root() {
@@ -50,12 +50,12 @@ impl Postgres {
         let errors = String::from_utf8_lossy(&made.stderr);
         ensure!(made.status.success(), "initdb: {errors}");
         let child = launch(&programs, folder.path())?;
-        let postgres = Postgres {
+        let postgres = FaultPostgres {
             programs,
             folder,
             child,
         };
-        postgres.until("createdb", &[DATABASE])?;
+        postgres.wait_until("createdb", &[DATABASE])?;
         Ok(postgres)
     }
 
@@ -89,11 +89,11 @@ impl Postgres {
     /// Starts it again after it was killed, and waits until it answers.
     pub(crate) fn restart(&mut self) -> Result<()> {
         self.child = launch(&self.programs, self.folder.path())?;
-        self.until("psql", &["-d", DATABASE, "-c", "SELECT 1"])
+        self.wait_until("psql", &["-d", DATABASE, "-c", "SELECT 1"])
     }
 
     /// Tries a client until it succeeds.
-    fn until(&self, client: &str, arguments: &[&str]) -> Result<()> {
+    fn wait_until(&self, client: &str, arguments: &[&str]) -> Result<()> {
         let start = Instant::now();
         loop {
             let mut command = unprivileged(&self.programs.join(client));
@@ -104,12 +104,12 @@ impl Postgres {
             }
             let errors = String::from_utf8_lossy(&tried.stderr);
             ensure!(start.elapsed() < START_LIMIT, "{client}: {errors}");
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-impl Drop for Postgres {
+impl Drop for FaultPostgres {
     fn drop(&mut self) {
         // One that was stopped ends only when it goes on.
         let _ = self.signal(Signal::CONT);

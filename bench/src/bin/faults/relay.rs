@@ -11,11 +11,11 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-const AFTER_FAILURE: Duration = Duration::from_millis(50);
+const FAILURE_PAUSE: Duration = Duration::from_millis(50);
 
 /// What the relay does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Relaying {
+pub(crate) enum RelayState {
     /// Passes everything on.
     On,
     /// Keeps and accepts connections, and passes nothing on.
@@ -27,14 +27,14 @@ pub(crate) enum Relaying {
 /// The relay; it ends when this is dropped.
 pub(crate) struct Relay {
     address: SocketAddr,
-    relaying: watch::Sender<Relaying>,
+    relaying: watch::Sender<RelayState>,
     task: JoinHandle<()>,
 }
 
 impl Relay {
     pub(crate) fn start(runtime: &Runtime, service: SocketAddr) -> Result<Relay> {
         let address = free_address()?;
-        let (relaying, current) = watch::channel(Relaying::On);
+        let (relaying, current) = watch::channel(RelayState::On);
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.context("the relay cannot listen")?;
         let task = runtime.spawn(serve(Some(listener), address, service, current));
@@ -51,7 +51,7 @@ impl Relay {
     }
 
     /// Has it do something else from now on.
-    pub(crate) fn set(&self, relaying: Relaying) {
+    pub(crate) fn set(&self, relaying: RelayState) {
         self.relaying.send_replace(relaying);
     }
 }
@@ -66,10 +66,10 @@ async fn serve(
     mut listener: Option<TcpListener>,
     address: SocketAddr,
     service: SocketAddr,
-    mut current: watch::Receiver<Relaying>,
+    mut current: watch::Receiver<RelayState>,
 ) {
     loop {
-        if *current.borrow_and_update() == Relaying::Gone {
+        if *current.borrow_and_update() == RelayState::Gone {
             listener = None;
             if current.changed().await.is_err() {
                 return;
@@ -80,13 +80,13 @@ async fn serve(
             listener = TcpListener::bind(address).await.ok();
         }
         let Some(listening) = &listener else {
-            tokio::time::sleep(AFTER_FAILURE).await;
+            tokio::time::sleep(FAILURE_PAUSE).await;
             continue;
         };
         tokio::select! {
             accepted = listening.accept() => match accepted {
-                Ok((stream, _)) => drop(tokio::spawn(pass(stream, service, current.clone()))),
-                Err(_) => tokio::time::sleep(AFTER_FAILURE).await,
+                Ok((stream, _)) => drop(tokio::spawn(relay_connection(stream, service, current.clone()))),
+                Err(_) => tokio::time::sleep(FAILURE_PAUSE).await,
             },
             changed = current.changed() => if changed.is_err() { return },
         }
@@ -94,20 +94,24 @@ async fn serve(
 }
 
 /// One connection, until either side closes it or the relay is gone.
-async fn pass(mut client: TcpStream, service: SocketAddr, mut current: watch::Receiver<Relaying>) {
+async fn relay_connection(
+    mut client: TcpStream,
+    service: SocketAddr,
+    mut current: watch::Receiver<RelayState>,
+) {
     let Ok(mut server) = TcpStream::connect(service).await else {
         return;
     };
     loop {
         let relaying = *current.borrow_and_update();
         match relaying {
-            Relaying::Gone => return,
-            Relaying::Stalled => {
+            RelayState::Gone => return,
+            RelayState::Stalled => {
                 if current.changed().await.is_err() {
                     return;
                 }
             }
-            Relaying::On => {
+            RelayState::On => {
                 tokio::select! {
                     // A connection that breaks is the two sides' own affair.
                     _ = copy_bidirectional(&mut client, &mut server) => return,

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use prowess_bench::server::Server;
+use prowess_bench::server::BenchServer;
 
-use super::load::{Kind, Sample};
+use super::load::{FaultSample, RequestKind};
 
 /// Different reasons that are kept of each kind of request.
 const MAX_REASONS: usize = 3;
 
 /// One fault.
-pub(crate) struct Row {
+pub(crate) struct FaultRow {
     pub(crate) name: &'static str,
     /// For each kind of request, what became of those under way during the fault.
     during: Vec<String>,
@@ -21,19 +21,19 @@ pub(crate) struct Row {
     pub(crate) reasons: Vec<String>,
 }
 
-impl Row {
+impl FaultRow {
     pub(crate) fn new(
         name: &'static str,
-        samples: &[Sample],
+        samples: &[FaultSample],
         (caused, undone): (Instant, Instant),
         recovered: Result<Duration, String>,
-    ) -> Row {
-        let during: Vec<&Sample> = samples
+    ) -> FaultRow {
+        let during: Vec<&FaultSample> = samples
             .iter()
             .filter(|sample| sample.end > caused && sample.start < undone)
             .collect();
-        let cells = Kind::ALL.map(|kind| cell(&during, kind, undone));
-        Row {
+        let cells = RequestKind::ALL.map(|kind| cell(&during, kind, undone));
+        FaultRow {
             name,
             during: cells.to_vec(),
             recovered,
@@ -42,7 +42,7 @@ impl Row {
         }
     }
 
-    pub(crate) fn with_process(mut self, alive: bool, server: &Server) -> Row {
+    pub(crate) fn with_process(mut self, alive: bool, server: &BenchServer) -> FaultRow {
         let megabytes = |bytes: Option<u64>| bytes.unwrap_or_default() as f64 / 1e6;
         self.process = match alive {
             true => format!(
@@ -58,7 +58,7 @@ impl Row {
 
 /// How many of a kind came to which end, and the slowest answer. One that came only when
 /// the fault was over does not count as an answer during it.
-fn cell(during: &[&Sample], kind: Kind, undone: Instant) -> String {
+fn cell(during: &[&FaultSample], kind: RequestKind, undone: Instant) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut slowest = Duration::ZERO;
     for sample in during.iter().filter(|sample| sample.kind == kind) {
@@ -80,9 +80,9 @@ fn cell(during: &[&Sample], kind: Kind, undone: Instant) -> String {
 }
 
 /// Different reasons, a few of each kind.
-fn reasons(during: &[&Sample]) -> Vec<String> {
+fn reasons(during: &[&FaultSample]) -> Vec<String> {
     let mut all = Vec::new();
-    for kind in Kind::ALL {
+    for kind in RequestKind::ALL {
         let mut seen: Vec<String> = Vec::new();
         for sample in during.iter().filter(|sample| sample.kind == kind) {
             let (class, reason) = (sample.outcome.class(), sample.outcome.reason());
@@ -97,12 +97,12 @@ fn reasons(during: &[&Sample]) -> Vec<String> {
 }
 
 pub(crate) fn print_head() {
-    let kinds = Kind::ALL.map(Kind::name).join(" | ");
+    let kinds = RequestKind::ALL.map(RequestKind::name).join(" | ");
     println!("| during the fault; slowest answer | {kinds} | all served again after | process |");
-    println!("|---|{}---:|---|", "---|".repeat(Kind::ALL.len()));
+    println!("|---|{}---:|---|", "---|".repeat(RequestKind::ALL.len()));
 }
 
-pub(crate) fn print_row(row: &Row) {
+pub(crate) fn print_row(row: &FaultRow) {
     let recovered = match &row.recovered {
         Ok(time) => format!("{:.1} s", time.as_secs_f64()),
         Err(unserved) => format!("never ({unserved})"),
@@ -117,7 +117,7 @@ pub(crate) fn print_row(row: &Row) {
 
 /// A fault that was not tried, or not to its end.
 pub(crate) fn print_untried(name: &str, why: &str) {
-    let empty = " |".repeat(Kind::ALL.len());
+    let empty = " |".repeat(RequestKind::ALL.len());
     println!("| {name} |{empty} | {why} |");
 }
 

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::gateway::process::{Process, free_address};
-use prowess_bench::gateway::request::{Endpoint, Request};
-use prowess_bench::server::Setup;
+use prowess_bench::gateway::process::{GatewayProcess, free_address};
+use prowess_bench::gateway::request::{BenchEndpoint, BenchRequest};
+use prowess_bench::server::ServerSetup;
 use tokio::runtime::Runtime;
 
 use super::programs;
@@ -18,9 +18,9 @@ const BUCKET: &str = "bench";
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// A running store and the relay before it; both end when this is dropped.
-pub(crate) struct S3 {
+pub(crate) struct FaultS3 {
     pub(crate) relay: Relay,
-    _process: Process,
+    _process: GatewayProcess,
 }
 
 /// Why there is none on this machine.
@@ -30,25 +30,25 @@ pub(crate) fn missing() -> Option<String> {
     program().is_none().then(|| why.to_owned())
 }
 
-impl S3 {
+impl FaultS3 {
     /// Starts a store with an empty bucket.
-    pub(crate) fn start(runtime: &Runtime) -> Result<S3> {
+    pub(crate) fn start(runtime: &Runtime) -> Result<FaultS3> {
         let address = free_address()?;
         let mut command = Command::new(program().context("no moto_server")?);
         command
             .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
             .stderr(Stdio::null());
-        let process = Process::start(&mut command, address, START_LIMIT)?;
+        let process = GatewayProcess::start(&mut command, address, START_LIMIT)?;
         runtime.block_on(make_bucket(address))?;
-        Ok(S3 {
+        Ok(FaultS3 {
             relay: Relay::start(runtime, address)?,
             _process: process,
         })
     }
 
     /// A server that keeps all content here.
-    pub(crate) fn setup(&self) -> Result<Setup> {
-        let mut setup = Setup::new()?;
+    pub(crate) fn setup(&self) -> Result<ServerSetup> {
+        let mut setup = ServerSetup::new()?;
         setup.config = format!(
             "[sandbox]\nreduced = true\n\
              [blobs]\nurl = \"s3://{BUCKET}/blobs\"\ninline_bytes = 0\n\
@@ -62,11 +62,11 @@ impl S3 {
 }
 
 async fn make_bucket(server: SocketAddr) -> Result<()> {
-    let endpoint = Endpoint {
+    let endpoint = BenchEndpoint {
         server,
         source: Ipv4Addr::LOCALHOST,
     };
-    let request = Request::new("PUT", &format!("/{BUCKET}"), "none");
+    let request = BenchRequest::new("PUT", &format!("/{BUCKET}"), "none");
     let answer = request.send(&endpoint, START_LIMIT).await?;
     ensure!(answer.status == 200, "no bucket: {}", answer.body);
     Ok(())

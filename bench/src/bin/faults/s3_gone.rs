@@ -1,12 +1,12 @@
 //! The object store is gone: connections to it are refused.
 
 use anyhow::Result;
-use prowess_bench::server::Server;
+use prowess_bench::server::BenchServer;
 use tokio::runtime::Runtime;
 
-use super::fault::{Fault, Injector, Prepared};
-use super::relay::Relaying;
-use super::s3::{self, S3};
+use super::fault::{Fault, Injector, PreparedFault};
+use super::relay::RelayState;
+use super::s3::{self, FaultS3};
 
 pub(crate) struct S3Gone;
 
@@ -19,24 +19,24 @@ impl Fault for S3Gone {
         s3::missing()
     }
 
-    fn prepare(&self, runtime: &Runtime) -> Result<Prepared> {
-        let s3 = S3::start(runtime)?;
+    fn prepare(&self, runtime: &Runtime) -> Result<PreparedFault> {
+        let s3 = FaultS3::start(runtime)?;
         let setup = s3.setup()?;
-        let injector = Box::new(Gone(s3));
-        Ok(Prepared { setup, injector })
+        let injector = Box::new(RelayCloser(s3));
+        Ok(PreparedFault { setup, injector })
     }
 }
 
-struct Gone(S3);
+struct RelayCloser(FaultS3);
 
-impl Injector for Gone {
-    fn inject(&mut self, _: &Server) -> Result<()> {
-        self.0.relay.set(Relaying::Gone);
+impl Injector for RelayCloser {
+    fn inject(&mut self, _: &BenchServer) -> Result<()> {
+        self.0.relay.set(RelayState::Gone);
         Ok(())
     }
 
-    fn undo(&mut self, _: &Server) -> Result<()> {
-        self.0.relay.set(Relaying::On);
+    fn undo(&mut self, _: &BenchServer) -> Result<()> {
+        self.0.relay.set(RelayState::On);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 mod load;
-mod quiet;
+mod quiet_tenant;
 mod report;
 mod tally;
 
@@ -19,13 +19,13 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::gateway::model::Model;
-use prowess_bench::server::tenant::Tenant;
-use prowess_bench::server::{Server, Setup};
+use prowess_bench::gateway::model::MockModel;
+use prowess_bench::server::tenant::BenchTenant;
+use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::{Builder, Runtime};
 
 use load::Noise;
-use quiet::{Phase, Quiet};
+use quiet_tenant::{Phase, QuietTenant};
 
 const SAMPLES: usize = 200;
 /// Alone and noisy phases, in turns.
@@ -39,10 +39,10 @@ const CONFIG: &str = "[sandbox]\nreduced = true\ndisk_bytes = 268435456\n";
 
 fn main() -> Result<()> {
     let samples = samples()?;
-    let model = Model::start()?;
-    let mut setup = Setup::new()?;
+    let model = MockModel::start()?;
+    let mut setup = ServerSetup::new()?;
     setup.config = CONFIG.to_owned();
-    let mut server = Server::start(setup, model.address())?;
+    let mut server = BenchServer::start(setup, model.address())?;
     // After the server's start, which must live with the limit it was given.
     load::raise_descriptor_limit()?;
     // The noise has a thread of its own, so that measuring does not wait for it.
@@ -58,14 +58,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-async fn run(server: &Server, noise: &Runtime, samples: usize) -> Result<Quiet> {
+async fn run(server: &BenchServer, noise: &Runtime, samples: usize) -> Result<QuietTenant> {
     let level = server.sandbox_level().await?;
     println!("SQLite; sandbox: {level}; {samples} samples of each kind, in {ROUNDS} rounds\n");
     println!("Layer builds are left out: they need a package index.\n");
     let quiet = tenant(server, "quiet", Ipv4Addr::LOCALHOST, QUIET_TIMEOUT)?;
     let noisy = tenant(server, "noisy", noisy_source(), NOISY_TIMEOUT)?;
     let skill = noisy.prepare_skill(0).await?;
-    let mut quiet = Quiet::prepare(quiet).await?;
+    let mut quiet = QuietTenant::prepare(quiet).await?;
     let each = samples.div_ceil(ROUNDS);
     for _ in 0..ROUNDS {
         quiet.phase(Phase::Alone, each).await?;
@@ -79,12 +79,12 @@ async fn run(server: &Server, noise: &Runtime, samples: usize) -> Result<Quiet> 
 }
 
 fn tenant(
-    server: &Server,
+    server: &BenchServer,
     name: &'static str,
     source: Ipv4Addr,
     timeout: Duration,
-) -> Result<Tenant> {
-    Ok(Tenant {
+) -> Result<BenchTenant> {
+    Ok(BenchTenant {
         name,
         endpoint: server.endpoint(source),
         key: server.create_key(name)?,

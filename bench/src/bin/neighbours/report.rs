@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use prowess_bench::percentile;
-use prowess_bench::server::Server;
+use prowess_bench::server::BenchServer;
 
-use super::quiet::{Operation, Phase, Quiet};
+use super::quiet_tenant::{Phase, QuietTenant, TenantOperation};
 
-pub(crate) fn print(quiet: &Quiet, server: &mut Server) {
+pub(crate) fn print(quiet: &QuietTenant, server: &mut BenchServer) {
     println!(
         "| quiet tenant | alone p50 | p95 | noisy p50 | p95 | p95 noisy / alone | failed, alone + noisy |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    for operation in Operation::ALL {
+    for operation in TenantOperation::ALL {
         print_row(quiet, operation);
     }
     println!("\nErrors of the quiet tenant: {}", quiet.errors());
@@ -42,7 +42,7 @@ pub(crate) fn print(quiet: &Quiet, server: &mut Server) {
     }
 }
 
-fn print_row(quiet: &Quiet, operation: Operation) {
+fn print_row(quiet: &QuietTenant, operation: TenantOperation) {
     let of = |phase| {
         let samples = quiet.samples.iter();
         samples.filter(move |sample| sample.phase == phase && sample.operation == operation)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use prowess_bench::server::outcome::Outcome;
+use prowess_bench::server::outcome::RequestOutcome;
 
 /// Counts by part of the noise and by class of the answer.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Tally(Mutex<BTreeMap<&'static str, BTreeMap<String, u64>>>);
 
 impl Tally {
     /// Counts an answer.
-    pub(crate) fn count(&self, part: &'static str, outcome: &Outcome) {
+    pub(crate) fn count(&self, part: &'static str, outcome: &RequestOutcome) {
         self.add(part, outcome.class(), 1);
     }
 

@@ -10,14 +10,14 @@ use anyhow::{Context, Result, ensure};
 use crate::SKILLS;
 
 /// The process, which measures some calls of the hook for each line it is sent.
-pub(crate) struct Hook {
+pub(crate) struct HookProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Hook {
-    pub(crate) fn start(python: &Path, archives: &[PathBuf]) -> Result<Hook> {
+impl HookProcess {
+    pub(crate) fn start(python: &Path, archives: &[PathBuf]) -> Result<HookProcess> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("skills/hook_rounds.py");
         let mut child = Command::new(python)
             .arg(script)
@@ -29,7 +29,7 @@ impl Hook {
             .spawn()?;
         let stdin = child.stdin.take().context("no stdin")?;
         let stdout = BufReader::new(child.stdout.take().context("no stdout")?);
-        Ok(Hook {
+        Ok(HookProcess {
             child,
             stdin,
             stdout,
@@ -48,7 +48,7 @@ impl Hook {
     }
 }
 
-impl Drop for Hook {
+impl Drop for HookProcess {
     fn drop(&mut self) {
         // The script ends with its input; nothing is left to do if it is gone.
         let _ = self.child.kill();

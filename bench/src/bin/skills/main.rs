@@ -8,21 +8,21 @@
 //! that takes no time. Run with `--release`; takes the number of rounds as its argument.
 #![expect(clippy::print_stdout, reason = "its tables are what it is for")]
 
+mod engine_bench;
 mod hook;
 mod runs;
-mod stage;
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::{Row, sample, table};
-use prowess_engine::Record;
-use prowess_skill::{Layout, Options, Skill};
+use prowess_bench::{ComparisonRow, sample, table};
+use prowess_engine::RecordDetail;
+use prowess_skill::{ArchiveLayout, LoadOptions, Skill};
 use rustix::time::{ClockId, clock_gettime};
 
-use hook::Hook;
-use stage::Stage;
+use engine_bench::EngineBench;
+use hook::HookProcess;
 
 const SKILLS: u64 = 8;
 /// Requests that are measured at once, ours and theirs; theirs take long.
@@ -59,7 +59,7 @@ async fn run(rounds: usize) -> Result<()> {
     println!("Processor time before the model is called, of the whole process:\n");
     println!("{}", table("LiteLLM's hook", &rows));
     let place = folder.path().join("runs");
-    let stage = Stage::open(&place, &prowess, &skills, Record::Steps, FRESH).await?;
+    let stage = EngineBench::open(&place, &prowess, &skills, RecordDetail::Steps, FRESH).await?;
     println!("Whole runs with one call of a tool, and the sandbox alone:\n");
     println!("{}", runs::table(&stage, &skills, rounds).await?);
     Ok(())
@@ -76,14 +76,21 @@ async fn before_the_model(
     python: &Path,
     skills: &[Skill],
     rounds: usize,
-) -> Result<[Row; 2]> {
+) -> Result<[ComparisonRow; 2]> {
     // The hook records nothing, so neither do we here.
     let open = async |name, fresh| {
-        Stage::open(&folder.join(name), prowess, skills, Record::Off, fresh).await
+        EngineBench::open(
+            &folder.join(name),
+            prowess,
+            skills,
+            RecordDetail::Off,
+            fresh,
+        )
+        .await
     };
     let stages = [open("warm", FRESH).await?, open("asking", NEVER).await?];
-    let mut hook = Hook::start(python, &archives(folder, skills)?)?;
-    let row = |what: &str| Row {
+    let mut hook = HookProcess::start(python, &archives(folder, skills)?)?;
+    let row = |what: &str| ComparisonRow {
         what: what.to_owned(),
         ours: Vec::new(),
         theirs: Vec::new(),
@@ -115,7 +122,7 @@ fn skill(number: u64) -> Result<Skill> {
         "---\nname: sheets-{number}\ndescription: Reads tables from pages and writes them into \
          sheets. Use when someone asks for number {number}.\n---\n\n"
     );
-    let loaded = Skill::load(sample::bundle(number + 1, &front)?, &Options::default());
+    let loaded = Skill::load(sample::bundle(number + 1, &front)?, &LoadOptions::default());
     loaded.skill.context("the sample skill does not load")
 }
 
@@ -123,7 +130,7 @@ fn skill(number: u64) -> Result<Skill> {
 fn archives(folder: &Path, skills: &[Skill]) -> Result<Vec<std::path::PathBuf>> {
     let write = |skill: &Skill| {
         let path = folder.join(format!("{}.zip", skill.name));
-        let zip = skill.bundle.to_zip(&Layout::wrapped(&skill.name)?)?;
+        let zip = skill.bundle.to_zip(&ArchiveLayout::wrapped(&skill.name)?)?;
         std::fs::write(&path, zip)?;
         Ok(path)
     };

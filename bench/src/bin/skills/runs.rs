@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use futures_util::StreamExt as _;
 use prowess_bench::median;
-use prowess_engine::{RunEvent, Step};
-use prowess_sandbox::{Command, Execution, NewSession, Outcome, Policy, SkillFiles};
+use prowess_engine::{RunEvent, RunStep};
+use prowess_sandbox::{Command, CommandOutcome, ContainerSpec, Execution, Policy, SkillFiles};
 use prowess_skill::Skill;
 use prowess_wire::neutral::StreamEvent;
 
 use crate::cpu;
-use crate::stage::Stage;
+use crate::engine_bench::EngineBench;
 
 /// What a run took: time that passed, and processor time of this process alone, which
 /// is not where the command runs.
@@ -23,7 +23,7 @@ struct Times {
 }
 
 /// The runs with their tool, and the sandbox doing the same without us.
-pub(crate) async fn table(stage: &Stage, skills: &[Skill], rounds: usize) -> Result<String> {
+pub(crate) async fn table(stage: &EngineBench, skills: &[Skill], rounds: usize) -> Result<String> {
     let mut times: [Times; 5] = Default::default();
     let (_, kept) = run(stage, "run", None).await?;
     let kept = kept.context("a run that ran code tells no container")?;
@@ -35,8 +35,8 @@ pub(crate) async fn table(stage: &Stage, skills: &[Skill], rounds: usize) -> Res
         if let Some(made) = made {
             stage.sandbox.destroy(stage.owner(), &made).await?;
         }
-        let alone_first = alone_in_a_new_session(stage, skills).await?;
-        let alone_again = measured(exec(stage, &kept)).await?.0;
+        let alone_first = alone_in_a_new_container(stage, skills).await?;
+        let alone_again = measure(exec(stage, &kept)).await?.0;
         let taken = [load, first, alone_first, again, alone_again];
         for (times, (wall, cpu)) in times.iter_mut().zip(taken) {
             if round > 0 {
@@ -45,7 +45,7 @@ pub(crate) async fn table(stage: &Stage, skills: &[Skill], rounds: usize) -> Res
             }
         }
     }
-    stage.engine.recorded().await;
+    stage.engine.flush_records().await;
     let [load, first, alone_first, again, alone_again] = times;
     let mut out = String::from(
         "| | run, wall | run, CPU | sandbox, wall | sandbox, CPU | beyond it, wall | beyond it, CPU |\n\
@@ -72,7 +72,7 @@ fn line(out: &mut String, what: &str, run: &Times, alone: &Times) {
 }
 
 /// Does something, and tells the time that passed and the processor time it took.
-async fn measured<T>(work: impl Future<Output = Result<T>>) -> Result<((Duration, Duration), T)> {
+async fn measure<T>(work: impl Future<Output = Result<T>>) -> Result<((Duration, Duration), T)> {
     let (start, before) = (Instant::now(), cpu());
     let done = work.await?;
     Ok(((start.elapsed(), cpu() - before), done))
@@ -80,24 +80,25 @@ async fn measured<T>(work: impl Future<Output = Result<T>>) -> Result<((Duration
 
 /// A whole run, and its container.
 async fn run(
-    stage: &Stage,
+    stage: &EngineBench,
     prompt: &str,
     container: Option<&str>,
 ) -> Result<((Duration, Duration), Option<String>)> {
-    let asked = stage.asked(stage.request(prompt, container)?)?;
-    let (taken, (calls, container)) = measured(async {
-        let mut run = stage.engine.start(asked).await?;
+    let run_request = stage.run_request(stage.request(prompt, container)?)?;
+    let (taken, (calls, container)) = measure(async {
+        let mut run = stage.engine.start(run_request).await?;
         let (mut calls, mut container) = (0, None);
         while let Some(event) = run.next().await {
             match event {
                 RunEvent::Failed(error) => return Err(error.into()),
-                RunEvent::Step(Step::ToolEnded { is_error, .. }) => {
+                RunEvent::Step(RunStep::ToolEnded { is_error, .. }) => {
                     ensure!(!is_error, "the tool failed");
                     calls += 1;
                 }
-                RunEvent::Answer(StreamEvent::MessageDelta {
-                    container: told, ..
-                }) => container = told,
+                RunEvent::Response(StreamEvent::MessageDelta {
+                    container: announced,
+                    ..
+                }) => container = announced,
                 _ => {}
             }
         }
@@ -105,39 +106,45 @@ async fn run(
     })
     .await?;
     ensure!(calls == 1, "{calls} tools were called");
-    let id = container.and_then(|told| told.get("id")?.as_str().map(str::to_owned));
+    let id = container.and_then(|announced| announced.get("id")?.as_str().map(str::to_owned));
     Ok((taken, id))
 }
 
 /// What the sandbox does for a run by itself: a session with the skills, a command.
-async fn alone_in_a_new_session(stage: &Stage, skills: &[Skill]) -> Result<(Duration, Duration)> {
-    let new = NewSession {
+async fn alone_in_a_new_container(
+    stage: &EngineBench,
+    skills: &[Skill],
+) -> Result<(Duration, Duration)> {
+    let new = ContainerSpec {
         policy: Policy::default(),
         skills: skills
             .iter()
-            .map(|skill| SkillFiles::of(skill, skill.name.as_str()))
+            .map(|skill| SkillFiles::from_skill(skill, skill.name.as_str()))
             .collect(),
         layer: None,
     };
-    let (taken, session) = measured(async {
-        let session = stage.sandbox.create(stage.owner(), new).await?;
-        exec(stage, &session).await?;
-        Ok(session)
+    let (taken, container) = measure(async {
+        let container = stage.sandbox.create(stage.owner(), new).await?;
+        exec(stage, &container).await?;
+        Ok(container)
     })
     .await?;
-    stage.sandbox.destroy(stage.owner(), &session).await?;
+    stage.sandbox.destroy(stage.owner(), &container).await?;
     Ok(taken)
 }
 
-async fn exec(stage: &Stage, session: &str) -> Result<()> {
+async fn exec(stage: &EngineBench, container: &str) -> Result<()> {
     let execution = Execution {
         command: Command::Bash("true".to_owned()),
         ..Execution::default()
     };
     let report = stage
         .sandbox
-        .exec(stage.owner(), session, execution)
+        .exec(stage.owner(), container, execution)
         .await?;
-    ensure!(report.outcome == Outcome::Exit(0), "the command failed");
+    ensure!(
+        report.outcome == CommandOutcome::Exit(0),
+        "the command failed"
+    );
     Ok(())
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use prowess_skill::{Options, Skill};
+use prowess_skill::{LoadOptions, Skill};
 use prowess_store::{NewSkill, Store, StoreConfig, TenantId};
 
 /// A folder with a store, and the ids of some of its skills.
-pub(crate) struct Filled {
+pub(crate) struct FilledStore {
     pub(crate) folder: PathBuf,
     pub(crate) ids: Vec<String>,
 }
@@ -22,8 +22,8 @@ const IDS: usize = 50;
 const AT_ONCE: usize = 8;
 
 /// One store of each size.
-pub(crate) async fn all(place: &Path, sizes: &[usize]) -> Result<Vec<Filled>> {
-    let mut all: Vec<Filled> = Vec::new();
+pub(crate) async fn all(place: &Path, sizes: &[usize]) -> Result<Vec<FilledStore>> {
+    let mut all: Vec<FilledStore> = Vec::new();
     let mut ids = Vec::new();
     for size in sizes {
         let folder = place.join(size.to_string());
@@ -36,7 +36,7 @@ pub(crate) async fn all(place: &Path, sizes: &[usize]) -> Result<Vec<Filled>> {
         grow(&folder, &mut ids, *size).await?;
         report(*size - before, start);
         let step = (ids.len() / IDS).max(1);
-        all.push(Filled {
+        all.push(FilledStore {
             folder,
             ids: ids.iter().step_by(step).cloned().collect(),
         });
@@ -67,17 +67,19 @@ async fn grow(folder: &Path, ids: &mut Vec<String>, size: usize) -> Result<()> {
 }
 
 async fn upload(store: Store, number: usize) -> Result<String> {
-    let loaded = Skill::from_text(&text(number), &Options::default());
+    let loaded = Skill::from_text(&text(number), &LoadOptions::default());
     let skill = loaded.skill.context("the sample skill does not load")?;
     let tenant = TenantId::default_tenant();
-    let uploaded = store.create_skill(&tenant, &NewSkill::of(&skill)).await?;
+    let uploaded = store
+        .create_skill(&tenant, &NewSkill::from_skill(&skill))
+        .await?;
     Ok(uploaded.skill.id)
 }
 
 /// Words in every skill, in a tenth of them, in one of a thousand and in one skill only,
 /// none of which begins another; and some that come and go, as those of a language do.
 fn text(number: usize) -> String {
-    let mut words = Words(number as u64 + 1);
+    let mut words = WordSource(number as u64 + 1);
     let topic = number % 1_000;
     let tenth = if number.is_multiple_of(10) {
         "quarterly "
@@ -93,9 +95,9 @@ fn text(number: usize) -> String {
 }
 
 /// A small generator of words; low numbers come far more often than high ones.
-struct Words(u64);
+struct WordSource(u64);
 
-impl Words {
+impl WordSource {
     fn next(&mut self) -> String {
         self.0 = self
             .0

@@ -5,13 +5,13 @@
 //! its arguments, the smallest first.
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
-mod ask;
 mod fill;
+mod queries;
 mod report;
 
 use anyhow::{Context, Result, ensure};
 
-use ask::{QUESTIONS, Subject};
+use queries::{QUERIES, QueriedStore};
 use report::Times;
 
 const SIZES: [usize; 3] = [100, 10_000, 100_000];
@@ -41,21 +41,21 @@ async fn run(sizes: &[usize]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mut subjects = Vec::new();
     for filled in fill::all(folder.path(), sizes).await? {
-        subjects.push(Subject::open(filled).await?);
+        subjects.push(QueriedStore::open(filled).await?);
     }
-    let mut times = Times::new(QUESTIONS.len(), sizes.len());
+    let mut times = Times::new(QUERIES.len(), sizes.len());
     // The first round warms caches, and is not counted.
     for round in 0..=ROUNDS {
-        for (row, question) in QUESTIONS.iter().enumerate() {
+        for (row, question) in QUERIES.iter().enumerate() {
             for (column, subject) in subjects.iter().enumerate() {
-                let taken = subject.ask(question, round).await?;
+                let taken = subject.run_query(question, round).await?;
                 if round > 0 {
                     times.add(row, column, taken);
                 }
             }
         }
     }
-    let names: Vec<_> = QUESTIONS.iter().map(|question| question.name).collect();
+    let names: Vec<_> = QUERIES.iter().map(|question| question.name).collect();
     println!("SQLite; medians of {ROUNDS} rounds\n");
     println!("{}", times.table(&names, sizes));
     Ok(())

@@ -1,28 +1,28 @@
 //! A new container, with skills and files in it.
 
-use prowess_store::{FileRecord, SessionRecord};
+use prowess_store::{ContainerRecord, FileRecord};
 use prowess_toolbox::Workspace;
 use prowess_wire::neutral::Map;
 use serde_json::{Value, json};
 
 use super::{Container, Containers};
 use crate::error::RunError;
-use crate::naming::Naming;
-use crate::resolve::{Own, Pin, Resolver};
-use crate::uploads::{self, Again};
+use crate::resolve::{NativeSkills, Resolver, SkillPin};
+use crate::skill_request::SkillRequest;
+use crate::uploads::{self, ExistingUpload};
 
 /// Letters of a name.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// What a new container is to have.
 #[derive(Debug, Default)]
 pub struct NewContainer {
     name: String,
-    naming: Naming,
+    skill_request: SkillRequest,
     /// Bytes of memory that are asked for.
-    memory: Option<u64>,
+    memory_bytes: Option<u64>,
     /// Minutes it is to live unused.
-    minutes: Option<u64>,
+    idle_minutes: Option<u64>,
 }
 
 impl NewContainer {
@@ -31,20 +31,20 @@ impl NewContainer {
     ///
     /// # Errors
     /// [`RunError::Naming`] with the field at fault.
-    pub fn read(body: &Map) -> Result<Self, RunError> {
+    pub fn parse(body: &Map) -> Result<Self, RunError> {
         let text = |key: &str| body.get(key).and_then(Value::as_str);
         let name = text("name").unwrap_or_default();
-        if name.is_empty() || name.chars().count() > LONGEST_NAME || name.contains('\0') {
-            let why = format!("must be a text of 1 to {LONGEST_NAME} letters");
-            return Err(RunError::naming("name", why));
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.contains('\0') {
+            let why = format!("must be a text of 1 to {MAX_NAME_CHARS} letters");
+            return Err(RunError::invalid_field("name", why));
         }
-        let mut naming = Naming::default();
-        naming.read_setting(body, "")?;
+        let mut skill_request = SkillRequest::default();
+        skill_request.read_container_settings(body, "")?;
         Ok(NewContainer {
             name: name.to_owned(),
-            naming,
-            memory: memory(body.get("memory_limit"))?,
-            minutes: minutes(body.get("expires_after"))?,
+            skill_request,
+            memory_bytes: parse_memory_limit(body.get("memory_limit"))?,
+            idle_minutes: parse_expiry(body.get("expires_after"))?,
         })
     }
 }
@@ -58,13 +58,16 @@ impl Containers {
     pub async fn create(&self, new: NewContainer) -> Result<Container, RunError> {
         let settings = self.engine.settings();
         let mut policy = settings.policy.clone();
-        if let Some(reach) = &new.naming.reach {
-            reach.without_secrets()?;
-            policy.network = reach.granted(&settings.domains)?;
+        if let Some(network) = &new.skill_request.network {
+            network.reject_secrets()?;
+            policy.network = network.grant(&settings.domains)?;
         }
-        if new.memory.is_some_and(|asked| asked > policy.limits.memory) {
+        if new
+            .memory_bytes
+            .is_some_and(|requested| requested > policy.limits.memory)
+        {
             let why = format!("{} bytes is the most", policy.limits.memory);
-            return Err(RunError::naming("memory_limit", why));
+            return Err(RunError::invalid_field("memory_limit", why));
         }
         let sandbox = self.sandbox().await?;
         let store = self.engine.store();
@@ -73,21 +76,28 @@ impl Containers {
             tenant: &self.tenant,
             aliases: &self.engine.settings().aliases,
             model: "",
-            own: Own::None,
+            native_skills: NativeSkills::Unsupported,
             pins: &[],
         };
-        let chosen = resolver.resolve(&new.naming.skills).await?.ours;
-        let files = uploads::find(store, &self.tenant, &new.naming.files, &mut [], false).await?;
+        let chosen = resolver.resolve(&new.skill_request.skills).await?.local;
+        let files = uploads::find_uploads(
+            store,
+            &self.tenant,
+            &new.skill_request.files,
+            &mut [],
+            false,
+        )
+        .await?;
         let skills = chosen.iter().map(|c| c.member.skill.clone()).collect();
-        let workspace = Workspace::fresh(sandbox, self.owner(), skills, policy);
+        let workspace = Workspace::for_skills(sandbox, self.owner(), skills, policy);
         let session = workspace.open().await?;
-        let pins: Vec<&Pin> = chosen.iter().filter_map(|c| c.pin.as_ref()).collect();
-        let record = SessionRecord {
+        let pins: Vec<&SkillPin> = chosen.iter().filter_map(|c| c.pin.as_ref()).collect();
+        let record = ContainerRecord {
             id: session,
             upstream: None,
             skills: json!(pins),
         };
-        let filled = self.fill(&workspace, &files, &record, &new).await;
+        let filled = self.add_contents(&workspace, &files, &record, &new).await;
         if filled.is_err() {
             // Nobody knows its id; the first error is the one to tell.
             let _ = workspace.close().await;
@@ -95,52 +105,54 @@ impl Containers {
         filled
     }
 
-    async fn fill(
+    async fn add_contents(
         &self,
         workspace: &Workspace,
         files: &[FileRecord],
-        record: &SessionRecord,
+        record: &ContainerRecord,
         new: &NewContainer,
     ) -> Result<Container, RunError> {
         let (store, tenant) = (self.engine.store(), &self.tenant);
-        uploads::put(store, tenant, workspace, files, Again::Replace).await?;
-        store.remember_session(tenant, record).await?;
-        store.name_session(tenant, &record.id, &new.name).await?;
-        let made = self.get(&record.id).await?;
-        match new.minutes {
-            Some(asked) if asked > made.minutes => {
-                let why = format!("{} minutes is the most", made.minutes);
-                Err(RunError::naming("expires_after.minutes", why))
+        uploads::place_uploads(store, tenant, workspace, files, ExistingUpload::Replace).await?;
+        store.save_container(tenant, record).await?;
+        store
+            .set_container_name(tenant, &record.id, &new.name)
+            .await?;
+        let container = self.get(&record.id).await?;
+        match new.idle_minutes {
+            Some(requested) if requested > container.idle_minutes => {
+                let why = format!("{} minutes is the most", container.idle_minutes);
+                Err(RunError::invalid_field("expires_after.minutes", why))
             }
-            _ => Ok(made),
+            _ => Ok(container),
         }
     }
 }
 
 /// `1g`, `4g`, `16g` or `64g`, in bytes.
-fn memory(written: Option<&Value>) -> Result<Option<u64>, RunError> {
-    let gigabytes = match written {
+fn parse_memory_limit(value: Option<&Value>) -> Result<Option<u64>, RunError> {
+    let gigabytes = match value {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text.strip_suffix('g').and_then(|n| n.parse::<u64>().ok()),
         Some(_) => None,
     };
     match gigabytes.filter(|n| (1..=64).contains(n)) {
         Some(gigabytes) => Ok(Some(gigabytes << 30)),
-        None => Err(RunError::naming(
+        None => Err(RunError::invalid_field(
             "memory_limit",
             "must be 1g, 4g, 16g or 64g",
         )),
     }
 }
 
-fn minutes(written: Option<&Value>) -> Result<Option<u64>, RunError> {
-    let Some(after) = written.filter(|after| !after.is_null()) else {
+fn parse_expiry(value: Option<&Value>) -> Result<Option<u64>, RunError> {
+    let Some(after) = value.filter(|after| !after.is_null()) else {
         return Ok(None);
     };
     let anchor = after.get("anchor").and_then(Value::as_str);
     match (anchor, after.get("minutes").and_then(Value::as_u64)) {
         (Some("last_active_at"), Some(minutes)) if minutes > 0 => Ok(Some(minutes)),
-        _ => Err(RunError::naming(
+        _ => Err(RunError::invalid_field(
             "expires_after",
             "must be {\"anchor\": \"last_active_at\", \"minutes\": N}",
         )),

@@ -10,8 +10,8 @@ mod profile;
 
 pub use profile::docker_profile;
 
-use crate::bpf::{Check, Rule};
-use crate::spec::{At, Failure, Step};
+use crate::bpf::{ArgumentCheck, SyscallRule};
+use crate::spec::{LaunchFailure, LaunchStep, StepContext};
 use crate::{bpf, sys};
 use libc as c;
 use std::collections::BTreeMap;
@@ -104,12 +104,12 @@ pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
     pub(crate) fn compile() -> Self {
-        Self(bpf::compile(ARCHITECTURE, &by_number(), c::EPERM))
+        Self(bpf::compile(ARCHITECTURE, &rules_by_number(), c::EPERM))
     }
 
     /// Puts the filter in force for this process and those it starts.
-    pub(crate) fn install(&self) -> Result<(), Failure> {
-        sys::install_filter(&self.0).at(Step::Seccomp, "filter")
+    pub(crate) fn install(&self) -> Result<(), LaunchFailure> {
+        sys::install_filter(&self.0).at(LaunchStep::Seccomp, "filter")
     }
 }
 
@@ -119,23 +119,24 @@ const ARCHITECTURE: u32 = 0xC000_003E;
 const ARCHITECTURE: u32 = 0xC000_00B7;
 
 /// What is to be done with each call that is not simply denied.
-fn rules() -> Vec<(Call, Rule)> {
+fn rules() -> Vec<(Call, SyscallRule)> {
     let allowed = ALLOWED.iter().chain([&FCHMODAT2]);
-    let mut rules: Vec<(Call, Rule)> = allowed.map(|call| (*call, Rule::Allow)).collect();
+    let mut rules: Vec<(Call, SyscallRule)> =
+        allowed.map(|call| (*call, SyscallRule::Allow)).collect();
     let one_of = |argument, values| {
-        Rule::Check(Check {
+        SyscallRule::Check(ArgumentCheck {
             argument,
             mask: u32::MAX,
             values,
         })
     };
-    let no_namespace = Check {
+    let no_namespace = ArgumentCheck {
         argument: 0,
         mask: NAMESPACE_FLAGS,
         values: &[0],
     };
     let node = |argument| {
-        Rule::Check(Check {
+        SyscallRule::Check(ArgumentCheck {
             argument,
             mask: 0o170_000,
             values: &NODE_KINDS,
@@ -144,13 +145,16 @@ fn rules() -> Vec<(Call, Rule)> {
     rules.extend([
         // No filter can see the flags of `clone3`; C libraries fall back to `clone` when
         // it is not implemented.
-        (("SYS_clone3", c::SYS_clone3), Rule::Fail(c::ENOSYS)),
-        (("SYS_clone", c::SYS_clone), Rule::Check(no_namespace)),
+        (("SYS_clone3", c::SYS_clone3), SyscallRule::Fail(c::ENOSYS)),
+        (
+            ("SYS_clone", c::SYS_clone),
+            SyscallRule::Check(no_namespace),
+        ),
         // Instances count for the user who made the namespace, the server's, who has 128
         // of them for everything. Programs that watch files fall back to looking.
         (
             ("SYS_inotify_init1", c::SYS_inotify_init1),
-            Rule::Fail(c::ENOSYS),
+            SyscallRule::Fail(c::ENOSYS),
         ),
         (("SYS_socket", c::SYS_socket), one_of(0, &FAMILIES)),
         (("SYS_socketpair", c::SYS_socketpair), one_of(0, &FAMILIES)),
@@ -165,18 +169,18 @@ fn rules() -> Vec<(Call, Rule)> {
     ]);
     #[cfg(target_arch = "x86_64")]
     {
-        rules.extend(LEGACY.iter().map(|call| (*call, Rule::Allow)));
+        rules.extend(LEGACY.iter().map(|call| (*call, SyscallRule::Allow)));
         rules.push((("SYS_mknod", c::SYS_mknod), node(1)));
         rules.push((
             ("SYS_inotify_init", c::SYS_inotify_init),
-            Rule::Fail(c::ENOSYS),
+            SyscallRule::Fail(c::ENOSYS),
         ));
     }
     rules
 }
 
 /// The same rules by number, for the kernel.
-fn by_number() -> BTreeMap<u32, Rule> {
+fn rules_by_number() -> BTreeMap<u32, SyscallRule> {
     let narrow = |((_, number), rule)| Some((u32::try_from(number).ok()?, rule));
     rules().into_iter().filter_map(narrow).collect()
 }

@@ -1,7 +1,7 @@
 //! The same allow-list in the form that container engines take.
 
 use super::rules;
-use crate::bpf::{Check, Rule};
+use crate::bpf::{ArgumentCheck, SyscallRule};
 use serde_json::{Value, json};
 
 #[cfg(target_arch = "x86_64")]
@@ -18,12 +18,12 @@ pub fn docker_profile() -> Value {
     for ((name, _), rule) in rules() {
         let name = name.trim_start_matches("SYS_");
         match rule {
-            Rule::Allow => plain.push(name),
-            Rule::Fail(error) => entries.push(json!({
+            SyscallRule::Allow => plain.push(name),
+            SyscallRule::Fail(error) => entries.push(json!({
                 "names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": error,
             })),
             // One entry per value: any of them will do.
-            Rule::Check(check) => entries.extend(check.values.iter().map(|value| {
+            SyscallRule::Check(check) => entries.extend(check.values.iter().map(|value| {
                 json!({
                     "names": [name], "action": "SCMP_ACT_ALLOW", "args": [argument(&check, *value)],
                 })
@@ -39,7 +39,7 @@ pub fn docker_profile() -> Value {
     })
 }
 
-fn argument(check: &Check, value: u32) -> Value {
+fn argument(check: &ArgumentCheck, value: u32) -> Value {
     json!({
         "index": check.argument,
         "op": "SCMP_CMP_MASKED_EQ",

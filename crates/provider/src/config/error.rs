@@ -2,7 +2,7 @@
 
 /// Why a configuration was refused. Every message begins with the entry at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
+pub enum ProviderConfigError {
     /// A price that is none.
     #[error("{entry}: {price} is no price; prices are numbers from 0, per million tokens")]
     BadPrice {
@@ -41,7 +41,7 @@ pub enum ConfigError {
         /// The entry.
         entry: String,
         /// What is wrong with the name.
-        error: crate::table::RouteError,
+        error: crate::routing_table::RouteError,
     },
     /// An address cannot be used.
     #[error("{entry}: {why}")]
@@ -85,20 +85,20 @@ pub enum ConfigError {
     },
 }
 
-impl ConfigError {
+impl ProviderConfigError {
     /// Stable identifier of the reason.
     pub fn code(&self) -> &'static str {
         match self {
-            ConfigError::BadPrice { .. } => "bad-price",
-            ConfigError::Duplicate { .. } => "duplicate-name",
-            ConfigError::BadName { .. } => "bad-name",
-            ConfigError::UnknownProvider { .. } => "unknown-provider",
-            ConfigError::Fallback { .. } => "bad-fallback",
-            ConfigError::BadUrl { .. } => "bad-url",
-            ConfigError::Missing { .. } => "missing-option",
-            ConfigError::BadLimit { .. } => "bad-limit",
-            ConfigError::BadHeader { .. } => "bad-header",
-            ConfigError::Script { .. } => "bad-script",
+            ProviderConfigError::BadPrice { .. } => "bad-price",
+            ProviderConfigError::Duplicate { .. } => "duplicate-name",
+            ProviderConfigError::BadName { .. } => "bad-name",
+            ProviderConfigError::UnknownProvider { .. } => "unknown-provider",
+            ProviderConfigError::Fallback { .. } => "bad-fallback",
+            ProviderConfigError::BadUrl { .. } => "bad-url",
+            ProviderConfigError::Missing { .. } => "missing-option",
+            ProviderConfigError::BadLimit { .. } => "bad-limit",
+            ProviderConfigError::BadHeader { .. } => "bad-header",
+            ProviderConfigError::Script { .. } => "bad-script",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::key::KeySource;
 
 /// The words for the kinds, as configuration files spell them.
-pub const KIND_WORDS: [&str; 7] = [
+pub const PROVIDER_KIND_NAMES: [&str; 7] = [
     "anthropic",
     "openai",
     "azure",
@@ -17,7 +17,7 @@ pub const KIND_WORDS: [&str; 7] = [
 
 /// What kind of server a provider is.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum ProviderKind {
     /// Anthropic's API.
     Anthropic(AnthropicOptions),
     /// OpenAI's API, or any server compatible with it.
@@ -34,17 +34,17 @@ pub enum Kind {
     Scripted(ScriptedOptions),
 }
 
-impl Kind {
+impl ProviderKind {
     /// The word configuration files use.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Kind::Anthropic(_) => "anthropic",
-            Kind::OpenAi(_) => "openai",
-            Kind::Azure(_) => "azure",
-            Kind::Bedrock(_) => "bedrock",
-            Kind::Vertex(_) => "vertex",
-            Kind::Gemini(_) => "gemini",
-            Kind::Scripted(_) => "scripted",
+            ProviderKind::Anthropic(_) => "anthropic",
+            ProviderKind::OpenAi(_) => "openai",
+            ProviderKind::Azure(_) => "azure",
+            ProviderKind::Bedrock(_) => "bedrock",
+            ProviderKind::Vertex(_) => "vertex",
+            ProviderKind::Gemini(_) => "gemini",
+            ProviderKind::Scripted(_) => "scripted",
         }
     }
 }

@@ -7,29 +7,29 @@ mod error;
 mod kind;
 mod policy;
 mod price;
-mod write;
+mod write_overrides;
 
-pub use error::ConfigError;
+pub use error::ProviderConfigError;
 pub use kind::{
-    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, KIND_WORDS,
-    Kind, OpenAiOptions, ScriptedOptions, VertexOptions,
+    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions,
+    OpenAiOptions, PROVIDER_KIND_NAMES, ProviderKind, ScriptedOptions, VertexOptions,
 };
-pub use policy::{Breaker, Limit, Retry, Timeouts};
+pub use policy::{BreakerPolicy, ConcurrencyLimit, ProviderTimeouts, RetryPolicy};
 pub use price::Price;
-pub use write::WriteChanges;
+pub use write_overrides::WriteOverrides;
 
 use crate::env::Env;
 use crate::key::KeySource;
 
 /// Everything there is to know about providers and models.
 #[derive(Debug, Clone, Default)]
-pub struct Config {
+pub struct ProvidersConfig {
     /// The providers, by name.
     pub providers: Vec<ProviderConfig>,
     /// The models, by the names clients use.
     pub models: Vec<ModelConfig>,
     /// How providers are treated that work without configuration.
-    pub usual: Policies,
+    pub default_policies: Policies,
     /// Where variables are looked up.
     pub env: Env,
 }
@@ -38,11 +38,11 @@ pub struct Config {
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
     /// How long to wait.
-    pub timeouts: Timeouts,
+    pub timeouts: ProviderTimeouts,
     /// How to try again.
-    pub retry: Retry,
+    pub retry: RetryPolicy,
     /// When to leave it alone.
-    pub breaker: Breaker,
+    pub breaker: BreakerPolicy,
 }
 
 /// A provider: a server that has models.
@@ -51,13 +51,13 @@ pub struct ProviderConfig {
     /// Its name, as in `name/model`.
     pub name: String,
     /// What it speaks.
-    pub kind: Kind,
+    pub kind: ProviderKind,
     /// Its address; the kind's own when left out.
     pub base_url: Option<String>,
     /// Its key. When left out, and only at the kind's own address, the usual variable.
     pub api_key: Option<KeySource>,
     /// Whether a caller may bring a key of their own, which then replaces ours.
-    pub caller_key: bool,
+    pub allow_client_key: bool,
     /// Headers added to every request; the values may come from variables and files.
     pub headers: Vec<(String, KeySource)>,
     /// How calls are treated.
@@ -66,26 +66,26 @@ pub struct ProviderConfig {
 
 impl ProviderConfig {
     /// A provider with nothing but a name and a kind.
-    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+    pub fn new(name: impl Into<String>, kind: ProviderKind) -> Self {
         ProviderConfig {
             name: name.into(),
             kind,
             base_url: None,
             api_key: None,
-            caller_key: false,
+            allow_client_key: false,
             headers: Vec::new(),
             policies: Policies::default(),
         }
     }
 
     /// The same at an address.
-    pub fn at(mut self, base_url: impl Into<String>) -> Self {
+    pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
         self
     }
 
     /// The same with a key: `env:NAME`, `file:PATH` or the key itself.
-    pub fn key(mut self, key: &str) -> Self {
+    pub fn with_api_key(mut self, key: &str) -> Self {
         self.api_key = Some(KeySource::parse(key));
         self
     }
@@ -107,11 +107,11 @@ pub struct ModelConfig {
     /// `provider/model`. Their own fallbacks are not followed.
     pub fallbacks: Vec<String>,
     /// How many calls may run at once.
-    pub limit: Option<Limit>,
+    pub limit: Option<ConcurrencyLimit>,
     /// What the model can do, where models of one dialect differ.
-    pub write: WriteChanges,
+    pub write_overrides: WriteOverrides,
     /// When to leave it alone; as its provider says when left out.
-    pub breaker: Option<Breaker>,
+    pub breaker: Option<BreakerPolicy>,
     /// What its tokens cost.
     pub price: Option<Price>,
 }
@@ -126,20 +126,20 @@ impl ModelConfig {
             model: None,
             fallbacks: Vec::new(),
             limit: None,
-            write: WriteChanges::default(),
+            write_overrides: WriteOverrides::default(),
             breaker: None,
             price: None,
         }
     }
 
     /// The same, called otherwise by its provider.
-    pub fn as_model(mut self, model: impl Into<String>) -> Self {
+    pub fn with_upstream_model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
     /// The same with models to turn to when it fails.
-    pub fn or_else<const N: usize>(mut self, fallbacks: [&str; N]) -> Self {
+    pub fn with_fallbacks<const N: usize>(mut self, fallbacks: [&str; N]) -> Self {
         self.fallbacks = fallbacks.map(str::to_owned).to_vec();
         self
     }

@@ -1,6 +1,6 @@
 //! What a model's tokens cost.
 
-use prowess_wire::neutral::Usage;
+use prowess_wire::neutral::TokenUsage;
 
 /// Prices of a million tokens, in any one currency.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +16,12 @@ pub struct Price {
 }
 
 /// Billionths per token, of a price per million tokens.
-const NANOS: f64 = 1_000.0;
+const NANOS_PER_TOKEN: f64 = 1_000.0;
 
 impl Price {
     /// What tokens cost, in billionths of the currency.
-    pub fn cost_nanos(&self, usage: &Usage) -> u64 {
-        let part = |tokens: u64, price: f64| tokens as f64 * price * NANOS;
+    pub fn cost_nanos(&self, usage: &TokenUsage) -> u64 {
+        let part = |tokens: u64, price: f64| tokens as f64 * price * NANOS_PER_TOKEN;
         let cost = part(usage.input_tokens, self.input)
             + part(usage.output_tokens, self.output)
             + part(
@@ -49,12 +49,12 @@ mod tests {
             cache_read: Some(0.3),
             cache_write: None,
         };
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: 1_000,
             output_tokens: 100,
             cache_read_input_tokens: 10_000,
             cache_creation_input_tokens: 10,
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         // 0.003 + 0.0015 + 0.003 + 0.00003
         assert_eq!(price.cost_nanos(&usage), 7_530_000);

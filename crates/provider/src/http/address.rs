@@ -6,49 +6,49 @@ use url::Url;
 
 /// An address, taken apart once and cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Address {
+pub(crate) struct RequestAddress {
     pub(super) uri: Uri,
     pub(super) host: Option<HeaderValue>,
 }
 
-impl TryFrom<&Url> for Address {
+impl TryFrom<&Url> for RequestAddress {
     type Error = InvalidUri;
 
     fn try_from(url: &Url) -> Result<Self, InvalidUri> {
         let uri = Uri::try_from(url.as_str())?;
         let host = uri.authority().map(|host| host.as_str());
         let host = host.and_then(|host| HeaderValue::from_str(host).ok());
-        Ok(Address { uri, host })
+        Ok(RequestAddress { uri, host })
     }
 }
 
 /// Where a request goes: to one of a few places that were known before, or to one made
 /// up for it.
 #[derive(Debug)]
-pub(crate) enum To {
-    Known(Address),
+pub(crate) enum Destination {
+    Known(RequestAddress),
     Url(Url),
 }
 
-impl From<&Address> for To {
-    fn from(address: &Address) -> Self {
-        To::Known(address.clone())
+impl From<&RequestAddress> for Destination {
+    fn from(address: &RequestAddress) -> Self {
+        Destination::Known(address.clone())
     }
 }
 
-impl From<Url> for To {
+impl From<Url> for Destination {
     fn from(url: Url) -> Self {
-        To::Url(url)
+        Destination::Url(url)
     }
 }
 
-impl TryFrom<To> for Address {
+impl TryFrom<Destination> for RequestAddress {
     type Error = InvalidUri;
 
-    fn try_from(to: To) -> Result<Self, InvalidUri> {
+    fn try_from(to: Destination) -> Result<Self, InvalidUri> {
         match to {
-            To::Known(address) => Ok(address),
-            To::Url(url) => Address::try_from(&url),
+            Destination::Known(address) => Ok(address),
+            Destination::Url(url) => RequestAddress::try_from(&url),
         }
     }
 }

@@ -12,14 +12,14 @@ use http_body::Body;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 use tokio::time::{Instant, Sleep};
 
-use super::client::reason_of;
-use super::link::AnswerBody;
+use super::client::root_cause;
+use super::connection::ResponseBody;
 use crate::error::CallError;
-use crate::limit::Permit;
+use crate::limiter::CallPermit;
 
 /// A body that fails when it stops growing for too long.
 #[derive(Debug)]
-pub(crate) struct Idle<B> {
+pub(crate) struct IdleTimeoutBody<B> {
     body: B,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -27,13 +27,13 @@ pub(crate) struct Idle<B> {
     waiting: bool,
 }
 
-impl<B> Idle<B>
+impl<B> IdleTimeoutBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: std::error::Error,
 {
     pub(crate) fn new(body: B, limit: Duration) -> Self {
-        Idle {
+        IdleTimeoutBody {
             body,
             limit,
             timer: None,
@@ -49,7 +49,7 @@ where
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Ready(Some(Err(error))) => {
-                    return Poll::Ready(Some(Err(BodyError::Broken(reason_of(&error)))));
+                    return Poll::Ready(Some(Err(BodyError::Broken(root_cause(&error)))));
                 }
                 Poll::Ready(Some(Ok(frame))) => {
                     self.waiting = false;
@@ -59,14 +59,14 @@ where
                     }
                 }
                 Poll::Pending => {
-                    ready!(self.poll_patience(context));
+                    ready!(self.poll_idle_timeout(context));
                     return Poll::Ready(Some(Err(BodyError::Idle(self.limit))));
                 }
             }
         }
     }
 
-    fn poll_patience(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_idle_timeout(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let until = Instant::now() + self.limit;
         let timer = self
             .timer
@@ -78,7 +78,7 @@ where
         timer.as_mut().poll(context)
     }
 
-    async fn chunk(&mut self) -> Option<Result<Bytes, BodyError>> {
+    async fn next_chunk(&mut self) -> Option<Result<Bytes, BodyError>> {
         std::future::poll_fn(|context| self.poll_chunk(context)).await
     }
 }
@@ -108,7 +108,7 @@ impl BodyError {
 
 /// The whole body, when it has no more than `limit` bytes; none when it has more.
 pub(crate) async fn read_all<B>(
-    body: &mut Idle<B>,
+    body: &mut IdleTimeoutBody<B>,
     limit: usize,
 ) -> Result<Option<Vec<u8>>, BodyError>
 where
@@ -116,7 +116,7 @@ where
     B::Error: std::error::Error,
 {
     let mut all = Vec::new();
-    while let Some(chunk) = body.chunk().await {
+    while let Some(chunk) = body.next_chunk().await {
         let chunk = chunk?;
         if all.len() + chunk.len() > limit {
             return Ok(None);
@@ -128,7 +128,7 @@ where
 
 /// The beginning of a body, of `limit` bytes or a little more, and whether it is all.
 pub(crate) async fn read_ahead<B>(
-    body: &mut Idle<B>,
+    body: &mut IdleTimeoutBody<B>,
     limit: usize,
 ) -> Result<(Bytes, bool), BodyError>
 where
@@ -138,24 +138,24 @@ where
     let mut read = Vec::new();
     let mut size = 0;
     while size < limit {
-        match body.chunk().await.transpose()? {
+        match body.next_chunk().await.transpose()? {
             Some(chunk) => {
                 size += chunk.len();
                 read.push(chunk);
             }
-            None => return Ok((joined(read), true)),
+            None => return Ok((concat_chunks(read), true)),
         }
     }
-    Ok((joined(read), false))
+    Ok((concat_chunks(read), false))
 }
 
 /// Most answers come in one piece, which is not copied.
-fn joined(mut pieces: Vec<Bytes>) -> Bytes {
-    match (pieces.pop(), pieces.is_empty()) {
+fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
+    match (chunks.pop(), chunks.is_empty()) {
         (Some(only), true) => only,
         (last, _) => {
-            pieces.extend(last);
-            pieces.concat().into()
+            chunks.extend(last);
+            chunks.concat().into()
         }
     }
 }
@@ -166,33 +166,37 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
 /// An error is the last item; it is no part of the bytes. The bytes before it may end
 /// anywhere, also inside an event.
 pub struct ByteStream {
-    source: Source,
+    source: ByteSource,
     provider: String,
-    permit: Option<Permit>,
+    permit: Option<CallPermit>,
 }
 
-enum Source {
-    Upstream(Box<Idle<AnswerBody>>),
-    Begun(Bytes, Box<Idle<AnswerBody>>),
-    Whole(Bytes),
+enum ByteSource {
+    Upstream(Box<IdleTimeoutBody<ResponseBody>>),
+    Prefixed(Bytes, Box<IdleTimeoutBody<ResponseBody>>),
+    Buffered(Bytes),
     Ended,
 }
 
 impl ByteStream {
-    pub(crate) fn new(body: Idle<AnswerBody>, provider: &str) -> Self {
-        ByteStream::of(Source::Upstream(Box::new(body)), provider)
+    pub(crate) fn new(body: IdleTimeoutBody<ResponseBody>, provider: &str) -> Self {
+        ByteStream::from_source(ByteSource::Upstream(Box::new(body)), provider)
     }
 
     /// A body whose beginning has been read.
-    pub(crate) fn begun(start: Bytes, rest: Idle<AnswerBody>, provider: &str) -> Self {
-        ByteStream::of(Source::Begun(start, Box::new(rest)), provider)
+    pub(crate) fn with_prefix(
+        start: Bytes,
+        rest: IdleTimeoutBody<ResponseBody>,
+        provider: &str,
+    ) -> Self {
+        ByteStream::from_source(ByteSource::Prefixed(start, Box::new(rest)), provider)
     }
 
-    pub(crate) fn whole(bytes: Bytes, provider: &str) -> Self {
-        ByteStream::of(Source::Whole(bytes), provider)
+    pub(crate) fn from_bytes(bytes: Bytes, provider: &str) -> Self {
+        ByteStream::from_source(ByteSource::Buffered(bytes), provider)
     }
 
-    fn of(source: Source, provider: &str) -> Self {
+    fn from_source(source: ByteSource, provider: &str) -> Self {
         ByteStream {
             source,
             provider: provider.to_owned(),
@@ -201,7 +205,7 @@ impl ByteStream {
     }
 
     /// The same, keeping a call's place until it is dropped.
-    pub(crate) fn holding(mut self, permit: Option<Permit>) -> Self {
+    pub(crate) fn with_permit(mut self, permit: Option<CallPermit>) -> Self {
         self.permit = permit;
         self
     }
@@ -214,27 +218,27 @@ impl Stream for ByteStream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Box<ApiError>>>> {
-        let (item, next) = match std::mem::replace(&mut self.source, Source::Ended) {
-            Source::Upstream(mut body) => match body.poll_chunk(context) {
+        let (item, next) = match std::mem::replace(&mut self.source, ByteSource::Ended) {
+            ByteSource::Upstream(mut body) => match body.poll_chunk(context) {
                 Poll::Pending => {
-                    self.source = Source::Upstream(body);
+                    self.source = ByteSource::Upstream(body);
                     return Poll::Pending;
                 }
-                Poll::Ready(Some(Ok(chunk))) => (Some(Ok(chunk)), Source::Upstream(body)),
-                Poll::Ready(end) => (end, Source::Ended),
+                Poll::Ready(Some(Ok(chunk))) => (Some(Ok(chunk)), ByteSource::Upstream(body)),
+                Poll::Ready(end) => (end, ByteSource::Ended),
             },
-            Source::Begun(start, rest) => (Some(Ok(start)), Source::Upstream(rest)),
-            Source::Whole(bytes) => (Some(Ok(bytes)), Source::Ended),
-            Source::Ended => (None, Source::Ended),
+            ByteSource::Prefixed(start, rest) => (Some(Ok(start)), ByteSource::Upstream(rest)),
+            ByteSource::Buffered(bytes) => (Some(Ok(bytes)), ByteSource::Ended),
+            ByteSource::Ended => (None, ByteSource::Ended),
         };
         self.source = next;
-        let told = |error: BodyError| Box::new(mid_stream(&error, &self.provider));
-        Poll::Ready(item.map(|item| item.map_err(told)))
+        let to_api_error = |error: BodyError| Box::new(mid_stream_error(&error, &self.provider));
+        Poll::Ready(item.map(|item| item.map_err(to_api_error)))
     }
 }
 
 /// The error a client is told in the middle of an answer.
-pub(crate) fn mid_stream(error: &BodyError, provider: &str) -> ApiError {
+pub(crate) fn mid_stream_error(error: &BodyError, provider: &str) -> ApiError {
     let error = error.to_call_error(provider);
     ApiError {
         code: Some("upstream-stream-cut".to_owned()),
@@ -291,12 +295,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_may_take_for_ever_as_long_as_it_grows() {
         let hour = Duration::from_secs(3600);
-        let mut body = Idle::new(Paced(vec![hour; 3], None), hour + Duration::from_secs(1));
+        let mut body =
+            IdleTimeoutBody::new(Paced(vec![hour; 3], None), hour + Duration::from_secs(1));
         for _ in 0..3 {
-            assert_eq!(body.chunk().await.unwrap().unwrap(), "x");
+            assert_eq!(body.next_chunk().await.unwrap().unwrap(), "x");
         }
         let start = Instant::now();
-        let end = body.chunk().await.unwrap().unwrap_err();
+        let end = body.next_chunk().await.unwrap().unwrap_err();
         assert_eq!(end, BodyError::Idle(hour + Duration::from_secs(1)));
         assert_eq!(start.elapsed().as_secs(), 3601);
     }
@@ -304,7 +309,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_is_read_whole_only_up_to_a_limit() {
         let second = Duration::from_secs(1);
-        let mut body = Idle::new(Paced(vec![second; 5], None), second * 2);
+        let mut body = IdleTimeoutBody::new(Paced(vec![second; 5], None), second * 2);
         assert_eq!(read_all(&mut body, 3).await, Ok(None));
     }
 }

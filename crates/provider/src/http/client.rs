@@ -12,122 +12,133 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use url::Url;
 
-use super::address::{Address, To};
-use super::dial::Dialer;
-use super::link::{AnswerBody, Failed, Link};
-use super::pool::Pool;
-use crate::config::Timeouts;
+use super::address::{Destination, RequestAddress};
+use super::connect::UpstreamConnector;
+use super::connection::{ResponseBody, SendError, UpstreamConnection};
+use super::pool::ConnectionPool;
+use crate::config::ProviderTimeouts;
 use crate::error::CallError;
 
 /// A provider's HTTP client.
 #[derive(Debug)]
 pub(crate) struct HttpClient {
     provider: String,
-    timeouts: Timeouts,
+    timeouts: ProviderTimeouts,
     /// Whether it is on this machine, so that no proxy stands between.
     local: bool,
     // Building it reads the system's certificates; a gateway should start without.
-    dialer: OnceLock<Result<Dialer, String>>,
-    pool: Arc<Pool>,
+    connector: OnceLock<Result<UpstreamConnector, String>>,
+    pool: Arc<ConnectionPool>,
 }
 
 /// A request, before it is sent.
 #[derive(Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) method: Method,
-    pub(crate) to: To,
+    pub(crate) destination: Destination,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
 /// The head of an answer, and its body to be read.
 #[derive(Debug)]
-pub(crate) struct HttpAnswer {
+pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: AnswerBody,
+    pub(crate) body: ResponseBody,
 }
 
 impl HttpClient {
-    pub(crate) fn new(provider: &str, base: &Url, timeouts: &Timeouts) -> Self {
+    pub(crate) fn new(provider: &str, base: &Url, timeouts: &ProviderTimeouts) -> Self {
         HttpClient {
             local: is_local(base),
             provider: provider.to_owned(),
             timeouts: timeouts.clone(),
-            dialer: OnceLock::new(),
+            connector: OnceLock::new(),
             pool: Arc::default(),
         }
     }
 
-    pub(crate) fn timeouts(&self) -> &Timeouts {
+    pub(crate) fn timeouts(&self) -> &ProviderTimeouts {
         &self.timeouts
     }
 
     /// Sends a request and waits for the head of the answer.
-    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpAnswer, CallError> {
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
         let sent = self.exchange(request);
-        tokio::time::timeout(self.timeouts.answer, sent)
+        tokio::time::timeout(self.timeouts.response, sent)
             .await
-            .map_err(|_| self.timeout("answer", self.timeouts.answer))?
+            .map_err(|_| self.timeout_error("answer", self.timeouts.response))?
     }
 
-    async fn exchange(&self, request: HttpRequest) -> Result<HttpAnswer, CallError> {
+    async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
         let HttpRequest {
             method,
-            to,
+            destination: to,
             headers,
             body,
         } = request;
-        let to = Address::try_from(to)
-            .map_err(|error| self.unreachable(format!("its address cannot be used: {error}")))?;
+        let to = RequestAddress::try_from(to).map_err(|error| {
+            self.unreachable_error(format!("its address cannot be used: {error}"))
+        })?;
         let uri = &to.uri;
-        let mut request = prepared(&to, method, headers, body);
-        while let Some(mut link) = self.pool.take(uri) {
-            match link.ask(request).await {
-                Ok(answer) => return Ok(self.answer(link, answer)),
+        let mut request = build_request(&to, method, headers, body);
+        while let Some(mut connection) = self.pool.take(uri) {
+            match connection.send(request).await {
+                Ok(response) => return Ok(self.into_response(connection, response)),
                 // It was closed before anything was sent; the next may not be.
-                Err(Failed::Unsent(given_back)) => request = *given_back,
-                Err(Failed::Broken(error)) => return Err(self.unreachable(reason_of(&error))),
+                Err(SendError::Unsent(unsent)) => request = *unsent,
+                Err(SendError::Broken(error)) => {
+                    return Err(self.unreachable_error(root_cause(&error)));
+                }
             }
         }
-        let mut link = Box::pin(self.dial(uri)).await?;
-        match link.ask(request).await {
-            Ok(answer) => Ok(self.answer(link, answer)),
-            Err(Failed::Unsent(_)) => Err(self.unreachable("it closes new connections".to_owned())),
-            Err(Failed::Broken(error)) => Err(self.unreachable(reason_of(&error))),
+        let mut connection = Box::pin(self.connect(uri)).await?;
+        match connection.send(request).await {
+            Ok(response) => Ok(self.into_response(connection, response)),
+            Err(SendError::Unsent(_)) => {
+                Err(self.unreachable_error("it closes new connections".to_owned()))
+            }
+            Err(SendError::Broken(error)) => Err(self.unreachable_error(root_cause(&error))),
         }
     }
 
-    fn answer(&self, link: Box<Link>, answer: http::Response<hyper::body::Incoming>) -> HttpAnswer {
-        let (head, body) = answer.into_parts();
-        HttpAnswer {
+    fn into_response(
+        &self,
+        connection: Box<UpstreamConnection>,
+        response: http::Response<hyper::body::Incoming>,
+    ) -> HttpResponse {
+        let (head, body) = response.into_parts();
+        HttpResponse {
             status: head.status,
             headers: head.headers,
-            body: AnswerBody::new(body, link, &self.pool),
+            body: ResponseBody::new(body, connection, &self.pool),
         }
     }
 
-    async fn dial(&self, uri: &Uri) -> Result<Box<Link>, CallError> {
-        let dialer = self.dialer.get_or_init(|| Dialer::new(self.local));
-        let dialer = dialer
+    async fn connect(&self, uri: &Uri) -> Result<Box<UpstreamConnection>, CallError> {
+        let connector = self
+            .connector
+            .get_or_init(|| UpstreamConnector::new(self.local));
+        let connector = connector
             .as_ref()
-            .map_err(|reason| self.unreachable(reason.clone()))?;
-        let dialled = tokio::time::timeout(self.timeouts.connect, dialer.dial(uri)).await;
-        let dialled = dialled.map_err(|_| {
+            .map_err(|reason| self.unreachable_error(reason.clone()))?;
+        let connected = tokio::time::timeout(self.timeouts.connect, connector.connect(uri)).await;
+        let connected = connected.map_err(|_| {
             let millis = self.timeouts.connect.as_millis();
-            self.unreachable(format!("no connection within {millis} ms"))
+            self.unreachable_error(format!("no connection within {millis} ms"))
         })?;
-        dialled.map_err(|error| self.unreachable(reason_of(error.as_ref())))
+        connected.map_err(|error| self.unreachable_error(root_cause(error.as_ref())))
     }
 
-    fn unreachable(&self, reason: String) -> CallError {
+    fn unreachable_error(&self, reason: String) -> CallError {
         CallError::Unreachable {
             provider: self.provider.clone(),
             reason,
         }
     }
 
-    fn timeout(&self, what: &'static str, after: Duration) -> CallError {
+    fn timeout_error(&self, what: &'static str, after: Duration) -> CallError {
         CallError::Timeout {
             provider: self.provider.clone(),
             what,
@@ -137,19 +148,24 @@ impl HttpClient {
 }
 
 /// The request with what HTTP asks of every request.
-fn prepared(to: &Address, method: Method, headers: HeaderMap, body: Bytes) -> http::Request<Bytes> {
-    let mut prepared = http::Request::new(body);
-    *prepared.method_mut() = method;
-    *prepared.uri_mut() = to.uri.clone();
-    *prepared.headers_mut() = headers;
-    let headers = prepared.headers_mut();
+fn build_request(
+    to: &RequestAddress,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> http::Request<Bytes> {
+    let mut request = http::Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = to.uri.clone();
+    *request.headers_mut() = headers;
+    let headers = request.headers_mut();
     headers
         .entry(header::ACCEPT)
         .or_insert(HeaderValue::from_static("*/*"));
     if let Some(host) = &to.host {
         headers.insert(header::HOST, host.clone());
     }
-    prepared
+    request
 }
 
 /// Whether an address is on this machine.
@@ -161,7 +177,7 @@ fn is_local(base: &Url) -> bool {
 }
 
 /// The innermost cause: the outer ones only say that sending failed.
-pub(crate) fn reason_of(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;

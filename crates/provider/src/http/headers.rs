@@ -2,7 +2,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::key::{KeyError, Secret};
+use crate::key::{KeyError, SecretText};
 
 /// Headers about one connection, not about the message (RFC 9110, 7.6.1).
 fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -21,7 +21,7 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
 
 /// Headers of a client that are meant for us alone: its credentials and what its way to
 /// us left behind.
-fn is_for_us(name: &HeaderName) -> bool {
+fn is_gateway_only(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
         "authorization"
@@ -45,7 +45,7 @@ fn is_for_us(name: &HeaderName) -> bool {
 }
 
 /// Headers of an upstream that speak of its own host, not of ours.
-fn is_of_their_host(name: &HeaderName) -> bool {
+fn is_host_specific(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
         "set-cookie" | "alt-svc" | "strict-transport-security"
@@ -53,7 +53,7 @@ fn is_of_their_host(name: &HeaderName) -> bool {
 }
 
 /// Headers that choose an account of the key's owner.
-fn is_of_account(name: &HeaderName) -> bool {
+fn is_account_selector(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
         "openai-organization" | "openai-project" | "anthropic-workspace-id" | "x-goog-user-project"
@@ -62,13 +62,15 @@ fn is_of_account(name: &HeaderName) -> bool {
 
 /// The client's headers that go to the upstream with its request. Those that choose an
 /// account are for the client to set only where it also brings the key.
-pub(crate) fn to_upstream(client: &HeaderMap, own_key: bool) -> HeaderMap {
+pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(client.len() + 4);
-    let ends_here = |name: &HeaderName| {
-        is_hop_by_hop(name) || is_for_us(name) || (!own_key && is_of_account(name))
+    let is_dropped = |name: &HeaderName| {
+        is_hop_by_hop(name)
+            || is_gateway_only(name)
+            || (!uses_client_key && is_account_selector(name))
     };
     for (name, value) in client {
-        if !ends_here(name) {
+        if !is_dropped(name) {
             headers.append(name.clone(), value.clone());
         }
     }
@@ -80,17 +82,17 @@ pub(crate) fn to_upstream(client: &HeaderMap, own_key: bool) -> HeaderMap {
 }
 
 /// The upstream's headers that go to the client with its answer.
-pub(crate) fn to_client(mut upstream: HeaderMap) -> HeaderMap {
-    let ends_here = |name: &&HeaderName| is_hop_by_hop(name) || is_of_their_host(name);
-    let ending: Vec<_> = upstream.keys().filter(ends_here).cloned().collect();
-    for name in ending {
+pub(crate) fn for_client(mut upstream: HeaderMap) -> HeaderMap {
+    let is_dropped = |name: &&HeaderName| is_hop_by_hop(name) || is_host_specific(name);
+    let dropped: Vec<_> = upstream.keys().filter(is_dropped).cloned().collect();
+    for name in dropped {
         upstream.remove(name);
     }
     upstream
 }
 
 /// Headers of a request of our own making.
-pub(crate) fn own(stream: bool) -> HeaderMap {
+pub(crate) fn default_headers(stream: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(8);
     let accept = if stream {
         "text/event-stream"
@@ -117,22 +119,25 @@ pub(crate) fn own(stream: bool) -> HeaderMap {
 pub(crate) fn set_key(
     headers: &mut HeaderMap,
     name: &'static str,
-    key: &Secret,
+    key: &SecretText,
 ) -> Result<(), KeyError> {
-    headers.insert(HeaderName::from_static(name), sensitive(key.expose())?);
+    headers.insert(
+        HeaderName::from_static(name),
+        sensitive_value(key.expose())?,
+    );
     Ok(())
 }
 
 /// Sets `Authorization: Bearer`.
-pub(crate) fn set_bearer(headers: &mut HeaderMap, key: &Secret) -> Result<(), KeyError> {
-    let value = sensitive(&format!("Bearer {}", key.expose()))?;
+pub(crate) fn set_bearer(headers: &mut HeaderMap, key: &SecretText) -> Result<(), KeyError> {
+    let value = sensitive_value(&format!("Bearer {}", key.expose()))?;
     headers.insert(header::AUTHORIZATION, value);
     Ok(())
 }
 
 /// A header value that does not print.
-pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, KeyError> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| KeyError::NotHeader)?;
+pub(crate) fn sensitive_value(text: &str) -> Result<HeaderValue, KeyError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| KeyError::NotHeaderSafe)?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_clients_credentials_and_connection_end_here_and_all_else_travels_on() {
-        let sent = to_upstream(
+        let sent = for_upstream(
             &headers(&[
                 ("authorization", "Bearer virtual"),
                 ("x-api-key", "virtual"),
@@ -182,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_upstreams_cookies_and_connection_end_here() {
-        let given = to_client(headers(&[
+        let given = for_client(headers(&[
             ("content-type", "text/event-stream"),
             ("transfer-encoding", "chunked"),
             ("set-cookie", "a=b"),

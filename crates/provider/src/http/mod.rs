@@ -4,15 +4,15 @@
 mod address;
 mod body;
 mod client;
-mod dial;
+mod connect;
+mod connection;
 pub(crate) mod headers;
-mod link;
 mod pool;
 mod retry_after;
 
-pub(crate) use address::{Address, To};
+pub(crate) use address::{Destination, RequestAddress};
 pub use body::ByteStream;
-pub(crate) use body::{BodyError, Idle, mid_stream, read_ahead, read_all};
-pub(crate) use client::{HttpAnswer, HttpClient, HttpRequest};
-pub(crate) use link::AnswerBody;
+pub(crate) use body::{BodyError, IdleTimeoutBody, mid_stream_error, read_ahead, read_all};
+pub(crate) use client::{HttpClient, HttpRequest, HttpResponse};
+pub(crate) use connection::ResponseBody;
 pub(crate) use retry_after::{retry_after, should_retry};

@@ -11,56 +11,56 @@ use std::time::{Duration, Instant};
 
 use http::Uri;
 
-use super::link::Link;
+use super::connection::UpstreamConnection;
 
 /// Connections kept per thread: enough for bursts, few enough to be polite.
-const MAX_RESTING: usize = 128;
+const MAX_IDLE_CONNECTIONS: usize = 128;
 /// Below the minute after which most load balancers close an idle connection.
-const MAX_REST: Duration = Duration::from_secs(50);
+const MAX_IDLE_TIME: Duration = Duration::from_secs(50);
 /// More threads than this share.
 const SHARDS: usize = 16;
 
 /// Resting connections, those longest at rest first.
 #[derive(Default)]
-pub(super) struct Pool {
-    shards: [Mutex<Vec<Resting>>; SHARDS],
+pub(super) struct ConnectionPool {
+    shards: [Mutex<Vec<IdleConnection>>; SHARDS],
 }
 
-struct Resting {
-    link: Box<Link>,
+struct IdleConnection {
+    connection: Box<UpstreamConnection>,
     since: Instant,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// A connection that leads there and still works.
-    pub(super) fn take(&self, to: &Uri) -> Option<Box<Link>> {
-        let mut resting = self.shard()?.lock().unwrap_or_else(PoisonError::into_inner);
-        forget_old(&mut resting);
-        while let Some(place) = resting.iter().rposition(|one| one.link.leads_to(to)) {
-            let mut link = resting.remove(place).link;
-            if link.is_ready() {
-                return Some(link);
+    pub(super) fn take(&self, to: &Uri) -> Option<Box<UpstreamConnection>> {
+        let mut idle = self.shard()?.lock().unwrap_or_else(PoisonError::into_inner);
+        remove_expired(&mut idle);
+        while let Some(place) = idle.iter().rposition(|one| one.connection.connects_to(to)) {
+            let mut connection = idle.remove(place).connection;
+            if connection.is_ready() {
+                return Some(connection);
             }
         }
         None
     }
 
     /// Lets a connection rest.
-    pub(super) fn put(&self, link: Box<Link>) {
+    pub(super) fn put(&self, connection: Box<UpstreamConnection>) {
         let Some(shard) = self.shard() else {
             return;
         };
-        let mut resting = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        forget_old(&mut resting);
-        if resting.len() < MAX_RESTING {
-            resting.push(Resting {
-                link,
+        let mut idle = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        remove_expired(&mut idle);
+        if idle.len() < MAX_IDLE_CONNECTIONS {
+            idle.push(IdleConnection {
+                connection,
                 since: Instant::now(),
             });
         }
     }
 
-    fn shard(&self) -> Option<&Mutex<Vec<Resting>>> {
+    fn shard(&self) -> Option<&Mutex<Vec<IdleConnection>>> {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
@@ -69,15 +69,15 @@ impl Pool {
     }
 }
 
-fn forget_old(resting: &mut Vec<Resting>) {
-    let old = resting
+fn remove_expired(idle: &mut Vec<IdleConnection>) {
+    let old = idle
         .iter()
-        .take_while(|one| one.since.elapsed() > MAX_REST);
+        .take_while(|one| one.since.elapsed() > MAX_IDLE_TIME);
     let old = old.count();
-    resting.drain(..old);
+    idle.drain(..old);
 }
 
-impl fmt::Debug for Pool {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").finish_non_exhaustive()
     }

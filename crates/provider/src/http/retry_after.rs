@@ -8,17 +8,17 @@ use http::HeaderMap;
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(millis) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
-        return duration(millis / 1000.0);
+        return seconds_to_duration(millis / 1000.0);
     }
     let text = text("retry-after")?;
     if let Ok(seconds) = text.parse::<f64>() {
-        return duration(seconds);
+        return seconds_to_duration(seconds);
     }
     let date = httpdate::parse_http_date(text).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-fn duration(seconds: f64) -> Option<Duration> {
+fn seconds_to_duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 

@@ -75,10 +75,10 @@
 //! # Ok(()) }
 //! ```
 
-mod play;
+mod playback;
+mod request_view;
 mod script;
-mod seen;
 
-pub(crate) use play::Playback;
-pub(crate) use script::Script;
+pub(crate) use playback::Playback;
+pub(crate) use script::ModelScript;
 pub use script::ScriptError;

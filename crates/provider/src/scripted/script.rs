@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::Deserialize;
 
-use super::seen::Seen;
+use super::request_view::RequestView;
 use crate::config::ScriptedOptions;
-use crate::files::read_small;
+use crate::small_file::read_small_file;
 
 /// More is no script but a mistaken path.
-const MAX_SCRIPT: u64 = 4 << 20;
+const MAX_SCRIPT_BYTES: u64 = 4 << 20;
 
 /// Why a script cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,41 +43,41 @@ impl ScriptError {
 
 /// A script at work.
 #[derive(Debug)]
-pub(crate) struct Script {
-    steps: Vec<Step>,
+pub(crate) struct ModelScript {
+    steps: Vec<ScriptStep>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ScriptToml {
     #[serde(default)]
-    step: Vec<Step>,
+    step: Vec<ScriptStep>,
 }
 
 /// A condition and an answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Step {
+pub(crate) struct ScriptStep {
     #[serde(default)]
-    when: When,
+    when: StepCondition,
     times: Option<u32>,
     #[serde(skip)]
     used: AtomicU32,
     pub(super) thinking: Option<String>,
     pub(super) text: Option<String>,
     #[serde(default)]
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ScriptedCall>,
     pub(super) stop: Option<String>,
-    pub(super) usage: Option<Tokens>,
+    pub(super) usage: Option<ScriptedUsage>,
     #[serde(default)]
-    pub(super) pace: Pace,
-    pub(super) error: Option<Failure>,
+    pub(super) pace: ScriptedPace,
+    pub(super) error: Option<ScriptedFailure>,
     pub(super) cut_after: Option<usize>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct When {
+struct StepCondition {
     user: Option<String>,
     tool_result: Option<String>,
     system: Option<String>,
@@ -89,7 +89,7 @@ struct When {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(super) struct ScriptedCall {
     pub(super) name: String,
     #[serde(default)]
     pub(super) input: serde_json::Map<String, serde_json::Value>,
@@ -97,14 +97,14 @@ pub(super) struct Call {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tokens {
+pub(super) struct ScriptedUsage {
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Pace {
+pub(super) struct ScriptedPace {
     /// Characters per event; 0 for all at once.
     #[serde(default)]
     pub(super) chunk: usize,
@@ -114,7 +114,7 @@ pub(super) struct Pace {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Failure {
+pub(super) struct ScriptedFailure {
     pub(super) status: u16,
     pub(super) message: String,
     pub(super) retry_after_ms: Option<u64>,
@@ -122,46 +122,46 @@ pub(super) struct Failure {
     pub(super) after: Option<usize>,
 }
 
-impl Script {
+impl ModelScript {
     pub(crate) fn load(options: &ScriptedOptions) -> Result<Self, ScriptError> {
         match options {
-            ScriptedOptions::Text(text) => Script::parse(text),
-            ScriptedOptions::File(path) => Script::parse(&read(path)?),
+            ScriptedOptions::Text(text) => ModelScript::parse(text),
+            ScriptedOptions::File(path) => ModelScript::parse(&read_script(path)?),
         }
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, ScriptError> {
-        let file: File = toml::from_str(text).map_err(|error| ScriptError::Invalid {
+        let file: ScriptToml = toml::from_str(text).map_err(|error| ScriptError::Invalid {
             reason: error.to_string(),
         })?;
-        match file.step.iter().position(Step::says_nothing) {
+        match file.step.iter().position(ScriptStep::is_empty) {
             Some(at) => Err(ScriptError::Invalid {
                 reason: format!(
                     "step {} says nothing; give it text, calls, thinking or an error",
                     at + 1
                 ),
             }),
-            None => Ok(Script { steps: file.step }),
+            None => Ok(ModelScript { steps: file.step }),
         }
     }
 
     /// The first step that fits; it counts as used.
-    pub(super) fn step(&self, seen: &Seen<'_>) -> Option<&Step> {
+    pub(super) fn next_step(&self, view: &RequestView<'_>) -> Option<&ScriptStep> {
         self.steps
             .iter()
-            .find(|step| step.when.holds(seen) && step.take())
+            .find(|step| step.when.is_met(view) && step.try_use())
     }
 }
 
-fn read(path: &Path) -> Result<String, ScriptError> {
-    read_small(path, MAX_SCRIPT).map_err(|error| ScriptError::File {
+fn read_script(path: &Path) -> Result<String, ScriptError> {
+    read_small_file(path, MAX_SCRIPT_BYTES).map_err(|error| ScriptError::File {
         path: path.to_owned(),
         reason: error.to_string(),
     })
 }
 
-impl Step {
-    fn says_nothing(&self) -> bool {
+impl ScriptStep {
+    fn is_empty(&self) -> bool {
         self.text.is_none()
             && self.thinking.is_none()
             && self.calls.is_empty()
@@ -170,7 +170,7 @@ impl Step {
     }
 
     /// Takes one of the times the step may answer.
-    fn take(&self) -> bool {
+    fn try_use(&self) -> bool {
         let Some(times) = self.times else {
             return true;
         };
@@ -183,17 +183,17 @@ impl Step {
     }
 }
 
-impl When {
-    fn holds(&self, seen: &Seen<'_>) -> bool {
+impl StepCondition {
+    fn is_met(&self, view: &RequestView<'_>) -> bool {
         let contains = |text: &str, part: &Option<String>| {
             part.as_ref().is_none_or(|part| text.contains(part))
         };
-        contains(&seen.user, &self.user)
-            && contains(&seen.tool_result, &self.tool_result)
-            && contains(&seen.system, &self.system)
-            && self.turn.is_none_or(|turn| turn == seen.turn)
-            && self.model.as_ref().is_none_or(|model| model == seen.model)
-            && self.tools.iter().all(|tool| seen.offers(tool))
+        contains(&view.user, &self.user)
+            && contains(&view.tool_result, &self.tool_result)
+            && contains(&view.system, &self.system)
+            && self.turn.is_none_or(|turn| turn == view.turn)
+            && self.model.as_ref().is_none_or(|model| model == view.model)
+            && self.tools.iter().all(|tool| view.has_tool(tool))
     }
 }
 
@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn a_mistake_in_a_script_is_named_with_its_line() {
-        let error = Script::parse("[[step]]\ntext = 'a'\n[step.when]\nusr = 'b'\n").unwrap_err();
+        let error =
+            ModelScript::parse("[[step]]\ntext = 'a'\n[step.when]\nusr = 'b'\n").unwrap_err();
         insta::assert_snapshot!(error, @r"
         the script is not valid: TOML parse error at line 4, column 1
           |
@@ -211,7 +212,7 @@ mod tests {
           | ^^^
         unknown field `usr`, expected one of `user`, `tool_result`, `system`, `model`, `turn`, `tools`
         ");
-        let error = Script::parse("[[step]]\nwhen.turn = 1\n").unwrap_err();
+        let error = ModelScript::parse("[[step]]\nwhen.turn = 1\n").unwrap_err();
         assert_eq!(
             error.to_string(),
             "the script is not valid: step 1 says nothing; give it text, calls, thinking or an error"

@@ -4,9 +4,9 @@ use http::HeaderMap;
 use prowess_wire::Dialect;
 use url::Url;
 
-use super::{Job, below, get, openai, post};
+use super::{UpstreamJob, append_segments, get, openai, post};
 use crate::http::{HttpRequest, headers};
-use crate::key::{KeyError, Secret};
+use crate::key::{KeyError, SecretText};
 
 #[derive(Debug)]
 pub(crate) struct Azure {
@@ -20,18 +20,18 @@ pub(crate) struct Azure {
 impl Azure {
     pub(crate) fn request(
         &self,
-        job: Job<'_>,
-        key: Option<&Secret>,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        let operation = openai::path(job.dialect, job.task);
+        let operation = openai::operation_path(job.dialect, job.task);
         let url = match &self.api_version {
-            None => self.v1(operation),
+            None => self.v1_url(operation),
             // Of the classic paths only the older ones name the deployment.
             Some(version) if job.dialect == Dialect::Chat => {
                 let head = ["openai", "deployments", job.model];
-                self.classic(&[&head, operation].concat(), version)
+                self.classic_url(&[&head, operation].concat(), version)
             }
-            Some(version) => self.classic(&[&["openai"], operation].concat(), version),
+            Some(version) => self.classic_url(&[&["openai"], operation].concat(), version),
         };
         Ok(post(url, self.headers(job.headers, key)?, job.body))
     }
@@ -39,29 +39,33 @@ impl Azure {
     pub(crate) fn list_request(
         &self,
         headers: HeaderMap,
-        key: Option<&Secret>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         let url = match &self.api_version {
-            None => self.v1(&["models"]),
-            Some(version) => self.classic(&["openai", "models"], version),
+            None => self.v1_url(&["models"]),
+            Some(version) => self.classic_url(&["openai", "models"], version),
         };
         Ok(get(url, self.headers(headers, key)?))
     }
 
-    fn v1(&self, operation: &[&str]) -> Url {
-        below(
+    fn v1_url(&self, operation: &[&str]) -> Url {
+        append_segments(
             &self.base,
             ["openai", "v1"].iter().chain(operation).copied(),
         )
     }
 
-    fn classic(&self, path: &[&str], version: &str) -> Url {
-        let mut url = below(&self.base, path.iter().copied());
+    fn classic_url(&self, path: &[&str], version: &str) -> Url {
+        let mut url = append_segments(&self.base, path.iter().copied());
         url.query_pairs_mut().append_pair("api-version", version);
         url
     }
 
-    fn headers(&self, mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {
+    fn headers(
+        &self,
+        mut headers: HeaderMap,
+        key: Option<&SecretText>,
+    ) -> Result<HeaderMap, KeyError> {
         match key {
             Some(key) if self.bearer => headers::set_bearer(&mut headers, key)?,
             Some(key) => headers::set_key(&mut headers, "api-key", key)?,

@@ -2,16 +2,16 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use prowess_wire::hosting::{AnthropicHost, hosted_body};
 use prowess_wire::raw::RawObject;
-use prowess_wire::tweaks::{Host, hosted_body};
 use prowess_wire::{Dialect, ReadContext, StreamReader};
 use url::Url;
 
 use super::sigv4::Signer;
-use super::{Job, Task, below, post, take_betas};
+use super::{ModelTask, UpstreamJob, append_segments, post, take_betas};
 use crate::config::BedrockApi;
 use crate::http::{HttpRequest, headers};
-use crate::key::{KeyError, Secret};
+use crate::key::{KeyError, SecretText};
 
 #[derive(Debug)]
 pub(crate) struct Bedrock {
@@ -35,14 +35,16 @@ impl Bedrock {
 
     pub(crate) fn request(
         &self,
-        mut job: Job<'_>,
-        key: Option<&Secret>,
+        mut job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         let betas = take_betas(&mut job.headers);
         // Its streams are no server-sent events.
         job.headers.remove(http::header::ACCEPT);
         let (operation, body) = match (job.dialect, job.stream) {
-            _ if job.task == Task::CountTokens => ("count-tokens", self.count_body(&job, &betas)),
+            _ if job.task == ModelTask::CountTokens => {
+                ("count-tokens", self.count_body(&job, &betas))
+            }
             (Dialect::Messages, false) => ("invoke", self.invoke_body(&job, &betas)),
             (Dialect::Messages, true) => (
                 "invoke-with-response-stream",
@@ -51,7 +53,7 @@ impl Bedrock {
             (_, false) => ("converse", job.body),
             (_, true) => ("converse-stream", job.body),
         };
-        let url = below(&self.base, ["model", job.model, operation]);
+        let url = append_segments(&self.base, ["model", job.model, operation]);
         match key {
             Some(key) => headers::set_bearer(&mut job.headers, key)?,
             None => self.signer.sign(&url, &mut job.headers, &body)?,
@@ -61,13 +63,13 @@ impl Bedrock {
 
     pub(crate) fn reader(dialect: Dialect, context: ReadContext) -> StreamReader {
         match dialect {
-            Dialect::Messages => StreamReader::bedrock_invoke(context),
+            Dialect::Messages => StreamReader::for_bedrock_invoke(context),
             other => StreamReader::new(other, context),
         }
     }
 
     /// The request to be counted stands inside another; one of InvokeModel in base64.
-    fn count_body(&self, job: &Job<'_>, betas: &[String]) -> bytes::Bytes {
+    fn count_body(&self, job: &UpstreamJob<'_>, betas: &[String]) -> bytes::Bytes {
         let input = match job.dialect {
             Dialect::Messages => {
                 let body = STANDARD.encode(self.invoke_body(job, betas));
@@ -81,10 +83,16 @@ impl Bedrock {
         format!("{{\"input\":{input}}}").into()
     }
 
-    fn invoke_body(&self, job: &Job<'_>, betas: &[String]) -> bytes::Bytes {
+    fn invoke_body(&self, job: &UpstreamJob<'_>, betas: &[String]) -> bytes::Bytes {
         let betas: Vec<&str> = betas.iter().map(String::as_str).collect();
         match RawObject::parse(&job.body) {
-            Ok(raw) => hosted_body(&raw, Host::Bedrock, &self.anthropic_version, &betas).into(),
+            Ok(raw) => hosted_body(
+                &raw,
+                AnthropicHost::Bedrock,
+                &self.anthropic_version,
+                &betas,
+            )
+            .into(),
             // Not an object, so nothing of ours: the upstream will say so.
             Err(_) => job.body.clone(),
         }

@@ -1,21 +1,21 @@
 //! From a provider's configuration to its address, checked.
 
 use http::HeaderValue;
-use prowess_wire::tweaks::Host;
+use prowess_wire::hosting::AnthropicHost;
 use url::Url;
 
 use super::openai::OPENAI_HOST;
 use super::sigv4::Signer;
 use super::{Anthropic, Azure, Bedrock, Gemini, OpenAi, Upstream, Vertex};
 use crate::config::{
-    AnthropicOptions, AwsKeys, AzureOptions, BedrockOptions, ConfigError, Kind, OpenAiOptions,
-    ProviderConfig, VertexOptions,
+    AnthropicOptions, AwsKeys, AzureOptions, BedrockOptions, OpenAiOptions, ProviderConfig,
+    ProviderConfigError, ProviderKind, VertexOptions,
 };
 use crate::env::Env;
-use crate::key::{Key, KeySource};
+use crate::key::{CachedKey, KeySource};
 
 /// A provider's configuration under check.
-struct Checked<'a> {
+struct UpstreamBuilder<'a> {
     config: &'a ProviderConfig,
     env: &'a Env,
 }
@@ -25,53 +25,56 @@ impl Upstream {
     pub(crate) fn build(
         config: &ProviderConfig,
         env: &Env,
-    ) -> Result<Option<Upstream>, ConfigError> {
-        let checked = Checked { config, env };
+    ) -> Result<Option<Upstream>, ProviderConfigError> {
+        let builder = UpstreamBuilder { config, env };
         Ok(Some(match &config.kind {
-            Kind::Anthropic(options) => Upstream::Anthropic(checked.anthropic(options)?),
-            Kind::OpenAi(options) => Upstream::OpenAi(checked.openai(options)?),
-            Kind::Azure(options) => Upstream::Azure(checked.azure(options)?),
-            Kind::Bedrock(options) => Upstream::Bedrock(Box::new(checked.bedrock(options)?)),
-            Kind::Vertex(options) => Upstream::Vertex(checked.vertex(options)?),
-            Kind::Gemini(options) => Upstream::Gemini(Gemini {
-                base: checked.base_or("https://generativelanguage.googleapis.com")?,
+            ProviderKind::Anthropic(options) => Upstream::Anthropic(builder.anthropic(options)?),
+            ProviderKind::OpenAi(options) => Upstream::OpenAi(builder.openai(options)?),
+            ProviderKind::Azure(options) => Upstream::Azure(builder.azure(options)?),
+            ProviderKind::Bedrock(options) => {
+                Upstream::Bedrock(Box::new(builder.bedrock(options)?))
+            }
+            ProviderKind::Vertex(options) => Upstream::Vertex(builder.vertex(options)?),
+            ProviderKind::Gemini(options) => Upstream::Gemini(Gemini {
+                base: builder.base_or("https://generativelanguage.googleapis.com")?,
                 api_version: options.api_version.clone(),
             }),
-            Kind::Scripted(_) => return Ok(None),
+            ProviderKind::Scripted(_) => return Ok(None),
         }))
     }
 }
 
-impl Checked<'_> {
-    fn anthropic(&self, options: &AnthropicOptions) -> Result<Anthropic, ConfigError> {
+impl UpstreamBuilder<'_> {
+    fn anthropic(&self, options: &AnthropicOptions) -> Result<Anthropic, ProviderConfigError> {
         let mut base = self.base_or("https://api.anthropic.com")?;
         // Every other base has the version in it, so people write it here too.
         let path = base.path().trim_end_matches('/').to_owned();
         if let Some(path) = path.strip_suffix("/v1") {
             base.set_path(path);
         }
-        let version =
-            HeaderValue::from_str(&options.version).map_err(|_| ConfigError::BadHeader {
-                entry: self.entry("version"),
+        let version = HeaderValue::from_str(&options.version).map_err(|_| {
+            ProviderConfigError::BadHeader {
+                entry: self.entry_name("version"),
                 why: "it cannot be sent in a header".to_owned(),
-            })?;
-        Anthropic::new(base, version).map_err(|error| self.bad_url(error.to_string()))
+            }
+        })?;
+        Anthropic::new(base, version).map_err(|error| self.bad_url_error(error.to_string()))
     }
 
-    fn openai(&self, options: &OpenAiOptions) -> Result<OpenAi, ConfigError> {
+    fn openai(&self, options: &OpenAiOptions) -> Result<OpenAi, ProviderConfigError> {
         let base = self.base_or("https://api.openai.com/v1")?;
         let is_openai = base.host_str() == Some(OPENAI_HOST);
         let responses = options.responses.unwrap_or(is_openai);
-        OpenAi::new(base, responses).map_err(|error| self.bad_url(error.to_string()))
+        OpenAi::new(base, responses).map_err(|error| self.bad_url_error(error.to_string()))
     }
 
-    fn azure(&self, options: &AzureOptions) -> Result<Azure, ConfigError> {
+    fn azure(&self, options: &AzureOptions) -> Result<Azure, ProviderConfigError> {
         let given = self.env.first(&["AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"]);
         let base = match (&self.config.base_url, given) {
-            (Some(base), _) => self.url(base)?,
-            (None, Some(base)) => self.url(&base)?,
+            (Some(base), _) => self.parse_base_url(base)?,
+            (None, Some(base)) => self.parse_base_url(&base)?,
             (None, None) => {
-                return Err(self.missing("base_url", "write base_url or set AZURE_API_BASE"));
+                return Err(self.missing_error("base_url", "write base_url or set AZURE_API_BASE"));
             }
         };
         Ok(Azure {
@@ -81,22 +84,22 @@ impl Checked<'_> {
         })
     }
 
-    fn bedrock(&self, options: &BedrockOptions) -> Result<Bedrock, ConfigError> {
+    fn bedrock(&self, options: &BedrockOptions) -> Result<Bedrock, ProviderConfigError> {
         let region = options.region.clone();
         let region = region.or_else(|| self.env.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
         let region =
-            region.ok_or_else(|| self.missing("region", "write region or set AWS_REGION"))?;
+            region.ok_or_else(|| self.missing_error("region", "write region or set AWS_REGION"))?;
         Ok(Bedrock {
             base: self.base_or(&format!("https://bedrock-runtime.{region}.amazonaws.com"))?,
             api: options.api,
-            anthropic_version: version_or(&options.anthropic_version, Host::Bedrock),
+            anthropic_version: version_or(&options.anthropic_version, AnthropicHost::Bedrock),
             signer: self.signer(region, options.keys.as_ref()),
         })
     }
 
     fn signer(&self, region: String, keys: Option<&AwsKeys>) -> Signer {
         let variable = |name: &str| KeySource::Env(name.to_owned());
-        let usual = || AwsKeys {
+        let default_keys = || AwsKeys {
             access_key_id: variable("AWS_ACCESS_KEY_ID"),
             secret_access_key: variable("AWS_SECRET_ACCESS_KEY"),
             session_token: self
@@ -104,8 +107,8 @@ impl Checked<'_> {
                 .get("AWS_SESSION_TOKEN")
                 .map(|_| variable("AWS_SESSION_TOKEN")),
         };
-        let keys = keys.cloned().unwrap_or_else(usual);
-        let key = |source| Key::new(source, self.env);
+        let keys = keys.cloned().unwrap_or_else(default_keys);
+        let key = |source| CachedKey::new(source, self.env);
         Signer {
             region,
             access_key_id: key(keys.access_key_id),
@@ -114,14 +117,15 @@ impl Checked<'_> {
         }
     }
 
-    fn vertex(&self, options: &VertexOptions) -> Result<Vertex, ConfigError> {
+    fn vertex(&self, options: &VertexOptions) -> Result<Vertex, ProviderConfigError> {
         let project = options.project.clone();
         let project = project.or_else(|| {
             self.env
                 .first(&["VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"])
         });
-        let project = project
-            .ok_or_else(|| self.missing("project", "write project or set VERTEXAI_PROJECT"))?;
+        let project = project.ok_or_else(|| {
+            self.missing_error("project", "write project or set VERTEXAI_PROJECT")
+        })?;
         let location = options.location.clone();
         let location = location.or_else(|| {
             self.env
@@ -136,16 +140,16 @@ impl Checked<'_> {
             base: self.base_or(&host)?,
             project,
             location,
-            anthropic_version: version_or(&options.anthropic_version, Host::Vertex),
+            anthropic_version: version_or(&options.anthropic_version, AnthropicHost::Vertex),
         })
     }
 
-    fn base_or(&self, usual: &str) -> Result<Url, ConfigError> {
-        self.url(self.config.base_url.as_deref().unwrap_or(usual))
+    fn base_or(&self, default: &str) -> Result<Url, ProviderConfigError> {
+        self.parse_base_url(self.config.base_url.as_deref().unwrap_or(default))
     }
 
-    fn url(&self, text: &str) -> Result<Url, ConfigError> {
-        let bad = |why| self.bad_url(why);
+    fn parse_base_url(&self, text: &str) -> Result<Url, ProviderConfigError> {
+        let bad = |why| self.bad_url_error(why);
         let url = Url::parse(text.trim()).map_err(|error| match error {
             url::ParseError::RelativeUrlWithoutBase => {
                 bad(format!("{text:?} must begin with http:// or https://"))
@@ -166,27 +170,27 @@ impl Checked<'_> {
         Ok(url)
     }
 
-    fn bad_url(&self, why: String) -> ConfigError {
-        ConfigError::BadUrl {
-            entry: self.entry("base_url"),
+    fn bad_url_error(&self, why: String) -> ProviderConfigError {
+        ProviderConfigError::BadUrl {
+            entry: self.entry_name("base_url"),
             why,
         }
     }
 
-    fn missing(&self, what: &'static str, remedy: &str) -> ConfigError {
-        ConfigError::Missing {
-            entry: self.entry(what),
+    fn missing_error(&self, what: &'static str, remedy: &str) -> ProviderConfigError {
+        ProviderConfigError::Missing {
+            entry: self.entry_name(what),
             what,
             remedy: remedy.to_owned(),
         }
     }
 
-    fn entry(&self, field: &str) -> String {
+    fn entry_name(&self, field: &str) -> String {
         format!("providers.{}.{field}", self.config.name)
     }
 }
 
-fn version_or(given: &Option<String>, host: Host) -> String {
+fn version_or(given: &Option<String>, host: AnthropicHost) -> String {
     given
         .clone()
         .unwrap_or_else(|| host.classic_version().to_owned())

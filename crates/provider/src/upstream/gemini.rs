@@ -4,9 +4,9 @@ use http::HeaderMap;
 use prowess_wire::raw::{Edit, RawObject};
 use url::Url;
 
-use super::{Job, Task, Written, below, get, post};
+use super::{BodyOrigin, ModelTask, UpstreamJob, append_segments, get, post};
 use crate::http::{HttpRequest, headers};
-use crate::key::{KeyError, Secret};
+use crate::key::{KeyError, SecretText};
 
 #[derive(Debug)]
 pub(crate) struct Gemini {
@@ -17,14 +17,14 @@ pub(crate) struct Gemini {
 impl Gemini {
     pub(crate) fn request(
         &self,
-        job: Job<'_>,
-        key: Option<&Secret>,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        if job.task == Task::CountTokens {
+        if job.task == ModelTask::CountTokens {
             return self.count_request(job, key);
         }
         let operation = operation(job.model, job.stream);
-        let mut url = below(&self.base, [&self.api_version, "models", &operation]);
+        let mut url = append_segments(&self.base, [&self.api_version, "models", &operation]);
         if has_events(&job) {
             url.set_query(Some("alt=sse"));
         }
@@ -32,15 +32,19 @@ impl Gemini {
     }
 
     /// The request to be counted, model and all, stands inside another.
-    fn count_request(&self, job: Job<'_>, key: Option<&Secret>) -> Result<HttpRequest, KeyError> {
+    fn count_request(
+        &self,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
+    ) -> Result<HttpRequest, KeyError> {
         let operation = format!("{}:countTokens", job.model);
-        let url = below(&self.base, [&self.api_version, "models", &operation]);
-        if job.written != Written::Here {
+        let url = append_segments(&self.base, [&self.api_version, "models", &operation]);
+        if job.body_origin != BodyOrigin::Gateway {
             return Ok(post(url, with_key(job.headers, key)?, job.body));
         }
         let model = serde_json::Value::from(format!("models/{}", job.model)).to_string();
         let body = match RawObject::parse(&job.body) {
-            Ok(raw) => raw.edited(&[Edit::Set("model", &model)]),
+            Ok(raw) => raw.with_edits(&[Edit::Set("model", &model)]),
             Err(_) => job.body.to_vec(),
         };
         let body = [b"{\"generateContentRequest\":", body.as_slice(), b"}"].concat();
@@ -50,9 +54,9 @@ impl Gemini {
     pub(crate) fn list_request(
         &self,
         headers: HeaderMap,
-        key: Option<&Secret>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        let mut url = below(&self.base, [self.api_version.as_str(), "models"]);
+        let mut url = append_segments(&self.base, [self.api_version.as_str(), "models"]);
         url.set_query(Some("pageSize=1000"));
         Ok(get(url, with_key(headers, key)?))
     }
@@ -69,11 +73,11 @@ pub(super) fn operation(model: &str, stream: bool) -> String {
 }
 
 /// Whether the answer comes as events: a client may also want it as one JSON array.
-pub(super) fn has_events(job: &Job<'_>) -> bool {
-    job.stream && job.written != (Written::ByClient { array: true })
+pub(super) fn has_events(job: &UpstreamJob<'_>) -> bool {
+    job.stream && job.body_origin != (BodyOrigin::Client { json_array: true })
 }
 
-fn with_key(mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {
+fn with_key(mut headers: HeaderMap, key: Option<&SecretText>) -> Result<HeaderMap, KeyError> {
     if let Some(key) = key {
         headers::set_key(&mut headers, "x-goog-api-key", key)?;
     }

@@ -12,7 +12,7 @@ mod vertex;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use prowess_wire::{Client, Dialect, ReadContext, StreamReader, WriteOptions};
+use prowess_wire::{ClientDialect, Dialect, ReadContext, StreamReader, WriteOptions};
 use url::Url;
 
 pub(crate) use self::anthropic::Anthropic;
@@ -21,12 +21,12 @@ pub(crate) use self::bedrock::Bedrock;
 pub(crate) use self::gemini::Gemini;
 pub(crate) use self::openai::OpenAi;
 pub(crate) use self::vertex::Vertex;
-use crate::http::{HttpRequest, To};
-use crate::key::{KeyError, Secret};
+use crate::http::{Destination, HttpRequest};
+use crate::key::{KeyError, SecretText};
 
 /// What is asked of a model's server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task {
+pub enum ModelTask {
     /// An answer.
     Generate,
     /// How many tokens a request has.
@@ -37,9 +37,9 @@ pub enum Task {
 
 /// What is asked of a provider about a file that it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileAsk {
+pub enum ProviderFileOperation {
     /// What it is.
-    About,
+    Metadata,
     /// What is in it.
     Content,
     /// That it be no more.
@@ -48,8 +48,8 @@ pub enum FileAsk {
 
 /// A request, before it is addressed to an upstream.
 #[derive(Debug)]
-pub(crate) struct Job<'a> {
-    pub(crate) task: Task,
+pub(crate) struct UpstreamJob<'a> {
+    pub(crate) task: ModelTask,
     pub(crate) dialect: Dialect,
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
@@ -58,18 +58,18 @@ pub(crate) struct Job<'a> {
     /// Headers to start from: the caller's, or ours.
     pub(crate) headers: HeaderMap,
     /// Whose words the body is in.
-    pub(crate) written: Written,
+    pub(crate) body_origin: BodyOrigin,
 }
 
 /// Whose words the body of a request is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum BodyOrigin {
     /// Ours.
-    Here,
+    Gateway,
     /// The client's, which pass as they came.
-    ByClient {
+    Client {
         /// Whether it wants a stream as one JSON array, which only Gemini's clients may.
-        array: bool,
+        json_array: bool,
     },
 }
 
@@ -107,13 +107,18 @@ impl Upstream {
     }
 
     /// Whether it takes a client's bytes as they are, and answers in kind.
-    pub(crate) fn speaks(&self, client: Client, task: Task, model: &str) -> bool {
+    pub(crate) fn supports_pass_through(
+        &self,
+        client: ClientDialect,
+        task: ModelTask,
+        model: &str,
+    ) -> bool {
         match self {
-            Upstream::Anthropic(_) => client == Client::Messages,
-            Upstream::OpenAi(openai) => openai.speaks(client, task),
-            Upstream::Azure(_) => openai::speaks(client, task),
-            Upstream::Vertex(vertex) => vertex.speaks(client, model),
-            Upstream::Gemini(_) => client == Client::Gemini,
+            Upstream::Anthropic(_) => client == ClientDialect::Messages,
+            Upstream::OpenAi(openai) => openai.supports_pass_through(client, task),
+            Upstream::Azure(_) => openai::supports_pass_through(client, task),
+            Upstream::Vertex(vertex) => vertex.supports_pass_through(client, model),
+            Upstream::Gemini(_) => client == ClientDialect::Gemini,
             // It frames Anthropic's events its own way.
             Upstream::Bedrock(_) => false,
         }
@@ -134,7 +139,7 @@ impl Upstream {
     }
 
     /// The dialect in which its own counter of tokens is asked, where it has one.
-    pub(crate) fn counter(&self, model: &str) -> Option<Dialect> {
+    pub(crate) fn token_counter_dialect(&self, model: &str) -> Option<Dialect> {
         match self {
             Upstream::Anthropic(_) => Some(Dialect::Messages),
             Upstream::OpenAi(openai) => openai.responses.then_some(Dialect::Responses),
@@ -156,18 +161,18 @@ impl Upstream {
 
     /// What a model of it can do, unless an entry says otherwise.
     pub(crate) fn write_options(&self, model: &str) -> WriteOptions {
-        let usual = WriteOptions::default();
+        let defaults = WriteOptions::default();
         let options = match self {
             Upstream::Anthropic(anthropic) => WriteOptions {
                 sampling: !anthropic.refuses_sampling(),
-                ..usual
+                ..defaults
             },
             // Compatible servers know the old name of the limit; some only that.
             Upstream::OpenAi(openai) => WriteOptions {
                 legacy_max_tokens: !openai.is_openai(),
-                ..usual
+                ..defaults
             },
-            _ => usual,
+            _ => defaults,
         };
         options.for_model(model, self.base().host_str())
     }
@@ -175,8 +180,8 @@ impl Upstream {
     /// The request as it goes over the wire.
     pub(crate) fn request(
         &self,
-        job: Job<'_>,
-        key: Option<&Secret>,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         match self {
             Upstream::Anthropic(anthropic) => anthropic.request(job, key),
@@ -192,7 +197,7 @@ impl Upstream {
     pub(crate) fn list_request(
         &self,
         headers: HeaderMap,
-        key: Option<&Secret>,
+        key: Option<&SecretText>,
     ) -> Option<Result<HttpRequest, KeyError>> {
         match self {
             Upstream::Anthropic(anthropic) => Some(anthropic.list_request(headers, key)),
@@ -204,20 +209,22 @@ impl Upstream {
     }
 
     /// Whether its servers make files, and keep them.
-    pub(crate) fn keeps_files(&self) -> bool {
+    pub(crate) fn has_file_storage(&self) -> bool {
         matches!(self, Upstream::Anthropic(_))
     }
 
     /// The request about a file that it keeps, where it keeps any.
     pub(crate) fn file_request(
         &self,
-        ask: FileAsk,
+        operation: ProviderFileOperation,
         id: &str,
         headers: HeaderMap,
-        key: Option<&Secret>,
+        key: Option<&SecretText>,
     ) -> Option<Result<HttpRequest, KeyError>> {
         match self {
-            Upstream::Anthropic(anthropic) => Some(anthropic.file_request(ask, id, headers, key)),
+            Upstream::Anthropic(anthropic) => {
+                Some(anthropic.file_request(operation, id, headers, key))
+            }
             _ => None,
         }
     }
@@ -247,7 +254,7 @@ fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
 
 /// An address below the base. Segments are encoded as needed; the check of the
 /// configuration made sure that the base has segments.
-fn below<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
+fn append_segments<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
     let mut url = base.clone();
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(segments);
@@ -255,19 +262,19 @@ fn below<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
     url
 }
 
-fn post(to: impl Into<To>, headers: HeaderMap, body: Bytes) -> HttpRequest {
+fn post(to: impl Into<Destination>, headers: HeaderMap, body: Bytes) -> HttpRequest {
     HttpRequest {
         method: Method::POST,
-        to: to.into(),
+        destination: to.into(),
         headers,
         body,
     }
 }
 
-fn get(to: impl Into<To>, headers: HeaderMap) -> HttpRequest {
+fn get(to: impl Into<Destination>, headers: HeaderMap) -> HttpRequest {
     HttpRequest {
         method: Method::GET,
-        to: to.into(),
+        destination: to.into(),
         headers,
         body: Bytes::new(),
     }

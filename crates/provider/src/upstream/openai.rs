@@ -2,12 +2,12 @@
 
 use http::HeaderMap;
 use http::uri::InvalidUri;
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use url::Url;
 
-use super::{Job, Task, below, get, post};
-use crate::http::{Address, HttpRequest, headers};
-use crate::key::{KeyError, Secret};
+use super::{ModelTask, UpstreamJob, append_segments, get, post};
+use crate::http::{HttpRequest, RequestAddress, headers};
+use crate::key::{KeyError, SecretText};
 
 pub(crate) const OPENAI_HOST: &str = "api.openai.com";
 
@@ -17,21 +17,21 @@ pub(crate) struct OpenAi {
     /// Whether it has `/responses`.
     pub(crate) responses: bool,
     /// Where each dialect is spoken.
-    chat: Address,
-    asked: Address,
-    counted: Address,
+    chat_address: RequestAddress,
+    responses_address: RequestAddress,
+    count_address: RequestAddress,
 }
 
 impl OpenAi {
     pub(crate) fn new(base: Url, responses: bool) -> Result<OpenAi, InvalidUri> {
         let address = |dialect, task| {
-            let path = path(dialect, task).iter().copied();
-            Address::try_from(&below(&base, path))
+            let path = operation_path(dialect, task).iter().copied();
+            RequestAddress::try_from(&append_segments(&base, path))
         };
         Ok(OpenAi {
-            chat: address(Dialect::Chat, Task::Generate)?,
-            asked: address(Dialect::Responses, Task::Generate)?,
-            counted: address(Dialect::Responses, Task::CountTokens)?,
+            chat_address: address(Dialect::Chat, ModelTask::Generate)?,
+            responses_address: address(Dialect::Responses, ModelTask::Generate)?,
+            count_address: address(Dialect::Responses, ModelTask::CountTokens)?,
             base,
             responses,
         })
@@ -42,29 +42,34 @@ impl OpenAi {
         self.base.host_str() == Some(OPENAI_HOST)
     }
 
-    pub(crate) fn speaks(&self, client: Client, task: Task) -> bool {
+    pub(crate) fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
         match task {
             // Servers that are compatible with the rest do not have this.
-            Task::Compact => client == Client::Responses && self.responses && self.is_openai(),
-            _ => speaks(client, task) && (self.responses || client == Client::Chat),
+            ModelTask::Compact => {
+                client == ClientDialect::Responses && self.responses && self.is_openai()
+            }
+            _ => {
+                supports_pass_through(client, task)
+                    && (self.responses || client == ClientDialect::Chat)
+            }
         }
     }
 
     pub(crate) fn request(
         &self,
-        job: Job<'_>,
-        key: Option<&Secret>,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        if job.task == Task::Compact {
+        if job.task == ModelTask::Compact {
             // Seldom enough to look for the place each time.
-            let path = path(job.dialect, job.task).iter().copied();
-            let url = below(&self.base, path);
+            let path = operation_path(job.dialect, job.task).iter().copied();
+            let url = append_segments(&self.base, path);
             return Ok(post(url, with_key(job.headers, key)?, job.body));
         }
         let to = match (job.dialect, job.task) {
-            (Dialect::Responses, Task::Generate) => &self.asked,
-            (Dialect::Responses, Task::CountTokens) => &self.counted,
-            _ => &self.chat,
+            (Dialect::Responses, ModelTask::Generate) => &self.responses_address,
+            (Dialect::Responses, ModelTask::CountTokens) => &self.count_address,
+            _ => &self.chat_address,
         };
         Ok(post(to, with_key(job.headers, key)?, job.body))
     }
@@ -72,33 +77,33 @@ impl OpenAi {
     pub(crate) fn list_request(
         &self,
         headers: HeaderMap,
-        key: Option<&Secret>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        let url = below(&self.base, ["models"]);
+        let url = append_segments(&self.base, ["models"]);
         Ok(get(url, with_key(headers, key)?))
     }
 }
 
 /// What a server with all of OpenAI's paths speaks.
-pub(super) fn speaks(client: Client, task: Task) -> bool {
+pub(super) fn supports_pass_through(client: ClientDialect, task: ModelTask) -> bool {
     match client {
-        Client::Messages | Client::Gemini => false,
-        Client::Chat => task == Task::Generate,
-        Client::Responses => task != Task::Compact,
+        ClientDialect::Messages | ClientDialect::Gemini => false,
+        ClientDialect::Chat => task == ModelTask::Generate,
+        ClientDialect::Responses => task != ModelTask::Compact,
     }
 }
 
 /// Where a dialect is spoken.
-pub(super) fn path(dialect: Dialect, task: Task) -> &'static [&'static str] {
+pub(super) fn operation_path(dialect: Dialect, task: ModelTask) -> &'static [&'static str] {
     match (dialect, task) {
-        (Dialect::Responses, Task::Generate) => &["responses"],
-        (Dialect::Responses, Task::CountTokens) => &["responses", "input_tokens"],
-        (Dialect::Responses, Task::Compact) => &["responses", "compact"],
+        (Dialect::Responses, ModelTask::Generate) => &["responses"],
+        (Dialect::Responses, ModelTask::CountTokens) => &["responses", "input_tokens"],
+        (Dialect::Responses, ModelTask::Compact) => &["responses", "compact"],
         _ => &["chat", "completions"],
     }
 }
 
-fn with_key(mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {
+fn with_key(mut headers: HeaderMap, key: Option<&SecretText>) -> Result<HeaderMap, KeyError> {
     if let Some(key) = key {
         headers::set_bearer(&mut headers, key)?;
     }
@@ -117,13 +122,26 @@ mod tests {
             ("http://127.0.0.1:8000/v1", true, false),
         ] {
             let upstream = OpenAi::new(base.parse().unwrap(), responses).unwrap();
-            let speaks = |client, task| upstream.speaks(client, task);
-            assert_eq!(speaks(Client::Responses, Task::Compact), compacts, "{base}");
-            assert_eq!(speaks(Client::Responses, Task::Generate), responses);
-            assert!(!speaks(Client::Chat, Task::Compact));
+            let supports_pass_through = |client, task| upstream.supports_pass_through(client, task);
+            assert_eq!(
+                supports_pass_through(ClientDialect::Responses, ModelTask::Compact),
+                compacts,
+                "{base}"
+            );
+            assert_eq!(
+                supports_pass_through(ClientDialect::Responses, ModelTask::Generate),
+                responses
+            );
+            assert!(!supports_pass_through(
+                ClientDialect::Chat,
+                ModelTask::Compact
+            ));
         }
-        let path = path(Dialect::Responses, Task::Compact);
+        let path = operation_path(Dialect::Responses, ModelTask::Compact);
         assert_eq!(path, ["responses", "compact"]);
-        assert!(!speaks(Client::Responses, Task::Compact), "nor on Azure");
+        assert!(
+            !supports_pass_through(ClientDialect::Responses, ModelTask::Compact),
+            "nor on Azure"
+        );
     }
 }

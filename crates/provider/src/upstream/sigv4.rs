@@ -8,8 +8,8 @@ use aws_sigv4::sign::v4;
 use http::{HeaderMap, HeaderName};
 use url::Url;
 
-use crate::http::headers::sensitive;
-use crate::key::{Key, KeyError};
+use crate::http::headers::sensitive_value;
+use crate::key::{CachedKey, KeyError};
 
 const SERVICE: &str = "bedrock";
 
@@ -17,9 +17,9 @@ const SERVICE: &str = "bedrock";
 #[derive(Debug)]
 pub(crate) struct Signer {
     pub(crate) region: String,
-    pub(crate) access_key_id: Key,
-    pub(crate) secret_access_key: Key,
-    pub(crate) session_token: Option<Key>,
+    pub(crate) access_key_id: CachedKey,
+    pub(crate) secret_access_key: CachedKey,
+    pub(crate) session_token: Option<CachedKey>,
 }
 
 impl Signer {
@@ -43,7 +43,7 @@ impl Signer {
         let identity = self.credentials()?.into();
         // None of these can fail with what is given here: all parts of the parameters
         // are set, the URL is valid, and the values are text.
-        let unsignable = |_| KeyError::NotHeader;
+        let unsignable = |_| KeyError::NotHeaderSafe;
         let params = v4::SigningParams::builder()
             .identity(&identity)
             .region(&self.region)
@@ -51,7 +51,7 @@ impl Signer {
             .time(now)
             .settings(SigningSettings::default())
             .build()
-            .map_err(|_| KeyError::NotHeader)?
+            .map_err(|_| KeyError::NotHeaderSafe)?
             .into();
         // As few as possible: proxies on the way may change any other.
         let signed = headers
@@ -67,14 +67,18 @@ impl Signer {
         .map_err(unsignable)?;
         let (instructions, _) = sign(request, &params).map_err(unsignable)?.into_parts();
         for (name, value) in instructions.headers() {
-            let name = HeaderName::try_from(name).map_err(|_| KeyError::NotHeader)?;
-            headers.insert(name, sensitive(value)?);
+            let name = HeaderName::try_from(name).map_err(|_| KeyError::NotHeaderSafe)?;
+            headers.insert(name, sensitive_value(value)?);
         }
         Ok(())
     }
 
     fn credentials(&self) -> Result<Credentials, KeyError> {
-        let token = self.session_token.as_ref().map(Key::get).transpose()?;
+        let token = self
+            .session_token
+            .as_ref()
+            .map(CachedKey::get)
+            .transpose()?;
         Ok(Credentials::new(
             self.access_key_id.get()?.expose(),
             self.secret_access_key.get()?.expose(),
@@ -99,7 +103,7 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1_794_707_440);
 
     fn signed(path: &str, body: &str, token: Option<&str>) -> HeaderMap {
-        let key = |text: &str| Key::new(KeySource::parse(text), &Env::of([]));
+        let key = |text: &str| CachedKey::new(KeySource::parse(text), &Env::from_pairs([]));
         let signer = Signer {
             region: "us-east-1".to_owned(),
             access_key_id: key("AK"),

@@ -1,14 +1,14 @@
 //! Vertex AI: Anthropic's and Google's models under one roof.
 
 use bytes::Bytes;
+use prowess_wire::hosting::{AnthropicHost, hosted_body};
 use prowess_wire::raw::{Edit, RawObject};
-use prowess_wire::tweaks::{Host, hosted_body};
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use url::Url;
 
-use super::{Job, Task, below, gemini, post, take_betas};
+use super::{ModelTask, UpstreamJob, append_segments, gemini, post, take_betas};
 use crate::http::{HttpRequest, headers};
-use crate::key::{KeyError, Secret};
+use crate::key::{KeyError, SecretText};
 
 #[derive(Debug)]
 pub(crate) struct Vertex {
@@ -19,10 +19,12 @@ pub(crate) struct Vertex {
 }
 
 impl Vertex {
-    pub(crate) fn speaks(&self, client: Client, model: &str) -> bool {
+    pub(crate) fn supports_pass_through(&self, client: ClientDialect, model: &str) -> bool {
         match client {
-            Client::Messages | Client::Gemini => Dialect::from(client) == self.dialect(model),
-            Client::Chat | Client::Responses => false,
+            ClientDialect::Messages | ClientDialect::Gemini => {
+                Dialect::from(client) == self.dialect(model)
+            }
+            ClientDialect::Chat | ClientDialect::Responses => false,
         }
     }
 
@@ -37,59 +39,59 @@ impl Vertex {
 
     pub(crate) fn request(
         &self,
-        mut job: Job<'_>,
-        key: Option<&Secret>,
+        mut job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         if let Some(key) = key {
             headers::set_bearer(&mut job.headers, key)?;
         }
         match job.dialect {
-            Dialect::Messages => Ok(self.anthropic(job)),
-            _ => Ok(self.google(job)),
+            Dialect::Messages => Ok(self.anthropic_request(job)),
+            _ => Ok(self.google_request(job)),
         }
     }
 
-    fn anthropic(&self, mut job: Job<'_>) -> HttpRequest {
+    fn anthropic_request(&self, mut job: UpstreamJob<'_>) -> HttpRequest {
         let (model, method) = match (job.task, job.stream) {
-            (Task::CountTokens, _) => ("count-tokens", "rawPredict"),
-            (Task::Generate | Task::Compact, true) => (job.model, "streamRawPredict"),
-            (Task::Generate | Task::Compact, false) => (job.model, "rawPredict"),
+            (ModelTask::CountTokens, _) => ("count-tokens", "rawPredict"),
+            (ModelTask::Generate | ModelTask::Compact, true) => (job.model, "streamRawPredict"),
+            (ModelTask::Generate | ModelTask::Compact, false) => (job.model, "rawPredict"),
         };
-        let url = self.model("anthropic", &format!("{model}:{method}"));
+        let url = self.model_url("anthropic", &format!("{model}:{method}"));
         // Here the version is a field of the body, and not the API's own.
         job.headers.remove("anthropic-version");
         let body = self.anthropic_body(&job);
         post(url, job.headers, body)
     }
 
-    fn anthropic_body(&self, job: &Job<'_>) -> Bytes {
+    fn anthropic_body(&self, job: &UpstreamJob<'_>) -> Bytes {
         let Ok(raw) = RawObject::parse(&job.body) else {
             // Not an object, so nothing of ours: the upstream will say so.
             return job.body.clone();
         };
-        if job.task == Task::Generate {
-            return hosted_body(&raw, Host::Vertex, &self.anthropic_version, &[]).into();
+        if job.task == ModelTask::Generate {
+            return hosted_body(&raw, AnthropicHost::Vertex, &self.anthropic_version, &[]).into();
         }
         // Counting takes its model from the body, where it stays.
         let version = serde_json::Value::from(self.anthropic_version.as_str()).to_string();
-        raw.edited(&[Edit::Set("anthropic_version", &version)])
+        raw.with_edits(&[Edit::Set("anthropic_version", &version)])
             .into()
     }
 
-    fn google(&self, mut job: Job<'_>) -> HttpRequest {
+    fn google_request(&self, mut job: UpstreamJob<'_>) -> HttpRequest {
         take_betas(&mut job.headers);
         let operation = match job.task {
-            Task::Generate | Task::Compact => gemini::operation(job.model, job.stream),
-            Task::CountTokens => format!("{}:countTokens", job.model),
+            ModelTask::Generate | ModelTask::Compact => gemini::operation(job.model, job.stream),
+            ModelTask::CountTokens => format!("{}:countTokens", job.model),
         };
-        let mut url = self.model("google", &operation);
+        let mut url = self.model_url("google", &operation);
         if gemini::has_events(&job) {
             url.set_query(Some("alt=sse"));
         }
         post(url, job.headers, job.body)
     }
 
-    fn model(&self, publisher: &str, operation: &str) -> Url {
+    fn model_url(&self, publisher: &str, operation: &str) -> Url {
         let path = [
             "v1",
             "projects",
@@ -101,6 +103,6 @@ impl Vertex {
             "models",
             operation,
         ];
-        below(&self.base, path)
+        append_segments(&self.base, path)
     }
 }

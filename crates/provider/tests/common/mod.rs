@@ -17,21 +17,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use prowess_provider::config::{
-    AnthropicOptions, Config, Kind, OpenAiOptions, Policies, ProviderConfig, Retry, ScriptedOptions,
+    AnthropicOptions, OpenAiOptions, Policies, ProviderConfig, ProviderKind, ProvidersConfig,
+    RetryPolicy, ScriptedOptions,
 };
 use prowess_provider::{
-    Answer, ByteStream, CallError, Caller, Env, EventStream, Forwarded, Incoming, Passed,
-    Providers, Reply, Route, Task,
+    ByteStream, CallError, ClientCredentials, ClientRequest, Env, EventStream, ForwardOutcome,
+    ModelOutput, ModelTask, PassThroughResponse, Providers, Route, UpstreamReply,
 };
 use prowess_wire::neutral::{ApiError, Message, Request, Response, StreamEvent};
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 
 pub const KEY: &str = "sk-test-0123456789";
 
-pub const MESSAGES_ANSWER: &str = r#"{"id":"msg_up","type":"message","role":"assistant","model":"m1","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}}"#;
+pub const MESSAGES_RESPONSE: &str = r#"{"id":"msg_up","type":"message","role":"assistant","model":"m1","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}}"#;
 
-pub const CHAT_ANSWER: &str = r#"{"id":"c1","object":"chat.completion","created":1,"model":"m1","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}"#;
+pub const CHAT_RESPONSE: &str = r#"{"id":"c1","object":"chat.completion","created":1,"model":"m1","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}"#;
 
 pub const MESSAGES_STREAM: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_up\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m1\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
@@ -51,43 +52,45 @@ pub const CHAT_STREAM: &str = concat!(
 /// Pauses so short that retries cost no time.
 pub fn quick() -> Policies {
     Policies {
-        retry: Retry {
+        retry: RetryPolicy {
             first_delay: Duration::from_millis(1),
             max_delay: Duration::from_millis(1),
-            ..Retry::default()
+            ..RetryPolicy::default()
         },
         ..Policies::default()
     }
 }
 
 pub fn anthropic(url: &str) -> ProviderConfig {
-    let kind = Kind::Anthropic(AnthropicOptions::default());
+    let kind = ProviderKind::Anthropic(AnthropicOptions::default());
     ProviderConfig {
         policies: quick(),
-        ..ProviderConfig::new("ant", kind).at(url).key(KEY)
+        ..ProviderConfig::new("ant", kind)
+            .with_base_url(url)
+            .with_api_key(KEY)
     }
 }
 
 pub fn openai(url: &str) -> ProviderConfig {
-    let kind = Kind::OpenAi(OpenAiOptions::default());
+    let kind = ProviderKind::OpenAi(OpenAiOptions::default());
     ProviderConfig {
         policies: quick(),
         ..ProviderConfig::new("oai", kind)
-            .at(format!("{url}/v1"))
-            .key(KEY)
+            .with_base_url(format!("{url}/v1"))
+            .with_api_key(KEY)
     }
 }
 
 pub fn scripted(script: &str) -> ProviderConfig {
-    let kind = Kind::Scripted(ScriptedOptions::Text(script.to_owned()));
+    let kind = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
     ProviderConfig::new("stage", kind)
 }
 
 pub fn providers<const N: usize>(list: [ProviderConfig; N]) -> Providers {
-    Providers::new(Config {
+    Providers::new(ProvidersConfig {
         providers: list.to_vec(),
-        env: Env::of([]),
-        ..Config::default()
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     })
     .unwrap()
 }
@@ -107,21 +110,21 @@ pub fn hello(stream: bool) -> Request {
     request
 }
 
-pub async fn call(route: &Route, request: &Request) -> Result<Reply, CallError> {
-    route.call(request, &Caller::default()).await
+pub async fn call(route: &Route, request: &Request) -> Result<UpstreamReply, CallError> {
+    route.call(request, &ClientCredentials::default()).await
 }
 
-pub fn whole(reply: Reply) -> Response {
-    match reply.answer {
-        Answer::Whole(response) => *response,
-        Answer::Stream(_) => panic!("a whole answer was expected"),
+pub fn whole(reply: UpstreamReply) -> Response {
+    match reply.output {
+        ModelOutput::Response(response) => *response,
+        ModelOutput::Stream(_) => panic!("a whole answer was expected"),
     }
 }
 
-pub fn stream(reply: Reply) -> EventStream {
-    match reply.answer {
-        Answer::Stream(events) => events,
-        Answer::Whole(_) => panic!("a stream was expected"),
+pub fn stream(reply: UpstreamReply) -> EventStream {
+    match reply.output {
+        ModelOutput::Stream(events) => events,
+        ModelOutput::Response(_) => panic!("a stream was expected"),
     }
 }
 
@@ -135,7 +138,7 @@ pub async fn rest(mut events: EventStream) -> Vec<StreamEvent> {
 }
 
 /// The text a stream tells, and the error it ends with.
-pub fn told(events: &[StreamEvent]) -> (String, Option<ApiError>) {
+pub fn collect_text(events: &[StreamEvent]) -> (String, Option<ApiError>) {
     use prowess_wire::neutral::Delta;
     let mut text = String::new();
     let mut error = None;
@@ -166,28 +169,28 @@ pub fn headers<const N: usize>(pairs: [(&'static str, &'static str); N]) -> Head
 
 pub async fn forward(
     route: &Route,
-    client: Client,
-    task: Task,
+    client: ClientDialect,
+    task: ModelTask,
     body: &str,
-    caller: &Caller,
-) -> Result<Forwarded, CallError> {
+    credentials: &ClientCredentials,
+) -> Result<ForwardOutcome, CallError> {
     let body = Bytes::copy_from_slice(body.as_bytes());
     let raw = RawObject::parse(&body).unwrap();
-    let incoming = Incoming {
+    let incoming = ClientRequest {
         model: "",
-        array: false,
+        json_array: false,
         client,
         task,
         body: &body,
         raw: &raw,
-        stream: raw.peek().stream,
+        stream: raw.routing_fields().stream,
     };
-    route.forward(incoming, caller).await
+    route.forward(incoming, credentials).await
 }
 
-pub fn passed(forwarded: Forwarded) -> Passed {
+pub fn passed(forwarded: ForwardOutcome) -> PassThroughResponse {
     match forwarded {
-        Forwarded::Passed(passed) => *passed,
+        ForwardOutcome::PassedThrough(passed) => *passed,
         other => panic!("it was not passed on: {other:?}"),
     }
 }

@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use prowess_toolbox::{Form, Native, Options, Outcome, Part, Refreshed, Toolbox, Workspace};
+use prowess_toolbox::{
+    ContentPart, LoadToolStyle, NativeCall, SkillSnapshot, ToolOutcome, Toolbox, ToolboxOptions,
+    Workspace,
+};
 use serde_json::{Value, json};
 
-use super::fetch::Fetch;
+use super::fetch::FetchArgs;
 use super::output;
 use super::sandbox::block_on;
-use super::toolbox::{self, Running};
-use super::{Exit, paths, wrong_usage};
+use super::toolbox::{self, SandboxRunArgs};
+use super::{Exit, paths, usage_error};
 
 /// Most bytes of arguments taken from standard input.
-const MOST_STDIN: u64 = 16 << 20;
+const MAX_STDIN_BYTES: u64 = 16 << 20;
 
 /// Call a tool of a skill, as a model would.
 ///
@@ -25,7 +28,7 @@ const MOST_STDIN: u64 = 16 << 20;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A folder of skills, or an archive
-    #[arg(value_name = "SOURCE", value_parser = paths::path())]
+    #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     source: PathBuf,
     /// The tool's name, as `prowess tools --loaded` shows it
     #[arg(value_name = "TOOL")]
@@ -34,38 +37,38 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
     /// Save the files it makes in this folder
-    #[arg(long, value_name = "DIR", value_parser = paths::path())]
+    #[arg(long, value_name = "DIR", value_parser = paths::path_parser())]
     out: Option<PathBuf>,
     /// Seconds it may take
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
     #[command(flatten)]
-    place: Running,
+    place: SandboxRunArgs,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
     /// Print everything that came of it as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let input = arguments(&args.args)?;
-    let refreshed = toolbox::read(std::slice::from_ref(&args.source), &args.fetch)?;
+    let input = read_arguments(&args.args)?;
+    let refreshed = toolbox::read_skills(std::slice::from_ref(&args.source), &args.fetch)?;
     if refreshed.members.is_empty() {
-        return Ok(toolbox::exit(&refreshed).max(Exit::Problems));
+        return Ok(toolbox::exit_code(&refreshed).max(Exit::Problems));
     }
     block_on(call(args, &refreshed, &input))?
 }
 
-async fn call(args: &Args, refreshed: &Refreshed, input: &Value) -> anyhow::Result<Exit> {
-    let workspace = match !reads(&args.tool) || toolbox::have_tools(refreshed) {
-        true => workspace(args, refreshed).await?,
+async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::Result<Exit> {
+    let workspace = match !is_read_only(&args.tool) || toolbox::has_own_tools(refreshed) {
+        true => open_workspace(args, refreshed).await?,
         false => None,
     };
-    let toolbox = toolbox::of(refreshed, workspace.clone(), options(args))?;
-    if let Some(skill) = toolbox.skill_of(&args.tool) {
-        for problem in toolbox.resume(&[skill]).await {
-            output::error(&problem);
+    let toolbox = toolbox::build_toolbox(refreshed, workspace.clone(), toolbox_options(args))?;
+    if let Some(skill) = toolbox.skill_for_tool(&args.tool) {
+        for problem in toolbox.restore_loaded(&[skill]).await {
+            output::print_error(&problem);
         }
     }
     let outcome = toolbox.call(&args.tool, input, None).await;
@@ -80,43 +83,46 @@ async fn call(args: &Args, refreshed: &Refreshed, input: &Value) -> anyhow::Resu
 }
 
 /// Whether a tool only reads, so that it works without a sandbox.
-fn reads(tool: &str) -> bool {
+fn is_read_only(tool: &str) -> bool {
     let names = ["list_skills", "search_skills", "read_skill_resource"];
     tool.starts_with("load_skill") || names.contains(&tool)
 }
 
 /// The sandbox, if there must be one or can be one.
-async fn workspace(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Option<Workspace>> {
+async fn open_workspace(
+    args: &Args,
+    refreshed: &SkillSnapshot,
+) -> anyhow::Result<Option<Workspace>> {
     match args.place.workspace(&refreshed.members).await {
-        Err(error) if reads(&args.tool) => {
-            output::remark(&format!("without a sandbox: {error:#}"));
+        Err(error) if is_read_only(&args.tool) => {
+            output::print_remark(&format!("without a sandbox: {error:#}"));
             Ok(None)
         }
         opened => opened.map(Some),
     }
 }
 
-fn options(args: &Args) -> Options {
-    Options {
-        form: match args.tool.starts_with("load_skill_") {
-            true => Form::PerSkill,
-            false => Form::Compact,
+fn toolbox_options(args: &Args) -> ToolboxOptions {
+    ToolboxOptions {
+        load_style: match args.tool.starts_with("load_skill_") {
+            true => LoadToolStyle::PerSkill,
+            false => LoadToolStyle::Compact,
         },
-        code: true,
+        code_execution: true,
         litellm: args.tool.starts_with("litellm_"),
         timeout: args.timeout.map(Duration::from_secs),
-        ..Options::default()
+        ..ToolboxOptions::default()
     }
 }
 
 /// Prints what came of it, and saves its files.
-async fn finish(args: &Args, toolbox: &Toolbox, outcome: &Outcome) -> anyhow::Result<()> {
+async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow::Result<()> {
     if let (Some(folder), Some(workspace)) = (&args.out, toolbox.workspace()) {
         for made in &outcome.outputs {
-            let place = toolbox::save(workspace, &made.path, folder).await?;
+            let place = toolbox::save_file(workspace, &made.path, folder).await?;
             if !args.json {
-                let size = output::size(made.size);
-                output::remark(&format!(
+                let size = output::format_size(made.size);
+                output::print_remark(&format!(
                     "made {} ({}, {size})",
                     place.display(),
                     made.mime_type
@@ -125,24 +131,26 @@ async fn finish(args: &Args, toolbox: &Toolbox, outcome: &Outcome) -> anyhow::Re
         }
     }
     if args.json {
-        return output::json(&printed(outcome));
+        return output::print_json(&outcome_json(outcome));
     }
-    for part in &outcome.shown {
+    for part in &outcome.content {
         match part {
-            Part::Text(text) => output::out(&format!("{}\n", text.trim_end_matches('\n')))?,
-            Part::Binary { mime, data } => binary(mime, data, args.out.as_deref())?,
+            ContentPart::Text(text) => {
+                output::print_text(&format!("{}\n", text.trim_end_matches('\n')))?
+            }
+            ContentPart::Binary { mime, data } => write_binary(mime, data, args.out.as_deref())?,
         }
     }
     Ok(())
 }
 
 /// A file that is not text goes to standard output as it is, but never to a terminal.
-fn binary(mime: &str, data: &[u8], out: Option<&Path>) -> anyhow::Result<()> {
+fn write_binary(mime: &str, data: &[u8], out: Option<&Path>) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     if stdout.is_terminal() && out.is_none() {
-        output::remark(&format!(
+        output::print_remark(&format!(
             "{mime}, {}; send it to a file",
-            output::size(data.len() as u64)
+            output::format_size(data.len() as u64)
         ));
         return Ok(());
     }
@@ -151,18 +159,18 @@ fn binary(mime: &str, data: &[u8], out: Option<&Path>) -> anyhow::Result<()> {
 }
 
 /// What `--json` prints.
-fn printed(outcome: &Outcome) -> Value {
+fn outcome_json(outcome: &ToolOutcome) -> Value {
     let native = match &outcome.native {
-        Native::Bash { result, .. } => result.content(&[]),
-        Native::Editor { result, .. } => result.clone(),
+        NativeCall::Bash { result, .. } => result.content(&[]),
+        NativeCall::Editor { result, .. } => result.clone(),
     };
     json!({
         "is_error": outcome.is_error,
-        "text": outcome.shown_text(),
+        "text": outcome.text_content(),
         "outputs": outcome.outputs,
         "skipped": outcome.skipped,
         "skill": outcome.skill,
-        "loaded": outcome.loaded,
+        "loaded": outcome.loaded_skills,
         "native": {
             "name": outcome.native.tool(),
             "input": outcome.native.input(),
@@ -171,19 +179,19 @@ fn printed(outcome: &Outcome) -> Value {
     })
 }
 
-fn arguments(text: &str) -> anyhow::Result<Value> {
+fn read_arguments(text: &str) -> anyhow::Result<Value> {
     let mut read = String::new();
     if text == "-" {
-        let mut stdin = std::io::stdin().take(MOST_STDIN);
+        let mut stdin = std::io::stdin().take(MAX_STDIN_BYTES);
         stdin.read_to_string(&mut read).context("standard input")?;
     } else {
         read.push_str(text);
     }
     let value: Value = serde_json::from_str(&read)
-        .map_err(|error| wrong_usage(format!("--args is not JSON: {error}")))?;
+        .map_err(|error| usage_error(format!("--args is not JSON: {error}")))?;
     match value.is_object() {
         true => Ok(value),
-        false => Err(wrong_usage(
+        false => Err(usage_error(
             "--args must be a JSON object, such as '{\"name\": \"pdf\"}'",
         )),
     }

@@ -5,7 +5,7 @@ use prowess_client::Client;
 
 /// Which server, and as whom.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Remote {
+pub(crate) struct RemoteArgs {
     /// The server; http://127.0.0.1:4141 when left out
     #[arg(long, value_name = "URL", env = "PROWESS_URL")]
     server: Option<String>,
@@ -19,10 +19,10 @@ pub(crate) struct Remote {
     api_key: Option<String>,
 }
 
-impl Remote {
+impl RemoteArgs {
     /// Another way to say which server, for verbs that have their own flag for it.
-    pub(crate) fn at(server: Option<String>, api_key: Option<String>) -> Remote {
-        Remote { server, api_key }
+    pub(crate) fn new(server: Option<String>, api_key: Option<String>) -> RemoteArgs {
+        RemoteArgs { server, api_key }
     }
 
     pub(crate) fn connect(&self) -> anyhow::Result<Client> {

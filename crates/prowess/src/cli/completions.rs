@@ -14,6 +14,6 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "prowess", &mut script);
-    output::out(&String::from_utf8_lossy(&script))?;
+    output::print_text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Ok)
 }

@@ -3,80 +3,80 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use prowess_provider::config::Config as Gateway;
+use prowess_provider::config::ProvidersConfig as Gateway;
 use prowess_provider::{Env, KeyError, Providers};
 
 use super::{Exit, output, paths};
-use crate::config::{self, Config, Overrides, import};
+use crate::config::{self, Config, ConfigOverrides, import};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Check a configuration without serving it
-    Check(Check),
+    Check(CheckArgs),
     /// Print the JSON schema of prowess.toml, for editors
     Schema,
     /// Print a LiteLLM config.yaml as a prowess.toml
-    Import(Import),
+    Import(ImportArgs),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Check {
+pub(super) struct CheckArgs {
     /// The file
-    #[arg(default_value = config::FILE, value_parser = paths::path())]
+    #[arg(default_value = config::CONFIG_FILE, value_parser = paths::path_parser())]
     file: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Import {
+pub(super) struct ImportArgs {
     /// The config.yaml
-    #[arg(value_parser = paths::path())]
+    #[arg(value_parser = paths::path_parser())]
     file: PathBuf,
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Exit> {
     match command {
         Command::Check(args) => check(args),
-        Command::Schema => output::json(&config::schema()).map(|()| Exit::Ok),
+        Command::Schema => output::print_json(&config::schema()).map(|()| Exit::Ok),
         Command::Import(args) => import(args),
     }
 }
 
 /// A key that is not set here is only remarked on: the server may well have it.
-fn check(args: &Check) -> anyhow::Result<Exit> {
+fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let shown = args.file.display();
-    let config = match Config::load_all(Some(&args.file), &Overrides::default()) {
+    let config = match Config::load_all(Some(&args.file), &ConfigOverrides::default()) {
         Ok(config) => config,
-        Err(problems) => return refused(problems),
+        Err(problems) => return report_problems(problems),
     };
     let missing = missing_keys(&config.gateway);
     match Providers::new(config.gateway) {
         Ok(providers) => {
             for (setting, why) in missing {
-                output::remark(&format!("{setting}: {why}"));
+                output::print_remark(&format!("{setting}: {why}"));
             }
-            let models = output::count(providers.models().len(), "name");
-            output::remark(&format!(
+            let models = output::format_count(providers.models().len(), "name");
+            output::print_remark(&format!(
                 "{shown}: no errors found; it has {models} of models"
             ));
             Ok(Exit::Ok)
         }
-        Err(error) => refused(config::ConfigError::from(error).into()),
+        Err(error) => report_problems(config::ConfigError::from(error).into()),
     }
 }
 
-fn refused(problems: config::Problems) -> anyhow::Result<Exit> {
+fn report_problems(problems: config::ConfigProblems) -> anyhow::Result<Exit> {
     for problem in problems.iter() {
         if let config::ConfigError::Unreadable { .. } = problem {
             anyhow::bail!("{problem}");
         }
-        output::error(&problem.to_string());
+        output::print_error(&problem.to_string());
     }
     Ok(Exit::Problems)
 }
 
 /// Settings whose key is not set, or cannot be read, in this environment.
 fn missing_keys(gateway: &Gateway) -> Vec<(String, KeyError)> {
-    let env = Env::process();
+    let env = Env::from_process();
     let mut missing = Vec::new();
     for provider in &gateway.providers {
         let name = &provider.name;
@@ -95,24 +95,24 @@ fn missing_keys(gateway: &Gateway) -> Vec<(String, KeyError)> {
     missing
 }
 
-fn import(args: &Import) -> anyhow::Result<Exit> {
+fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     let shown = args.file.display();
     let text = std::fs::read_to_string(&args.file).with_context(|| format!("{shown}"))?;
-    let imported = match import::litellm(&text) {
+    let imported = match import::import_litellm(&text) {
         Ok(imported) => imported,
         Err(error) => {
-            output::error(&format!("{shown}: {error}"));
+            output::print_error(&format!("{shown}: {error}"));
             return Ok(Exit::Problems);
         }
     };
-    output::out(&imported.toml)?;
-    for left_out in &imported.left_out {
-        output::remark(&format!(
+    output::print_text(&imported.toml)?;
+    for left_out in &imported.ignored {
+        output::print_remark(&format!(
             "not taken over: {}: {}",
             left_out.path, left_out.why
         ));
     }
-    Ok(match imported.left_out.is_empty() {
+    Ok(match imported.ignored.is_empty() {
         true => Exit::Ok,
         false => Exit::Problems,
     })

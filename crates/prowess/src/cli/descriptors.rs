@@ -1,7 +1,7 @@
 //! File descriptors of a server: as many as the system allows it, and how many connections
 //! that is enough for.
 
-use crate::config::Server;
+use crate::config::ServerConfig;
 
 /// More are of no use; where there is no bound, programs that look at each of them would
 /// never end.
@@ -9,14 +9,14 @@ const MAX_DESCRIPTORS: u64 = 1 << 20;
 /// What a server needs besides connections: its store, files, sandboxes.
 const OWN_DESCRIPTORS: u64 = 256;
 /// A connection whose request goes on to a model needs two.
-const PER_CONNECTION: u64 = 2;
+const DESCRIPTORS_PER_CONNECTION: u64 = 2;
 /// However few descriptors there are.
 const MIN_CONNECTIONS: usize = 16;
 
 /// Raises the number of descriptors that this process may have as far as it can without
 /// privileges; says how many those are.
 #[cfg(target_os = "linux")]
-pub(super) fn raise() -> Option<u64> {
+pub(super) fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX).min(MAX_DESCRIPTORS);
@@ -41,11 +41,11 @@ pub(super) fn raise() -> Option<u64> {
 
 /// Lowers the number of connections to what there are descriptors for, so that these never
 /// run out where a request needs one.
-pub(super) fn fit(descriptors: Option<u64>, server: &mut Server) {
-    let Server {
+pub(super) fn fit_connections(descriptors: Option<u64>, server: &mut ServerConfig) {
+    let ServerConfig {
         settings, options, ..
     } = server;
-    let Some(connections) = descriptors.map(connections) else {
+    let Some(connections) = descriptors.map(max_connections) else {
         return;
     };
     if connections < options.connections {
@@ -62,9 +62,9 @@ pub(super) fn fit(descriptors: Option<u64>, server: &mut Server) {
     }
 }
 
-fn connections(descriptors: u64) -> usize {
+fn max_connections(descriptors: u64) -> usize {
     let own = OWN_DESCRIPTORS.min(descriptors / 4);
-    let connections = (descriptors - own) / PER_CONNECTION;
+    let connections = (descriptors - own) / DESCRIPTORS_PER_CONNECTION;
     usize::try_from(connections)
         .unwrap_or(usize::MAX)
         .max(MIN_CONNECTIONS)
@@ -73,28 +73,28 @@ fn connections(descriptors: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prowess_server::{ServeOptions, Settings};
+    use prowess_server::{ServeOptions, ServerSettings};
 
-    fn fitted(descriptors: Option<u64>, connections: usize) -> usize {
-        let mut server = Server {
+    fn fit_test_connections(descriptors: Option<u64>, connections: usize) -> usize {
+        let mut server = ServerConfig {
             realtime: true,
             listen: ([127, 0, 0, 1], 0).into(),
-            settings: Settings::default(),
+            settings: ServerSettings::default(),
             options: ServeOptions {
                 connections,
                 ..ServeOptions::default()
             },
         };
-        fit(descriptors, &mut server);
+        fit_connections(descriptors, &mut server);
         server.options.connections
     }
 
     #[test]
     fn connections_never_need_more_descriptors_than_there_are() {
-        assert_eq!(fitted(Some(1_024), 4_096), 384);
-        assert_eq!(fitted(Some(1_024), 64), 64);
-        assert_eq!(fitted(Some(1 << 20), 4_096), 4_096);
-        assert_eq!(fitted(Some(10), 4_096), MIN_CONNECTIONS);
-        assert_eq!(fitted(None, 4_096), 4_096);
+        assert_eq!(fit_test_connections(Some(1_024), 4_096), 384);
+        assert_eq!(fit_test_connections(Some(1_024), 64), 64);
+        assert_eq!(fit_test_connections(Some(1 << 20), 4_096), 4_096);
+        assert_eq!(fit_test_connections(Some(10), 4_096), MIN_CONNECTIONS);
+        assert_eq!(fit_test_connections(None, 4_096), 4_096);
     }
 }

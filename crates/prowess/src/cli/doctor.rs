@@ -3,7 +3,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_sandbox::{Grade, Probe, Sandbox};
 
-use super::sandbox::{Where, block_on};
+use super::sandbox::{SandboxArgs, block_on};
 use crate::cli::Exit;
 use crate::cli::output::{self, ERROR, GOOD, WARNING};
 
@@ -11,7 +11,7 @@ use crate::cli::output::{self, ERROR, GOOD, WARNING};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Where,
+    place: SandboxArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -21,9 +21,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (settings, _) = args.place.settings()?;
     let probe = block_on(Sandbox::probe(&settings))??;
     if args.json {
-        output::json(&probe)?;
+        output::print_json(&probe)?;
     } else {
-        output::out(&format!(
+        output::print_text(&format!(
             "{}\n{}\n",
             table(&probe).trim_fmt(),
             verdict(&probe.grade)
@@ -41,12 +41,16 @@ fn table(probe: &Probe) -> Table {
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
     // What helps against several things is said once.
-    let mut said: Vec<&str> = Vec::new();
+    let mut shown_advice: Vec<&str> = Vec::new();
     for check in &probe.checks {
         let mark = if check.ok { "ok" } else { "missing" };
         let mut detail = check.detail.clone();
-        if let Some(advice) = check.advice.as_deref().filter(|text| !said.contains(text)) {
-            said.push(advice);
+        if let Some(advice) = check
+            .advice
+            .as_deref()
+            .filter(|text| !shown_advice.contains(text))
+        {
+            shown_advice.push(advice);
             detail = format!("{detail}\n{advice}");
         }
         table.add_row([mark, &check.name, &detail]);

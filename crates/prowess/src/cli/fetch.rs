@@ -6,15 +6,15 @@ use std::sync::Arc;
 use anyhow::Context;
 use indicatif::ProgressBar;
 use prowess_skill::Digest;
-use prowess_source::url::{CacheOptions, Fetcher, Options, State, is_url};
-use prowess_source::{Bounds, Opened, Origin};
+use prowess_source::url::{CacheOptions, FetchOptions, FetchState, Fetcher, is_url};
+use prowess_source::{OpenResult, Origin, SearchBounds};
 
 use super::{client, output, progress};
 
 /// How sources that are URLs are fetched.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Sources by URL")]
-pub(crate) struct Fetch {
+pub(crate) struct FetchArgs {
     /// Fetch from private and local addresses too
     #[arg(long)]
     allow_private: bool,
@@ -32,43 +32,43 @@ pub(crate) struct Fetch {
     pin: Option<Digest>,
 }
 
-impl Fetch {
+impl FetchArgs {
     /// Opens sources, in order. A fetcher is made only if one of them is a URL.
-    pub(crate) fn open(&self, sources: &[PathBuf]) -> anyhow::Result<Vec<Opened>> {
-        let bounds = Bounds::default();
+    pub(crate) fn open(&self, sources: &[PathBuf]) -> anyhow::Result<Vec<OpenResult>> {
+        let bounds = SearchBounds::default();
         if !sources.iter().any(|source| is_url(source)) {
             return Ok(sources
                 .iter()
                 .map(|source| prowess_source::open(source, &bounds))
                 .collect());
         }
-        let bar = progress::bytes("fetching");
+        let bar = progress::bytes_bar("fetching");
         let fetcher = Fetcher::new(self.options(&bar)?)?;
         let opened = client::block_on(async {
             let mut opened = Vec::with_capacity(sources.len());
             for source in sources {
-                opened.push(prowess_source::open_any(source, &bounds, &fetcher).await);
+                opened.push(prowess_source::open_source(source, &bounds, &fetcher).await);
             }
             Ok(opened)
         })?;
         bar.finish_and_clear();
         for (origins, _) in opened.iter().flatten() {
-            origins.iter().for_each(tell_age);
+            origins.iter().for_each(warn_if_stale);
         }
         Ok(opened)
     }
 
     /// Opens one source.
-    pub(crate) fn open_one(&self, source: &Path) -> anyhow::Result<Opened> {
+    pub(crate) fn open_one(&self, source: &Path) -> anyhow::Result<OpenResult> {
         let mut opened = self.open(&[source.to_owned()])?;
         opened.pop().context("a source gave nothing")
     }
 
-    fn options(&self, bar: &ProgressBar) -> anyhow::Result<Options> {
+    fn options(&self, bar: &ProgressBar) -> anyhow::Result<FetchOptions> {
         let bar = bar.clone();
-        let cache = CacheOptions::usual();
+        let cache = CacheOptions::from_env();
         let cache = cache.context("no HOME; name a folder for the cache with PROWESS_CACHE_DIR")?;
-        Ok(Options {
+        Ok(FetchOptions {
             allow_private: self.allow_private,
             offline: self.offline,
             refresh: self.refresh,
@@ -76,17 +76,17 @@ impl Fetch {
             pin: self.pin,
             cache: Some(cache),
             progress: Some(Arc::new(move |bytes| bar.inc(bytes))),
-            ..Options::default()
+            ..FetchOptions::default()
         })
     }
 }
 
 /// Old content is used by choice, but never without a word.
-fn tell_age(origin: &Origin) {
+fn warn_if_stale(origin: &Origin) {
     if let Origin::Url(remote) = origin
-        && remote.state == State::Stale
+        && remote.state == FetchState::Stale
     {
-        output::remark(&format!(
+        output::print_remark(&format!(
             "{}: the host does not answer; what is cached is used, though it is no longer fresh",
             remote.url
         ));

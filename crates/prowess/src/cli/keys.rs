@@ -5,28 +5,28 @@ use std::time::Duration;
 use anyhow::Context;
 use comfy_table::{Table, presets};
 use prowess_store::{
-    Budget, KeyLimits, KeyRecord, NewKey, Period, Scope, Store, TenantId, Timestamp,
+    BudgetPeriod, KeyBudget, KeyLimits, KeyRecord, KeyScope, NewKey, Store, TenantId, Timestamp,
 };
 use serde_json::{Value, json};
 
-use super::serve::Place;
-use super::{Exit, date, output};
+use super::serve::ConfigArgs;
+use super::{Exit, format_date, output};
 
 /// Parts of a unit of money.
-const NANOS: f64 = 1e9;
+const NANOS_PER_UNIT: f64 = 1e9;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Make a key; it is shown this once
-    Create(Create),
+    Create(CreateArgs),
     /// List a tenant's keys
-    List(List),
+    List(ListArgs),
     /// End a key
-    Revoke(Revoke),
+    Revoke(RevokeArgs),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Create {
+pub(super) struct CreateArgs {
     /// What the key is for
     name: String,
     /// What it may do
@@ -45,31 +45,31 @@ pub(super) struct Create {
     tpm: Option<u64>,
     /// What it may spend: 5, 5/day or 100/month, in the currency of the prices of
     /// [[models]]
-    #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = budget)]
-    budget: Option<Budget>,
+    #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = parse_budget)]
+    budget: Option<KeyBudget>,
     /// Days until it expires; never when left out
     #[arg(long, value_name = "DAYS")]
     expires: Option<u32>,
     #[command(flatten)]
-    common: Common,
+    common: CommonKeyArgs,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct List {
+pub(super) struct ListArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonKeyArgs,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Revoke {
+pub(super) struct RevokeArgs {
     /// Its id (key_…), or how it begins (sk-pw-…)
     key: String,
     #[command(flatten)]
-    common: Common,
+    common: CommonKeyArgs,
 }
 
 #[derive(Debug, clap::Args)]
-struct Common {
+struct CommonKeyArgs {
     /// For whom the key acts
     #[arg(long, default_value = "default")]
     tenant: String,
@@ -77,10 +77,10 @@ struct Common {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
-impl Common {
+impl CommonKeyArgs {
     async fn open(&self) -> anyhow::Result<(Store, TenantId)> {
         let tenant = TenantId::new(self.tenant.as_str())?;
         let config = self.place.load(None)?;
@@ -105,10 +105,10 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-async fn create(args: &Create) -> anyhow::Result<()> {
+async fn create(args: &CreateArgs) -> anyhow::Result<()> {
     let (store, tenant) = args.common.open().await?;
     store.ensure_tenant(&tenant, tenant.as_str()).await?;
-    let scopes = args.scopes.iter().map(|scope| Scope::parse(scope));
+    let scopes = args.scopes.iter().map(|scope| KeyScope::parse(scope));
     let scopes = scopes.collect::<Result<Vec<_>, _>>()?;
     let days = |days| Duration::from_secs(u64::from(days) * 24 * 3_600);
     let new = NewKey {
@@ -126,28 +126,28 @@ async fn create(args: &Create) -> anyhow::Result<()> {
     let (key, secret) = made?;
     store.close().await;
     if args.common.json {
-        let mut shown = as_json(&key);
+        let mut shown = key_json(&key);
         if let Some(shown) = shown.as_object_mut() {
             shown.insert("key".to_owned(), secret.reveal().into());
         }
-        return output::json(&shown);
+        return output::print_json(&shown);
     }
-    output::out(&format!("{}\n", secret.reveal()))?;
-    output::remark(&format!(
+    output::print_text(&format!("{}\n", secret.reveal()))?;
+    output::print_remark(&format!(
         "{} for tenant `{tenant}`: {}; {}. Keep it: it is not shown again",
         key.id,
-        names(&key.scopes).join(", "),
-        limited(&key.limits).unwrap_or_else(|| "no limits".to_owned())
+        scope_names(&key.scopes).join(", "),
+        describe_limits(&key.limits).unwrap_or_else(|| "no limits".to_owned())
     ));
     Ok(())
 }
 
-async fn list(args: &List) -> anyhow::Result<()> {
+async fn list(args: &ListArgs) -> anyhow::Result<()> {
     let (store, tenant) = args.common.open().await?;
     let keys = store.list_keys(&tenant).await?;
     store.close().await;
     if args.common.json {
-        return output::json(&keys.iter().map(as_json).collect::<Vec<_>>());
+        return output::print_json(&keys.iter().map(key_json).collect::<Vec<_>>());
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -162,81 +162,84 @@ async fn list(args: &List) -> anyhow::Result<()> {
     ];
     table.set_header(header);
     for key in &keys {
-        let used = key.last_used_at.map_or("-".to_owned(), at);
-        let scopes = names(&key.scopes).join(",");
-        let limits = limited(&key.limits).unwrap_or_else(|| "-".to_owned());
+        let used = key.last_used_at.map_or("-".to_owned(), format_time);
+        let scopes = scope_names(&key.scopes).join(",");
+        let limits = describe_limits(&key.limits).unwrap_or_else(|| "-".to_owned());
         let (id, prefix, name) = (&key.id, &key.prefix, &key.name);
-        table.add_row([id, prefix, name, &scopes, &limits, &used, state(key)]);
+        table.add_row([id, prefix, name, &scopes, &limits, &used, key_state(key)]);
     }
     if !keys.is_empty() {
-        output::out(&format!("{}\n", table.trim_fmt()))?;
+        output::print_text(&format!("{}\n", table.trim_fmt()))?;
     }
-    output::remark(&output::count(keys.len(), "key"));
+    output::print_remark(&output::format_count(keys.len(), "key"));
     Ok(())
 }
 
-async fn revoke(args: &Revoke) -> anyhow::Result<()> {
+async fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
     let (store, tenant) = args.common.open().await?;
     store.revoke_key(&tenant, &args.key).await?;
     store.close().await;
     if args.common.json {
-        return output::json(&json!({ "key": args.key, "revoked": true }));
+        return output::print_json(&json!({ "key": args.key, "revoked": true }));
     }
-    output::remark(&format!(
+    output::print_remark(&format!(
         "revoked {}; servers refuse it within seconds",
         args.key
     ));
     Ok(())
 }
 
-fn as_json(key: &KeyRecord) -> Value {
+fn key_json(key: &KeyRecord) -> Value {
     json!({
         "id": key.id,
         "tenant": key.tenant.as_str(),
         "name": key.name,
         "prefix": key.prefix,
-        "scopes": names(&key.scopes),
+        "scopes": scope_names(&key.scopes),
         "models": key.limits.models,
         "requests_per_minute": key.limits.requests_per_minute,
         "tokens_per_minute": key.limits.tokens_per_minute,
         "budget": key.limits.budget.map(|budget| json!({
-            "amount": amount(budget),
+            "amount": budget_amount(budget),
             "period": budget.period.as_str(),
         })),
-        "created_at": at(key.created_at),
-        "last_used_at": key.last_used_at.map(at),
-        "expires_at": key.expires_at.map(at),
-        "revoked_at": key.revoked_at.map(at),
+        "created_at": format_time(key.created_at),
+        "last_used_at": key.last_used_at.map(format_time),
+        "expires_at": key.expires_at.map(format_time),
+        "revoked_at": key.revoked_at.map(format_time),
     })
 }
 
 /// `5`, `5/day`, `0.25/month`.
-fn budget(text: &str) -> Result<Budget, String> {
+fn parse_budget(text: &str) -> Result<KeyBudget, String> {
     let (amount, period) = match text.split_once('/') {
-        Some((amount, period)) => (amount, Period::parse(period).map_err(|e| e.to_string())?),
-        None => (text, Period::Ever),
+        Some((amount, period)) => (
+            amount,
+            BudgetPeriod::parse(period).map_err(|e| e.to_string())?,
+        ),
+        None => (text, BudgetPeriod::Ever),
     };
     let amount: f64 = amount
         .trim_start_matches('$')
         .parse()
         .map_err(|_| format!("`{amount}` is not an amount, for instance 5 or 0.25"))?;
-    let nanos = amount * NANOS;
+    let nanos = amount * NANOS_PER_UNIT;
     // What is more than a budget can hold is no budget.
     if !(nanos.is_finite() && (0.0..9e18).contains(&nanos)) {
         return Err(format!("`{amount}` is not an amount from 0"));
     }
-    Ok(Budget {
+    Ok(KeyBudget {
         nanos: nanos.round() as u64,
         period,
     })
 }
 
-fn amount(budget: Budget) -> f64 {
-    budget.nanos as f64 / NANOS
+fn budget_amount(budget: KeyBudget) -> f64 {
+    budget.nanos as f64 / NANOS_PER_UNIT
 }
 
 /// What a key may spend, in a line; nothing when it has no limits.
-fn limited(limits: &KeyLimits) -> Option<String> {
+fn describe_limits(limits: &KeyLimits) -> Option<String> {
     let mut all = Vec::new();
     if !limits.models.is_empty() {
         all.push(limits.models.join(","));
@@ -244,17 +247,17 @@ fn limited(limits: &KeyLimits) -> Option<String> {
     all.extend(limits.requests_per_minute.map(|n| format!("{n} rpm")));
     all.extend(limits.tokens_per_minute.map(|n| format!("{n} tpm")));
     all.extend(limits.budget.map(|budget| match budget.period {
-        Period::Ever => format!("{} in all", amount(budget)),
-        period => format!("{}/{}", amount(budget), period.as_str()),
+        BudgetPeriod::Ever => format!("{} in all", budget_amount(budget)),
+        period => format!("{}/{}", budget_amount(budget), period.as_str()),
     }));
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-fn names(scopes: &[Scope]) -> Vec<&'static str> {
+fn scope_names(scopes: &[KeyScope]) -> Vec<&'static str> {
     scopes.iter().map(|scope| scope.as_str()).collect()
 }
 
-fn state(key: &KeyRecord) -> &'static str {
+fn key_state(key: &KeyRecord) -> &'static str {
     if key.revoked_at.is_some() {
         "revoked"
     } else if key.expires_at.is_some_and(|at| at <= Timestamp::now()) {
@@ -264,8 +267,8 @@ fn state(key: &KeyRecord) -> &'static str {
     }
 }
 
-fn at(time: Timestamp) -> String {
-    date(time.as_seconds())
+fn format_time(time: Timestamp) -> String {
+    format_date(time.as_seconds())
 }
 
 #[cfg(test)]
@@ -274,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_budget_is_an_amount_and_perhaps_a_period() {
-        let read = |text| budget(text).map(|budget| (budget.nanos, budget.period.as_str()));
+        let read = |text| parse_budget(text).map(|budget| (budget.nanos, budget.period.as_str()));
         assert_eq!(read("5"), Ok((5_000_000_000, "ever")));
         assert_eq!(read("$0.25/day"), Ok((250_000_000, "day")));
         assert_eq!(read("100/month"), Ok((100_000_000_000, "month")));

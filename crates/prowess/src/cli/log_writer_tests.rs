@@ -15,7 +15,7 @@ enum Reaction {
 
 /// A target that blocks until it is opened, and then does as it is told.
 #[derive(Clone, Default)]
-struct Target(Arc<(Mutex<Inner>, Condvar)>);
+struct TestTarget(Arc<(Mutex<Inner>, Condvar)>);
 
 #[derive(Default)]
 struct Inner {
@@ -24,9 +24,9 @@ struct Inner {
     text: Vec<u8>,
 }
 
-impl Target {
-    fn new(closed: bool, reactions: impl Into<VecDeque<Reaction>>) -> Target {
-        let target = Target::default();
+impl TestTarget {
+    fn new(closed: bool, reactions: impl Into<VecDeque<Reaction>>) -> TestTarget {
+        let target = TestTarget::default();
         let mut inner = target.0.0.lock().unwrap();
         inner.closed = closed;
         inner.reactions = reactions.into();
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-impl Write for Target {
+impl Write for TestTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let (inner, opened) = &*self.0;
         let mut inner = inner.lock().unwrap();
@@ -81,7 +81,7 @@ fn line(number: usize) -> String {
 }
 
 /// The numbers of the lines, in order, and how many are said to be missing.
-fn read(text: &str) -> (Vec<u64>, u64) {
+fn parse_lines(text: &str) -> (Vec<u64>, u64) {
     let (mut numbers, mut missing) = (Vec::new(), 0);
     for line in text.lines() {
         let value: Value = serde_json::from_str(line).unwrap();
@@ -100,7 +100,7 @@ fn read(text: &str) -> (Vec<u64>, u64) {
 #[test]
 fn a_reader_that_stands_still_stops_nobody_and_what_it_misses_is_counted() {
     const LINES: usize = 4_000;
-    let target = Target::new(true, []);
+    let target = TestTarget::new(true, []);
     let log = LogWriter::start(Some(target.clone()));
     // Four times what may wait, and nobody reads: this ends all the same.
     for number in 0..LINES {
@@ -111,7 +111,7 @@ fn a_reader_that_stands_still_stops_nobody_and_what_it_misses_is_counted() {
     // The last line is written or counted by a later batch than those before it.
     let until = Instant::now() + Duration::from_secs(60);
     let (numbers, missing) = loop {
-        let (numbers, missing) = read(&target.wait_for(&log, "log lines dropped"));
+        let (numbers, missing) = parse_lines(&target.wait_for(&log, "log lines dropped"));
         if numbers.len() as u64 + missing > LINES as u64 || Instant::now() > until {
             break (numbers, missing);
         }
@@ -126,7 +126,7 @@ fn a_reader_that_stands_still_stops_nobody_and_what_it_misses_is_counted() {
 fn a_target_that_fails_costs_lines_that_are_counted_once_it_works_again() {
     // A disk that is full in the middle of a line, and then for two batches.
     let full = || Reaction::Fail(io::ErrorKind::StorageFull);
-    let target = Target::new(false, [Reaction::Take(10), full(), full(), full()]);
+    let target = TestTarget::new(false, [Reaction::Take(10), full(), full(), full()]);
     let log = LogWriter::start(Some(target.clone()));
     for number in 0..3 {
         log.push(line(number).as_bytes(), true);
@@ -136,13 +136,13 @@ fn a_target_that_fails_costs_lines_that_are_counted_once_it_works_again() {
     let text = target.wait_for(&log, "\"n\":3,");
     let (torn, rest) = text.split_once('\n').unwrap();
     assert_eq!(Some(torn), line(0).get(..10));
-    assert_eq!(read(rest), (vec![3], 3));
+    assert_eq!(parse_lines(rest), (vec![3], 3));
     assert!(rest.starts_with("{\"timestamp\""), "the count comes first");
 }
 
 #[test]
 fn a_target_that_is_gone_for_good_stops_nobody() {
-    let log = LogWriter::start(None::<Target>);
+    let log = LogWriter::start(None::<TestTarget>);
     for number in 0..4_000 {
         log.push(line(number).as_bytes(), false);
     }
@@ -153,22 +153,22 @@ fn a_target_that_is_gone_for_good_stops_nobody() {
 fn a_target_that_takes_nothing_right_now_is_tried_again() {
     let wait = || Reaction::Fail(io::ErrorKind::WouldBlock);
     let stop = Reaction::Fail(io::ErrorKind::Interrupted);
-    let target = Target::new(false, [wait(), stop, Reaction::Take(3), wait()]);
+    let target = TestTarget::new(false, [wait(), stop, Reaction::Take(3), wait()]);
     let log = LogWriter::start(Some(target.clone()));
     for number in 0..3 {
         log.push(line(number).as_bytes(), false);
     }
     let text = target.wait_for(&log, "\"n\":2,");
-    assert_eq!(read(&text), (vec![0, 1, 2], 0));
+    assert_eq!(parse_lines(&text), (vec![0, 1, 2], 0));
 }
 
 #[test]
 fn a_flush_writes_everything_that_came_before_it() {
-    let target = Target::new(false, []);
+    let target = TestTarget::new(false, []);
     let log = LogWriter::start(Some(target.clone()));
     for number in 0..500 {
         log.push(line(number).as_bytes(), false);
     }
     let text = target.wait_for(&log, "\"n\":499,");
-    assert_eq!(read(&text), ((0..500).collect(), 0));
+    assert_eq!(parse_lines(&text), ((0..500).collect(), 0));
 }

@@ -19,7 +19,7 @@ use super::log_writer::LogWriter;
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Detail {
+pub(crate) enum LogDetail {
     /// Only what went wrong
     Error,
     /// And what may go wrong
@@ -31,20 +31,20 @@ pub(crate) enum Detail {
 }
 
 /// Starts the log. It can be started once.
-pub(crate) fn start(detail: Detail) {
+pub(crate) fn start(detail: LogDetail) {
     let level = match detail {
-        Detail::Error => Level::ERROR,
-        Detail::Warn => Level::WARN,
-        Detail::Info => Level::INFO,
-        Detail::Debug => Level::DEBUG,
+        LogDetail::Error => Level::ERROR,
+        LogDetail::Warn => Level::WARN,
+        LogDetail::Info => Level::INFO,
+        LogDetail::Debug => Level::DEBUG,
     };
     // A client of MCP that goes away or asks for what is not there is an error to that
     // library; to us it is everyday.
     let rmcp = match detail {
-        Detail::Debug => LevelFilter::DEBUG,
+        LogDetail::Debug => LevelFilter::DEBUG,
         _ => LevelFilter::OFF,
     };
-    let told = Targets::new().with_default(level).with_target("rmcp", rmcp);
+    let targets = Targets::new().with_default(level).with_target("rmcp", rmcp);
     let writer = LogWriter::standard_error();
     let log = tracing_subscriber::fmt()
         .with_max_level(level)
@@ -53,16 +53,16 @@ pub(crate) fn start(detail: Detail) {
         .log_internal_errors(false);
     // A second start changes nothing.
     let _ = if io::stderr().is_terminal() {
-        log.event_format(ForPeople::default())
+        log.event_format(HumanFormat::default())
             .finish()
-            .with(told)
+            .with(targets)
             .try_init()
     } else {
         request_log::install(Box::new(writer));
         log.fmt_fields(JsonFields::new())
-            .event_format(AsJson::default())
+            .event_format(JsonFormat::default())
             .finish()
-            .with(told)
+            .with(targets)
             .try_init()
     };
     log_panics();
@@ -91,17 +91,17 @@ impl LineSink for LogWriter {
 }
 
 impl<'a> MakeWriter<'a> for LogWriter {
-    type Writer = Line<'a>;
+    type Writer = LogLine<'a>;
 
-    fn make_writer(&'a self) -> Line<'a> {
-        Line {
+    fn make_writer(&'a self) -> LogLine<'a> {
+        LogLine {
             writer: self,
             urgent: false,
         }
     }
 
-    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line<'a> {
-        Line {
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> LogLine<'a> {
+        LogLine {
             writer: self,
             urgent: *metadata.level() <= Level::WARN,
         }
@@ -109,12 +109,12 @@ impl<'a> MakeWriter<'a> for LogWriter {
 }
 
 /// Takes one line, which comes in one piece.
-pub(crate) struct Line<'a> {
+pub(crate) struct LogLine<'a> {
     writer: &'a LogWriter,
     urgent: bool,
 }
 
-impl Write for Line<'_> {
+impl Write for LogLine<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.writer.push(bytes, self.urgent);
         Ok(bytes.len())
@@ -126,26 +126,26 @@ impl Write for Line<'_> {
 }
 
 /// Events as JSON, with the request that they belong to.
-struct AsJson {
+struct JsonFormat {
     /// With the span of a library, where there is one.
     elsewhere: Format<Json>,
     in_request: Format<Json>,
 }
 
-impl Default for AsJson {
+impl Default for JsonFormat {
     fn default() -> Self {
         let format = || {
             let format = Format::default().with_target(false).json();
             format.flatten_event(true).with_span_list(false)
         };
-        AsJson {
+        JsonFormat {
             elsewhere: format(),
             in_request: format().with_current_span(false),
         }
     }
 }
 
-impl<S, N> FormatEvent<S, N> for AsJson
+impl<S, N> FormatEvent<S, N> for JsonFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -170,17 +170,17 @@ where
 }
 
 /// Events for people, with the request that they belong to.
-struct ForPeople(Format<Compact>);
+struct HumanFormat(Format<Compact>);
 
-impl Default for ForPeople {
+impl Default for HumanFormat {
     fn default() -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
         let format = Format::default().with_target(false).with_ansi(!plain);
-        ForPeople(format.compact())
+        HumanFormat(format.compact())
     }
 }
 
-impl<S, N> FormatEvent<S, N> for ForPeople
+impl<S, N> FormatEvent<S, N> for HumanFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

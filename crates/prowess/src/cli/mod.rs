@@ -122,19 +122,19 @@ enum Command {
 
 /// Arguments that parse, but mean nothing.
 #[derive(Debug)]
-struct WrongUsage(String);
+struct UsageError(String);
 
-impl std::fmt::Display for WrongUsage {
+impl std::fmt::Display for UsageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for WrongUsage {}
+impl std::error::Error for UsageError {}
 
 /// An error that ends in [`Exit::Usage`].
-fn wrong_usage(message: impl Into<String>) -> anyhow::Error {
-    WrongUsage(message.into()).into()
+fn usage_error(message: impl Into<String>) -> anyhow::Error {
+    UsageError(message.into()).into()
 }
 
 /// Parses the command line, runs it, and tells how it ended.
@@ -150,8 +150,8 @@ pub fn main() -> ExitCode {
         if output::is_broken_pipe(&error) {
             return Exit::Ok.into();
         }
-        output::error(&format!("{error:#}"));
-        match error.downcast_ref::<WrongUsage>() {
+        output::print_error(&format!("{error:#}"));
+        match error.downcast_ref::<UsageError>() {
             Some(_) => Exit::Usage.into(),
             None => Exit::Unreadable.into(),
         }
@@ -185,8 +185,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
 }
 
 /// How results say who made them.
-fn sarif_tool() -> prowess_skill::sarif::Tool<'static> {
-    prowess_skill::sarif::Tool {
+fn sarif_tool() -> prowess_skill::sarif::SarifTool<'static> {
+    prowess_skill::sarif::SarifTool {
         name: "prowess",
         version: env!("CARGO_PKG_VERSION"),
         information_uri: env!("CARGO_PKG_REPOSITORY"),
@@ -194,12 +194,12 @@ fn sarif_tool() -> prowess_skill::sarif::Tool<'static> {
 }
 
 /// A time for people: to the second, in UTC.
-fn date(seconds: i64) -> String {
+fn format_date(seconds: i64) -> String {
     let time = jiff::Timestamp::from_second(seconds);
     time.map_or_else(|_| "?".to_owned(), |time| time.to_string())
 }
 
 /// A path for people: as they wrote it.
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.display().to_string()
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::log_writer::LogWriter;
 
 /// Writes data to standard output.
-pub(crate) fn out(text: &str) -> anyhow::Result<()> {
+pub(crate) fn print_text(text: &str) -> anyhow::Result<()> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
@@ -20,7 +20,7 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
 }
 
 /// Writes data to standard output byte for byte, whoever reads it.
-pub(crate) fn data(text: &str) -> anyhow::Result<()> {
+pub(crate) fn write_data(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
@@ -28,7 +28,7 @@ pub(crate) fn data(text: &str) -> anyhow::Result<()> {
 }
 
 /// Writes a value as indented JSON to standard output.
-pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
     stdout.write_all(b"\n")?;
@@ -38,7 +38,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 
 /// Writes a remark for people to standard error. A server's goes with its log, in order
 /// and without anybody waiting for it.
-pub(crate) fn remark(text: &str) {
+pub(crate) fn print_remark(text: &str) {
     if let Some(log) = LogWriter::started() {
         let line = match AutoStream::choice(&io::stderr()) {
             ColorChoice::Never => format!("{}\n", strip_str(text)),
@@ -51,8 +51,8 @@ pub(crate) fn remark(text: &str) {
 }
 
 /// Writes an error to standard error.
-pub(crate) fn error(text: &str) {
-    remark(&format!("{ERROR}error{ERROR:#}: {text}"));
+pub(crate) fn print_error(text: &str) {
+    print_remark(&format!("{ERROR}error{ERROR:#}: {text}"));
 }
 
 pub(crate) const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
@@ -69,13 +69,13 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// `3 skills`, `1 skill`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
+pub(crate) fn format_count(number: usize, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{s}")
 }
 
 /// Bytes for people: `812 B`, `1.4 kB`, `30 MB`.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn format_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
     let mut value = bytes as f64;
     let mut unit = "B";
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn sizes_read_well() {
-        let shown = [0, 812, 1_400, 65_536, 999_999, 30_000_000, 4_000_000_000].map(size);
+        let shown = [0, 812, 1_400, 65_536, 999_999, 30_000_000, 4_000_000_000].map(format_size);
         assert_eq!(
             shown,
             [

@@ -7,12 +7,12 @@ use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
 use prowess_source::home::expand;
 
 /// Parses an argument that is a path, or a source that may be one.
-pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
+pub(super) fn path_parser() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| expand(&path))
 }
 
 /// Parses a path for the reference's verbs, which judge by themselves what they are given.
-pub(super) fn lenient() -> impl TypedValueParser<Value = OsString> {
+pub(super) fn lenient_parser() -> impl TypedValueParser<Value = OsString> {
     let expanded = |text: OsString| match expand(Path::new(&text)) {
         Ok(path) => path.into_os_string(),
         Err(_) => text,

@@ -5,11 +5,11 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Work shorter than this needs no bar.
-const WORTH_A_BAR: usize = 64;
+const MIN_ITEMS_FOR_BAR: usize = 64;
 
 /// A bar over `length` steps; invisible when there is no terminal to see it.
-pub(crate) fn bar(length: usize, what: &'static str) -> ProgressBar {
-    let visible = length >= WORTH_A_BAR && std::io::stderr().is_terminal();
+pub(crate) fn items_bar(length: usize, what: &'static str) -> ProgressBar {
+    let visible = length >= MIN_ITEMS_FOR_BAR && std::io::stderr().is_terminal();
     let target = if visible {
         ProgressDrawTarget::stderr()
     } else {
@@ -23,7 +23,7 @@ pub(crate) fn bar(length: usize, what: &'static str) -> ProgressBar {
 }
 
 /// Counts bytes that are sent or arrive; invisible when there is no terminal to see it.
-pub(crate) fn bytes(what: &'static str) -> ProgressBar {
+pub(crate) fn bytes_bar(what: &'static str) -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),

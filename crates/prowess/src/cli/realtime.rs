@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
-use prowess_launcher::schedule::{Class, set_class};
+use prowess_launcher::schedule::{SchedulingClass, set_class};
 
 use crate::library::Prowess;
 
@@ -19,7 +19,7 @@ use crate::library::Prowess;
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// How long after the last command the threads stay as they are: commands often follow
 /// each other.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER_TIME: Duration = Duration::from_secs(2);
 /// How names of threads that answer requests begin: those of connections, those for
 /// blocking work, and SQLite's.
 const THREAD_NAMES: [&str; 3] = ["prowess-hand", "tokio-rt-worker", "sqlx-sqlite"];
@@ -42,7 +42,7 @@ pub(super) fn watch(prowess: Prowess) -> io::Result<()> {
             .is_ok()
         {
             let outcome = threads.stay_ahead(|| *commands.borrow() > 0);
-            threads.set_all(Class::Normal);
+            threads.set_all(SchedulingClass::Normal);
             if let Err(error) = outcome {
                 tracing::debug!(%error, "requests are not scheduled before commands");
                 return;
@@ -56,13 +56,13 @@ pub(super) fn watch(prowess: Prowess) -> io::Result<()> {
 /// The threads that answer requests, and what is known of them.
 #[derive(Default)]
 struct Threads {
-    known: HashMap<i32, Known>,
+    known: HashMap<i32, ThreadState>,
     /// Whether they used too much of the processors, and are normal for now.
     too_busy: bool,
 }
 
-struct Known {
-    class: Class,
+struct ThreadState {
+    class: SchedulingClass,
     used: Duration,
 }
 
@@ -74,15 +74,15 @@ impl Threads {
         self.refresh()?;
         loop {
             let class = if self.too_busy {
-                Class::Normal
+                SchedulingClass::Normal
             } else {
-                Class::Realtime
+                SchedulingClass::Realtime
             };
             self.try_set_all(class)?;
             std::thread::sleep(CHECK_INTERVAL);
             if commands_run() {
                 last_command = Instant::now();
-            } else if last_command.elapsed() > LINGER {
+            } else if last_command.elapsed() > LINGER_TIME {
                 return Ok(());
             }
             let elapsed = last_check.elapsed();
@@ -106,18 +106,20 @@ impl Threads {
                 continue;
             };
             let before = self.known.remove(&id);
-            let class = before.as_ref().map_or(Class::Normal, |known| known.class);
+            let class = before
+                .as_ref()
+                .map_or(SchedulingClass::Normal, |known| known.class);
             if let Some(before) = before {
                 total += used.saturating_sub(before.used);
             }
-            known.insert(id, Known { class, used });
+            known.insert(id, ThreadState { class, used });
         }
         self.known = known;
         Ok(total)
     }
 
     /// Gives every thread a class; threads that end meanwhile need none.
-    fn try_set_all(&mut self, class: Class) -> io::Result<()> {
+    fn try_set_all(&mut self, class: SchedulingClass) -> io::Result<()> {
         for (id, known) in &mut self.known {
             if known.class == class {
                 continue;
@@ -131,7 +133,7 @@ impl Threads {
     }
 
     /// As [`try_set_all`](Self::try_set_all), for what is always allowed.
-    fn set_all(&mut self, class: Class) {
+    fn set_all(&mut self, class: SchedulingClass) {
         let _ = self.try_set_all(class);
         self.known.clear();
         self.too_busy = false;
@@ -152,10 +154,10 @@ fn processor_time(id: i32) -> Option<Duration> {
 }
 
 /// Two bounds rather than one, so that threads do not change class with every look.
-fn is_too_busy(was: bool, used: Duration, elapsed: Duration) -> bool {
+fn is_too_busy(was_too_busy: bool, used: Duration, elapsed: Duration) -> bool {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let all = elapsed.as_secs_f64() * processors as f64;
-    let bound = if was { all / 4.0 } else { all / 2.0 };
+    let bound = if was_too_busy { all / 4.0 } else { all / 2.0 };
     used.as_secs_f64() > bound
 }
 

@@ -7,16 +7,16 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use prowess_skill::Limits;
-use prowess_skill::frontmatter::Source;
-use prowess_skill::reference::{self, Properties};
+use prowess_skill::BundleLimits;
+use prowess_skill::frontmatter::SourceText;
+use prowess_skill::reference::{self, SkillProperties};
 
 use super::{Exit, output, paths};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A skill's folder, or its SKILL.md
-    #[arg(value_name = "SKILL_PATH", value_parser = paths::lenient())]
+    #[arg(value_name = "SKILL_PATH", value_parser = paths::lenient_parser())]
     pub(super) paths: Vec<OsString>,
 }
 
@@ -39,11 +39,11 @@ pub(super) fn main(program: &str, args: &[OsString]) -> anyhow::Result<Exit> {
         Some("read-properties") => read_properties(program, paths),
         Some("to-prompt") => to_prompt(program, paths),
         Some("--version") => {
-            output::out(&format!("{program}, version {}\n", super::VERSION))?;
+            output::print_text(&format!("{program}, version {}\n", super::VERSION))?;
             Ok(Exit::Ok)
         }
         Some("--help") => {
-            output::out(&help(program))?;
+            output::print_text(&help_text(program))?;
             Ok(Exit::Ok)
         }
         Some(other) => {
@@ -52,19 +52,19 @@ pub(super) fn main(program: &str, args: &[OsString]) -> anyhow::Result<Exit> {
             } else {
                 "command"
             };
-            output::remark(&format!(
+            output::print_remark(&format!(
                 "Usage: {program} [OPTIONS] COMMAND [ARGS]...\nTry '{program} --help' for help.\n\nError: No such {kind} '{other}'."
             ));
             Ok(Exit::Usage)
         }
         None => {
-            output::remark(help(program).trim_end());
+            output::print_remark(help_text(program).trim_end());
             Ok(Exit::Usage)
         }
     }
 }
 
-fn help(program: &str) -> String {
+fn help_text(program: &str) -> String {
     format!(
         "Usage: {program} [OPTIONS] COMMAND [ARGS]...\n\n  Reference library for Agent Skills.\n\nOptions:\n  --version  Show the version and exit.\n  --help     Show this message and exit.\n\nCommands:\n  read-properties  Read and print skill properties as JSON.\n  to-prompt        Generate <available_skills> XML for agent prompts.\n  validate         Validate a skill directory.\n"
     )
@@ -74,16 +74,16 @@ fn help(program: &str) -> String {
 pub(super) fn validate(program: &str, paths: &[OsString]) -> anyhow::Result<Exit> {
     let path = match one_path(paths) {
         Ok(path) => path,
-        Err(problem) => return usage(program, "validate", "SKILL_PATH", &problem),
+        Err(problem) => return usage_error(program, "validate", "SKILL_PATH", &problem),
     };
     let folder = skill_folder(&path);
-    let errors = errors_of(&folder);
+    let errors = validation_errors(&folder);
     if errors.is_empty() {
-        output::out(&format!("Valid skill: {folder}\n"))?;
+        output::print_text(&format!("Valid skill: {folder}\n"))?;
         return Ok(Exit::Ok);
     }
     let lines: Vec<String> = errors.iter().map(|error| format!("  - {error}")).collect();
-    output::remark(&format!(
+    output::print_remark(&format!(
         "Validation failed for {folder}:\n{}",
         lines.join("\n")
     ));
@@ -94,15 +94,15 @@ pub(super) fn validate(program: &str, paths: &[OsString]) -> anyhow::Result<Exit
 pub(super) fn read_properties(program: &str, paths: &[OsString]) -> anyhow::Result<Exit> {
     let path = match one_path(paths) {
         Ok(path) => path,
-        Err(problem) => return usage(program, "read-properties", "SKILL_PATH", &problem),
+        Err(problem) => return usage_error(program, "read-properties", "SKILL_PATH", &problem),
     };
     match properties(&skill_folder(&path)) {
         Ok((properties, _)) => {
-            output::out(&format!("{}\n", python_json(&properties.json)?))?;
+            output::print_text(&format!("{}\n", python_json(&properties.json)?))?;
             Ok(Exit::Ok)
         }
         Err(message) => {
-            output::remark(&format!("Error: {message}"));
+            output::print_remark(&format!("Error: {message}"));
             Ok(Exit::Problems)
         }
     }
@@ -112,10 +112,12 @@ pub(super) fn read_properties(program: &str, paths: &[OsString]) -> anyhow::Resu
 pub(super) fn to_prompt(program: &str, paths: &[OsString]) -> anyhow::Result<Exit> {
     let problem = match paths {
         [] => Some("Missing argument 'SKILL_PATHS...'.".to_owned()),
-        _ => paths.iter().find_map(|path| absent(path, "SKILL_PATHS...")),
+        _ => paths
+            .iter()
+            .find_map(|path| missing_path_error(path, "SKILL_PATHS...")),
     };
     if let Some(problem) = problem {
-        return usage(program, "to-prompt", "SKILL_PATHS...", &problem);
+        return usage_error(program, "to-prompt", "SKILL_PATHS...", &problem);
     }
     let mut skills = Vec::new();
     for path in paths {
@@ -125,20 +127,20 @@ pub(super) fn to_prompt(program: &str, paths: &[OsString]) -> anyhow::Result<Exi
         match properties(&resolved) {
             Ok(found) => skills.push(found),
             Err(message) => {
-                output::remark(&format!("Error: {message}"));
+                output::print_remark(&format!("Error: {message}"));
                 return Ok(Exit::Problems);
             }
         }
     }
     let prompt = reference::prompt(skills.iter().map(|(p, location)| (p, location.as_str())));
-    output::out(&format!("{prompt}\n"))?;
+    output::print_text(&format!("{prompt}\n"))?;
     Ok(Exit::Ok)
 }
 
 fn one_path(paths: &[OsString]) -> Result<String, String> {
     match paths {
         [] => Err("Missing argument 'SKILL_PATH'.".into()),
-        [path] => match absent(path, "SKILL_PATH") {
+        [path] => match missing_path_error(path, "SKILL_PATH") {
             None => Ok(path.to_string_lossy().into_owned()),
             Some(problem) => Err(problem),
         },
@@ -153,14 +155,14 @@ fn one_path(paths: &[OsString]) -> Result<String, String> {
     }
 }
 
-fn absent(path: &OsString, parameter: &str) -> Option<String> {
+fn missing_path_error(path: &OsString, parameter: &str) -> Option<String> {
     let missing = !Path::new(path).exists();
     let path = path.to_string_lossy();
     missing.then(|| format!("Invalid value for '{parameter}': Path '{path}' does not exist."))
 }
 
-fn usage(program: &str, verb: &str, parameter: &str, problem: &str) -> anyhow::Result<Exit> {
-    output::remark(&format!(
+fn usage_error(program: &str, verb: &str, parameter: &str, problem: &str) -> anyhow::Result<Exit> {
+    output::print_remark(&format!(
         "Usage: {program} {verb} [OPTIONS] {parameter}\nTry '{program} {verb} --help' for help.\n\nError: {problem}"
     ));
     Ok(Exit::Usage)
@@ -209,25 +211,25 @@ fn file_name(path: &str) -> &str {
     }
 }
 
-fn errors_of(folder: &str) -> Vec<String> {
+fn validation_errors(folder: &str) -> Vec<String> {
     if !Path::new(folder).is_dir() {
         return vec![format!("Not a directory: {folder}")];
     }
     let Some(file) = find_skill_md(folder) else {
         return vec!["Missing required file: SKILL.md".into()];
     };
-    let errors = match read(&file) {
-        Ok(source) => reference::validate(source, file_name(folder), &Limits::default()),
+    let errors = match read_source(&file) {
+        Ok(source) => reference::validate(source, file_name(folder), &BundleLimits::default()),
         Err(message) => return vec![message],
     };
     errors.iter().map(ToString::to_string).collect()
 }
 
-fn properties(folder: &str) -> Result<(Properties, String), String> {
+fn properties(folder: &str) -> Result<(SkillProperties, String), String> {
     let Some(file) = find_skill_md(folder) else {
         return Err(format!("SKILL.md not found in {folder}"));
     };
-    let properties = reference::properties(read(&file)?, &Limits::default());
+    let properties = reference::properties(read_source(&file)?, &BundleLimits::default());
     Ok((properties.map_err(|error| error.to_string())?, file))
 }
 
@@ -242,9 +244,9 @@ fn find_skill_md(folder: &str) -> Option<String> {
 }
 
 /// The reference crashes on what it cannot read; here it is an error like others.
-fn read(file: &str) -> Result<Source, String> {
+fn read_source(file: &str) -> Result<SourceText, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"))?;
-    Source::decode(&bytes).map_err(|error| {
+    SourceText::decode(&bytes).map_err(|error| {
         format!(
             "{file} is not UTF-8: line {}, byte offset {}",
             error.line, error.offset

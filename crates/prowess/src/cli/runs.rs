@@ -6,8 +6,8 @@ use comfy_table::{Table, presets};
 use prowess_store::{PageRequest, RunDetail, RunRecord, Store, TenantId};
 use serde_json::{Value, json};
 
-use super::serve::Place;
-use super::{Exit, date, output};
+use super::serve::ConfigArgs;
+use super::{Exit, format_date, output};
 
 /// List runs, or show one with everything that happened in it.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -38,27 +38,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             .await
             .context("cannot open the store")?;
         match &args.id {
-            Some(id) => show(&store.run(&tenant, id).await?, args.json),
+            Some(id) => print_run(&store.run(&tenant, id).await?, args.json),
             None => {
                 let page = PageRequest {
                     limit: args.limit,
                     ..PageRequest::default()
                 };
                 let page = store.list_runs(&tenant, &page).await?;
-                list(&page.items, args.json)
+                print_list(&page.items, args.json)
             }
         }
     })?;
     Ok(Exit::Ok)
 }
 
-fn list(runs: &[RunRecord], as_json: bool) -> anyhow::Result<()> {
+fn print_list(runs: &[RunRecord], as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        let runs: Vec<Value> = runs.iter().map(summary).collect();
-        return output::json(&runs);
+        let runs: Vec<Value> = runs.iter().map(run_summary).collect();
+        return output::print_json(&runs);
     }
     if runs.is_empty() {
-        output::remark("no runs yet: send a request that names skills");
+        output::print_remark("no runs yet: send a request that names skills");
         return Ok(());
     }
     let mut table = Table::new();
@@ -69,35 +69,35 @@ fn list(runs: &[RunRecord], as_json: bool) -> anyhow::Result<()> {
     for run in runs {
         table.add_row([
             run.id.clone(),
-            date(run.started_at.as_seconds()),
+            format_date(run.started_at.as_seconds()),
             run.model.clone(),
             run.status.clone(),
             run.turns.to_string(),
             run.calls.to_string(),
             format!("{}+{}", run.input_tokens, run.output_tokens),
-            format!("{} ms", millis(run)),
+            format!("{} ms", run_millis(run)),
         ]);
     }
-    output::out(&format!("{}\n", table.trim_fmt()))
+    output::print_text(&format!("{}\n", table.trim_fmt()))
 }
 
-fn show(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
+fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
     let run = &detail.run;
     if as_json {
-        let mut shown = summary(run);
+        let mut shown = run_summary(run);
         if let Some(map) = shown.as_object_mut() {
             map.insert("usage".to_owned(), detail.usage.clone());
             map.insert("skills".to_owned(), detail.skills.clone());
             map.insert("files".to_owned(), detail.files.clone());
             map.insert("events".to_owned(), detail.events.clone());
         }
-        return output::json(&shown);
+        return output::print_json(&shown);
     }
     let mut text = format!(
         "{} {} in {} ms: {}, {} turns, {} calls, {}+{} tokens\n",
         run.id,
         run.status,
-        millis(run),
+        run_millis(run),
         run.model,
         run.turns,
         run.calls,
@@ -108,13 +108,13 @@ fn show(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
         text.push_str(&format!("error: {error}\n"));
     }
     for event in detail.events.as_array().into_iter().flatten() {
-        text.push_str(&format!("{}\n", line(event)));
+        text.push_str(&format!("{}\n", event_line(event)));
     }
-    output::out(&text)
+    output::print_text(&text)
 }
 
 /// One event: when, what, and what is known of it.
-fn line(event: &Value) -> String {
+fn event_line(event: &Value) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
     let at = event
         .get("at_ms")
@@ -145,11 +145,11 @@ fn line(event: &Value) -> String {
     )
 }
 
-fn millis(run: &RunRecord) -> i64 {
+fn run_millis(run: &RunRecord) -> i64 {
     (run.ended_at.as_micros() - run.started_at.as_micros()) / 1000
 }
 
-fn summary(run: &RunRecord) -> Value {
+fn run_summary(run: &RunRecord) -> Value {
     json!({
         "id": run.id,
         "model": run.model,
@@ -160,9 +160,9 @@ fn summary(run: &RunRecord) -> Value {
         "calls": run.calls,
         "input_tokens": run.input_tokens,
         "output_tokens": run.output_tokens,
-        "created_at": date(run.started_at.as_seconds()),
-        "duration_ms": millis(run),
-        "container": run.session,
+        "created_at": format_date(run.started_at.as_seconds()),
+        "duration_ms": run_millis(run),
+        "container": run.container,
         "error": run.error,
     })
 }

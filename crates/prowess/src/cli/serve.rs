@@ -10,44 +10,44 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::logging::{self, Detail};
+use super::logging::{self, LogDetail};
 #[cfg(target_os = "linux")]
 use super::realtime;
 use super::{Exit, descriptors, output, paths};
-use crate::config::{Config, Overrides};
+use crate::config::{Config, ConfigOverrides};
 use crate::library::Prowess;
 
 /// Serve models, skills and files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
     /// Address and port; 127.0.0.1:4141 when left out. Other machines are let in
     /// only when PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
     #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
     listen: Option<String>,
     /// How much to log
-    #[arg(long, value_enum, default_value_t = Detail::Info, env = "PROWESS_LOG")]
-    log: Detail,
+    #[arg(long, value_enum, default_value_t = LogDetail::Info, env = "PROWESS_LOG")]
+    log: LogDetail,
 }
 
 /// Which configuration and which data a command is about.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Place {
+pub(crate) struct ConfigArgs {
     /// The configuration; prowess.toml if it is here
-    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG", value_parser = paths::path())]
+    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG", value_parser = paths::path_parser())]
     config: Option<PathBuf>,
     /// The folder for everything that stays
-    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR", value_parser = paths::path())]
+    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR", value_parser = paths::path_parser())]
     data_dir: Option<PathBuf>,
 }
 
-impl Place {
+impl ConfigArgs {
     /// The checked configuration.
     pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let in_file = || set("PROWESS_MASTER_KEY_FILE").map(|path| format!("file:{path}"));
-        let overrides = Overrides {
+        let overrides = ConfigOverrides {
             listen,
             data_dir: self.data_dir.clone(),
             store_url: set("PROWESS_STORE_URL"),
@@ -58,7 +58,7 @@ impl Place {
 }
 
 /// Threads for work that blocks; each holds on to memory of its own.
-const HELPERS: usize = 32;
+const MAX_BLOCKING_THREADS: usize = 32;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     // Most of a huge page would lie idle: by its connections' small pieces a server holds
@@ -67,10 +67,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     let mut config = args.place.load(args.listen.clone())?;
     logging::start(args.log);
-    descriptors::fit(descriptors::raise(), &mut config.server);
+    descriptors::fit_connections(descriptors::raise_limit(), &mut config.server);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .max_blocking_threads(HELPERS)
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
         .build()
         .context("cannot start the runtime")?;
     runtime.block_on(run_server(config))?;
@@ -95,20 +95,20 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     // Before anyone is told that the server listens, and may tell it to stop.
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
-    announce(&config, &prowess, &listener)?;
+    announce_address(&config, &prowess, &listener)?;
     #[cfg(target_os = "linux")]
     if config.server.realtime {
         realtime::watch(prowess.clone()).context("cannot start a thread")?;
     }
     let app = prowess.app(config.server.settings);
     let served = serve(listener, app.clone(), stop, config.server.options).await;
-    app.engine().recorded().await;
+    app.engine().flush_records().await;
     prowess.close().await;
     served.context("cannot serve")
 }
 
 /// Whose models can be called.
-fn offer(providers: &Providers) -> String {
+fn describe_providers(providers: &Providers) -> String {
     match providers.names() {
         names if names.is_empty() => "no keys for models: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
              or the like, or write [providers] in prowess.toml"
@@ -117,18 +117,22 @@ fn offer(providers: &Providers) -> String {
     }
 }
 
-fn announce(config: &Config, prowess: &Prowess, listener: &TcpListener) -> anyhow::Result<()> {
+fn announce_address(
+    config: &Config,
+    prowess: &Prowess,
+    listener: &TcpListener,
+) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
-    output::remark(&format!("listening on http://{address}"));
-    output::remark(&offer(prowess.providers()));
+    output::print_remark(&format!("listening on http://{address}"));
+    output::print_remark(&describe_providers(prowess.providers()));
     if config.server.settings.master_key.is_none() {
-        output::remark(
+        output::print_remark(
             "no master key: this machine only, and any key or none will do; \
              set PROWESS_MASTER_KEY to let others in",
         );
     }
     if let Some(tenant) = &config.server.settings.index_tenant {
-        output::remark(&format!(
+        output::print_remark(&format!(
             "public: the skills of tenant `{tenant}`, at /.well-known/agent-skills/index.json"
         ));
     }
@@ -138,7 +142,7 @@ fn announce(config: &Config, prowess: &Prowess, listener: &TcpListener) -> anyho
 /// The first signal ends the server in good order, the second at once.
 async fn cancel_on_signal(mut signals: Signals, stop: CancellationToken) {
     signals.next().await;
-    output::remark("stopping: requests under way may finish; signal again to end them");
+    output::print_remark("stopping: requests under way may finish; signal again to end them");
     stop.cancel();
     signals.next().await;
     logging::flush();

@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use prowess_skill::frontmatter::Source;
+use prowess_skill::frontmatter::SourceText;
 use prowess_skill::{Diagnostic, Severity};
 
 /// Renders a diagnostic about a file of the skill at `origin`.
-pub(crate) fn render(diagnostic: &Diagnostic, origin: &Path, source: Option<&Source>) -> String {
+pub(crate) fn render(
+    diagnostic: &Diagnostic,
+    origin: &Path,
+    source: Option<&SourceText>,
+) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -53,12 +57,12 @@ pub(crate) fn file_uri(origin: &Path, diagnostic: &Diagnostic) -> String {
     if is_markdown && !origin.is_dir() {
         return origin.display().to_string();
     }
-    format!("{}{}", prefix(origin), diagnostic.file)
+    format!("{}{}", path_prefix(origin), diagnostic.file)
 }
 
 /// What stands before the names of a skill's files: its folder, or its archive
 /// and a `!`.
-pub(crate) fn prefix(origin: &Path) -> String {
+pub(crate) fn path_prefix(origin: &Path) -> String {
     if origin == Path::new(".") {
         String::new()
     } else if origin.is_dir() {

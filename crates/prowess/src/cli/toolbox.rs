@@ -4,24 +4,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_sandbox::{DomainRule, Policy, Sandbox};
-use prowess_skill::Limits;
-use prowess_source::{Bounds, Labelled};
-use prowess_toolbox::{Form, Member, Options, Refreshed, Shelf, Toolbox, Workspace};
+use prowess_skill::BundleLimits;
+use prowess_source::{LabelledSource, SearchBounds};
+use prowess_toolbox::{
+    LoadToolStyle, Member, SkillSnapshot, SkillSources, Toolbox, ToolboxOptions, Workspace,
+};
 
-use super::fetch::Fetch;
-use super::{Exit, output, sandbox, shown};
+use super::fetch::FetchArgs;
+use super::{Exit, display_path, output, sandbox};
 
 /// The owner of sessions made on the command line.
 const OWNER: &str = "cli";
 
 /// Skills that a session shows at once, as many as a request may name.
-const FEW: usize = 20;
+const MAX_PREMOUNTED_SKILLS: usize = 20;
 
 /// Where code runs.
 #[derive(Debug, clap::Args)]
-pub(super) struct Running {
+pub(super) struct SandboxRunArgs {
     #[command(flatten)]
-    place: sandbox::Where,
+    place: sandbox::SandboxArgs,
     /// Run even where this host lacks a layer of the sandbox
     #[arg(long)]
     reduced: bool,
@@ -30,74 +32,75 @@ pub(super) struct Running {
     allowed: Vec<DomainRule>,
 }
 
-impl Running {
+impl SandboxRunArgs {
     /// A session that is made when something runs. It shows all skills if they are few,
     /// else those that are needed.
     pub(super) async fn workspace(&self, members: &[Member]) -> anyhow::Result<Workspace> {
         let (mut settings, limits) = self.place.settings()?;
         settings.allow_reduced |= self.reduced;
         let sandbox = Sandbox::open(settings).await?;
-        let few = members.len() <= FEW;
+        let few = members.len() <= MAX_PREMOUNTED_SKILLS;
         let skills = members.iter().filter(|_| few);
         let skills = skills.map(|member| Arc::clone(&member.skill)).collect();
         let policy = Policy {
-            network: sandbox::network(&self.allowed),
+            network: sandbox::network_policy(&self.allowed),
             limits,
         };
-        Ok(Workspace::fresh(sandbox, OWNER, skills, policy))
+        Ok(Workspace::for_skills(sandbox, OWNER, skills, policy))
     }
 }
 
 /// How skills are offered for loading.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum Loading {
+pub(super) enum ToolForm {
     /// One tool for all of them
     Compact,
     /// One tool for each
     PerSkill,
 }
 
-impl From<Loading> for Form {
-    fn from(loading: Loading) -> Form {
+impl From<ToolForm> for LoadToolStyle {
+    fn from(loading: ToolForm) -> LoadToolStyle {
         match loading {
-            Loading::Compact => Form::Compact,
-            Loading::PerSkill => Form::PerSkill,
+            ToolForm::Compact => LoadToolStyle::Compact,
+            ToolForm::PerSkill => LoadToolStyle::PerSkill,
         }
     }
 }
 
 /// Reads all skills of some sources, and tells what is wrong with any.
-pub(super) fn read(sources: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Refreshed> {
+pub(super) fn read_skills(sources: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<SkillSnapshot> {
     let opened = fetch.open(sources)?;
-    let labelled = |path: &PathBuf| Labelled {
+    let labelled = |path: &PathBuf| LabelledSource {
         path: path.clone(),
         label: None,
     };
     let sources = sources.iter().map(labelled).collect();
-    let refreshed = Shelf::new(sources, Bounds::default(), Limits::default()).take(opened);
-    tell(&refreshed);
+    let refreshed = SkillSources::new(sources, SearchBounds::default(), BundleLimits::default())
+        .refresh_from(opened);
+    print_problems(&refreshed);
     Ok(refreshed)
 }
 
 /// Tells what is wrong with any of what was read.
-pub(super) fn tell(refreshed: &Refreshed) {
+pub(super) fn print_problems(refreshed: &SkillSnapshot) {
     for problem in &refreshed.problems {
-        output::error(&problem.message);
+        output::print_error(&problem.message);
     }
     for shadowed in &refreshed.shadowed {
-        let (name, hidden) = (&shadowed.name, shown(&shadowed.hidden));
-        output::remark(&format!(
+        let (name, hidden) = (&shadowed.name, display_path(&shadowed.hidden));
+        output::print_remark(&format!(
             "{name}: {hidden} is hidden by {}",
-            shown(&shadowed.by)
+            display_path(&shadowed.by)
         ));
     }
     if refreshed.cut_short {
-        output::remark("the search ended early: there are too many folders");
+        output::print_remark("the search ended early: there are too many folders");
     }
 }
 
 /// How reading them ended.
-pub(super) fn exit(refreshed: &Refreshed) -> Exit {
+pub(super) fn exit_code(refreshed: &SkillSnapshot) -> Exit {
     let unreadable = |code: &str| code.starts_with("source-");
     let mut problems = refreshed.problems.iter();
     match refreshed.problems.is_empty() {
@@ -108,25 +111,25 @@ pub(super) fn exit(refreshed: &Refreshed) -> Exit {
 }
 
 /// Whether any of the skills has tools of its own.
-pub(super) fn have_tools(refreshed: &Refreshed) -> bool {
+pub(super) fn has_own_tools(refreshed: &SkillSnapshot) -> bool {
     let has = |skill: &prowess_skill::Skill| skill.python_tools || !skill.tools.is_empty();
     refreshed.members.iter().any(|member| has(&member.skill))
 }
 
 /// A toolbox of the skills; without a workspace it offers nothing that runs code.
-pub(super) fn of(
-    refreshed: &Refreshed,
+pub(super) fn build_toolbox(
+    refreshed: &SkillSnapshot,
     workspace: Option<Workspace>,
-    mut options: Options,
+    mut options: ToolboxOptions,
 ) -> anyhow::Result<Toolbox> {
     if workspace.is_none() {
-        (options.code, options.litellm) = (false, false);
+        (options.code_execution, options.litellm) = (false, false);
     }
     Ok(Toolbox::new(refreshed.members.clone(), workspace, options)?)
 }
 
 /// Saves a file of the session below `folder`, under its own path.
-pub(super) async fn save(
+pub(super) async fn save_file(
     workspace: &Workspace,
     path: &str,
     folder: &Path,

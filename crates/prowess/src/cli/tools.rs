@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_toolbox::{Options, Refreshed, ToolSpec};
+use prowess_toolbox::{SkillSnapshot, ToolSpec, ToolboxOptions};
 use serde_json::Value;
 
-use super::fetch::Fetch;
-use super::output::{self, count};
+use super::fetch::FetchArgs;
+use super::output::{self, format_count};
 use super::sandbox::block_on;
-use super::toolbox::{self, Loading, Running};
+use super::toolbox::{self, SandboxRunArgs, ToolForm};
 use super::{Exit, paths, skill};
 
 /// Show the tools that skills give a model.
@@ -19,11 +19,11 @@ use super::{Exit, paths, skill};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs
-    #[arg(value_name = "SOURCE", required = true, value_parser = paths::path())]
+    #[arg(value_name = "SOURCE", required = true, value_parser = paths::path_parser())]
     sources: Vec<PathBuf>,
     /// One tool to load all skills by, or one for each
     #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
-    form: Loading,
+    form: ToolForm,
     /// Load all skills first, and show their own tools too
     #[arg(long)]
     loaded: bool,
@@ -34,46 +34,49 @@ pub(crate) struct Args {
     #[arg(long)]
     litellm: bool,
     #[command(flatten)]
-    place: Running,
+    place: SandboxRunArgs,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
     /// Print JSON: name, description and input schema, as models are given them
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let refreshed = toolbox::read(&args.sources, &args.fetch)?;
-    let tools = block_on(tools(args, &refreshed))??;
+    let refreshed = toolbox::read_skills(&args.sources, &args.fetch)?;
+    let tools = block_on(list_tools(args, &refreshed))??;
     if args.json {
-        output::json(&tools)?;
+        output::print_json(&tools)?;
     } else {
         if !tools.is_empty() {
-            output::out(&format!("{}\n", table(&tools).trim_fmt()))?;
+            output::print_text(&format!("{}\n", tools_table(&tools).trim_fmt()))?;
         }
-        let skills = count(refreshed.members.len(), "skill");
-        output::remark(&format!("{} of {skills}", count(tools.len(), "tool")));
+        let skills = format_count(refreshed.members.len(), "skill");
+        output::print_remark(&format!(
+            "{} of {skills}",
+            format_count(tools.len(), "tool")
+        ));
     }
-    Ok(toolbox::exit(&refreshed))
+    Ok(toolbox::exit_code(&refreshed))
 }
 
-async fn tools(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Vec<ToolSpec>> {
-    let options = Options {
-        form: args.form.into(),
-        code: args.code,
+async fn list_tools(args: &Args, refreshed: &SkillSnapshot) -> anyhow::Result<Vec<ToolSpec>> {
+    let options = ToolboxOptions {
+        load_style: args.form.into(),
+        code_execution: args.code,
         litellm: args.litellm,
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    let runs = args.code || args.litellm || args.loaded && toolbox::have_tools(refreshed);
+    let runs = args.code || args.litellm || args.loaded && toolbox::has_own_tools(refreshed);
     let workspace = match runs {
         true => Some(args.place.workspace(&refreshed.members).await?),
         false => None,
     };
-    let made = toolbox::of(refreshed, workspace.clone(), options)?;
+    let made = toolbox::build_toolbox(refreshed, workspace.clone(), options)?;
     if args.loaded {
         let names = refreshed.members.iter().map(|m| m.skill.name.clone());
-        for problem in made.resume(&names.collect::<Vec<_>>()).await {
-            output::error(&problem);
+        for problem in made.restore_loaded(&names.collect::<Vec<_>>()).await {
+            output::print_error(&problem);
         }
     }
     if let Some(workspace) = workspace {
@@ -82,7 +85,7 @@ async fn tools(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Vec<ToolSpe
     Ok(made.tools())
 }
 
-fn table(tools: &[ToolSpec]) -> Table {
+fn tools_table(tools: &[ToolSpec]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -91,7 +94,7 @@ fn table(tools: &[ToolSpec]) -> Table {
     for tool in tools {
         table.add_row([
             tool.name.clone(),
-            arguments(&tool.input_schema),
+            describe_arguments(&tool.input_schema),
             skill::first_line(&tool.description),
         ]);
     }
@@ -99,7 +102,7 @@ fn table(tools: &[ToolSpec]) -> Table {
 }
 
 /// The names of the arguments, with a `?` after those that may be left out.
-fn arguments(schema: &Value) -> String {
+fn describe_arguments(schema: &Value) -> String {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
     let names = schema.get("properties").and_then(Value::as_object);

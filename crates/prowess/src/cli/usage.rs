@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
-use prowess_store::{Store, TenantId, Timestamp, UsageBy, UsageQuery, UsageSum};
+use prowess_store::{Store, TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum};
 use serde_json::{Value, json};
 
-use super::serve::Place;
-use super::{Exit, date, output};
+use super::serve::ConfigArgs;
+use super::{Exit, format_date, output};
 
 /// Show what requests to models used.
 #[derive(Debug, clap::Args)]
@@ -25,23 +25,23 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(show(args))?;
+    runtime.block_on(print_usage(args))?;
     Ok(Exit::Ok)
 }
 
-async fn show(args: &Args) -> anyhow::Result<()> {
+async fn print_usage(args: &Args) -> anyhow::Result<()> {
     let tenant = args.tenant.as_deref().map(TenantId::new).transpose()?;
     let query = UsageQuery {
         tenant: tenant.as_ref(),
-        since: UsageQuery::since(&args.since, Timestamp::now())?,
-        by: UsageBy::parse(&args.by).unwrap_or(UsageBy::Model),
+        since: UsageQuery::parse_since(&args.since, Timestamp::now())?,
+        by: UsageGrouping::parse(&args.by).unwrap_or(UsageGrouping::Model),
     };
     let config = args.place.load(None)?;
     let store = Store::open(&config.store)
@@ -50,17 +50,17 @@ async fn show(args: &Args) -> anyhow::Result<()> {
     let sums = store.usage(&query).await?;
     store.close().await;
     if args.json {
-        let shown: Vec<_> = sums.iter().map(|sum| as_json(query.by, sum)).collect();
-        return output::json(&shown);
+        let shown: Vec<_> = sums.iter().map(|sum| sum_json(query.by, sum)).collect();
+        return output::print_json(&shown);
     }
     if !sums.is_empty() {
-        output::out(&format!("{}\n", table(query.by, &sums).trim_fmt()))?;
+        output::print_text(&format!("{}\n", usage_table(query.by, &sums).trim_fmt()))?;
     }
-    remark(&sums, query.since);
+    print_remarks(&sums, query.since);
     Ok(())
 }
 
-fn table(by: UsageBy, sums: &[UsageSum]) -> Table {
+fn usage_table(by: UsageGrouping, sums: &[UsageSum]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header([
@@ -85,20 +85,20 @@ fn table(by: UsageBy, sums: &[UsageSum]) -> Table {
             sum.input_tokens.to_string(),
             (sum.cache_read_tokens + sum.cache_write_tokens).to_string(),
             sum.output_tokens.to_string(),
-            format!("{:.4}", cost(sum)),
-            format!("{} ms", average(sum)),
+            format!("{:.4}", total_cost(sum)),
+            format!("{} ms", average_millis(sum)),
         ]);
     }
     table
 }
 
 /// What the sums do not tell by themselves.
-fn remark(sums: &[UsageSum], since: Timestamp) {
+fn print_remarks(sums: &[UsageSum], since: Timestamp) {
     let total = |of: fn(&UsageSum) -> u64| sums.iter().map(of).sum::<u64>();
     let mut text = format!(
         "{} since {}",
-        output::count(total(|sum| sum.requests) as usize, "request"),
-        date(since.as_seconds())
+        output::format_count(total(|sum| sum.requests) as usize, "request"),
+        format_date(since.as_seconds())
     );
     let unpriced = total(|sum| sum.unpriced);
     if unpriced > 0 {
@@ -108,10 +108,10 @@ fn remark(sums: &[UsageSum], since: Timestamp) {
     if estimated > 0 {
         text.push_str(&format!("; {estimated} with estimated tokens"));
     }
-    output::remark(&text);
+    output::print_remark(&text);
 }
 
-fn as_json(by: UsageBy, sum: &UsageSum) -> Value {
+fn sum_json(by: UsageGrouping, sum: &UsageSum) -> Value {
     json!({
         by.as_str(): sum.group,
         "requests": sum.requests,
@@ -120,17 +120,17 @@ fn as_json(by: UsageBy, sum: &UsageSum) -> Value {
         "output_tokens": sum.output_tokens,
         "cache_read_tokens": sum.cache_read_tokens,
         "cache_write_tokens": sum.cache_write_tokens,
-        "cost": cost(sum),
+        "cost": total_cost(sum),
         "requests_without_price": sum.unpriced,
         "requests_estimated": sum.estimated,
-        "average_ms": average(sum),
+        "average_ms": average_millis(sum),
     })
 }
 
-fn cost(sum: &UsageSum) -> f64 {
+fn total_cost(sum: &UsageSum) -> f64 {
     sum.cost_nanos as f64 / 1e9
 }
 
-fn average(sum: &UsageSum) -> u64 {
+fn average_millis(sum: &UsageSum) -> u64 {
     sum.millis.checked_div(sum.requests).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ pub(super) const KEYS: &[&str] = &["url", "options", "inline_bytes"];
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Blobs")]
-pub(super) struct Raw {
+pub(super) struct BlobsToml {
     /// `local`, or the URL of an object store: `s3://bucket/prefix`.
     url: Option<String>,
     /// Settings of the object store, as its environment variables are called.
@@ -20,7 +20,7 @@ pub(super) struct Raw {
     inline_bytes: Option<usize>,
 }
 
-pub(super) fn apply(raw: &Raw, config: &mut StoreConfig) {
+pub(super) fn apply(raw: &BlobsToml, config: &mut StoreConfig) {
     if let Some(url) = &raw.url {
         config.blobs.clone_from(url);
     }

@@ -50,7 +50,7 @@ pub enum ConfigError {
     },
     /// Providers or models that cannot be used as they are described.
     #[error(transparent)]
-    Providers(#[from] prowess_provider::config::ConfigError),
+    Providers(#[from] prowess_provider::config::ProviderConfigError),
 }
 
 impl ConfigError {
@@ -67,10 +67,10 @@ impl ConfigError {
     }
 
     /// The line it is about, where that is known.
-    pub(super) fn line(&self) -> usize {
+    pub(super) fn line_number(&self) -> usize {
         match self {
             ConfigError::Syntax { line, .. } | ConfigError::UnknownKey { line, .. } => *line,
-            ConfigError::InFile { error, .. } => error.line(),
+            ConfigError::InFile { error, .. } => error.line_number(),
             _ => 0,
         }
     }
@@ -86,17 +86,17 @@ impl ConfigError {
         }
     }
 
-    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+    pub(super) fn from_io(path: &Path, error: &std::io::Error) -> ConfigError {
         ConfigError::Unreadable {
             path: path.to_owned(),
             reason: error.to_string(),
         }
     }
 
-    pub(super) fn toml(text: &str, error: &toml::de::Error) -> ConfigError {
+    pub(super) fn from_toml(text: &str, error: &toml::de::Error) -> ConfigError {
         ConfigError::Syntax {
-            line: line(text, error.span().map_or(0, |span| span.start)),
-            message: wrong_type(text, error).unwrap_or_else(|| error.message().to_owned()),
+            line: line_at(text, error.span().map_or(0, |span| span.start)),
+            message: wrong_type_message(text, error).unwrap_or_else(|| error.message().to_owned()),
         }
     }
 
@@ -112,7 +112,7 @@ impl ConfigError {
 }
 
 /// "invalid type: string "three", expected u32" in plain words, with the key it is about.
-fn wrong_type(text: &str, error: &toml::de::Error) -> Option<String> {
+fn wrong_type_message(text: &str, error: &toml::de::Error) -> Option<String> {
     let (found, expected) = error
         .message()
         .strip_prefix("invalid type: ")?
@@ -134,7 +134,7 @@ fn wrong_type(text: &str, error: &toml::de::Error) -> Option<String> {
 }
 
 /// The line of a byte offset, from 1.
-pub(super) fn line(text: &str, offset: usize) -> usize {
+pub(super) fn line_at(text: &str, offset: usize) -> usize {
     let before = text.as_bytes().iter().take(offset);
     1 + before.filter(|byte| **byte == b'\n').count()
 }

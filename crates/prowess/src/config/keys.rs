@@ -4,19 +4,19 @@ use strsim::levenshtein;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::error::{ConfigError, line};
+use super::error::{ConfigError, line_at};
 
 /// A section of the file and the keys it knows.
 #[derive(Debug)]
-pub(super) struct Section {
+pub(super) struct ConfigSection {
     pub(super) name: &'static str,
     pub(super) keys: &'static [&'static str],
-    shape: Shape,
+    shape: SectionShape,
 }
 
 /// How a section is written.
 #[derive(Debug, Clone, Copy)]
-enum Shape {
+enum SectionShape {
     /// `[name]`
     One,
     /// `[name.any]`, as often as wanted.
@@ -25,20 +25,20 @@ enum Shape {
     List,
 }
 
-impl Section {
-    pub(super) const fn one(name: &'static str, keys: &'static [&'static str]) -> Self {
-        let shape = Shape::One;
-        Section { name, keys, shape }
+impl ConfigSection {
+    pub(super) const fn table(name: &'static str, keys: &'static [&'static str]) -> Self {
+        let shape = SectionShape::One;
+        ConfigSection { name, keys, shape }
     }
 
-    pub(super) const fn named(name: &'static str, keys: &'static [&'static str]) -> Self {
-        let shape = Shape::Named;
-        Section { name, keys, shape }
+    pub(super) const fn named_tables(name: &'static str, keys: &'static [&'static str]) -> Self {
+        let shape = SectionShape::Named;
+        ConfigSection { name, keys, shape }
     }
 
-    pub(super) const fn list(name: &'static str, keys: &'static [&'static str]) -> Self {
-        let shape = Shape::List;
-        Section { name, keys, shape }
+    pub(super) const fn table_list(name: &'static str, keys: &'static [&'static str]) -> Self {
+        let shape = SectionShape::List;
+        ConfigSection { name, keys, shape }
     }
 
     /// The line above its keys; `one` is the name of one of several.
@@ -46,9 +46,9 @@ impl Section {
     pub(super) fn header(&self, one: &str) -> String {
         let name = self.name;
         match self.shape {
-            Shape::One => format!("[{name}]"),
-            Shape::Named => format!("[{name}.{one}]"),
-            Shape::List => format!("[[{name}]]"),
+            SectionShape::One => format!("[{name}]"),
+            SectionShape::Named => format!("[{name}.{one}]"),
+            SectionShape::List => format!("[[{name}]]"),
         }
     }
 
@@ -60,12 +60,12 @@ impl Section {
             _ => None,
         };
         match (self.shape, value) {
-            (Shape::One, one) => table(name.to_owned(), one).into_iter().collect(),
-            (Shape::Named, DeValue::Table(named)) => named
+            (SectionShape::One, one) => table(name.to_owned(), one).into_iter().collect(),
+            (SectionShape::Named, DeValue::Table(named)) => named
                 .iter()
                 .filter_map(|(key, one)| table(format!("{name}.{}", key.get_ref()), one.get_ref()))
                 .collect(),
-            (Shape::List, DeValue::Array(list)) => list
+            (SectionShape::List, DeValue::Array(list)) => list
                 .iter()
                 .filter_map(|one| table(name.to_owned(), one.get_ref()))
                 .collect(),
@@ -76,17 +76,20 @@ impl Section {
 }
 
 /// Every section and key that is not known, in the order of the file.
-pub(super) fn unknown(text: &str, sections: &[Section]) -> Result<Vec<ConfigError>, ConfigError> {
-    let table = DeTable::parse(text).map_err(|error| ConfigError::toml(text, &error))?;
+pub(super) fn find_unknown(
+    text: &str,
+    sections: &[ConfigSection],
+) -> Result<Vec<ConfigError>, ConfigError> {
+    let table = DeTable::parse(text).map_err(|error| ConfigError::from_toml(text, &error))?;
     let mut unknown = Vec::new();
     for (key, value) in table.get_ref() {
         let name = key.get_ref().as_ref();
         let Some(section) = sections.iter().find(|section| section.name == name) else {
             let known: Vec<_> = sections.iter().map(|section| section.name).collect();
             unknown.push(ConfigError::UnknownKey {
-                line: line(text, key.span().start),
+                line: line_at(text, key.span().start),
                 what: format!("`[{name}]` is not a section"),
-                hint: hint(name, &known, "[", "]"),
+                hint: suggest_key(name, &known, "[", "]"),
             });
             continue;
         };
@@ -94,7 +97,7 @@ pub(super) fn unknown(text: &str, sections: &[Section]) -> Result<Vec<ConfigErro
             unknown.extend(unknown_keys(text, &path, inner, section.keys));
         }
     }
-    unknown.sort_by_key(ConfigError::line);
+    unknown.sort_by_key(ConfigError::line_number);
     Ok(unknown)
 }
 
@@ -102,16 +105,16 @@ fn unknown_keys(text: &str, path: &str, table: &DeTable<'_>, known: &[&str]) -> 
     let error = |key: &Spanned<DeString<'_>>| {
         let written = key.get_ref().as_ref();
         let unknown = ConfigError::UnknownKey {
-            line: line(text, key.span().start),
+            line: line_at(text, key.span().start),
             what: format!("`{path}.{written}` is not a setting"),
-            hint: hint(written, known, "", ""),
+            hint: suggest_key(written, known, "", ""),
         };
         (!known.contains(&written)).then_some(unknown)
     };
     table.keys().filter_map(error).collect()
 }
 
-fn hint(written: &str, known: &[&str], open: &str, close: &str) -> String {
+fn suggest_key(written: &str, known: &[&str], open: &str, close: &str) -> String {
     let nearest = known.iter().min_by_key(|name| levenshtein(written, name));
     match nearest {
         Some(name) if levenshtein(written, name) <= 1 + written.len() / 3 => {

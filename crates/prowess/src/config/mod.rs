@@ -22,39 +22,39 @@ mod telemetry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess_provider::config::Config as Gateway;
-use prowess_server::Settings;
+use prowess_provider::config::ProvidersConfig as Gateway;
+use prowess_server::ServerSettings;
 use prowess_store::StoreConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use keys::Section;
-use problems::first;
+use keys::ConfigSection;
+use problems::first_problem;
 
 pub use error::ConfigError;
-pub use problems::Problems;
-pub use sandbox::{Backend, Sandbox};
-pub use server::Server;
+pub use problems::ConfigProblems;
+pub use sandbox::{BackendSetting, SandboxConfig};
+pub use server::ServerConfig;
 
 /// The file that is read when none is named and it is there.
-pub const FILE: &str = "prowess.toml";
+pub const CONFIG_FILE: &str = "prowess.toml";
 
 /// Everything that is configured, checked.
 #[derive(Debug)]
 pub struct Config {
     /// How the server listens and answers.
-    pub server: Server,
+    pub server: ServerConfig,
     /// Where everything is kept.
     pub store: StoreConfig,
     /// Providers and models.
     pub gateway: Gateway,
     /// Where commands run.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxConfig,
 }
 
 /// What is said outside the file, and goes before it.
 #[derive(Debug, Clone, Default)]
-pub struct Overrides {
+pub struct ConfigOverrides {
     /// `--listen`
     pub listen: Option<String>,
     /// `--data-dir`
@@ -69,74 +69,86 @@ pub struct Overrides {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "prowess.toml", description = "The configuration of Prowess.")]
-struct Raw {
-    server: server::Raw,
-    store: store::Raw,
-    blobs: blobs::Raw,
-    sandbox: sandbox::Raw,
-    providers: BTreeMap<String, providers::Raw>,
-    models: Vec<models::Raw>,
-    skills: skills::Raw,
-    telemetry: telemetry::Raw,
+struct ConfigToml {
+    server: server::ServerToml,
+    store: store::StoreToml,
+    blobs: blobs::BlobsToml,
+    sandbox: sandbox::SandboxToml,
+    providers: BTreeMap<String, providers::ProviderToml>,
+    models: Vec<models::ModelToml>,
+    skills: skills::SkillsToml,
+    telemetry: telemetry::TelemetryToml,
 }
 
 /// Every section and its keys.
-const SECTIONS: &[Section] = &[
-    Section::one("server", server::KEYS),
-    Section::one("store", store::KEYS),
-    Section::one("blobs", blobs::KEYS),
-    Section::one("sandbox", sandbox::KEYS),
-    Section::named("providers", providers::KEYS),
-    Section::list("models", models::KEYS),
-    Section::one("skills", skills::KEYS),
-    Section::one("telemetry", telemetry::KEYS),
+const SECTIONS: &[ConfigSection] = &[
+    ConfigSection::table("server", server::KEYS),
+    ConfigSection::table("store", store::KEYS),
+    ConfigSection::table("blobs", blobs::KEYS),
+    ConfigSection::table("sandbox", sandbox::KEYS),
+    ConfigSection::named_tables("providers", providers::KEYS),
+    ConfigSection::table_list("models", models::KEYS),
+    ConfigSection::table("skills", skills::KEYS),
+    ConfigSection::table("telemetry", telemetry::KEYS),
 ];
 
 /// The JSON schema of the file, for editors.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Raw).to_value()
+    schemars::schema_for!(ConfigToml).to_value()
 }
 
 impl Config {
     /// Reads the named file, or [`FILE`] if it is there, and checks everything.
-    pub fn load(file: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
-        Config::load_all(file, overrides).map_err(first)
+    pub fn load(file: Option<&Path>, overrides: &ConfigOverrides) -> Result<Config, ConfigError> {
+        Config::load_all(file, overrides).map_err(first_problem)
     }
 
     /// The same, with all that is wrong and can be found at once.
-    pub fn load_all(file: Option<&Path>, overrides: &Overrides) -> Result<Config, Problems> {
+    pub fn load_all(
+        file: Option<&Path>,
+        overrides: &ConfigOverrides,
+    ) -> Result<Config, ConfigProblems> {
         let named = file.is_some();
-        let path = file.unwrap_or(Path::new(FILE));
+        let path = file.unwrap_or(Path::new(CONFIG_FILE));
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if !named && error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(ConfigError::unreadable(path, &error).into()),
+            Err(error) => return Err(ConfigError::from_io(path, &error).into()),
         };
         let folder = path.parent().unwrap_or(Path::new(""));
         Config::read_all(&text, folder, overrides).map_err(|problems| problems.in_file(path))
     }
 
     /// Reads and checks a text. Scripts it names are looked for from `folder`.
-    pub fn read(text: &str, folder: &Path, overrides: &Overrides) -> Result<Config, ConfigError> {
-        Config::read_all(text, folder, overrides).map_err(first)
+    pub fn read(
+        text: &str,
+        folder: &Path,
+        overrides: &ConfigOverrides,
+    ) -> Result<Config, ConfigError> {
+        Config::read_all(text, folder, overrides).map_err(first_problem)
     }
 
     /// The same, with all that is wrong: the keys that nobody knows; if there are none,
     /// the first value of a wrong type; else whatever each section refuses.
-    fn read_all(text: &str, folder: &Path, overrides: &Overrides) -> Result<Config, Problems> {
-        let mut problems = Problems::from_list(keys::unknown(text, SECTIONS)?);
-        problems.none()?;
-        let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
+    fn read_all(
+        text: &str,
+        folder: &Path,
+        overrides: &ConfigOverrides,
+    ) -> Result<Config, ConfigProblems> {
+        let mut problems = ConfigProblems::from_list(keys::find_unknown(text, SECTIONS)?);
+        problems.ensure_none()?;
+        let raw: ConfigToml =
+            toml::from_str(text).map_err(|error| ConfigError::from_toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
-        let providers = problems.note(providers::check(raw.providers, folder));
+        let providers = problems.record(providers::check_all(raw.providers, folder));
         let providers = providers.unwrap_or_default();
-        let server = problems.note(server::check(&raw.server, overrides, &providers));
-        let sandbox = problems.note(sandbox::check(raw.sandbox, &data_dir));
-        let store = problems.note(store::check(&raw.store, &raw.blobs, data_dir, overrides));
-        let runs = problems.note(skills::check(raw.skills));
-        let telemetry = problems.note(telemetry::check(&raw.telemetry));
-        let models = problems.note(models::check(raw.models));
-        problems.none()?;
+        let server = problems.record(server::check(&raw.server, overrides, &providers));
+        let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
+        let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
+        let runs = problems.record(skills::check(raw.skills));
+        let telemetry = problems.record(telemetry::check(&raw.telemetry));
+        let models = problems.record(models::check_all(raw.models));
+        problems.ensure_none()?;
         let all = (server, sandbox, store, runs, telemetry, models);
         let (Some(server), Some(sandbox), Some(store), Some(runs), Some(telemetry), Some(models)) =
             all
@@ -146,8 +158,8 @@ impl Config {
         Ok(Config {
             sandbox,
             store,
-            server: Server {
-                settings: Settings {
+            server: ServerConfig {
+                settings: ServerSettings {
                     runs,
                     telemetry,
                     ..server.settings
@@ -167,18 +179,18 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Config, ConfigError> {
-        let overrides = Overrides {
+    fn read_config(text: &str) -> Result<Config, ConfigError> {
+        let overrides = ConfigOverrides {
             data_dir: Some("/data".into()),
-            ..Overrides::default()
+            ..ConfigOverrides::default()
         };
         Config::read(text, Path::new(""), &overrides)
     }
 
-    fn all_refused(text: &str) -> Vec<String> {
-        let overrides = Overrides {
+    fn all_problems(text: &str) -> Vec<String> {
+        let overrides = ConfigOverrides {
             data_dir: Some("/data".into()),
-            ..Overrides::default()
+            ..ConfigOverrides::default()
         };
         let problems = Config::read_all(text, Path::new(""), &overrides).unwrap_err();
         problems.iter().map(ToString::to_string).collect()
@@ -188,7 +200,7 @@ mod tests {
     fn everything_that_is_wrong_is_found_at_once() {
         let unknown = "[server]\nlissen = \"x\"\n[sever]\n[store]\nurll = \"x\"\n";
         assert_eq!(
-            all_refused(unknown),
+            all_problems(unknown),
             [
                 "line 2: `server.lissen` is not a setting; did you mean `listen`?",
                 "line 3: `[sever]` is not a section; did you mean `[server]`?",
@@ -196,17 +208,17 @@ mod tests {
             ]
         );
         let values = "[server]\nlisten = \"nowhere\"\n[providers.a]\nkind = \"open-ai\"\n";
-        let refused = all_refused(values);
+        let refused = all_problems(values);
         assert_eq!(refused.len(), 2, "{refused:?}");
     }
 
-    fn refused(text: &str) -> String {
-        read(text).unwrap_err().to_string()
+    fn first_problem(text: &str) -> String {
+        read_config(text).unwrap_err().to_string()
     }
 
     #[test]
     fn an_empty_file_gives_a_server_on_loopback_with_sqlite() {
-        let config = read("").unwrap();
+        let config = read_config("").unwrap();
         assert_eq!(config.server.listen.to_string(), "127.0.0.1:4141");
         assert_eq!(config.store.database, "sqlite");
         assert_eq!(config.store.blobs, "local");
@@ -215,7 +227,7 @@ mod tests {
 
     #[test]
     fn every_documented_key_is_read() {
-        let config = read(
+        let config = read_config(
             "[server]\nlisten = \"0.0.0.0:80\"\nmaster_key = \"a-long-enough-master-key\"\n\
              data_dir = \"/elsewhere\"\nindex_tenant = \"public\"\nskills_provider = \"anthropic\"\n\
              file_bytes = 1000\nuploads = 2\nconnections = 10\ngrace_seconds = 5\n\
@@ -238,26 +250,26 @@ mod tests {
 
     #[test]
     fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
-        insta::assert_snapshot!(refused("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
-        insta::assert_snapshot!(refused("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
-        insta::assert_snapshot!(refused("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; there are: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, reserve_bytes, accept_empty");
+        insta::assert_snapshot!(first_problem("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
+        insta::assert_snapshot!(first_problem("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
+        insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; there are: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, reserve_bytes, accept_empty");
     }
 
     #[test]
     fn wrong_values_are_refused_with_their_place() {
-        insta::assert_snapshot!(refused("[server]\nlisten = 4141\n"), @"line 2: listen: must be text in quotes, not integer `4141`");
-        insta::assert_snapshot!(refused("[server]\nlisten = \"nowhere\"\n"), @"server.listen: `nowhere` is not an address and port, for instance 127.0.0.1:4141");
-        insta::assert_snapshot!(refused("[server\n"), @"line 1: unclosed table, expected `]`");
+        insta::assert_snapshot!(first_problem("[server]\nlisten = 4141\n"), @"line 2: listen: must be text in quotes, not integer `4141`");
+        insta::assert_snapshot!(first_problem("[server]\nlisten = \"nowhere\"\n"), @"server.listen: `nowhere` is not an address and port, for instance 127.0.0.1:4141");
+        insta::assert_snapshot!(first_problem("[server\n"), @"line 1: unclosed table, expected `]`");
     }
 
     #[test]
     fn an_open_server_stays_on_loopback() {
-        insta::assert_snapshot!(refused("[server]\nlisten = \"0.0.0.0:4141\"\n"), @"server.listen: 0.0.0.0:4141 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
+        insta::assert_snapshot!(first_problem("[server]\nlisten = \"0.0.0.0:4141\"\n"), @"server.listen: 0.0.0.0:4141 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
     }
 
     #[test]
     fn providers_and_models_are_read_with_all_their_kinds() {
-        let config = read(
+        let config = read_config(
             "[providers.a]\nkind = \"anthropic\"\nversion = \"2026-10-21\"\ncaller_key = true\n\
              [providers.o]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
              api_key = \"env:O_KEY\"\nresponses = true\nheaders = { x-team = \"blue\" }\n\
@@ -279,7 +291,7 @@ mod tests {
         insta::assert_debug_snapshot!(provider("o"));
         insta::assert_debug_snapshot!(provider("b").kind);
         insta::assert_debug_snapshot!(gateway.models);
-        let kinds: Vec<_> = gateway.providers.iter().map(|p| p.kind.word()).collect();
+        let kinds: Vec<_> = gateway.providers.iter().map(|p| p.kind.as_str()).collect();
         assert_eq!(
             kinds,
             [
@@ -295,25 +307,25 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_providers_and_models_are_told_with_their_place() {
-        let about = |text: &str| refused(&format!("[providers.acme]\n{text}\n"));
+    fn mistakes_in_providers_and_models_are_reported_with_their_place() {
+        let about = |text: &str| first_problem(&format!("[providers.acme]\n{text}\n"));
         insta::assert_snapshot!(about("kind = \"openai\"\nbase_ulr = \"x\""), @"line 3: `providers.acme.base_ulr` is not a setting; did you mean `base_url`?");
         insta::assert_snapshot!(about("kind = \"open-ai\""), @"providers.acme.kind: `open-ai` is not one of anthropic, openai, azure, bedrock, vertex, gemini, scripted");
         insta::assert_snapshot!(about("kind = \"openai\"\nregion = \"eu\""), @"providers.acme.region: this is a setting of bedrock, and the kind is openai");
         insta::assert_snapshot!(about("kind = \"scripted\""), @r#"providers.acme.script: a scripted provider needs a script: script = "script.toml""#);
         insta::assert_snapshot!(about("kind = \"bedrock\"\naccess_key_id = \"id\""), @"providers.acme.access_key_id: access_key_id and secret_access_key only work together");
         insta::assert_snapshot!(about("base_url = \"http://127.0.0.1\""), @"line 1: missing field `kind`");
-        insta::assert_snapshot!(refused("[[models]]\nname = \"a\"\nprovidr = \"b\"\n"), @"line 3: `models.providr` is not a setting; did you mean `provider`?");
-        insta::assert_snapshot!(refused("[[models]]\nname = \"a\"\n"), @"line 1: missing field `provider`");
-        insta::assert_snapshot!(refused("[models]\nname = \"a\"\n"), @"line 1: invalid type: map, expected a sequence");
+        insta::assert_snapshot!(first_problem("[[models]]\nname = \"a\"\nprovidr = \"b\"\n"), @"line 3: `models.providr` is not a setting; did you mean `provider`?");
+        insta::assert_snapshot!(first_problem("[[models]]\nname = \"a\"\n"), @"line 1: missing field `provider`");
+        insta::assert_snapshot!(first_problem("[models]\nname = \"a\"\n"), @"line 1: invalid type: map, expected a sequence");
     }
 
     #[test]
-    fn a_script_is_looked_for_beside_its_configuration() {
+    fn a_script_is_found_beside_its_configuration() {
         let text = "[providers.s]\nkind = \"scripted\"\nscript = \"script.toml\"\n";
-        let overrides = Overrides {
+        let overrides = ConfigOverrides {
             data_dir: Some("/data".into()),
-            ..Overrides::default()
+            ..ConfigOverrides::default()
         };
         let config = Config::read(text, Path::new("/etc/prowess"), &overrides).unwrap();
         let kind = format!("{:?}", config.gateway.providers[0].kind);
@@ -326,13 +338,18 @@ mod tests {
         let file = dir.path().join("key");
         std::fs::write(&file, "kept-in-a-file-0123456789\n").unwrap();
         let text = format!("[server]\nmaster_key = \"file:{}\"\n", file.display());
-        let key = read(&text).unwrap().server.settings.master_key.unwrap();
+        let key = read_config(&text)
+            .unwrap()
+            .server
+            .settings
+            .master_key
+            .unwrap();
         assert!(key.matches("kept-in-a-file-0123456789"));
     }
 
     #[test]
-    fn runs_are_configured_and_mistakes_are_told_with_their_place() {
-        let config = read(
+    fn runs_are_configured_and_mistakes_are_reported_with_their_place() {
+        let config = read_config(
             "[skills]\ndisclosure = \"auto\"\nlitellm = true\naliases = { xlsx = \"skill_1\" }\n\
              turns = 3\nwall_seconds = 60\ntokens = 1000\nsandbox_seconds = 30\nrecord = \"full\"\n\
              catalogue_tokens = 500\n",
@@ -340,14 +357,14 @@ mod tests {
         let runs = config.unwrap().server.settings.runs;
         assert!(runs.litellm && runs.aliases["xlsx"] == "skill_1");
         assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
-        insta::assert_snapshot!(refused("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
-        insta::assert_snapshot!(refused("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must stand for the id of a stored skill: skill_…");
-        insta::assert_snapshot!(refused("[skills]\nturns = 0\n"), @"skills.turns: at least one is needed");
+        insta::assert_snapshot!(first_problem("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
+        insta::assert_snapshot!(first_problem("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must stand for the id of a stored skill: skill_…");
+        insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: at least one is needed");
     }
 
     #[test]
     fn a_weak_master_key_is_refused_and_not_shown() {
-        let message = refused("[server]\nmaster_key = \"hunter2\"\n");
+        let message = first_problem("[server]\nmaster_key = \"hunter2\"\n");
         assert!(!message.contains("hunter2"), "{message}");
         insta::assert_snapshot!(message, @"server.master_key: it is too short: use at least 16 characters, for instance from `openssl rand -hex 32`");
     }
@@ -357,7 +374,7 @@ mod tests {
         for section in SECTIONS {
             for key in section.keys {
                 let text = format!("{}\n{key} = 1.5\n", section.header("any"));
-                let error = toml::from_str::<Raw>(&text).map(drop).unwrap_err();
+                let error = toml::from_str::<ConfigToml>(&text).map(drop).unwrap_err();
                 let error = error.to_string();
                 assert!(!error.contains("unknown field"), "{text}: {error}");
             }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use prowess_provider::config::{Breaker, Limit, ModelConfig, Price, WriteChanges};
+use prowess_provider::config::{
+    BreakerPolicy, ConcurrencyLimit, ModelConfig, Price, WriteOverrides,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,7 +38,7 @@ pub(super) const KEYS: &[&str] = &[
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Model")]
-pub(super) struct Raw {
+pub(super) struct ModelToml {
     /// What clients say; a trailing `*` matches the rest.
     name: String,
     /// Other names for it.
@@ -85,17 +87,17 @@ pub(super) struct Raw {
     cache_breakpoints: Option<bool>,
 }
 
-pub(super) fn check(raw: Vec<Raw>) -> Result<Vec<ModelConfig>, ConfigError> {
-    raw.into_iter().map(Raw::check).collect()
+pub(super) fn check_all(raw: Vec<ModelToml>) -> Result<Vec<ModelConfig>, ConfigError> {
+    raw.into_iter().map(ModelToml::check).collect()
 }
 
-impl Raw {
+impl ModelToml {
     fn check(self) -> Result<ModelConfig, ConfigError> {
         Ok(ModelConfig {
             limit: self.limit()?,
             breaker: self.breaker(),
             price: self.price()?,
-            write: self.write(),
+            write_overrides: self.write_changes(),
             aliases: self.aliases,
             model: self.model,
             fallbacks: self.fallbacks,
@@ -103,14 +105,14 @@ impl Raw {
         })
     }
 
-    fn limit(&self) -> Result<Option<Limit>, ConfigError> {
+    fn limit(&self) -> Result<Option<ConcurrencyLimit>, ConfigError> {
         match self.concurrent {
             Some(concurrent) => {
-                let usual = Limit::of(concurrent);
-                Ok(Some(Limit {
-                    queued: self.queued.unwrap_or(usual.queued),
-                    wait: self.wait_seconds.map_or(usual.wait, Duration::from_secs),
-                    ..usual
+                let defaults = ConcurrencyLimit::new(concurrent);
+                Ok(Some(ConcurrencyLimit {
+                    queued: self.queued.unwrap_or(defaults.queued),
+                    wait: self.wait_seconds.map_or(defaults.wait, Duration::from_secs),
+                    ..defaults
                 }))
             }
             None if self.queued.is_some() || self.wait_seconds.is_some() => {
@@ -121,11 +123,11 @@ impl Raw {
         }
     }
 
-    fn breaker(&self) -> Option<Breaker> {
+    fn breaker(&self) -> Option<BreakerPolicy> {
         if self.breaker_failures.is_none() && self.breaker_seconds.is_none() {
             return None;
         }
-        Some(breaker(self.breaker_failures, self.breaker_seconds))
+        Some(circuit_breaker(self.breaker_failures, self.breaker_seconds))
     }
 
     fn price(&self) -> Result<Option<Price>, ConfigError> {
@@ -146,8 +148,8 @@ impl Raw {
         }
     }
 
-    fn write(&self) -> WriteChanges {
-        WriteChanges {
+    fn write_changes(&self) -> WriteOverrides {
+        WriteOverrides {
             default_max_tokens: self.default_max_tokens,
             sampling: self.sampling,
             effort_levels: self.effort_levels,
@@ -165,10 +167,10 @@ impl Raw {
 }
 
 /// When to leave something alone, as far as it is said.
-pub(super) fn breaker(failures: Option<u32>, seconds: Option<u64>) -> Breaker {
-    let usual = Breaker::default();
-    Breaker {
-        failures: failures.unwrap_or(usual.failures),
-        pause: seconds.map_or(usual.pause, Duration::from_secs),
+pub(super) fn circuit_breaker(failures: Option<u32>, seconds: Option<u64>) -> BreakerPolicy {
+    let defaults = BreakerPolicy::default();
+    BreakerPolicy {
+        failures: failures.unwrap_or(defaults.failures),
+        pause: seconds.map_or(defaults.pause, Duration::from_secs),
     }
 }

@@ -20,7 +20,7 @@ where
 }
 
 /// The path that a setting means.
-pub(super) fn expanded(
+pub(super) fn expand_path(
     setting: impl Into<Cow<'static, str>>,
     path: &Path,
 ) -> Result<PathBuf, ConfigError> {
@@ -28,12 +28,12 @@ pub(super) fn expanded(
 }
 
 /// `env:NAME`, `file:PATH` or a key itself.
-pub(super) fn key(
+pub(super) fn expand_key(
     setting: impl Into<Cow<'static, str>>,
     text: &str,
 ) -> Result<KeySource, ConfigError> {
     match KeySource::parse(text) {
-        KeySource::File(path) => expanded(setting, &path).map(KeySource::File),
+        KeySource::File(path) => expand_path(setting, &path).map(KeySource::File),
         other => Ok(other),
     }
 }

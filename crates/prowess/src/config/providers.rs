@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prowess_provider::config::{
-    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, KIND_WORDS,
-    Kind, OpenAiOptions, Policies, ProviderConfig, ScriptedOptions, VertexOptions,
+    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions,
+    OpenAiOptions, PROVIDER_KIND_NAMES, Policies, ProviderConfig, ProviderKind, ScriptedOptions,
+    VertexOptions,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,7 +49,7 @@ pub(super) const KEYS: &[&str] = &[
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Provider")]
-pub(super) struct Raw {
+pub(super) struct ProviderToml {
     /// `anthropic`, `openai`, `azure`, `bedrock`, `vertex`, `gemini` or `scripted`.
     kind: String,
     /// Its address; the kind's own when left out.
@@ -102,30 +103,31 @@ pub(super) struct Raw {
 }
 
 /// The providers of a file that lies in `folder`.
-pub(super) fn check(
-    raw: BTreeMap<String, Raw>,
+pub(super) fn check_all(
+    raw: BTreeMap<String, ProviderToml>,
     folder: &Path,
 ) -> Result<Vec<ProviderConfig>, ConfigError> {
     let checked = raw.into_iter().map(|(name, raw)| raw.check(name, folder));
     checked.collect()
 }
 
-impl Raw {
+impl ProviderToml {
     fn check(mut self, name: String, folder: &Path) -> Result<ProviderConfig, ConfigError> {
         self.refuse_foreign_keys(&name)?;
         let policies = self.policies();
         let headers = std::mem::take(&mut self.headers).into_iter();
         let headers = headers.map(|(header, value)| {
             let setting = format!("providers.{name}.headers.{header}");
-            Ok((header, paths::key(setting, &value)?))
+            Ok((header, paths::expand_key(setting, &value)?))
         });
         let headers = headers.collect::<Result<_, ConfigError>>()?;
         let api_key = self.api_key.take();
-        let api_key = api_key.map(|key| paths::key(format!("providers.{name}.api_key"), &key));
+        let api_key =
+            api_key.map(|key| paths::expand_key(format!("providers.{name}.api_key"), &key));
         Ok(ProviderConfig {
             base_url: self.base_url.take(),
             api_key: api_key.transpose()?,
-            caller_key: self.caller_key,
+            allow_client_key: self.caller_key,
             headers,
             policies,
             kind: self.kind(&name, folder)?,
@@ -139,15 +141,15 @@ impl Raw {
             *to = seconds.map_or(*to, Duration::from_secs);
         };
         set(&mut policies.timeouts.connect, self.connect_seconds);
-        set(&mut policies.timeouts.answer, self.answer_seconds);
+        set(&mut policies.timeouts.response, self.answer_seconds);
         set(&mut policies.timeouts.idle, self.idle_seconds);
-        policies.breaker = models::breaker(self.breaker_failures, self.breaker_seconds);
-        policies.retry.attempts = self.attempts.unwrap_or(policies.retry.attempts);
+        policies.breaker = models::circuit_breaker(self.breaker_failures, self.breaker_seconds);
+        policies.retry.max_attempts = self.attempts.unwrap_or(policies.retry.max_attempts);
         policies
     }
 
     /// Which of the keys that not every kind has are written, and which kinds have them.
-    fn particular(&self) -> [(&'static str, bool, &'static [&'static str]); 14] {
+    fn kind_specific_keys(&self) -> [(&'static str, bool, &'static [&'static str]); 14] {
         [
             ("version", self.version.is_some(), &["anthropic"]),
             ("responses", self.responses.is_some(), &["openai"]),
@@ -180,8 +182,9 @@ impl Raw {
 
     fn refuse_foreign_keys(&self, name: &str) -> Result<(), ConfigError> {
         let kind = self.kind.as_str();
-        let foreign = self.particular().into_iter();
-        let foreign = foreign.filter(|(_, written, _)| *written && KIND_WORDS.contains(&kind));
+        let foreign = self.kind_specific_keys().into_iter();
+        let foreign =
+            foreign.filter(|(_, written, _)| *written && PROVIDER_KIND_NAMES.contains(&kind));
         match foreign
             .into_iter()
             .find(|(_, _, kinds)| !kinds.contains(&kind))
@@ -198,23 +201,23 @@ impl Raw {
         }
     }
 
-    fn kind(self, name: &str, folder: &Path) -> Result<Kind, ConfigError> {
+    fn kind(self, name: &str, folder: &Path) -> Result<ProviderKind, ConfigError> {
         Ok(match self.kind.as_str() {
-            "anthropic" => Kind::Anthropic(match self.version {
+            "anthropic" => ProviderKind::Anthropic(match self.version {
                 Some(version) => AnthropicOptions { version },
                 None => AnthropicOptions::default(),
             }),
-            "openai" => Kind::OpenAi(OpenAiOptions {
+            "openai" => ProviderKind::OpenAi(OpenAiOptions {
                 responses: self.responses,
             }),
-            "azure" => Kind::Azure(AzureOptions {
+            "azure" => ProviderKind::Azure(AzureOptions {
                 api_version: self.api_version,
                 bearer: self.bearer.unwrap_or_default(),
             }),
-            "bedrock" => Kind::Bedrock(self.bedrock(name)?),
-            "vertex" => Kind::Vertex(VertexOptions {
+            "bedrock" => ProviderKind::Bedrock(self.bedrock_options(name)?),
+            "vertex" => ProviderKind::Vertex(VertexOptions {
                 credentials: match self.credentials {
-                    Some(path) => Some(paths::expanded(
+                    Some(path) => Some(paths::expand_path(
                         format!("providers.{name}.credentials"),
                         &path,
                     )?),
@@ -224,13 +227,13 @@ impl Raw {
                 location: self.location,
                 anthropic_version: self.anthropic_version,
             }),
-            "gemini" => Kind::Gemini(match self.api_version {
+            "gemini" => ProviderKind::Gemini(match self.api_version {
                 Some(api_version) => GeminiOptions { api_version },
                 None => GeminiOptions::default(),
             }),
-            "scripted" => Kind::Scripted(script(self.script, name, folder)?),
+            "scripted" => ProviderKind::Scripted(scripted_options(self.script, name, folder)?),
             other => {
-                let reason = format!("`{other}` is not one of {}", KIND_WORDS.join(", "));
+                let reason = format!("`{other}` is not one of {}", PROVIDER_KIND_NAMES.join(", "));
                 return Err(ConfigError::invalid(
                     format!("providers.{name}.kind"),
                     reason,
@@ -239,7 +242,7 @@ impl Raw {
         })
     }
 
-    fn bedrock(self, name: &str) -> Result<BedrockOptions, ConfigError> {
+    fn bedrock_options(self, name: &str) -> Result<BedrockOptions, ConfigError> {
         let api = match self.api.as_deref() {
             None | Some("auto") => BedrockApi::Auto,
             Some("invoke") => BedrockApi::Invoke,
@@ -252,8 +255,9 @@ impl Raw {
                 ));
             }
         };
-        let source =
-            |setting: &str, key: String| paths::key(format!("providers.{name}.{setting}"), &key);
+        let source = |setting: &str, key: String| {
+            paths::expand_key(format!("providers.{name}.{setting}"), &key)
+        };
         let token = self.session_token;
         let token = token.map(|token| source("session_token", token));
         let keys = match (self.access_key_id, self.secret_access_key) {
@@ -278,14 +282,14 @@ impl Raw {
     }
 }
 
-fn script(
+fn scripted_options(
     script: Option<PathBuf>,
     name: &str,
     folder: &Path,
 ) -> Result<ScriptedOptions, ConfigError> {
     match script {
         Some(path) => {
-            let path = paths::expanded(format!("providers.{name}.script"), &path)?;
+            let path = paths::expand_path(format!("providers.{name}.script"), &path)?;
             Ok(ScriptedOptions::File(folder.join(path)))
         }
         None => {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prowess_sandbox::{DockerSettings, DomainRule, Engine, Limits, PackageIndex, Settings};
+use prowess_sandbox::{
+    BackendKind, DockerSettings, DomainRule, PackageIndex, SandboxLimits, SandboxSettings,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,7 +47,7 @@ pub(super) const KEYS: &[&str] = &[
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Raw {
+pub(super) struct SandboxToml {
     /// `native`, `docker` or `off`.
     backend: Option<String>,
     /// Run even where the host lacks a layer of the sandbox.
@@ -125,7 +127,7 @@ pub(super) struct Raw {
 
 /// What runs the commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backend {
+pub enum BackendSetting {
     /// Our own launcher on this host's kernel.
     Native,
     /// A Docker daemon.
@@ -136,52 +138,52 @@ pub enum Backend {
 
 /// Where and within what bounds commands run, checked.
 #[derive(Debug, Clone)]
-pub struct Sandbox {
+pub struct SandboxConfig {
     /// What runs them.
-    pub backend: Backend,
+    pub backend: BackendSetting,
     /// Bounds of a session that asks for none of its own.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// Domains that a request may ask its code to reach.
     pub domains: Vec<DomainRule>,
     docker: DockerSettings,
-    settings: Settings,
+    settings: SandboxSettings,
 }
 
-impl Sandbox {
+impl SandboxConfig {
     /// How to open the sandbox on a backend, `None` if that is off.
-    pub fn settings(&self, backend: Backend) -> Option<Settings> {
+    pub fn settings(&self, backend: BackendSetting) -> Option<SandboxSettings> {
         let engine = match backend {
-            Backend::Native => Engine::Native,
-            Backend::Docker => Engine::Docker(self.docker.clone()),
-            Backend::Off => return None,
+            BackendSetting::Native => BackendKind::Native,
+            BackendSetting::Docker => BackendKind::Docker(self.docker.clone()),
+            BackendSetting::Off => return None,
         };
-        Some(Settings {
-            engine,
+        Some(SandboxSettings {
+            backend: engine,
             ..self.settings.clone()
         })
     }
 }
 
-pub(super) fn check(raw: Raw, data_dir: &Path) -> Result<Sandbox, ConfigError> {
-    let backend = backend(raw.backend.as_deref())?;
+pub(super) fn check(raw: SandboxToml, data_dir: &Path) -> Result<SandboxConfig, ConfigError> {
+    let backend = parse_backend(raw.backend.as_deref())?;
     let docker = DockerSettings::default();
-    Ok(Sandbox {
+    Ok(SandboxConfig {
         backend,
-        limits: limits(&raw)?,
-        domains: domains(&raw.domains)?,
+        limits: sandbox_limits(&raw)?,
+        domains: parse_domains(&raw.domains)?,
         docker: DockerSettings {
             socket: raw.docker_socket.clone().unwrap_or(docker.socket),
             image: raw.docker_image.clone().unwrap_or(docker.image),
         },
-        settings: settings(raw, data_dir)?,
+        settings: sandbox_settings(raw, data_dir)?,
     })
 }
 
-fn backend(text: Option<&str>) -> Result<Backend, ConfigError> {
+fn parse_backend(text: Option<&str>) -> Result<BackendSetting, ConfigError> {
     match text {
-        None | Some("native") => Ok(Backend::Native),
-        Some("docker") => Ok(Backend::Docker),
-        Some("off") => Ok(Backend::Off),
+        None | Some("native") => Ok(BackendSetting::Native),
+        Some("docker") => Ok(BackendSetting::Docker),
+        Some("off") => Ok(BackendSetting::Off),
         Some(other) => Err(ConfigError::invalid(
             "sandbox.backend",
             format!("`{other}` is not one of native, docker, off"),
@@ -189,9 +191,9 @@ fn backend(text: Option<&str>) -> Result<Backend, ConfigError> {
     }
 }
 
-fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
-    let packages = packages(&raw)?;
-    let base = Settings::new(data_dir.join("sandbox"));
+fn sandbox_settings(raw: SandboxToml, data_dir: &Path) -> Result<SandboxSettings, ConfigError> {
+    let packages = package_index(&raw)?;
+    let base = SandboxSettings::new(data_dir.join("sandbox"));
     let counts = [
         ("sandbox.running", raw.running),
         ("sandbox.commands_per_tenant", raw.commands_per_tenant),
@@ -202,7 +204,7 @@ fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
         return Err(ConfigError::invalid(*setting, reason));
     }
     let seconds = |given: Option<u64>, base| given.map_or(base, Duration::from_secs);
-    Ok(Settings {
+    Ok(SandboxSettings {
         runtime: raw.runtime.unwrap_or(base.runtime),
         cgroup: raw.cgroup,
         allow_reduced: raw.reduced,
@@ -210,10 +212,12 @@ fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
         waiting: raw.waiting.unwrap_or(base.waiting),
         commands_per_tenant: raw.commands_per_tenant,
         waiting_per_tenant: raw.waiting_per_tenant,
-        sessions_per_tenant: raw.sessions_per_tenant.unwrap_or(base.sessions_per_tenant),
+        containers_per_tenant: raw
+            .sessions_per_tenant
+            .unwrap_or(base.containers_per_tenant),
         warm: raw.warm.unwrap_or(base.warm),
-        session_idle: seconds(raw.idle_seconds, base.session_idle),
-        session_life: seconds(raw.life_seconds, base.session_life),
+        container_idle: seconds(raw.idle_seconds, base.container_idle),
+        container_life: seconds(raw.life_seconds, base.container_life),
         disk_bytes: raw.disk_bytes.unwrap_or(base.disk_bytes),
         tenant_disk_bytes: raw.tenant_disk_bytes,
         open_tls: raw.open_tls.unwrap_or(base.open_tls),
@@ -225,8 +229,8 @@ fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
     })
 }
 
-fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
-    let base = Limits::default();
+fn sandbox_limits(raw: &SandboxToml) -> Result<SandboxLimits, ConfigError> {
+    let base = SandboxLimits::default();
     let given = [
         ("sandbox.timeout_seconds", raw.timeout_seconds),
         ("sandbox.memory_bytes", raw.memory_bytes),
@@ -239,13 +243,17 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
     if let Some((setting, _)) = given.iter().find(|(_, value)| *value == Some(0)) {
         return Err(ConfigError::invalid(*setting, "no command can run with 0"));
     }
-    at_least(
+    require_at_least(
         "sandbox.memory_bytes",
         raw.memory_bytes,
-        Limits::MIN_MEMORY_BYTES,
+        SandboxLimits::MIN_MEMORY_BYTES,
     )?;
-    at_least("sandbox.cpu_millis", raw.cpu_millis, Limits::MIN_CPU_MILLIS)?;
-    Ok(Limits {
+    require_at_least(
+        "sandbox.cpu_millis",
+        raw.cpu_millis,
+        SandboxLimits::MIN_CPU_MILLIS,
+    )?;
+    Ok(SandboxLimits {
         timeout: raw
             .timeout_seconds
             .map_or(base.timeout, Duration::from_secs),
@@ -259,7 +267,11 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
     })
 }
 
-fn at_least(setting: &'static str, given: Option<u64>, least: u64) -> Result<(), ConfigError> {
+fn require_at_least(
+    setting: &'static str,
+    given: Option<u64>,
+    least: u64,
+) -> Result<(), ConfigError> {
     match given.filter(|given| *given < least) {
         None => Ok(()),
         Some(less) => {
@@ -269,7 +281,7 @@ fn at_least(setting: &'static str, given: Option<u64>, least: u64) -> Result<(),
     }
 }
 
-fn domains(written: &[String]) -> Result<Vec<DomainRule>, ConfigError> {
+fn parse_domains(written: &[String]) -> Result<Vec<DomainRule>, ConfigError> {
     let rule = |text: &String| {
         let rule = text.parse::<DomainRule>();
         rule.map_err(|error| ConfigError::invalid("sandbox.domains", error.to_string()))
@@ -277,7 +289,7 @@ fn domains(written: &[String]) -> Result<Vec<DomainRule>, ConfigError> {
     written.iter().map(rule).collect()
 }
 
-fn packages(raw: &Raw) -> Result<Option<PackageIndex>, ConfigError> {
+fn package_index(raw: &SandboxToml) -> Result<Option<PackageIndex>, ConfigError> {
     let Some(url) = &raw.package_index else {
         return Ok(None);
     };
@@ -304,13 +316,13 @@ fn packages(raw: &Raw) -> Result<Option<PackageIndex>, ConfigError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, Overrides};
+    use crate::config::{Config, ConfigOverrides};
     use std::path::Path;
 
-    fn read(text: &str) -> Result<super::Sandbox, String> {
-        let overrides = Overrides {
+    fn read(text: &str) -> Result<super::SandboxConfig, String> {
+        let overrides = ConfigOverrides {
             data_dir: Some("/data".into()),
-            ..Overrides::default()
+            ..ConfigOverrides::default()
         };
         let text = format!("[sandbox]\n{text}\n");
         let config = Config::read(&text, Path::new(""), &overrides);
@@ -320,9 +332,9 @@ mod tests {
     }
 
     #[test]
-    fn commands_run_natively_and_strictly_unless_told_otherwise() {
+    fn commands_run_natively_and_strictly_by_default() {
         let sandbox = read("").unwrap();
-        assert_eq!(sandbox.backend, super::Backend::Native);
+        assert_eq!(sandbox.backend, super::BackendSetting::Native);
         let settings = sandbox.settings(sandbox.backend).unwrap();
         assert!(!settings.allow_reduced && settings.packages.is_none());
         assert_eq!(settings.folder, Path::new("/data/sandbox"));
@@ -351,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_the_sandbox_are_told() {
+    fn mistakes_in_the_sandbox_are_reported() {
         let refused = |text| read(text).unwrap_err();
         insta::assert_snapshot!(refused("backend = \"podman\""), @"sandbox.backend: `podman` is not one of native, docker, off");
         insta::assert_snapshot!(refused("bakend = \"off\""), @"line 2: `sandbox.bakend` is not a setting; did you mean `backend`?");

@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use prowess_server::Secret;
+use prowess_server::SecretString;
 
 use super::error::ConfigError;
 use super::paths;
 
 /// `env:NAME`, `file:PATH`, or the secret itself. It is never shown in an error.
-pub(super) fn resolve(setting: &'static str, text: &str) -> Result<Secret, ConfigError> {
+pub(super) fn resolve(setting: &'static str, text: &str) -> Result<SecretString, ConfigError> {
     let secret = if let Some(name) = text.strip_prefix("env:") {
         std::env::var(name).map_err(|_| {
             let reason = format!("the environment has no variable `{name}`, or it is not text");
             ConfigError::invalid(setting, reason)
         })?
     } else if let Some(path) = text.strip_prefix("file:") {
-        let place = paths::expanded(setting, Path::new(path))?;
+        let place = paths::expand_path(setting, Path::new(path))?;
         std::fs::read_to_string(place).map_err(|error| {
             ConfigError::invalid(setting, format!("`{path}` cannot be read: {error}"))
         })?
     } else {
         text.to_owned()
     };
-    Ok(Secret::new(secret.trim()))
+    Ok(SecretString::new(secret.trim()))
 }

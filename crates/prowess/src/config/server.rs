@@ -4,14 +4,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prowess_provider::config::{Kind, ProviderConfig};
+use prowess_provider::config::{ProviderConfig, ProviderKind};
 use prowess_provider::{Env, KeySource};
-use prowess_server::{AnthropicAccount, Secret, ServeOptions, Settings, SkillsAt};
+use prowess_server::{
+    AnthropicAccount, SecretString, ServeOptions, ServerSettings, SkillsLocation,
+};
 use prowess_store::TenantId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Overrides;
+use super::ConfigOverrides;
 use super::error::ConfigError;
 use super::secret;
 
@@ -38,16 +40,16 @@ pub(super) const KEYS: &[&str] = &[
     "realtime",
 ];
 
-const LISTEN: &str = "127.0.0.1:4141";
-const ANTHROPIC: &str = "https://api.anthropic.com";
-const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+const DEFAULT_LISTEN: &str = "127.0.0.1:4141";
+const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+const ANTHROPIC_KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 /// Shorter master keys can be guessed.
-const MIN_KEY: usize = 16;
+const MIN_MASTER_KEY_CHARS: usize = 16;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Server")]
-pub(super) struct Raw {
+pub(super) struct ServerToml {
     /// Address and port.
     listen: Option<String>,
     /// The folder for everything that stays.
@@ -104,11 +106,11 @@ pub(super) struct Raw {
 
 /// How the server listens and answers, checked.
 #[derive(Debug)]
-pub struct Server {
+pub struct ServerConfig {
     /// Where it listens.
     pub listen: SocketAddr,
     /// How it answers.
-    pub settings: Settings,
+    pub settings: ServerSettings,
     /// Whether requests are scheduled before commands, where the system allows it.
     pub realtime: bool,
     /// How it treats connections.
@@ -116,22 +118,22 @@ pub struct Server {
 }
 
 pub(super) fn check(
-    raw: &Raw,
-    overrides: &Overrides,
+    raw: &ServerToml,
+    overrides: &ConfigOverrides,
     providers: &[ProviderConfig],
-) -> Result<Server, ConfigError> {
+) -> Result<ServerConfig, ConfigError> {
     let master_key = master_key(raw, overrides)?;
-    let listen = listen(raw, overrides, master_key.is_some())?;
-    let defaults = Settings::default();
+    let listen = listen_address(raw, overrides, master_key.is_some())?;
+    let defaults = ServerSettings::default();
     let options = ServeOptions::default();
-    Ok(Server {
+    Ok(ServerConfig {
         listen,
         realtime: raw.realtime.unwrap_or(true),
-        settings: Settings {
+        settings: ServerSettings {
             master_key,
             index_tenant: index_tenant(raw)?,
-            skills_at: skills_at(raw)?,
-            anthropic: anthropic(providers, &Env::process()),
+            skills_location: skills_url_policy(raw)?,
+            anthropic: anthropic_account(providers, &Env::from_process()),
             file_bytes: raw.file_bytes.unwrap_or(defaults.file_bytes),
             request_bytes: raw.request_bytes.unwrap_or(defaults.request_bytes),
             uploads: raw.uploads.unwrap_or(defaults.uploads),
@@ -142,16 +144,18 @@ pub(super) fn check(
             requests_per_tenant: raw
                 .requests_per_tenant
                 .unwrap_or(raw.connections.unwrap_or(options.connections) / 2),
-            ping: raw.ping_seconds.map_or(defaults.ping, ping),
-            responses_kept: raw.responses_days.map_or(defaults.responses_kept, days),
+            ping_interval: raw
+                .ping_seconds
+                .map_or(defaults.ping_interval, ping_interval),
+            response_retention: raw.responses_days.map_or(defaults.response_retention, days),
             upstream_models: raw.upstream_models.unwrap_or(defaults.upstream_models),
             ..defaults
         },
         options: ServeOptions {
             connections: raw.connections.unwrap_or(options.connections),
             connections_per_address: raw.connections_per_address,
-            head: seconds("server.head_seconds", raw.head_seconds, options.head)?,
-            idle: seconds("server.idle_seconds", raw.idle_seconds, options.idle)?,
+            head: positive_seconds("server.head_seconds", raw.head_seconds, options.head)?,
+            idle: positive_seconds("server.idle_seconds", raw.idle_seconds, options.idle)?,
             grace: raw.grace_seconds.map_or(options.grace, Duration::from_secs),
             ..options
         },
@@ -159,18 +163,18 @@ pub(super) fn check(
 }
 
 /// At least one: without any, no connection could be used.
-fn seconds(
+fn positive_seconds(
     setting: &'static str,
     given: Option<u64>,
-    usual: Duration,
+    default: Duration,
 ) -> Result<Duration, ConfigError> {
     match given {
         Some(0) => Err(ConfigError::invalid(setting, "must be 1 or more")),
-        given => Ok(given.map_or(usual, Duration::from_secs)),
+        given => Ok(given.map_or(default, Duration::from_secs)),
     }
 }
 
-fn ping(seconds: u64) -> Option<Duration> {
+fn ping_interval(seconds: u64) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
@@ -179,7 +183,10 @@ fn days(days: u64) -> Duration {
 }
 
 /// Named outright, or the usual place of the user's data.
-pub(super) fn data_dir(raw: &Raw, overrides: &Overrides) -> Result<PathBuf, ConfigError> {
+pub(super) fn data_dir(
+    raw: &ServerToml,
+    overrides: &ConfigOverrides,
+) -> Result<PathBuf, ConfigError> {
     if let Some(folder) = overrides.data_dir.as_ref().or(raw.data_dir.as_ref()) {
         return Ok(folder.clone());
     }
@@ -193,11 +200,15 @@ pub(super) fn data_dir(raw: &Raw, overrides: &Overrides) -> Result<PathBuf, Conf
     Ok(data.join("prowess"))
 }
 
-fn listen(raw: &Raw, overrides: &Overrides, locked: bool) -> Result<SocketAddr, ConfigError> {
+fn listen_address(
+    raw: &ServerToml,
+    overrides: &ConfigOverrides,
+    locked: bool,
+) -> Result<SocketAddr, ConfigError> {
     let text = overrides.listen.as_deref().or(raw.listen.as_deref());
-    let text = text.unwrap_or(LISTEN);
+    let text = text.unwrap_or(DEFAULT_LISTEN);
     let address: SocketAddr = text.parse().map_err(|_| {
-        let reason = format!("`{text}` is not an address and port, for instance {LISTEN}");
+        let reason = format!("`{text}` is not an address and port, for instance {DEFAULT_LISTEN}");
         ConfigError::invalid("server.listen", reason)
     })?;
     if !locked && !address.ip().is_loopback() {
@@ -210,14 +221,17 @@ fn listen(raw: &Raw, overrides: &Overrides, locked: bool) -> Result<SocketAddr, 
     Ok(address)
 }
 
-fn master_key(raw: &Raw, overrides: &Overrides) -> Result<Option<Secret>, ConfigError> {
+fn master_key(
+    raw: &ServerToml,
+    overrides: &ConfigOverrides,
+) -> Result<Option<SecretString>, ConfigError> {
     const SETTING: &str = "server.master_key";
     let text = overrides.master_key.as_ref().or(raw.master_key.as_ref());
     let Some(text) = text else {
         return Ok(None);
     };
     let key = secret::resolve(SETTING, text)?;
-    let reason = if key.reveal().len() < MIN_KEY {
+    let reason = if key.reveal().len() < MIN_MASTER_KEY_CHARS {
         "it is too short: use at least 16 characters, for instance from `openssl rand -hex 32`"
     } else if key.reveal().starts_with("sk-pw-") {
         "it must not begin with `sk-pw-`, as the keys of `prowess keys create` do"
@@ -229,15 +243,15 @@ fn master_key(raw: &Raw, overrides: &Overrides) -> Result<Option<Secret>, Config
     Err(ConfigError::invalid(SETTING, reason))
 }
 
-fn index_tenant(raw: &Raw) -> Result<Option<TenantId>, ConfigError> {
+fn index_tenant(raw: &ServerToml) -> Result<Option<TenantId>, ConfigError> {
     let tenant = raw.index_tenant.as_ref().map(TenantId::new).transpose();
     tenant.map_err(|error| ConfigError::invalid("server.index_tenant", error.to_string()))
 }
 
-fn skills_at(raw: &Raw) -> Result<SkillsAt, ConfigError> {
+fn skills_url_policy(raw: &ServerToml) -> Result<SkillsLocation, ConfigError> {
     match raw.skills_provider.as_deref() {
-        None | Some("prowess" | "litellm_proxy") => Ok(SkillsAt::Store),
-        Some("anthropic") => Ok(SkillsAt::Anthropic),
+        None | Some("prowess" | "litellm_proxy") => Ok(SkillsLocation::Store),
+        Some("anthropic") => Ok(SkillsLocation::Anthropic),
         Some(other) => {
             let reason = format!("`{other}` is not prowess or anthropic");
             Err(ConfigError::invalid("server.skills_provider", reason))
@@ -248,32 +262,32 @@ fn skills_at(raw: &Raw) -> Result<SkillsAt, ConfigError> {
 /// The account of the provider called `anthropic`, else of the first one of that kind,
 /// else of the usual variables. As for models, a key from a usual variable does not go
 /// to an address that was configured.
-fn anthropic(providers: &[ProviderConfig], env: &Env) -> Option<AnthropicAccount> {
-    let usual = || KeySource::Env(ANTHROPIC_KEY.to_owned());
+fn anthropic_account(providers: &[ProviderConfig], env: &Env) -> Option<AnthropicAccount> {
+    let default_key = || KeySource::Env(ANTHROPIC_KEY_VARIABLE.to_owned());
     let mut all = providers
         .iter()
-        .filter(|provider| matches!(provider.kind, Kind::Anthropic(_)));
+        .filter(|provider| matches!(provider.kind, ProviderKind::Anthropic(_)));
     let named = all.clone().find(|provider| provider.name == "anthropic");
     let Some(provider) = named.or_else(|| all.next()) else {
-        env.get(ANTHROPIC_KEY)?;
+        env.get(ANTHROPIC_KEY_VARIABLE)?;
         return Some(AnthropicAccount {
-            api_key: usual(),
+            api_key: default_key(),
             base_url: env
                 .get("ANTHROPIC_BASE_URL")
-                .unwrap_or_else(|| ANTHROPIC.to_owned()),
+                .unwrap_or_else(|| ANTHROPIC_URL.to_owned()),
         });
     };
     let own = provider.api_key.clone();
     let api_key = match provider.base_url {
         Some(_) => own?,
-        None => own.unwrap_or_else(usual),
+        None => own.unwrap_or_else(default_key),
     };
     Some(AnthropicAccount {
         api_key,
         base_url: provider
             .base_url
             .clone()
-            .unwrap_or_else(|| ANTHROPIC.to_owned()),
+            .unwrap_or_else(|| ANTHROPIC_URL.to_owned()),
     })
 }
 
@@ -284,13 +298,13 @@ mod tests {
     use super::*;
 
     fn provider(name: &str) -> ProviderConfig {
-        ProviderConfig::new(name, Kind::Anthropic(AnthropicOptions::default()))
+        ProviderConfig::new(name, ProviderKind::Anthropic(AnthropicOptions::default()))
     }
 
     /// Address and key.
     fn account(providers: &[ProviderConfig]) -> Option<(String, String)> {
-        let env = Env::of([(ANTHROPIC_KEY, "usual")]);
-        let account = anthropic(providers, &env)?;
+        let env = Env::from_pairs([(ANTHROPIC_KEY_VARIABLE, "usual")]);
+        let account = anthropic_account(providers, &env)?;
         let key = account.api_key.look_up(&env).unwrap();
         Some((account.base_url, key.expose().to_owned()))
     }
@@ -299,15 +313,21 @@ mod tests {
     fn skills_at_anthropic_are_reached_as_its_models_are() {
         let pair = |base: &str, key: &str| Some((base.to_owned(), key.to_owned()));
         let here = "http://127.0.0.1:9";
-        assert_eq!(account(&[]), pair(ANTHROPIC, "usual"));
-        let other = ProviderConfig::new("a", Kind::OpenAi(OpenAiOptions::default())).key("x");
-        assert_eq!(account(&[other]), pair(ANTHROPIC, "usual"));
-        assert_eq!(account(&[provider("b")]), pair(ANTHROPIC, "usual"));
-        let own = provider("b").key("own");
-        assert_eq!(account(std::slice::from_ref(&own)), pair(ANTHROPIC, "own"));
-        let placed = provider("anthropic").at(here).key("placed");
+        assert_eq!(account(&[]), pair(ANTHROPIC_URL, "usual"));
+        let other = ProviderConfig::new("a", ProviderKind::OpenAi(OpenAiOptions::default()))
+            .with_api_key("x");
+        assert_eq!(account(&[other]), pair(ANTHROPIC_URL, "usual"));
+        assert_eq!(account(&[provider("b")]), pair(ANTHROPIC_URL, "usual"));
+        let own = provider("b").with_api_key("own");
+        assert_eq!(
+            account(std::slice::from_ref(&own)),
+            pair(ANTHROPIC_URL, "own")
+        );
+        let placed = provider("anthropic")
+            .with_base_url(here)
+            .with_api_key("placed");
         assert_eq!(account(&[own, placed]), pair(here, "placed"));
         // A usual key must not reach an address of someone else's.
-        assert_eq!(account(&[provider("b").at(here)]), None);
+        assert_eq!(account(&[provider("b").with_base_url(here)]), None);
     }
 }

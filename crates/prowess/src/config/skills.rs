@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prowess_engine::{Disclosure, Limits, Record, Settings};
+use prowess_engine::{Disclosure, EngineSettings, RecordDetail, RunLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ pub(super) const KEYS: &[&str] = &[
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Raw {
+pub(super) struct SkillsToml {
     /// How much a model is told of its skills before it asks: `progressive`, `full` or
     /// `auto`.
     disclosure: Option<String>,
@@ -45,9 +45,9 @@ pub(super) struct Raw {
     record: Option<String>,
 }
 
-pub(super) fn check(raw: Raw) -> Result<Settings, ConfigError> {
-    let defaults = Settings::default();
-    let limits = Limits::default();
+pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
+    let defaults = EngineSettings::default();
+    let limits = RunLimits::default();
     let aliases = raw.aliases.iter();
     if let Some((name, _)) = aliases.clone().find(|(_, id)| !id.starts_with("skill_")) {
         let reason = format!("`{name}` must stand for the id of a stored skill: skill_…");
@@ -59,25 +59,27 @@ pub(super) fn check(raw: Raw) -> Result<Settings, ConfigError> {
             "at least one is needed",
         ));
     }
-    Ok(Settings {
-        disclosure: disclosure(raw.disclosure.as_deref())?,
+    Ok(EngineSettings {
+        disclosure: parse_disclosure(raw.disclosure.as_deref())?,
         catalogue_tokens: raw.catalogue_tokens.unwrap_or(defaults.catalogue_tokens),
         litellm: raw.litellm.unwrap_or(defaults.litellm),
-        limits: Limits {
+        limits: RunLimits {
             turns: raw.turns.unwrap_or(limits.turns),
-            wall: raw.wall_seconds.map_or(limits.wall, Duration::from_secs),
+            wall_time: raw
+                .wall_seconds
+                .map_or(limits.wall_time, Duration::from_secs),
             tokens: raw.tokens.unwrap_or(limits.tokens),
-            sandbox: raw
+            sandbox_time: raw
                 .sandbox_seconds
-                .map_or(limits.sandbox, Duration::from_secs),
+                .map_or(limits.sandbox_time, Duration::from_secs),
         },
         aliases: raw.aliases,
-        record: record(raw.record.as_deref())?,
+        record_detail: parse_record(raw.record.as_deref())?,
         ..defaults
     })
 }
 
-fn disclosure(word: Option<&str>) -> Result<Disclosure, ConfigError> {
+fn parse_disclosure(word: Option<&str>) -> Result<Disclosure, ConfigError> {
     match word {
         None | Some("progressive") => Ok(Disclosure::Progressive),
         Some("full") => Ok(Disclosure::Full),
@@ -89,11 +91,11 @@ fn disclosure(word: Option<&str>) -> Result<Disclosure, ConfigError> {
     }
 }
 
-fn record(word: Option<&str>) -> Result<Record, ConfigError> {
+fn parse_record(word: Option<&str>) -> Result<RecordDetail, ConfigError> {
     match word {
-        None | Some("steps") => Ok(Record::Steps),
-        Some("off") => Ok(Record::Off),
-        Some("full") => Ok(Record::Full),
+        None | Some("steps") => Ok(RecordDetail::Steps),
+        Some("off") => Ok(RecordDetail::Off),
+        Some("full") => Ok(RecordDetail::Full),
         Some(other) => {
             let reason = format!("`{other}` is not off, steps or full");
             Err(ConfigError::invalid("skills.record", reason))

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
-use super::{Overrides, blobs};
+use super::{ConfigOverrides, blobs};
 
 pub(super) const KEYS: &[&str] = &[
     "url",
@@ -28,7 +28,7 @@ const DEFAULT_RESERVE_BYTES: u64 = 64 << 20;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Store")]
-pub(super) struct Raw {
+pub(super) struct StoreToml {
     /// `sqlite`, or `postgres://…`; `env:NAME` and `file:PATH` keep its password out
     /// of this file.
     url: Option<String>,
@@ -52,10 +52,10 @@ pub(super) struct Raw {
 }
 
 pub(super) fn check(
-    raw: &Raw,
-    blobs: &blobs::Raw,
+    raw: &StoreToml,
+    blobs: &blobs::BlobsToml,
     data_dir: PathBuf,
-    overrides: &Overrides,
+    overrides: &ConfigOverrides,
 ) -> Result<StoreConfig, ConfigError> {
     let mut config = StoreConfig::local(data_dir);
     if let Some(url) = overrides.store_url.as_ref().or(raw.url.as_ref()) {

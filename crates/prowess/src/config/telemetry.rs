@@ -11,12 +11,12 @@ use super::secret;
 
 pub(super) const KEYS: &[&str] = &["enabled", "otlp_endpoint", "headers", "service"];
 
-const PATH: &str = "/v1/traces";
+const TRACES_PATH: &str = "/v1/traces";
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Telemetry")]
-pub(super) struct Raw {
+pub(super) struct TelemetryToml {
     /// Whether traces are sent; true when there is an `otlp_endpoint`.
     enabled: Option<bool>,
     /// A collector that speaks OTLP over HTTP, for instance `http://127.0.0.1:4318`.
@@ -28,7 +28,7 @@ pub(super) struct Raw {
     service: Option<String>,
 }
 
-pub(super) fn check(raw: &Raw) -> Result<Option<TelemetrySettings>, ConfigError> {
+pub(super) fn check(raw: &TelemetryToml) -> Result<Option<TelemetrySettings>, ConfigError> {
     if !raw.enabled.unwrap_or(raw.otlp_endpoint.is_some()) {
         return Ok(None);
     }
@@ -38,9 +38,12 @@ pub(super) fn check(raw: &Raw) -> Result<Option<TelemetrySettings>, ConfigError>
         headers.push((name.clone(), value.reveal().to_owned()));
     }
     if headers.is_empty() {
-        headers = usual_headers();
+        headers = headers_from_env();
     }
-    let service = raw.service.clone().or_else(|| set("OTEL_SERVICE_NAME"));
+    let service = raw
+        .service
+        .clone()
+        .or_else(|| env_value("OTEL_SERVICE_NAME"));
     Ok(Some(TelemetrySettings {
         endpoint: endpoint(raw)?,
         headers,
@@ -48,16 +51,16 @@ pub(super) fn check(raw: &Raw) -> Result<Option<TelemetrySettings>, ConfigError>
     }))
 }
 
-fn endpoint(raw: &Raw) -> Result<String, ConfigError> {
+fn endpoint(raw: &TelemetryToml) -> Result<String, ConfigError> {
     const SETTING: &str = "telemetry.otlp_endpoint";
     if let (None, Some(traces)) = (
         &raw.otlp_endpoint,
-        set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+        env_value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
     ) {
         return Ok(traces);
     }
     let base = raw.otlp_endpoint.clone();
-    let base = base.or_else(|| set("OTEL_EXPORTER_OTLP_ENDPOINT"));
+    let base = base.or_else(|| env_value("OTEL_EXPORTER_OTLP_ENDPOINT"));
     let base = base.ok_or_else(|| {
         let reason = "traces are enabled, but there is no collector: set this, or \
                       OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -68,21 +71,21 @@ fn endpoint(raw: &Raw) -> Result<String, ConfigError> {
         return Err(ConfigError::invalid(SETTING, reason));
     }
     let base = base.trim_end_matches('/');
-    Ok(match base.ends_with(PATH) {
+    Ok(match base.ends_with(TRACES_PATH) {
         true => base.to_owned(),
-        false => format!("{base}{PATH}"),
+        false => format!("{base}{TRACES_PATH}"),
     })
 }
 
 /// `a=b,c=d`, as the OpenTelemetry specification has it.
-fn usual_headers() -> Vec<(String, String)> {
-    let text = set("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+fn headers_from_env() -> Vec<(String, String)> {
+    let text = env_value("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     pairs
         .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
         .collect()
 }
 
-fn set(name: &str) -> Option<String> {
+fn env_value(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_engine::{Door, Engine, Settings as RunSettings};
+use prowess_engine::{Engine, EngineSettings as RunSettings, SandboxHandle};
 use prowess_provider::Providers;
-use prowess_provider::config::{Config as Gateway, ModelConfig, ProviderConfig};
-use prowess_sandbox::{Policy, Sandbox, Settings as SandboxSettings};
-use prowess_source::url::Options as FetchOptions;
+use prowess_provider::config::{ModelConfig, ProviderConfig, ProvidersConfig as Gateway};
+use prowess_sandbox::{Policy, Sandbox, SandboxSettings};
+use prowess_source::url::FetchOptions;
 use prowess_store::{Store, StoreConfig, TenantId};
 
 use super::{Error, Prowess, Shared};
@@ -22,18 +22,18 @@ pub struct Builder {
     store: Option<StoreConfig>,
     gateway: Gateway,
     runs: RunSettings,
-    sandbox: Sandboxing,
+    sandbox: SandboxChoice,
     tenant: Option<TenantId>,
     fetch: FetchOptions,
 }
 
 /// Whether and how code runs.
 #[derive(Default)]
-enum Sandboxing {
+enum SandboxChoice {
     #[default]
-    Usual,
+    Default,
     /// As a configuration has it.
-    Said(Box<SandboxSettings>),
+    Configured(Box<SandboxSettings>),
     Tuned(Box<dyn FnOnce(&mut SandboxSettings) + Send>),
     Off,
 }
@@ -54,8 +54,8 @@ impl Builder {
                 ..config.server.settings.runs.clone()
             },
             sandbox: match config.sandbox.settings(config.sandbox.backend) {
-                Some(settings) => Sandboxing::Said(Box::new(settings)),
-                None => Sandboxing::Off,
+                Some(settings) => SandboxChoice::Configured(Box::new(settings)),
+                None => SandboxChoice::Off,
             },
             ..self
         }
@@ -101,14 +101,14 @@ impl Builder {
     /// settings name another `launcher`.
     #[must_use]
     pub fn sandbox(mut self, tune: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Self {
-        self.sandbox = Sandboxing::Tuned(Box::new(tune));
+        self.sandbox = SandboxChoice::Tuned(Box::new(tune));
         self
     }
 
     /// No code is run: skills are read only.
     #[must_use]
     pub fn no_sandbox(mut self) -> Self {
-        self.sandbox = Sandboxing::Off;
+        self.sandbox = SandboxChoice::Off;
         self
     }
 
@@ -142,17 +142,17 @@ impl Builder {
         };
         let store = Store::open(&config).await?;
         let mut settings = SandboxSettings::new(config.data_dir.join("sandbox"));
-        let door = match self.sandbox {
-            Sandboxing::Off => Door::off("it is switched off"),
-            Sandboxing::Usual => Door::opening(Sandbox::open(settings)),
-            Sandboxing::Said(settings) => Door::opening(Sandbox::open(*settings)),
-            Sandboxing::Tuned(tune) => {
+        let sandbox_handle = match self.sandbox {
+            SandboxChoice::Off => SandboxHandle::disabled("it is switched off"),
+            SandboxChoice::Default => SandboxHandle::opening(Sandbox::open(settings)),
+            SandboxChoice::Configured(settings) => SandboxHandle::opening(Sandbox::open(*settings)),
+            SandboxChoice::Tuned(tune) => {
                 tune(&mut settings);
-                Door::opening(Sandbox::open(settings))
+                SandboxHandle::opening(Sandbox::open(settings))
             }
         };
         Ok(Prowess(Arc::new(Shared {
-            engine: Engine::new(store.clone(), self.runs, door),
+            engine: Engine::new(store.clone(), self.runs, sandbox_handle),
             store,
             providers,
             tenant: self.tenant.unwrap_or_else(TenantId::default_tenant),

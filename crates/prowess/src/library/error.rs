@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prowess_engine::RunError;
 use prowess_provider::RouteError;
-use prowess_provider::config::ConfigError;
+use prowess_provider::config::ProviderConfigError;
 use prowess_source::SourceError;
 use prowess_store::Error as StoreError;
 
@@ -15,7 +15,7 @@ use prowess_store::Error as StoreError;
 pub enum Error {
     /// Providers or models that cannot be used as they are described.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] ProviderConfigError),
     /// There is no place for temporary data.
     #[error("no temporary folder can be made: {0}")]
     NoFolder(io::Error),

@@ -13,16 +13,16 @@
 
 mod builder;
 mod error;
+mod output_folder;
 mod request;
 mod run;
-mod save;
 mod skills;
 
 pub use builder::Builder;
 pub use error::Error;
-pub use request::{Request, SkillRef};
-pub use run::{Answer, Event, Run};
-pub use save::Folder;
+pub use output_folder::OutputFolder;
+pub use request::{PromptRequest, SkillRef};
+pub use run::{Event, Run, RunOutput};
 pub(crate) use skills::load_all;
 
 use std::fmt;
@@ -30,13 +30,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
-use prowess_engine::{Engine, Made, RunRequest};
-use prowess_provider::{Caller, Providers};
+use prowess_engine::{Engine, OutputFile, RunRequest};
+use prowess_provider::{ClientCredentials, Providers};
 use prowess_sandbox::Sandbox;
-use prowess_server::{App, Settings as ServerSettings};
-use prowess_source::url::Options as FetchOptions;
+use prowess_server::{App, ServerSettings};
+use prowess_source::url::FetchOptions;
 use prowess_store::{Store, TenantId};
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use tempfile::TempDir;
 
 /// Models, skills, a store and a sandbox, ready for requests. Cheap to clone; clones
@@ -67,28 +67,29 @@ impl Prowess {
     ///
     /// # Errors
     /// When the model is not known, a skill cannot be had, or the request cannot be run.
-    pub async fn run(&self, request: impl Into<Request>) -> Result<Run, Error> {
+    pub async fn run(&self, request: impl Into<PromptRequest>) -> Result<Run, Error> {
         let request = request.into();
         let route = self.0.providers.route(request.model())?;
         let aliases = &self.0.engine.settings().aliases;
-        let named = skills::find(request.skills(), aliases, &self.0.fetch).await?;
-        let code = !self.0.engine.door().is_off();
-        let asked = RunRequest {
+        let request_skills =
+            skills::resolve_skills(request.skills(), aliases, &self.0.fetch).await?;
+        let code = !self.0.engine.sandbox_handle().is_disabled();
+        let run_request = RunRequest {
             tenant: self.0.tenant.clone(),
-            client: Client::Messages,
-            request: request.into_neutral(&named.ids, code),
-            members: named.members,
+            client: ClientDialect::Messages,
+            request: request.into_neutral(&request_skills.ids, code),
+            members: request_skills.members,
             route,
-            caller: Caller::default(),
+            credentials: ClientCredentials::default(),
         };
-        Ok(Run::new(self.0.engine.start(asked).await?))
+        Ok(Run::new(self.0.engine.start(run_request).await?))
     }
 
     /// The content of a file that a run made.
     ///
     /// # Errors
     /// When there is no such file, or the store cannot be read.
-    pub async fn read(&self, file: &Made) -> Result<Vec<u8>, Error> {
+    pub async fn read(&self, file: &OutputFile) -> Result<Vec<u8>, Error> {
         let (_, content) = self
             .0
             .store
@@ -106,7 +107,11 @@ impl Prowess {
     ///
     /// # Errors
     /// When it cannot be read or written.
-    pub async fn save(&self, file: &Made, folder: &mut Folder) -> Result<PathBuf, Error> {
+    pub async fn save(
+        &self,
+        file: &OutputFile,
+        folder: &mut OutputFolder,
+    ) -> Result<PathBuf, Error> {
         let content = self.read(file).await?;
         folder.save(&file.filename, content).await
     }
@@ -116,7 +121,12 @@ impl Prowess {
     /// # Errors
     /// When there is none, with the reason.
     pub async fn sandbox(&self) -> Result<Sandbox, Error> {
-        Ok(self.0.engine.door().sandbox_for_operator().await?)
+        Ok(self
+            .0
+            .engine
+            .sandbox_handle()
+            .sandbox_for_operator()
+            .await?)
     }
 
     /// The same models, skills and sandbox over HTTP.
@@ -125,7 +135,7 @@ impl Prowess {
         let settings = ServerSettings {
             providers: Some(self.0.providers.clone()),
             runs: self.0.engine.settings().clone(),
-            sandbox: self.0.engine.door().clone(),
+            sandbox: self.0.engine.sandbox_handle().clone(),
             ..settings
         };
         App::new(self.0.store.clone(), settings)
@@ -145,7 +155,7 @@ impl Prowess {
 
     /// Waits until everything that is to be kept is kept, and closes the store.
     pub async fn close(&self) {
-        self.0.engine.recorded().await;
+        self.0.engine.flush_records().await;
         self.0.store.close().await;
     }
 }

@@ -9,12 +9,12 @@ use prowess_wire::neutral::{Block, Map, Message, Request as Neutral, Tool, ToolK
 use serde_json::{Value, json};
 
 /// The server tool by which a request offers code execution.
-const CODE: &str = "code_execution_20260521";
+const CODE_EXECUTION_TOOL: &str = "code_execution_20260521";
 
 /// A request to a model, with skills.
 #[derive(Debug, Clone)]
-pub struct Request {
-    asked: Neutral,
+pub struct PromptRequest {
+    neutral: Neutral,
     skills: Vec<SkillRef>,
     code: bool,
 }
@@ -35,13 +35,13 @@ pub enum SkillRef {
     Loaded(Arc<Skill>),
 }
 
-impl Request {
+impl PromptRequest {
     /// Asks a model, named as the configuration does or as `provider/model`.
     #[must_use]
     pub fn new(model: impl Into<String>, prompt: impl Into<String>) -> Self {
-        let mut asked = Neutral::new(Dialect::Messages, model);
-        asked.messages.push(Message::user(prompt));
-        Request::from(asked)
+        let mut neutral = Neutral::new(Dialect::Messages, model);
+        neutral.messages.push(Message::user(prompt));
+        PromptRequest::from(neutral)
     }
 
     /// Adds a skill: an id (`skill_…`, with `@VERSION` if another than the latest is
@@ -56,14 +56,14 @@ impl Request {
     /// Adds to the system prompt.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
-        self.asked.system.push(Block::text(text));
+        self.neutral.system.push(Block::text(text));
         self
     }
 
     /// The most tokens that each turn of the model may have.
     #[must_use]
-    pub fn max_tokens(mut self, most: u64) -> Self {
-        self.asked.max_tokens = Some(most);
+    pub fn max_tokens(mut self, limit: u64) -> Self {
+        self.neutral.max_tokens = Some(limit);
         self
     }
 
@@ -71,9 +71,9 @@ impl Request {
     /// [`Answer::container`](super::Answer::container) names it.
     #[must_use]
     pub fn container(mut self, id: impl Into<String>) -> Self {
-        let mut container = container_map(self.asked.container.take());
+        let mut container = container_map(self.neutral.container.take());
         container.insert("id".to_owned(), id.into().into());
-        self.asked.container = Some(container.into());
+        self.neutral.container = Some(container.into());
         self
     }
 
@@ -85,7 +85,7 @@ impl Request {
     }
 
     pub(super) fn model(&self) -> &str {
-        &self.asked.model
+        &self.neutral.model
     }
 
     pub(super) fn skills(&self) -> &[SkillRef] {
@@ -95,24 +95,24 @@ impl Request {
     /// The request as the engine takes it, naming skills by these ids. Code execution
     /// is offered where there is any, and something to use it for.
     pub(super) fn into_neutral(self, ids: &[(String, Option<String>)], code: bool) -> Neutral {
-        let mut asked = self.asked;
-        asked.stream = true;
-        if self.code && code && (!self.skills.is_empty() || asked.container.is_some()) {
-            asked.tools.push(code_execution());
+        let mut neutral = self.neutral;
+        neutral.stream = true;
+        if self.code && code && (!self.skills.is_empty() || neutral.container.is_some()) {
+            neutral.tools.push(code_execution_tool());
         }
         if !ids.is_empty() {
-            asked.container = Some(with_skills(asked.container.take(), ids));
+            neutral.container = Some(with_skills(neutral.container.take(), ids));
         }
-        asked
+        neutral
     }
 }
 
-impl From<Neutral> for Request {
+impl From<Neutral> for PromptRequest {
     /// A request in full: a conversation, tools of your own, every setting. The run's
     /// answer then ends where the model calls one of those tools.
-    fn from(asked: Neutral) -> Self {
-        Request {
-            asked,
+    fn from(neutral: Neutral) -> Self {
+        PromptRequest {
+            neutral,
             skills: Vec::new(),
             code: true,
         }
@@ -168,11 +168,11 @@ impl From<Skill> for SkillRef {
     }
 }
 
-fn code_execution() -> Tool {
+fn code_execution_tool() -> Tool {
     Tool {
         name: "code_execution".to_owned(),
         kind: ToolKind::Server {
-            kind: CODE.to_owned(),
+            kind: CODE_EXECUTION_TOOL.to_owned(),
         },
         cache_control: None,
         rest: Map::new(),
@@ -217,12 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_a_session_share_the_container() {
-        let request = Request::new("m", "hi").skill("skill_01").container("c1");
-        let asked = request.into_neutral(&[("skill_01".to_owned(), Some("2".to_owned()))], false);
-        insta::assert_snapshot!(asked.container.unwrap(), @r#"{"id":"c1","skills":[{"type":"custom","skill_id":"skill_01","version":"2"}]}"#);
+    fn ids_of_skills_and_of_a_container_share_one_field() {
+        let request = PromptRequest::new("m", "hi")
+            .skill("skill_01")
+            .container("c1");
+        let neutral = request.into_neutral(&[("skill_01".to_owned(), Some("2".to_owned()))], false);
+        insta::assert_snapshot!(neutral.container.unwrap(), @r#"{"id":"c1","skills":[{"type":"custom","skill_id":"skill_01","version":"2"}]}"#);
         assert!(
-            asked.tools.is_empty(),
+            neutral.tools.is_empty(),
             "where no code runs, none is offered"
         );
     }
@@ -230,12 +232,12 @@ mod tests {
     #[test]
     fn a_request_without_skills_offers_no_code_execution() {
         assert!(
-            Request::new("m", "hi")
+            PromptRequest::new("m", "hi")
                 .into_neutral(&[], true)
                 .tools
                 .is_empty()
         );
-        let skilled = Request::new("m", "hi").skill("a");
+        let skilled = PromptRequest::new("m", "hi").skill("a");
         assert_eq!(skilled.clone().into_neutral(&[], true).tools.len(), 1);
         assert!(
             skilled

@@ -4,9 +4,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_util::{Stream, StreamExt};
-use prowess_engine::{Made, Run as EngineRun, RunError, RunEvent, Step};
+use prowess_engine::{OutputFile, RunError, RunEvent, RunStep, RunStream as EngineRun};
 use prowess_wire::Dialect;
-use prowess_wire::neutral::{Block, Collector, Delta, Response, StreamEvent};
+use prowess_wire::neutral::{Block, Delta, Response, ResponseCollector, StreamEvent};
 use serde_json::Value;
 
 use super::Error;
@@ -16,8 +16,8 @@ use super::Error;
 #[derive(Debug)]
 pub struct Run {
     run: EngineRun,
-    collector: Collector,
-    files: Vec<Made>,
+    collector: ResponseCollector,
+    files: Vec<OutputFile>,
 }
 
 /// What a run tells while it goes on.
@@ -30,21 +30,21 @@ pub enum Event {
     /// More of the answer's text.
     Text(String),
     /// What happens behind the answer: turns, skills, tools, files.
-    Step(Step),
+    Step(RunStep),
     /// Every other piece of the answer: where blocks begin and end, thoughts, calls of
     /// tools, the end.
-    Piece(StreamEvent),
+    Stream(StreamEvent),
 }
 
 /// The whole answer of a run.
 #[derive(Debug)]
-pub struct Answer {
+pub struct RunOutput {
     /// The run's id, by which its record is found.
     pub run: String,
     /// All that was said to the user.
     pub text: String,
     /// The files that were made, each as it was at the end.
-    pub files: Vec<Made>,
+    pub files: Vec<OutputFile>,
     /// The answer in full: blocks, stop reason, usage.
     pub response: Response,
 }
@@ -53,7 +53,7 @@ impl Run {
     pub(super) fn new(run: EngineRun) -> Self {
         Run {
             run,
-            collector: Collector::new(Dialect::Messages),
+            collector: ResponseCollector::new(Dialect::Messages),
             files: Vec::new(),
         }
     }
@@ -66,7 +66,7 @@ impl Run {
 
     /// The files made so far, each as it last was.
     #[must_use]
-    pub fn files(&self) -> &[Made] {
+    pub fn files(&self) -> &[OutputFile] {
         &self.files
     }
 
@@ -74,26 +74,26 @@ impl Run {
     ///
     /// # Errors
     /// When the model or the store fails.
-    pub async fn finish(mut self) -> Result<Answer, Error> {
+    pub async fn finish(mut self) -> Result<RunOutput, Error> {
         while let Some(event) = self.next().await {
             event?;
         }
-        let broken = |error| RunError::Broken(Box::new(error));
+        let broken = |error| RunError::ResponseInterrupted(Box::new(error));
         let response = self.collector.finish().map_err(broken)?;
-        let said: Vec<&str> = response.content.iter().filter_map(Block::as_text).collect();
-        Ok(Answer {
+        let texts: Vec<&str> = response.content.iter().filter_map(Block::as_text).collect();
+        Ok(RunOutput {
             run: self.run.id().to_owned(),
-            text: said.join("\n"),
+            text: texts.join("\n"),
             files: self.files,
             response,
         })
     }
 
-    fn hear(&mut self, event: RunEvent) -> Result<Option<Event>, Error> {
+    fn on_run_event(&mut self, event: RunEvent) -> Result<Option<Event>, Error> {
         match event {
-            RunEvent::Answer(event) => self.hear_piece(event).map(Some),
+            RunEvent::Response(event) => self.on_stream_event(event).map(Some),
             RunEvent::Step(step) => {
-                if let Step::FileMade(made) = &step {
+                if let RunStep::FileCreated(made) = &step {
                     // A file that is written again is the same file.
                     self.files.retain(|file| file.filename != made.filename);
                     self.files.push(made.clone());
@@ -101,20 +101,20 @@ impl Run {
                 Ok(Some(Event::Step(step)))
             }
             // The answer says it at its end.
-            RunEvent::Used(_) => Ok(None),
+            RunEvent::Usage(_) => Ok(None),
             RunEvent::Failed(error) => Err(error.into()),
         }
     }
 
-    fn hear_piece(&mut self, event: StreamEvent) -> Result<Event, Error> {
+    fn on_stream_event(&mut self, event: StreamEvent) -> Result<Event, Error> {
         let pushed = self.collector.push(event.clone());
-        pushed.map_err(|error| RunError::Broken(Box::new(error)))?;
+        pushed.map_err(|error| RunError::ResponseInterrupted(Box::new(error)))?;
         Ok(match event {
             StreamEvent::BlockDelta {
                 delta: Delta::Text(text),
                 ..
             } => Event::Text(text),
-            event => Event::Piece(event),
+            event => Event::Stream(event),
         })
     }
 }
@@ -125,19 +125,19 @@ impl Stream for Run {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             let event = ready!(self.run.poll_next_unpin(context));
-            let heard = match event {
+            let item = match event {
                 None => None,
-                Some(event) => match self.hear(event) {
+                Some(event) => match self.on_run_event(event) {
                     Ok(None) => continue,
-                    heard => heard.transpose(),
+                    item => item.transpose(),
                 },
             };
-            return Poll::Ready(heard);
+            return Poll::Ready(item);
         }
     }
 }
 
-impl Answer {
+impl RunOutput {
     /// The session in which code ran, if any did: it can be gone on with.
     #[must_use]
     pub fn container(&self) -> Option<&str> {

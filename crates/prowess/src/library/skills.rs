@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_skill::{Limits, Loaded, Profile, Severity, Skill};
-use prowess_source::url::{Fetcher, Options as FetchOptions, is_url};
-use prowess_source::{Bounds, Opened, Origin, SourceError};
+use prowess_skill::{BundleLimits, LoadedSkill, Profile, Severity, Skill};
+use prowess_source::url::{FetchOptions, Fetcher, is_url};
+use prowess_source::{OpenResult, Origin, SearchBounds, SourceError};
 use prowess_toolbox::Member;
 
 use super::{Error, SkillRef};
 
 /// The skills of a request.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct RequestSkills {
     /// Those of the store, with the version that is wanted.
     pub(super) ids: Vec<(String, Option<String>)>,
     /// Those that are at hand.
@@ -21,29 +21,29 @@ pub(super) struct Named {
 }
 
 /// Finds and reads them.
-pub(super) async fn find(
+pub(super) async fn resolve_skills(
     skills: &[SkillRef],
     aliases: &BTreeMap<String, String>,
     fetch: &FetchOptions,
-) -> Result<Named, Error> {
-    let mut named = Named::default();
+) -> Result<RequestSkills, Error> {
+    let mut resolved = RequestSkills::default();
     for skill in skills {
         match skill {
-            SkillRef::Id { id, version } => named.ids.push((id.clone(), version.clone())),
-            SkillRef::Loaded(skill) => named.members.push(member(Arc::clone(skill))),
-            SkillRef::Source(place) => match alias(place, aliases) {
-                Some(id) => named.ids.push((id, None)),
+            SkillRef::Id { id, version } => resolved.ids.push((id.clone(), version.clone())),
+            SkillRef::Loaded(skill) => resolved.members.push(to_member(Arc::clone(skill))),
+            SkillRef::Source(place) => match find_alias(place, aliases) {
+                Some(id) => resolved.ids.push((id, None)),
                 None => {
-                    let read = read(place, fetch).await?;
-                    named.members.extend(read.into_iter().map(Member::from));
+                    let read = read_source(place, fetch).await?;
+                    resolved.members.extend(read.into_iter().map(Member::from));
                 }
             },
         }
     }
-    Ok(named)
+    Ok(resolved)
 }
 
-fn member(skill: Arc<Skill>) -> Member {
+fn to_member(skill: Arc<Skill>) -> Member {
     Member {
         skill,
         id: None,
@@ -52,21 +52,22 @@ fn member(skill: Arc<Skill>) -> Member {
 }
 
 /// The stored skill that a word stands for. What is on the disk goes first.
-fn alias(place: &Path, aliases: &BTreeMap<String, String>) -> Option<String> {
+fn find_alias(place: &Path, aliases: &BTreeMap<String, String>) -> Option<String> {
     let id = aliases.get(place.to_str()?)?;
     (!place.exists()).then(|| id.clone())
 }
 
 /// All skills of a source. Reading is work for a disk and a processor, so it is done
 /// where it holds up nobody.
-async fn read(place: &Path, fetch: &FetchOptions) -> Result<Vec<Skill>, Error> {
+async fn read_source(place: &Path, fetch: &FetchOptions) -> Result<Vec<Skill>, Error> {
     let fetched = match place.to_str() {
-        Some(url) if is_url(place) => Some(fetch_all(url, fetch).await),
+        Some(url) if is_url(place) => Some(fetch_source(url, fetch).await),
         _ => None,
     };
     let path = place.to_owned();
     let work = tokio::task::spawn_blocking(move || {
-        let opened = fetched.unwrap_or_else(|| prowess_source::open(&path, &Bounds::default()));
+        let opened =
+            fetched.unwrap_or_else(|| prowess_source::open(&path, &SearchBounds::default()));
         load_all(&path, opened)
     });
     work.await.unwrap_or_else(|error| {
@@ -77,7 +78,7 @@ async fn read(place: &Path, fetch: &FetchOptions) -> Result<Vec<Skill>, Error> {
     })
 }
 
-async fn fetch_all(url: &str, options: &FetchOptions) -> Opened {
+async fn fetch_source(url: &str, options: &FetchOptions) -> OpenResult {
     let fetcher = Fetcher::new(options.clone()).map_err(|error| SourceError::Url {
         url: url.to_owned(),
         error,
@@ -86,7 +87,7 @@ async fn fetch_all(url: &str, options: &FetchOptions) -> Opened {
 }
 
 /// The skills that were found at a place; all of them must be usable.
-pub(crate) fn load_all(place: &Path, opened: Opened) -> Result<Vec<Skill>, Error> {
+pub(crate) fn load_all(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error> {
     let (origins, discovery) = opened?;
     // A folder of which a part cannot be read might lack just the skill that is meant.
     if let Some(error) = discovery.unreadable.into_iter().next() {
@@ -95,16 +96,16 @@ pub(crate) fn load_all(place: &Path, opened: Opened) -> Result<Vec<Skill>, Error
     if origins.is_empty() {
         return Err(not_a_skill(place, "no SKILL.md here or below".to_owned()));
     }
-    origins.iter().map(load).collect()
+    origins.iter().map(load_origin).collect()
 }
 
-fn load(origin: &Origin) -> Result<Skill, Error> {
-    let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+fn load_origin(origin: &Origin) -> Result<Skill, Error> {
+    let loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
     let why = first_error(&loaded);
     loaded.skill.ok_or_else(|| not_a_skill(origin.path(), why))
 }
 
-fn first_error(loaded: &Loaded) -> String {
+fn first_error(loaded: &LoadedSkill) -> String {
     let mut found = loaded.diagnostics.iter();
     let error = found.find(|found| found.severity == Severity::Error);
     error.map_or_else(

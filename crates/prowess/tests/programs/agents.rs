@@ -7,14 +7,14 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::environment::agent;
-use crate::gateway::{Gateway, model_of, skills};
+use crate::gateway::{ProgramGateway, model_of, skills};
 use crate::installed::succeeded;
 use crate::server::MASTER;
 use crate::vendors::speak::Vendor;
 
 /// How an agent reaches skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mcp {
+pub(crate) enum McpTransport {
     /// It starts `prowess mcp`.
     Stdio,
     /// It calls the server.
@@ -22,14 +22,14 @@ pub(crate) enum Mcp {
 }
 
 /// What an agent works with.
-pub(crate) struct Setting<'a> {
-    pub(crate) gateway: &'a Gateway,
+pub(crate) struct AgentSetting<'a> {
+    pub(crate) gateway: &'a ProgramGateway,
     pub(crate) home: &'a Path,
     pub(crate) vendor: Vendor,
-    pub(crate) mcp: Mcp,
+    pub(crate) mcp: McpTransport,
 }
 
-impl Setting<'_> {
+impl AgentSetting<'_> {
     fn mcp_url(&self) -> String {
         format!("{}/mcp", self.gateway.url())
     }
@@ -61,8 +61,8 @@ impl Setting<'_> {
         let mut add = self.claude_command();
         add.args(["mcp", "add", "--scope", "user"]);
         match self.mcp {
-            Mcp::Stdio => add.args(["skills", "--", "prowess", "mcp"]).arg(skills()),
-            Mcp::Http => add
+            McpTransport::Stdio => add.args(["skills", "--", "prowess", "mcp"]).arg(skills()),
+            McpTransport::Http => add
                 .args(["--transport", "http", "skills", &self.mcp_url()])
                 .args(["--header", &self.authorization()]),
         };
@@ -89,8 +89,8 @@ impl Setting<'_> {
         let mut add = agent("codex", self.home);
         add.args(["mcp", "add", "skills"]);
         match self.mcp {
-            Mcp::Stdio => add.args(["--", "prowess", "mcp"]).arg(skills()),
-            Mcp::Http => add
+            McpTransport::Stdio => add.args(["--", "prowess", "mcp"]).arg(skills()),
+            McpTransport::Http => add
                 .args(["--url", &self.mcp_url()])
                 .args(["--bearer-token-env-var", "PROWESS_API_KEY"]),
         };
@@ -126,8 +126,8 @@ impl Setting<'_> {
         let mut add = command();
         add.args(["mcp", "add", "--scope", "user"]);
         match self.mcp {
-            Mcp::Stdio => add.args(["skills", "prowess", "mcp"]).arg(skills()),
-            Mcp::Http => add
+            McpTransport::Stdio => add.args(["skills", "prowess", "mcp"]).arg(skills()),
+            McpTransport::Http => add
                 .args(["--transport", "http", "skills", &self.mcp_url()])
                 .args(["--header", &self.authorization()]),
         };
@@ -166,8 +166,10 @@ impl Setting<'_> {
 
     fn opencode_mcp(&self) -> Value {
         match self.mcp {
-            Mcp::Stdio => json!({"type": "local", "command": ["prowess", "mcp", skills()]}),
-            Mcp::Http => json!({"type": "remote", "url": self.mcp_url(), "oauth": false,
+            McpTransport::Stdio => {
+                json!({"type": "local", "command": ["prowess", "mcp", skills()]})
+            }
+            McpTransport::Http => json!({"type": "remote", "url": self.mcp_url(), "oauth": false,
                 "headers": {"Authorization": format!("Bearer {MASTER}")}}),
         }
     }

@@ -1,16 +1,16 @@
 //! aider, which has no tools: the model gives a file anew, and aider writes it.
 
 use crate::environment::python_program;
-use crate::gateway::{Gateway, model_of};
+use crate::gateway::{ProgramGateway, model_of};
 use crate::installed::succeeded;
 use crate::matrix::{AIDER, Wire, rows, works};
-use crate::model::Plan;
+use crate::model::ModelPlan;
 use crate::server::MASTER;
 
 #[test]
 fn aider_edits_a_file_on_models_of_others() {
     let edit = "I write it.\n\nnumber.txt\n```\nforty-two\n```\n";
-    let gateway = Gateway::start(Plan::says(edit));
+    let gateway = ProgramGateway::start(ModelPlan::answer_only(edit));
     for row in &rows(AIDER) {
         for vendor in &row.vendors {
             let home = tempfile::tempdir().unwrap();

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::agents::{Mcp, Setting};
-use crate::gateway::{Gateway, alias};
+use crate::agents::{AgentSetting, McpTransport};
+use crate::gateway::{ProgramGateway, alias};
 use crate::installed::succeeded;
-use crate::matrix::{CLAUDE, CODEX, GEMINI_CLI, OPENCODE, Row, Wire, rows, works};
-use crate::model::{Plan, Step, Turn};
+use crate::matrix::{CLAUDE, CODEX, GEMINI_CLI, MatrixRow, OPENCODE, Wire, rows, works};
+use crate::model::{ModelPlan, PlannedCall, RecordedTurn};
 use crate::vendors::speak::Vendor;
 
 const TASK: &str = "Make me a bouncing ball";
@@ -18,28 +18,28 @@ const BASH: &str = "bash_code_execution";
 const MADE: &str = "/mnt/data/ball.gif";
 
 /// Loads the skill, and then calls its tool.
-fn plan() -> Plan {
+fn plan() -> ModelPlan {
     load_and(MAKE, json!({"output": "ball.gif", "size": 32, "frames": 4}))
 }
 
 /// Loads the skill, and then runs its script.
-fn script_plan() -> Plan {
+fn script_plan() -> ModelPlan {
     let script = "python3 /skills/bouncing-ball/scripts/make_gif.py ball.gif 32 4";
     load_and(BASH, json!({"command": script}))
 }
 
-fn load_and(tool: &'static str, input: Value) -> Plan {
-    let load = Step {
+fn load_and(tool: &'static str, input: Value) -> ModelPlan {
+    let load = PlannedCall {
         tool: LOAD,
         input: json!({"name": "bouncing-ball"}),
         result: "Tools now available",
     };
-    let make = Step {
+    let make = PlannedCall {
         tool,
         input,
         result: MADE,
     };
-    Plan {
+    ModelPlan {
         steps: vec![load, make],
         answer: ANSWER.to_owned(),
     }
@@ -47,7 +47,7 @@ fn load_and(tool: &'static str, input: Value) -> Plan {
 
 /// Checks what the model was sent: everything streamed, to this vendor; these tools by these
 /// names, offered and called; a result for each call, the last one the file's.
-fn check(turns: &[Turn], vendor: Vendor, prefix: &str, tools: [&str; 2], context: &str) {
+fn check(turns: &[RecordedTurn], vendor: Vendor, prefix: &str, tools: [&str; 2], context: &str) {
     for turn in turns {
         assert_eq!(turn.vendor, vendor, "{context}");
         assert!(turn.streamed, "{context}");
@@ -68,16 +68,20 @@ fn check(turns: &[Turn], vendor: Vendor, prefix: &str, tools: [&str; 2], context
 }
 
 /// Tries all rows of a program; every other one has its skills by HTTP.
-fn each(program: &str, attempt: impl Fn(&Row, &Setting<'_>)) {
-    let gateway = Gateway::start(plan());
+fn each(program: &str, attempt: impl Fn(&MatrixRow, &AgentSetting<'_>)) {
+    let gateway = ProgramGateway::start(plan());
     let rows = rows(program);
     let all = rows
         .iter()
         .flat_map(|row| row.vendors.iter().map(move |vendor| (row, *vendor)));
     for (at, (row, vendor)) in all.enumerate() {
         let home = tempfile::tempdir().unwrap();
-        let mcp = if at % 2 == 0 { Mcp::Stdio } else { Mcp::Http };
-        let setting = Setting {
+        let mcp = if at % 2 == 0 {
+            McpTransport::Stdio
+        } else {
+            McpTransport::Http
+        };
+        let setting = AgentSetting {
             gateway: &gateway,
             home: home.path(),
             vendor,
@@ -134,27 +138,27 @@ fn codex_calls_tools_of_mcp_servers_on_models_of_others() {
 
 /// It lists tools once, so the tools of a skill that is loaded later are not seen.
 #[test]
-fn codex_with_its_usual_settings_runs_the_script_of_a_skill() {
-    let gateway = Gateway::start(script_plan());
+fn codex_with_its_default_settings_runs_the_script_of_a_skill() {
+    let gateway = ProgramGateway::start(script_plan());
     let home = tempfile::tempdir().unwrap();
-    let setting = Setting {
+    let setting = AgentSetting {
         gateway: &gateway,
         home: home.path(),
         vendor: Vendor::Anthropic,
-        mcp: Mcp::Http,
+        mcp: McpTransport::Http,
     };
     check_codex(&setting, "", [LOAD, BASH]);
 }
 
-fn check_codex(setting: &Setting<'_>, settings: &str, tools: [&str; 2]) {
+fn check_codex(setting: &AgentSetting<'_>, settings: &str, tools: [&str; 2]) {
     let printed = succeeded(&mut setting.codex(settings, TASK));
     let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
     let events = printed
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let items: Vec<Value> = events.map(|event| event["item"].clone()).collect();
-    let mut said = items.iter().filter(|item| item["type"] == "agent_message");
-    assert_eq!(said.next_back().unwrap()["text"], ANSWER, "{context}");
+    let mut messages = items.iter().filter(|item| item["type"] == "agent_message");
+    assert_eq!(messages.next_back().unwrap()["text"], ANSWER, "{context}");
     for tool in tools {
         let done = |item: &&Value| item["tool"] == tool && item["status"] == "completed";
         assert!(items.iter().any(|item| done(&item)), "{context}");
@@ -203,19 +207,19 @@ fn gemini_cli_calls_tools_of_mcp_servers_on_models_of_others() {
 /// Only its skills are behind the gateway here.
 #[test]
 fn gemini_cli_calls_tools_of_mcp_servers_on_its_own_model() {
-    let gateway = Gateway::start(plan());
+    let gateway = ProgramGateway::start(plan());
     let home = tempfile::tempdir().unwrap();
-    let setting = Setting {
+    let setting = AgentSetting {
         gateway: &gateway,
         home: home.path(),
         vendor: Vendor::Gemini,
-        mcp: Mcp::Http,
+        mcp: McpTransport::Http,
     };
     let printed = succeeded(&mut setting.gemini(gateway.model.url(), "m1", TASK));
     check_gemini(&setting, &printed);
 }
 
-fn check_gemini(setting: &Setting<'_>, printed: &str) {
+fn check_gemini(setting: &AgentSetting<'_>, printed: &str) {
     let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
     let result: Value = serde_json::from_str(printed).unwrap();
     assert_eq!(result["response"], ANSWER, "{context}");

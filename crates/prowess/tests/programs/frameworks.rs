@@ -6,26 +6,26 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::environment::{node, python_program};
-use crate::gateway::{Gateway, alias, model_of};
+use crate::gateway::{ProgramGateway, alias, model_of};
 use crate::installed::{installed, scripts, succeeded};
 use crate::matrix::{
     AI_SDK, LANGCHAIN, LITELLM, LLM, OPENAI_AGENTS, PYDANTIC_AI, Wire, rows, works,
 };
-use crate::model::{Plan, Step};
+use crate::model::{ModelPlan, PlannedCall};
 use crate::server::MASTER;
 use crate::vendors::speak::Vendor;
 
 const ANSWER: &str = "The command said from-42.";
 
-fn plan() -> Plan {
-    Plan {
+fn plan() -> ModelPlan {
+    ModelPlan {
         steps: vec![
-            Step {
+            PlannedCall {
                 tool: "load_skill",
                 input: json!({"name": "bouncing-ball"}),
                 result: "Tools now available",
             },
-            Step {
+            PlannedCall {
                 tool: "bash_code_execution",
                 input: json!({"command": "echo from-$((6 * 7))"}),
                 result: "from-42",
@@ -38,7 +38,7 @@ fn plan() -> Plan {
 /// Runs a program of `tests/sdk` over all rows of a program and checks what it printed, and
 /// that each vendor's model was offered the tools, streamed, and saw the command's output.
 fn run(program: &str, tried: fn(Wire) -> &'static [&'static str], mut command: Command) {
-    let gateway = Gateway::start(plan());
+    let gateway = ProgramGateway::start(plan());
     let rows = rows(program);
     let pairs: Vec<(Wire, Vendor)> = rows
         .iter()
@@ -78,7 +78,11 @@ fn named(wire: Wire, vendor: Vendor) -> String {
 }
 
 /// Each conversation is three turns: the tools by their names, and then the results.
-fn check(gateway: &Gateway, pairs: &[(Wire, Vendor)], tried: fn(Wire) -> &'static [&'static str]) {
+fn check(
+    gateway: &ProgramGateway,
+    pairs: &[(Wire, Vendor)],
+    tried: fn(Wire) -> &'static [&'static str],
+) {
     let turns = gateway.model.turns();
     for turn in &turns {
         assert!(turn.streamed);
@@ -186,7 +190,7 @@ def bash_code_execution(command: str) -> str:
 
 #[test]
 fn llm_calls_functions_on_models_of_others() {
-    let gateway = Gateway::start(plan());
+    let gateway = ProgramGateway::start(plan());
     let home = tempfile::tempdir().unwrap();
     let rows = rows(LLM);
     let mut models = String::new();

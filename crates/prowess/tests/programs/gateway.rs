@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::installed::succeeded;
-use crate::model::{Model, Plan};
+use crate::model::{ModelPlan, ScriptedModel};
 use crate::server::{MASTER, Server, prowess};
 use crate::vendors::speak::Vendor;
 
 /// The gateway and its model; both end when this is dropped.
-pub(crate) struct Gateway {
+pub(crate) struct ProgramGateway {
     pub(crate) server: Server,
-    pub(crate) model: Model,
+    pub(crate) model: ScriptedModel,
     /// The id of the skill `bouncing-ball`.
     pub(crate) skill: String,
     _config: TempDir,
 }
 
-impl Gateway {
-    pub(crate) fn start(plan: Plan) -> Gateway {
-        let model = Model::start(plan);
+impl ProgramGateway {
+    pub(crate) fn start(plan: ModelPlan) -> ProgramGateway {
+        let model = ScriptedModel::start(plan);
         let mut text = String::new();
         for vendor in Vendor::ALL {
             let kind = vendor.kind().replace("{url}", model.url());
@@ -40,7 +40,7 @@ impl Gateway {
         let server = Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
         push(&server, "csv-summary");
         let skill = push(&server, "bouncing-ball");
-        Gateway {
+        ProgramGateway {
             server,
             model,
             skill,

@@ -97,23 +97,23 @@ impl Wire {
 }
 
 /// A line of the matrix.
-pub(crate) struct Row {
+pub(crate) struct MatrixRow {
     program: &'static str,
     pub(crate) wire: Wire,
     pub(crate) vendors: Vec<Vendor>,
     skills: &'static str,
 }
 
-fn all_rows() -> Vec<Row> {
+fn all_rows() -> Vec<MatrixRow> {
     let lines = MATRIX.lines().filter(|line| !line.is_empty());
     lines.map(row).collect()
 }
 
-fn row(line: &'static str) -> Row {
+fn row(line: &'static str) -> MatrixRow {
     let columns: Vec<&str> = line.split('|').map(str::trim).collect();
     let wire = Wire::ALL.into_iter().find(|wire| wire.key() == columns[1]);
     let vendor = |name: &str| Vendor::ALL.into_iter().find(|vendor| vendor.name() == name);
-    Row {
+    MatrixRow {
         program: columns[0],
         wire: wire.unwrap(),
         vendors: columns[2]
@@ -125,7 +125,7 @@ fn row(line: &'static str) -> Row {
 }
 
 /// What is tried with a program.
-pub(crate) fn rows(program: &str) -> Vec<Row> {
+pub(crate) fn rows(program: &str) -> Vec<MatrixRow> {
     let mut rows = all_rows();
     rows.retain(|row| row.program == program);
     assert!(!rows.is_empty(), "{program} is not in the matrix");
@@ -133,7 +133,7 @@ pub(crate) fn rows(program: &str) -> Vec<Row> {
 }
 
 /// Prints what was seen to work.
-pub(crate) fn works(row: &Row, vendor: Vendor) {
+pub(crate) fn works(row: &MatrixRow, vendor: Vendor) {
     let (program, wire) = (row.program, row.wire.name());
     println!("works: {program} | {wire} | {}", vendor_name(vendor));
 }

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use prowess_testkit::upstream::{Answer, Received, Upstream};
+use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -16,28 +16,28 @@ use crate::vendors::speak::Vendor;
 pub(crate) const SMALL_TALK: &str = "Fine.";
 
 /// A program that does not show a tool it should would be called forever.
-const MOST_CALLS: usize = 12;
+const MAX_CALLS: usize = 12;
 
 /// How many ids were given.
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 
 /// A call of a tool, done once a result holds the text.
-pub(crate) struct Step {
+pub(crate) struct PlannedCall {
     pub(crate) tool: &'static str,
     pub(crate) input: Value,
     pub(crate) result: &'static str,
 }
 
 /// Calls, and the answer after them.
-pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
+pub(crate) struct ModelPlan {
+    pub(crate) steps: Vec<PlannedCall>,
     pub(crate) answer: String,
 }
 
-impl Plan {
+impl ModelPlan {
     /// No tools.
-    pub(crate) fn says(answer: &str) -> Plan {
-        Plan {
+    pub(crate) fn answer_only(answer: &str) -> ModelPlan {
+        ModelPlan {
             steps: Vec::new(),
             answer: answer.to_owned(),
         }
@@ -45,14 +45,14 @@ impl Plan {
 
     /// Text and calls of the next turn.
     fn turn(&self, sent: &Sent) -> (String, Vec<(String, Value)>) {
-        let has = |step: &Step| sent.results.iter().any(|(_, r)| r.contains(step.result));
+        let has = |step: &PlannedCall| sent.results.iter().any(|(_, r)| r.contains(step.result));
         if let Some(answer) = recalled(sent) {
             return (answer, Vec::new());
         }
         let Some(at) = self.steps.iter().position(|step| !has(step)) else {
             return (self.answer.clone(), Vec::new());
         };
-        if sent.calls.len() >= MOST_CALLS {
+        if sent.calls.len() >= MAX_CALLS {
             return ("This leads nowhere.".to_owned(), Vec::new());
         }
         // A program may be slow to show the tools of a skill that it has just loaded:
@@ -67,7 +67,7 @@ impl Plan {
 }
 
 /// The call of a step, if its tool is offered, or the search for it, if tools are searched.
-fn call(step: &Step, sent: &Sent) -> Option<(String, Value)> {
+fn call(step: &PlannedCall, sent: &Sent) -> Option<(String, Value)> {
     if let Some(name) = sent.tools.iter().find(|name| name.ends_with(step.tool)) {
         return Some((name.clone(), step.input.clone()));
     }
@@ -84,27 +84,27 @@ fn recalled(sent: &Sent) -> Option<String> {
 }
 
 /// One request, in its vendor's own shape.
-pub(crate) struct Turn {
+pub(crate) struct RecordedTurn {
     pub(crate) vendor: Vendor,
     pub(crate) streamed: bool,
     pub(crate) sent: Sent,
 }
 
 /// The model. It stops when dropped.
-pub(crate) struct Model {
-    upstream: Upstream,
-    turns: Arc<Mutex<Vec<Turn>>>,
+pub(crate) struct ScriptedModel {
+    upstream: MockUpstream,
+    turns: Arc<Mutex<Vec<RecordedTurn>>>,
     _runtime: Runtime,
 }
 
-impl Model {
-    pub(crate) fn start(plan: Plan) -> Model {
+impl ScriptedModel {
+    pub(crate) fn start(plan: ModelPlan) -> ScriptedModel {
         let runtime = Runtime::new().unwrap();
-        let upstream = runtime.block_on(Upstream::start());
-        let turns: Arc<Mutex<Vec<Turn>>> = Arc::default();
+        let upstream = runtime.block_on(MockUpstream::start());
+        let turns: Arc<Mutex<Vec<RecordedTurn>>> = Arc::default();
         let kept = Arc::clone(&turns);
-        upstream.answer_with(move |request| answer(&plan, request, &kept));
-        Model {
+        upstream.respond_with(move |request| answer(&plan, request, &kept));
+        ScriptedModel {
             upstream,
             turns,
             _runtime: runtime,
@@ -117,31 +117,35 @@ impl Model {
 
     /// The requests since the last time, but for those without tools and without results,
     /// which programs make for titles and the like.
-    pub(crate) fn turns(&self) -> Vec<Turn> {
+    pub(crate) fn turns(&self) -> Vec<RecordedTurn> {
         let mut turns = std::mem::take(&mut *self.turns.lock().unwrap());
         turns.retain(|turn| !turn.sent.tools.is_empty() || !turn.sent.results.is_empty());
         turns
     }
 
     /// All requests since the last time.
-    pub(crate) fn all_turns(&self) -> Vec<Turn> {
+    pub(crate) fn all_turns(&self) -> Vec<RecordedTurn> {
         std::mem::take(&mut *self.turns.lock().unwrap())
     }
 }
 
-fn answer(plan: &Plan, request: &Received, turns: &Mutex<Vec<Turn>>) -> Answer {
+fn answer(
+    plan: &ModelPlan,
+    request: &ReceivedRequest,
+    turns: &Mutex<Vec<RecordedTurn>>,
+) -> MockResponse {
     if request.path.contains(":countTokens") {
-        return Answer::json(200, r#"{"totalTokens": 30}"#);
+        return MockResponse::json(200, r#"{"totalTokens": 30}"#);
     }
     let Some(vendor) = vendor_of(&request.path).filter(|_| request.method == "POST") else {
-        return Answer::json(404, r#"{"error": {"message": "not here"}}"#);
+        return MockResponse::json(404, r#"{"error": {"message": "not here"}}"#);
     };
     let sent = Sent::read(vendor, request);
     let streamed = sent.body["stream"] == true || request.path.contains("tream");
     let (text, calls) = plan.turn(&sent);
     // Ids differ from turn to turn and from one conversation to the next.
     let number = COUNT.fetch_add(10, Ordering::Relaxed);
-    turns.lock().unwrap().push(Turn {
+    turns.lock().unwrap().push(RecordedTurn {
         vendor,
         streamed,
         sent,

@@ -1,18 +1,18 @@
 //! A client of each dialect: how it names skills, reads its answer and goes on.
 
-use prowess_wire::neutral::{Collector, Content, Response, StopReason, StreamEvent};
-use prowess_wire::{Client, ReplyContext, StreamReader, read_response, write_response};
+use prowess_wire::neutral::{Content, Response, ResponseCollector, StopReason, StreamEvent};
+use prowess_wire::{ClientDialect, ReplyContext, StreamReader, read_response, write_response};
 use serde_json::{Value, json};
 
 use super::Told;
 
-pub(crate) fn path(client: Client) -> &'static str {
+pub(crate) fn path(client: ClientDialect) -> &'static str {
     match client {
-        Client::Messages => "/v1/messages",
-        Client::Chat => "/v1/chat/completions",
-        Client::Responses => "/v1/responses",
+        ClientDialect::Messages => "/v1/messages",
+        ClientDialect::Chat => "/v1/chat/completions",
+        ClientDialect::Responses => "/v1/responses",
         // Behind it stands the model: see `model_path`.
-        Client::Gemini => "/v1beta/models",
+        ClientDialect::Gemini => "/v1beta/models",
     }
 }
 
@@ -26,9 +26,9 @@ pub(crate) fn model_path(model: &str, stream: bool) -> String {
 
 /// A request that names skills and offers code execution, as each dialect does it, with
 /// a tool of the client's own.
-pub(crate) fn asks(client: Client, model: &str, stream: bool, skills: &[&str]) -> Value {
+pub(crate) fn asks(client: ClientDialect, model: &str, stream: bool, skills: &[&str]) -> Value {
     let kind = match client {
-        Client::Responses => "skill_reference",
+        ClientDialect::Responses => "skill_reference",
         _ => "custom",
     };
     let skills = skills.iter();
@@ -36,9 +36,9 @@ pub(crate) fn asks(client: Client, model: &str, stream: bool, skills: &[&str]) -
         .map(|id| json!({"type": kind, "skill_id": id}))
         .collect();
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
-    let said = json!([{"role": "user", "content": "Go."}]);
+    let messages = json!([{"role": "user", "content": "Go."}]);
     match client {
-        Client::Messages => json!({
+        ClientDialect::Messages => json!({
             "model": model, "max_tokens": 500, "stream": stream,
             "system": "Be kind.",
             "container": {"skills": skills},
@@ -46,25 +46,25 @@ pub(crate) fn asks(client: Client, model: &str, stream: bool, skills: &[&str]) -
                 {"type": "code_execution_20260521", "name": "code_execution"},
                 {"name": "weather", "input_schema": schema},
             ],
-            "messages": said,
+            "messages": messages,
         }),
-        Client::Chat => json!({
+        ClientDialect::Chat => json!({
             "model": model, "stream": stream,
             "stream_options": stream.then(|| json!({"include_usage": true})),
             "container": {"skills": skills},
             "tools": [{"type": "function", "function": {"name": "weather", "parameters": schema}}],
-            "messages": [{"role": "system", "content": "Be kind."}, said[0]],
+            "messages": [{"role": "system", "content": "Be kind."}, messages[0]],
         }),
-        Client::Responses => json!({
+        ClientDialect::Responses => json!({
             "model": model, "stream": stream, "store": false,
             "instructions": "Be kind.",
             "tools": [
                 {"type": "shell", "environment": {"type": "container_auto", "skills": skills}},
                 {"type": "function", "name": "weather", "parameters": schema},
             ],
-            "input": said,
+            "input": messages,
         }),
-        Client::Gemini => json!({
+        ClientDialect::Gemini => json!({
             "systemInstruction": {"parts": [{"text": "Be kind."}]},
             "container": {"skills": skills},
             "tools": [{"functionDeclarations": [{"name": "weather", "parametersJsonSchema": schema}]}],
@@ -74,42 +74,46 @@ pub(crate) fn asks(client: Client, model: &str, stream: bool, skills: &[&str]) -
 }
 
 /// The same in the session that an answer names.
-pub(crate) fn in_session(client: Client, asked: &mut Value, told: &Told) {
+pub(crate) fn in_session(client: ClientDialect, request: &mut Value, response: &Told) {
     match client {
-        Client::Responses => {
-            let id = told.id("cntr_", 5 + 24);
+        ClientDialect::Responses => {
+            let id = response.id("cntr_", 5 + 24);
             let environment = json!({"type": "container_reference", "container_id": id});
-            asked["tools"][0]["environment"] = environment;
+            request["tools"][0]["environment"] = environment;
         }
-        _ => asked["container"]["id"] = told.id("container_", 10 + 24).into(),
+        _ => request["container"]["id"] = response.id("container_", 10 + 24).into(),
     }
 }
 
 /// An answer as the client understands it, streamed or not.
-pub(crate) fn understood(client: Client, stream: bool, told: &Told) -> Result<Response, String> {
+pub(crate) fn understood(
+    client: ClientDialect,
+    stream: bool,
+    response: &Told,
+) -> Result<Response, String> {
     if !stream {
-        let read = read_response(client.into(), told.text.as_bytes(), &Default::default());
-        return read.map_err(|error| format!("{error}: {}", told.text));
+        let read = read_response(client.into(), response.text.as_bytes(), &Default::default());
+        return read.map_err(|error| format!("{error}: {}", response.text));
     }
     let mut reader = StreamReader::new(client.into(), Default::default());
-    let mut collector = Collector::new(client.into());
+    let mut collector = ResponseCollector::new(client.into());
     let mut next = 0;
-    let events = reader.push(told.text.as_bytes());
+    let events = reader.push(response.text.as_bytes());
     for event in events.into_iter().chain(reader.finish()) {
         if let StreamEvent::BlockStart { index, .. } = &event {
             if *index != next {
                 return Err(format!(
                     "block {index} where {next} was next: {}",
-                    told.text
+                    response.text
                 ));
             }
             next += 1;
         }
         let pushed = collector.push(event);
-        pushed.map_err(|error| format!("{error:?}: {}", told.text))?;
+        pushed.map_err(|error| format!("{error:?}: {}", response.text))?;
     }
     let whole = collector.finish();
-    whole.map_err(|error| format!("{error:?}: {}", told.text))
+    whole.map_err(|error| format!("{error:?}: {}", response.text))
 }
 
 pub(crate) fn text_of(answer: &Response) -> String {
@@ -132,50 +136,50 @@ pub(crate) fn calls_of(answer: &Response) -> Vec<(String, String)> {
 }
 
 /// How a run that met its limit ends.
-pub(crate) fn limit_word(client: Client) -> StopReason {
+pub(crate) fn limit_word(client: ClientDialect) -> StopReason {
     match client {
-        Client::Messages => StopReason::PauseTurn,
+        ClientDialect::Messages => StopReason::PauseTurn,
         _ => StopReason::MaxTokens,
     }
 }
 
 /// The conversation with a paused answer of Messages, which asks to go on.
-pub(crate) fn sends_on(asked: &mut Value, answer: &Response) {
-    let (whole, _) = write_response(Client::Messages, answer, &ReplyContext::default());
-    let said = json!({"role": "assistant", "content": whole["content"]});
-    asked["messages"].as_array_mut().unwrap().push(said);
+pub(crate) fn sends_on(request: &mut Value, answer: &Response) {
+    let (whole, _) = write_response(ClientDialect::Messages, answer, &ReplyContext::default());
+    let reply = json!({"role": "assistant", "content": whole["content"]});
+    request["messages"].as_array_mut().unwrap().push(reply);
 }
 
 /// The conversation with the answer, and the client's own tool answered.
 pub(crate) fn goes_on(
-    client: Client,
-    asked: &mut Value,
-    told: &Told,
+    client: ClientDialect,
+    request: &mut Value,
+    response: &Told,
     answer: &Response,
     result: &str,
 ) {
     let id = &calls_of(answer)[0].0;
     let (whole, _) = write_response(client, answer, &ReplyContext::default());
     let more = match client {
-        Client::Messages => {
+        ClientDialect::Messages => {
             let result = json!([{"type": "tool_result", "tool_use_id": id, "content": result}]);
             vec![
                 json!({"role": "assistant", "content": whole["content"]}),
                 json!({"role": "user", "content": result}),
             ]
         }
-        Client::Chat => vec![
+        ClientDialect::Chat => vec![
             whole["choices"][0]["message"].clone(),
             json!({"role": "tool", "tool_call_id": id, "content": result}),
         ],
-        Client::Responses => {
-            let mut items = items(told);
+        ClientDialect::Responses => {
+            let mut items = items(response);
             items.push(json!({"type": "function_call_output", "call_id": id, "output": result}));
             items
         }
-        Client::Gemini => {
+        ClientDialect::Gemini => {
             // Its clients send back what they were told, and often no id.
-            let mut contents = contents(told);
+            let mut contents = contents(response);
             let name = &calls_of(answer)[0].1;
             let result =
                 json!({"functionResponse": {"name": name, "response": {"output": result}}});
@@ -184,18 +188,18 @@ pub(crate) fn goes_on(
         }
     };
     let key = match client {
-        Client::Responses => "input",
-        Client::Gemini => "contents",
+        ClientDialect::Responses => "input",
+        ClientDialect::Gemini => "contents",
         _ => "messages",
     };
-    asked[key].as_array_mut().unwrap().extend(more);
+    request[key].as_array_mut().unwrap().extend(more);
 }
 
 /// The contents of a Gemini answer: one, or one for each event of a stream.
-pub(crate) fn contents(told: &Told) -> Vec<Value> {
-    let whole = serde_json::from_str::<Value>(&told.text).map(|whole| vec![whole]);
+pub(crate) fn contents(response: &Told) -> Vec<Value> {
+    let whole = serde_json::from_str::<Value>(&response.text).map(|whole| vec![whole]);
     let fragments = whole.unwrap_or_else(|_| {
-        let events = told.text.lines();
+        let events = response.text.lines();
         let events = events.filter_map(|line| line.strip_prefix("data: "));
         events
             .map(|event| serde_json::from_str(event).unwrap())
@@ -207,9 +211,9 @@ pub(crate) fn contents(told: &Told) -> Vec<Value> {
 }
 
 /// The output of a Responses answer, streamed or not.
-fn items(told: &Told) -> Vec<Value> {
-    let whole = serde_json::from_str::<Value>(&told.text).unwrap_or_else(|_| {
-        let mut events = told.text.lines().filter_map(|line| {
+fn items(response: &Told) -> Vec<Value> {
+    let whole = serde_json::from_str::<Value>(&response.text).unwrap_or_else(|_| {
+        let mut events = response.text.lines().filter_map(|line| {
             let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
             (event["type"] == "response.completed").then(|| event["response"].clone())
         });

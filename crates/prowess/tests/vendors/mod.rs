@@ -15,8 +15,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::{Answer, Upstream};
-use prowess_wire::Client;
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 use reqwest::Client as Http;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
@@ -31,21 +31,21 @@ use speak::Vendor;
 pub(crate) struct Place {
     pub(crate) server: Server,
     pub(crate) http: Http,
-    pub(crate) lanes: Vec<Upstream>,
+    pub(crate) lanes: Vec<MockUpstream>,
     config: TempDir,
 }
 
 impl Place {
-    pub(crate) async fn open(lanes: usize, more: &str) -> Place {
+    pub(crate) async fn open(upstream_count: usize, more: &str) -> Place {
         let mut upstreams = Vec::new();
         let mut text = format!("{more}\n");
-        for lane in 0..lanes {
-            let upstream = Upstream::start().await;
+        for index in 0..upstream_count {
+            let upstream = MockUpstream::start().await;
             for vendor in Vendor::ALL {
                 let (kind, url) = (vendor.kind(), upstream.url());
                 let kind = kind.replace("{url}", url);
                 let name = vendor.name();
-                writeln!(text, "[providers.{name}-{lane}]\n{kind}\napi_key = 'k'").unwrap();
+                writeln!(text, "[providers.{name}-{index}]\n{kind}\napi_key = 'k'").unwrap();
                 writeln!(text, "attempts = 1").unwrap();
             }
             upstreams.push(upstream);
@@ -63,19 +63,19 @@ impl Place {
     /// A conversation: the model takes these turns, and says what it was sent in each.
     pub(crate) async fn talk(
         &self,
-        client: Client,
+        client: ClientDialect,
         vendor: Vendor,
-        asked: &Value,
-        turns: impl IntoIterator<Item = Answer>,
+        body: &Value,
+        turns: impl IntoIterator<Item = MockResponse>,
     ) -> (Told, Vec<Sent>) {
         let upstream = &self.lanes[0];
         for turn in turns {
-            upstream.answer(turn);
+            upstream.respond(turn);
         }
-        let told = self.post(client::path(client), asked).await;
+        let response = self.post(client::path(client), body).await;
         let requests = upstream.requests().await;
         let sent = requests.iter().map(|request| Sent::read(vendor, request));
-        (told, sent.collect())
+        (response, sent.collect())
     }
 
     /// Another process over the same data.

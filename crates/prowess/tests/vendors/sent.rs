@@ -1,7 +1,7 @@
 //! What a model was sent, read in its vendor's own shape. A tool in another vendor's
 //! shape is no tool here.
 
-use prowess_testkit::upstream::Received;
+use prowess_testkit::upstream::ReceivedRequest;
 use serde_json::Value;
 
 use super::speak::Vendor;
@@ -22,7 +22,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    pub(crate) fn read(vendor: Vendor, request: &Received) -> Sent {
+    pub(crate) fn read(vendor: Vendor, request: &ReceivedRequest) -> Sent {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let mut sent = match vendor {
             Vendor::Anthropic => messages(&body),

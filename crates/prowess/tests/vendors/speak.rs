@@ -1,9 +1,9 @@
 //! What models of each vendor answer, in the vendor's own words.
 
-use prowess_testkit::upstream::Answer;
+use prowess_testkit::upstream::MockResponse;
 use prowess_wire::event_stream::{Frame, write_frame};
-use prowess_wire::neutral::{Block, Response, StopReason, Usage, replay};
-use prowess_wire::{Client, Dialect, ReplyContext, StreamWriter, write_response};
+use prowess_wire::neutral::{Block, Response, StopReason, TokenUsage, replay};
+use prowess_wire::{ClientDialect, Dialect, ReplyContext, StreamWriter, write_response};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,26 +48,29 @@ impl Vendor {
     }
 
     /// A model of its on a lane.
-    pub(crate) fn model(self, lane: usize) -> String {
-        format!("{}-{lane}/m1", self.name())
+    pub(crate) fn model(self, upstream: usize) -> String {
+        format!("{}-{upstream}/m1", self.name())
     }
 
     /// What it is spoken to on behalf of a client: OpenAI's two dialects are of one
     /// server, and only a client of the newer one gains by it.
-    pub(crate) fn before(self, client: Client) -> Vendor {
+    pub(crate) fn before(self, client: ClientDialect) -> Vendor {
         match (self, client) {
-            (Vendor::Responses, Client::Messages | Client::Chat | Client::Gemini) => Vendor::Chat,
+            (
+                Vendor::Responses,
+                ClientDialect::Messages | ClientDialect::Chat | ClientDialect::Gemini,
+            ) => Vendor::Chat,
             _ => self,
         }
     }
 
     /// A turn that ends the answer.
-    pub(crate) fn says(self, stream: bool, text: &str) -> Answer {
+    pub(crate) fn says(self, stream: bool, text: &str) -> MockResponse {
         self.calls(stream, text, &[])
     }
 
     /// A turn of a text and calls of tools. It costs 30 tokens in and 10 out.
-    pub(crate) fn calls(self, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+    pub(crate) fn calls(self, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
         self.calls_from(1, stream, text, calls)
     }
 
@@ -78,11 +81,11 @@ impl Vendor {
         stream: bool,
         text: &str,
         calls: &[(&str, Value)],
-    ) -> Answer {
+    ) -> MockResponse {
         match self {
-            Vendor::Anthropic => written(Client::Messages, first, stream, text, calls),
-            Vendor::Chat => written(Client::Chat, first, stream, text, calls),
-            Vendor::Responses => written(Client::Responses, first, stream, text, calls),
+            Vendor::Anthropic => written(ClientDialect::Messages, first, stream, text, calls),
+            Vendor::Chat => written(ClientDialect::Chat, first, stream, text, calls),
+            Vendor::Responses => written(ClientDialect::Responses, first, stream, text, calls),
             Vendor::Gemini => gemini(first, stream, text, calls),
             Vendor::Converse => converse(first, stream, text, calls),
         }
@@ -91,12 +94,12 @@ impl Vendor {
 
 /// By the writers that clients are answered with.
 fn written(
-    client: Client,
+    client: ClientDialect,
     first: usize,
     stream: bool,
     text: &str,
     calls: &[(&str, Value)],
-) -> Answer {
+) -> MockResponse {
     let mut response = Response::new(Dialect::Messages, format!("up_{first}"), "m1");
     response.content.push(Block::text(text));
     for (i, (name, input)) in calls.iter().enumerate() {
@@ -107,26 +110,26 @@ fn written(
         true => StopReason::EndTurn,
         false => StopReason::ToolUse,
     });
-    response.usage = Usage {
+    response.usage = TokenUsage {
         input_tokens: 30,
         output_tokens: 10,
-        ..Usage::default()
+        ..TokenUsage::default()
     };
     let mut context = ReplyContext::default();
     context.include_usage = true;
     if !stream {
         let (body, _) = write_response(client, &response, &context);
-        return Answer::json(200, &body.to_string());
+        return MockResponse::json(200, &body.to_string());
     }
     let mut writer = StreamWriter::new(client, context);
     let mut out = Vec::new();
     for event in replay(response) {
         writer.write(&event, &mut out);
     }
-    Answer::sse(std::str::from_utf8(&out).unwrap()).in_pieces(997)
+    MockResponse::sse(std::str::from_utf8(&out).unwrap()).in_chunks(997)
 }
 
-fn gemini(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+fn gemini(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
     let answer = |parts: &[Value], end: bool| {
         let content = json!({"role": "model", "parts": parts});
         let mut candidate = json!({"content": content, "index": 0});
@@ -143,16 +146,16 @@ fn gemini(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> An
     let calls = calls.iter();
     parts.extend(calls.map(|(name, input)| json!({"functionCall": {"name": name, "args": input}})));
     match stream {
-        false => Answer::json(200, &answer(&parts, true)),
+        false => MockResponse::json(200, &answer(&parts, true)),
         true => {
             let (begin, rest) = parts.split_at(1);
             let (begin, rest) = (answer(begin, false), answer(rest, true));
-            Answer::sse(&format!("data: {begin}\r\n\r\ndata: {rest}\r\n\r\n")).in_pieces(97)
+            MockResponse::sse(&format!("data: {begin}\r\n\r\ndata: {rest}\r\n\r\n")).in_chunks(97)
         }
     }
 }
 
-fn converse(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+fn converse(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
     let stop = match calls.is_empty() {
         true => "end_turn",
         false => "tool_use",
@@ -167,7 +170,7 @@ fn converse(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> 
         content.extend(uses);
         let message = json!({"role": "assistant", "content": content});
         let body = json!({"output": {"message": message}, "stopReason": stop, "usage": usage});
-        return Answer::json(200, &body.to_string());
+        return MockResponse::json(200, &body.to_string());
     }
     let at =
         |index: usize, key: &str, value: Value| json!({"contentBlockIndex": index, key: value});
@@ -198,5 +201,5 @@ fn converse(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> 
         };
         write_frame(&frame, &mut out).unwrap();
     }
-    Answer::frames(out).in_pieces(97)
+    MockResponse::frames(out).in_chunks(97)
 }

@@ -34,7 +34,7 @@ const IMPORT: &str = "import numpy, PIL.Image";
 enum Way {
     Bare,
     Cold,
-    Session,
+    Container,
     Waiting,
     Pool,
     Bwrap,
@@ -42,7 +42,7 @@ enum Way {
     DockerExec,
     BareImport,
     ColdImport,
-    SessionImport,
+    ContainerImport,
 }
 
 /// Each way, what it is called, and the bare one it is held against.
@@ -50,7 +50,7 @@ const WAYS: [(Way, &str, Way); 11] = [
     (Way::Bare, "bare python3 -c pass", Way::Bare),
     (Way::Cold, "cold: all layers new", Way::Bare),
     (
-        Way::Session,
+        Way::Container,
         "session: prepared, python3 started",
         Way::Bare,
     ),
@@ -61,15 +61,19 @@ const WAYS: [(Way, &str, Way); 11] = [
     (Way::DockerExec, "docker exec, warm container", Way::Bare),
     (Way::BareImport, "bare import numpy, PIL", Way::BareImport),
     (Way::ColdImport, "cold, from a layer", Way::BareImport),
-    (Way::SessionImport, "session, from a layer", Way::BareImport),
+    (
+        Way::ContainerImport,
+        "session, from a layer",
+        Way::BareImport,
+    ),
 ];
 
 /// Those that are compared when only ours are looked at.
-const OURS: [Way; 3] = [Way::Bare, Way::Cold, Way::Session];
+const OURS: [Way; 3] = [Way::Bare, Way::Cold, Way::Container];
 
 /// One measurement.
 #[derive(Debug, Clone, Copy)]
-struct Taken {
+struct Timing {
     /// Wall-clock milliseconds.
     wall: f64,
     /// Processor milliseconds of all our processes.
@@ -95,7 +99,7 @@ async fn measure(rounds: usize, ours_only: bool) {
     let folder = tempfile::TempDir::new().unwrap();
     let ours = Ours::new(folder.path()).await;
     let others = Others::new(folder.path(), ours.layer());
-    let mut taken: Vec<Vec<Taken>> = vec![Vec::new(); WAYS.len()];
+    let mut taken: Vec<Vec<Timing>> = vec![Vec::new(); WAYS.len()];
     let mut seed = 1u64;
     for _ in 0..rounds {
         let mut order: Vec<usize> = (0..WAYS.len()).collect();
@@ -118,7 +122,7 @@ async fn measure(rounds: usize, ours_only: bool) {
     show(rounds, &taken);
 }
 
-fn show(rounds: usize, taken: &[Vec<Taken>]) {
+fn show(rounds: usize, taken: &[Vec<Timing>]) {
     let walls = |index: usize| {
         taken[index]
             .iter()
@@ -162,7 +166,7 @@ fn median(times: &mut [f64]) -> f64 {
 }
 
 /// Measures a command of the host's.
-fn spawn(command: &mut std::process::Command) -> Taken {
+fn spawn(command: &mut std::process::Command) -> Timing {
     let (start, before) = (Instant::now(), cpu());
     let output = command
         .env("PATH", "/usr/sbin:/usr/bin")
@@ -176,7 +180,7 @@ fn spawn(command: &mut std::process::Command) -> Taken {
         String::from_utf8_lossy(&output.stderr)
     );
     let cpu = cpu() - before;
-    Taken { wall, cpu }
+    Timing { wall, cpu }
 }
 
 fn milliseconds(start: Instant) -> f64 {

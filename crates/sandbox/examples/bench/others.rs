@@ -1,7 +1,7 @@
 //! Other people's: nothing at all, bubblewrap, runc and Docker.
 
 use crate::daemon::{Daemon, IMAGE};
-use crate::{IMPORT, PASS, PYTHON, Taken, Way, spawn};
+use crate::{IMPORT, PASS, PYTHON, Timing, Way, spawn};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,7 +25,7 @@ impl Others {
     }
 
     /// `None` where the tool is not there, or the way is not one of these.
-    pub(crate) fn one(&self, way: Way) -> Option<Taken> {
+    pub(crate) fn one(&self, way: Way) -> Option<Timing> {
         match way {
             Way::Bare => Some(spawn(bare().args(["-c", PASS]))),
             Way::BareImport => {

@@ -1,7 +1,9 @@
 //! Our own sandboxes.
 
-use crate::{IMPORT, PASS, PYTHON, Taken, Way, cpu, milliseconds, packages};
-use prowess_sandbox::{Command, Execution, Layer, NewSession, Outcome, Policy, Sandbox, Settings};
+use crate::{IMPORT, PASS, PYTHON, Timing, Way, cpu, milliseconds, packages};
+use prowess_sandbox::{
+    Command, CommandOutcome, ContainerSpec, Execution, Layer, Policy, Sandbox, SandboxSettings,
+};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +15,7 @@ pub(crate) struct Ours {
     warm: Sandbox,
     pool: Sandbox,
     /// A session that is used again and again.
-    session: String,
+    container: String,
     /// The same with numpy and PIL in it, where they could be had.
     layered: Option<(Layer, String)>,
     folder: PathBuf,
@@ -23,7 +25,7 @@ impl Ours {
     pub(crate) async fn new(folder: &Path) -> Self {
         let index = packages::index();
         let open = async |name: &str, warm| {
-            let mut settings = Settings::new(folder.join(name));
+            let mut settings = SandboxSettings::new(folder.join(name));
             settings.allow_reduced = true;
             settings.warm = warm;
             settings.packages.clone_from(&index);
@@ -31,7 +33,7 @@ impl Ours {
         };
         let (cold, warm) = (open("cold", 0).await, open("warm", 1).await);
         let pool = open("pool", 1).await;
-        let session = warm.create(OWNER, NewSession::default()).await.unwrap();
+        let container = warm.create(OWNER, ContainerSpec::default()).await.unwrap();
         // Built twice, once for each folder; a server has one.
         let layer = packages::layer(&cold).await;
         packages::layer(&warm).await;
@@ -46,7 +48,7 @@ impl Ours {
             cold,
             warm,
             pool,
-            session,
+            container,
             layered,
             folder: folder.to_owned(),
         }
@@ -59,75 +61,80 @@ impl Ours {
         layers.unwrap().flatten().next().map(|entry| entry.path())
     }
 
-    pub(crate) async fn one(&self, way: Way) -> Option<Taken> {
+    pub(crate) async fn one(&self, way: Way) -> Option<Timing> {
         let argv = |code: &str| Command::Argv([PYTHON, "-c", code].map(String::from).into());
         let code = || Command::Python(PASS.into());
         match way {
-            Way::Cold => Some(first(&self.cold, argv(PASS), NewSession::default()).await),
-            Way::Session => Some(again(&self.warm, &self.session, argv(PASS)).await),
-            Way::Waiting => Some(again(&self.warm, &self.session, code()).await),
+            Way::Cold => Some(first(&self.cold, argv(PASS), ContainerSpec::default()).await),
+            Way::Container => Some(again(&self.warm, &self.container, argv(PASS)).await),
+            Way::Waiting => Some(again(&self.warm, &self.container, code()).await),
             Way::Pool => {
                 self.pool.warm_up(&Policy::default());
                 wait_until_ready(&self.pool).await;
-                Some(first(&self.pool, code(), NewSession::default()).await)
+                Some(first(&self.pool, code(), ContainerSpec::default()).await)
             }
             Way::ColdImport => {
                 let (layer, _) = self.layered.as_ref()?;
                 Some(first(&self.cold, argv(IMPORT), with(layer)).await)
             }
-            Way::SessionImport => {
-                let (_, session) = self.layered.as_ref()?;
-                Some(again(&self.warm, session, argv(IMPORT)).await)
+            Way::ContainerImport => {
+                let (_, container) = self.layered.as_ref()?;
+                Some(again(&self.warm, container, argv(IMPORT)).await)
             }
             _ => None,
         }
     }
 }
 
-fn with(layer: &Layer) -> NewSession {
-    NewSession {
+fn with(layer: &Layer) -> ContainerSpec {
+    ContainerSpec {
         layer: Some(layer.clone()),
-        ..NewSession::default()
+        ..ContainerSpec::default()
     }
 }
 
 /// Making ahead is off the clock; let it finish and settle.
 async fn wait_until_ready(sandbox: &Sandbox) {
-    while sandbox.ready() == 0 {
+    while sandbox.warm_count() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     tokio::time::sleep(Duration::from_millis(200)).await;
 }
 
 /// The first command of a new session.
-async fn first(sandbox: &Sandbox, command: Command, new: NewSession) -> Taken {
-    let session = sandbox.create(OWNER, new).await.unwrap();
-    let taken = exec(sandbox, &session, command).await;
+async fn first(sandbox: &Sandbox, command: Command, new: ContainerSpec) -> Timing {
+    let container = sandbox.create(OWNER, new).await.unwrap();
+    let taken = exec(sandbox, &container, command).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    sandbox.destroy(OWNER, &session).await.unwrap();
+    sandbox.destroy(OWNER, &container).await.unwrap();
     taken
 }
 
 /// A command after one of its kind, in a session that has had time since.
-async fn again(sandbox: &Sandbox, session: &str, command: Command) -> Taken {
-    exec(sandbox, session, command.clone()).await;
+async fn again(sandbox: &Sandbox, container: &str, command: Command) -> Timing {
+    exec(sandbox, container, command.clone()).await;
     wait_until_ready(sandbox).await;
-    let taken = exec(sandbox, session, command).await;
+    let taken = exec(sandbox, container, command).await;
     wait_until_ready(sandbox).await;
     taken
 }
 
-async fn exec(sandbox: &Sandbox, session: &str, command: Command) -> Taken {
+async fn exec(sandbox: &Sandbox, container: &str, command: Command) -> Timing {
     let execution = Execution {
         command,
         ..Execution::default()
     };
     let (start, before) = (Instant::now(), cpu());
-    let report = sandbox.exec(OWNER, session, execution).await.unwrap();
+    let report = sandbox.exec(OWNER, container, execution).await.unwrap();
     let wall = milliseconds(start);
     // What the dead have used is counted when they are buried.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let cpu = cpu() - before;
-    assert_eq!(report.outcome, Outcome::Exit(0), "{}", report.stderr.text);
-    Taken { wall, cpu }
+    assert_eq!(
+        report.outcome,
+        CommandOutcome::Exit(0),
+        "{}",
+        report.stderr.text
+    );
+    Timing { wall, cpu }
 }

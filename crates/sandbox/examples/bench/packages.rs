@@ -23,8 +23,8 @@ pub(crate) fn index() -> Option<PackageIndex> {
 
 /// The layer, unless the index cannot be reached.
 pub(crate) async fn layer(sandbox: &Sandbox) -> Option<Layer> {
-    let wanted = Requirements::parse("numpy\npillow").unwrap();
-    let built = sandbox.layer("bench", &wanted).await;
+    let requirements = Requirements::parse("numpy\npillow").unwrap();
+    let built = sandbox.layer("bench", &requirements).await;
     built
         .inspect_err(|why| println!("without a layer: {why}"))
         .ok()

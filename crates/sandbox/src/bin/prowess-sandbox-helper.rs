@@ -4,9 +4,9 @@
 
 use prowess_sandbox::egress::BoxFuture;
 use prowess_sandbox::{
-    Command, Dial, DockerSettings, DomainRule, Engine, Error, Execution, FileInfo, Grade, Layer,
-    Limits, Network, NewSession, PackageIndex, Policy, Report, Requirements, Sandbox, Secret,
-    Settings, SkillFile, SkillFiles,
+    BackendKind, Command, ContainerSpec, Dial, DockerSettings, DomainRule, EgressSecret, Error,
+    Execution, ExecutionReport, FileInfo, Grade, Layer, Network, PackageIndex, Policy,
+    Requirements, Sandbox, SandboxLimits, SandboxSettings, SkillFile, SkillFiles,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -18,13 +18,13 @@ use tokio::net::TcpStream;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Request {
+struct HelperRequest {
     folder: PathBuf,
     cgroup: Option<String>,
     /// Use the Docker daemon at this socket, and this image.
     docker: Option<(PathBuf, String)>,
     allow_reduced: bool,
-    limits: Limits,
+    limits: SandboxLimits,
     skills: Vec<Skill>,
     put: Vec<(String, String)>,
     runs: Vec<Run>,
@@ -75,10 +75,10 @@ struct Run {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct HelperResponse {
     session: String,
     level: Grade,
-    reports: Vec<Report>,
+    reports: Vec<ExecutionReport>,
     files: Vec<FileInfo>,
     /// What came of each layer: nothing if it is there, else why not.
     layers: Vec<Option<String>>,
@@ -120,8 +120,8 @@ impl Web {
         Network::Allow(vec![self.domain.clone()])
     }
 
-    fn secret(&self) -> Secret {
-        Secret {
+    fn secret(&self) -> EgressSecret {
+        EgressSecret {
             stand_in: self.stand_in.clone(),
             value: self.value.clone(),
             domain: self.domain.clone(),
@@ -149,11 +149,11 @@ fn main() -> std::io::Result<()> {
     std::io::stdout().write_all(&answer)
 }
 
-async fn serve(request: Request) -> Result<Answer, Error> {
-    let mut settings = Settings::new(request.folder);
+async fn serve(request: HelperRequest) -> Result<HelperResponse, Error> {
+    let mut settings = SandboxSettings::new(request.folder);
     settings.cgroup = request.cgroup;
     if let Some((socket, image)) = request.docker {
-        settings.engine = Engine::Docker(DockerSettings { socket, image });
+        settings.backend = BackendKind::Docker(DockerSettings { socket, image });
     }
     settings.allow_reduced = request.allow_reduced;
     settings.warm = request.warm;
@@ -178,13 +178,13 @@ async fn serve(request: Request) -> Result<Answer, Error> {
         network: web.as_ref().map(Web::network).unwrap_or_default(),
     };
     let keep = request.keep || request.session.is_some();
-    let session = match request.session {
-        Some(session) => session,
+    let container = match request.session {
+        Some(container) => container,
         None => {
             sandbox
                 .create(
                     OWNER,
-                    NewSession {
+                    ContainerSpec {
                         policy,
                         skills,
                         layer,
@@ -195,7 +195,7 @@ async fn serve(request: Request) -> Result<Answer, Error> {
     };
     for (path, text) in request.put {
         sandbox
-            .put(OWNER, &session, &path, text.into_bytes())
+            .put(OWNER, &container, &path, text.into_bytes())
             .await?;
     }
     for command in request.beside {
@@ -211,18 +211,18 @@ async fn serve(request: Request) -> Result<Answer, Error> {
             timeout: run.timeout_ms.map(Duration::from_millis),
             ..Execution::default()
         };
-        while request.warm > 0 && !reports.is_empty() && sandbox.ready() == 0 {
+        while request.warm > 0 && !reports.is_empty() && sandbox.warm_count() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        reports.push(sandbox.exec(OWNER, &session, execution).await?);
+        reports.push(sandbox.exec(OWNER, &container, execution).await?);
     }
-    let files = sandbox.list(OWNER, &session).await?;
+    let files = sandbox.list(OWNER, &container).await?;
     if !keep {
-        sandbox.destroy(OWNER, &session).await?;
+        sandbox.destroy(OWNER, &container).await?;
     }
-    Ok(Answer {
-        session,
-        level: sandbox.level().grade.clone(),
+    Ok(HelperResponse {
+        session: container,
+        level: sandbox.host_probe().grade.clone(),
         reports,
         files,
         layers,
@@ -231,8 +231,8 @@ async fn serve(request: Request) -> Result<Answer, Error> {
 
 /// Starts a command that goes on in the background, and waits until it says something.
 async fn run_beside(sandbox: &Sandbox, command: Command) -> Result<(), Error> {
-    let id = sandbox.create("another", NewSession::default()).await?;
-    let (stream, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let id = sandbox.create("another", ContainerSpec::default()).await?;
+    let (stream, mut output) = tokio::sync::mpsc::unbounded_channel();
     let sandbox = sandbox.clone();
     tokio::spawn(async move {
         let execution = Execution {
@@ -242,22 +242,22 @@ async fn run_beside(sandbox: &Sandbox, command: Command) -> Result<(), Error> {
         };
         sandbox.exec("another", &id, execution).await
     });
-    said.recv().await;
+    output.recv().await;
     Ok(())
 }
 
 /// Builds layers, and returns the last that was built and what came of each.
 async fn build(sandbox: &Sandbox, texts: &[String]) -> (Option<Layer>, Vec<Option<String>>) {
-    let (mut last, mut told) = (None, Vec::new());
+    let (mut last, mut failures) = (None, Vec::new());
     for text in texts {
         let built = match Requirements::parse(text) {
             Ok(requirements) => sandbox.layer(OWNER, &requirements).await,
             Err(error) => Err(error),
         };
-        told.push(built.as_ref().err().map(ToString::to_string));
+        failures.push(built.as_ref().err().map(ToString::to_string));
         last = built.ok().or(last);
     }
-    (last, told)
+    (last, failures)
 }
 
 fn skill((name, files): Skill) -> SkillFiles {

@@ -23,18 +23,18 @@ const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
 
 /// Name of the extended attribute by which an overlay says that a folder replaces the
 /// one beneath it.
-const OPAQUE: &str = "user.overlay.opaque";
+const OPAQUE_ATTRIBUTE: &str = "user.overlay.opaque";
 
 /// Name under which a file is written before it takes its place. No entry that was
 /// collected can have it, for it holds a control character.
-const PART: &CStr = c"\x01part";
+const PARTIAL_NAME: &CStr = c"\x01part";
 
 /// An open folder.
-pub(crate) struct Folder(OwnedFd);
+pub(crate) struct FolderHandle(OwnedFd);
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     File,
     Folder,
     Symlink,
@@ -44,9 +44,9 @@ pub(crate) enum Kind {
 }
 
 /// One entry of a folder.
-pub(crate) struct Entry {
+pub(crate) struct FileEntry {
     pub(crate) name: CString,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
     pub(crate) size: u64,
     /// Bytes that it takes on the disk.
     pub(crate) allocated: u64,
@@ -55,11 +55,11 @@ pub(crate) struct Entry {
 }
 
 /// A file that is written but has no place yet.
-struct Part {
+struct PartialFile {
     file: File,
 }
 
-impl Folder {
+impl FolderHandle {
     pub(crate) fn open_path(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
@@ -77,9 +77,9 @@ impl Folder {
         }
     }
 
-    pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub(crate) fn entries(&self) -> io::Result<Vec<FileEntry>> {
         let mut entries = Vec::new();
-        let all = self.each(&mut |entry| {
+        let all = self.for_each_entry(&mut |entry| {
             entries.push(entry);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -89,9 +89,9 @@ impl Folder {
 
     /// Calls `visit` with each entry until it breaks. An entry that goes away meanwhile
     /// is left out: a process may be alive that makes and removes files all the time.
-    pub(crate) fn each(
+    pub(crate) fn for_each_entry(
         &self,
-        visit: &mut dyn FnMut(Entry) -> io::Result<ControlFlow<()>>,
+        visit: &mut dyn FnMut(FileEntry) -> io::Result<ControlFlow<()>>,
     ) -> io::Result<ControlFlow<()>> {
         for entry in Dir::read_from(&self.0)? {
             let entry = entry?;
@@ -123,20 +123,20 @@ impl Folder {
             .collect()
     }
 
-    pub(crate) fn entry(&self, name: &CStr) -> io::Result<Entry> {
+    pub(crate) fn entry(&self, name: &CStr) -> io::Result<FileEntry> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let found = rustix::fs::statx(&self.0, name, flags, StatxFlags::BASIC_STATS)?;
         let mode = RawMode::from(found.stx_mode);
         let kind = match FileType::from_raw_mode(mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Symlink,
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Folder,
+            FileType::Symlink => EntryKind::Symlink,
             FileType::CharacterDevice if (found.stx_rdev_major, found.stx_rdev_minor) == (0, 0) => {
-                Kind::Deleted
+                EntryKind::Deleted
             }
-            _ => Kind::Special,
+            _ => EntryKind::Special,
         };
-        Ok(Entry {
+        Ok(FileEntry {
             name: name.to_owned(),
             kind,
             size: found.stx_size,
@@ -164,7 +164,7 @@ impl Folder {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat2(&self.0, name, flags, Mode::empty(), RESOLVE) {
             Err(rustix::io::Errno::ACCESS) => {
-                self.allow(name, needed)?;
+                self.grant_access(name, needed)?;
                 Ok(openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?)
             }
             other => Ok(other?),
@@ -173,7 +173,7 @@ impl Folder {
 
     /// Changes the mode of an entry. By a descriptor, for by its name a process that is
     /// alive could have a link followed that it puts there meanwhile.
-    fn allow(&self, name: &CStr, needed: Mode) -> io::Result<()> {
+    fn grant_access(&self, name: &CStr, needed: Mode) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let entry = openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?;
         let found = rustix::fs::fstat(&entry)?;
@@ -217,7 +217,7 @@ impl Folder {
     }
 
     /// Sets the owner and the mode of this very folder.
-    pub(crate) fn guard(&self, owner: Option<(u32, u32)>, mode: RawMode) -> io::Result<()> {
+    pub(crate) fn set_access(&self, owner: Option<(u32, u32)>, mode: RawMode) -> io::Result<()> {
         if let Some((uid, gid)) = owner {
             let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
             fchown(&self.0, Some(uid), Some(gid))?;
@@ -228,7 +228,7 @@ impl Folder {
     /// Whether an overlay marked this folder as replacing what was there.
     pub(crate) fn is_opaque(&self) -> bool {
         let mut value = [0u8; 4];
-        rustix::fs::fgetxattr(&self.0, OPAQUE, &mut value).is_ok_and(|length| length > 0)
+        rustix::fs::fgetxattr(&self.0, OPAQUE_ATTRIBUTE, &mut value).is_ok_and(|length| length > 0)
     }
 
     /// Makes a folder, or keeps the one that is there unless it is to be replaced.
@@ -241,20 +241,20 @@ impl Folder {
     ) -> io::Result<Self> {
         let there = self
             .entry(name)
-            .is_ok_and(|entry| entry.kind == Kind::Folder);
+            .is_ok_and(|entry| entry.kind == EntryKind::Folder);
         if replace || !there {
             self.remove(name)?;
             rustix::fs::mkdirat(&self.0, name, Mode::RWXU)?;
         }
         let folder = self.enter(name)?;
-        give(folder.0.as_fd(), owner)?;
+        set_owner(folder.0.as_fd(), owner)?;
         rustix::fs::fchmod(&folder.0, Mode::from_raw_mode(mode | 0o700))?;
         Ok(folder)
     }
 
     /// Removes an entry, with all in it if it is a folder. Nothing there is fine.
     pub(crate) fn remove(&self, name: &CStr) -> io::Result<()> {
-        remove::tree(self, name)
+        remove::remove_tree(self, name)
     }
 
     /// Copies a symbolic link as the text it is.
@@ -271,14 +271,20 @@ impl Folder {
     }
 
     /// A new file, to be written and then [`put`](Self::put).
-    fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<Part> {
-        self.remove(PART)?;
+    fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<PartialFile> {
+        self.remove(PARTIAL_NAME)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat2(&self.0, PART, flags, Mode::RUSR | Mode::WUSR, RESOLVE)?;
-        give(file.as_fd(), owner)?;
+        let file = openat2(
+            &self.0,
+            PARTIAL_NAME,
+            flags,
+            Mode::RUSR | Mode::WUSR,
+            RESOLVE,
+        )?;
+        set_owner(file.as_fd(), owner)?;
         rustix::fs::fchmod(&file, Mode::from_raw_mode(mode | 0o600))?;
-        Ok(Part {
+        Ok(PartialFile {
             file: File::from(file),
         })
     }
@@ -294,32 +300,32 @@ impl Folder {
     ) -> io::Result<T> {
         let mut part = self.new_file(mode, owner)?;
         let written = fill(&mut part.file).and_then(|filled| {
-            self.put(part, name)?;
+            self.publish(part, name)?;
             Ok(filled)
         });
         if written.is_err() {
             // The first error is the one to return.
-            let _ = self.unlink(PART);
+            let _ = self.unlink(PARTIAL_NAME);
         }
         written
     }
 
     /// Gives a written file its place, instead of whatever is there.
-    fn put(&self, _part: Part, name: &CStr) -> io::Result<()> {
+    fn publish(&self, _part: PartialFile, name: &CStr) -> io::Result<()> {
         if self
             .entry(name)
-            .is_ok_and(|entry| entry.kind == Kind::Folder)
+            .is_ok_and(|entry| entry.kind == EntryKind::Folder)
         {
             self.remove(name)?;
         }
-        Ok(rustix::fs::renameat(&self.0, PART, &self.0, name)?)
+        Ok(rustix::fs::renameat(&self.0, PARTIAL_NAME, &self.0, name)?)
     }
 
     /// SHA-256 of a regular file in this folder, `None` if it is not one.
     pub(crate) fn digest(&self, name: &CStr) -> Option<[u8; 32]> {
         self.entry(name)
             .ok()
-            .filter(|entry| entry.kind == Kind::File)?;
+            .filter(|entry| entry.kind == EntryKind::File)?;
         let mut digest = DigestWriter(Sha256::new());
         io::copy(&mut self.open_file(name).ok()?, &mut digest).ok()?;
         Some(digest.0.finalize().into())
@@ -339,7 +345,7 @@ impl io::Write for DigestWriter {
     }
 }
 
-fn give(fd: BorrowedFd<'_>, owner: Option<u32>) -> io::Result<()> {
+fn set_owner(fd: BorrowedFd<'_>, owner: Option<u32>) -> io::Result<()> {
     let Some(id) = owner else { return Ok(()) };
     Ok(fchown(
         fd,

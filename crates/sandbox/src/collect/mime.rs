@@ -1,7 +1,7 @@
 //! The type of a generated file, first by its content, then by its name.
 
 /// Bytes of a file that are looked at.
-pub(super) const HEAD: usize = 512;
+pub(super) const HEAD_BYTES: usize = 512;
 
 /// Beginnings that leave no doubt, with the offset they stand at.
 const SIGNATURES: [(usize, &[u8], &str); 19] = [
@@ -27,7 +27,7 @@ const SIGNATURES: [(usize, &[u8], &str); 19] = [
 ];
 
 /// Names of zip archives that are documents.
-const ZIPPED: [(&str, &str); 7] = [
+const ZIP_BASED_TYPES: [(&str, &str); 7] = [
     (
         "docx",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -47,7 +47,7 @@ const ZIPPED: [(&str, &str); 7] = [
 ];
 
 /// Names of text files.
-const TEXTS: [(&str, &str); 17] = [
+const TEXT_TYPES: [(&str, &str); 17] = [
     ("csv", "text/csv"),
     ("css", "text/css"),
     ("htm", "text/html"),
@@ -81,7 +81,7 @@ pub fn guess(name: &str, head: &[u8]) -> &'static str {
             .map(|(_, mime)| *mime)
     };
     if head.starts_with(b"PK\x03\x04") {
-        return by_name(&ZIPPED).unwrap_or("application/zip");
+        return by_name(&ZIP_BASED_TYPES).unwrap_or("application/zip");
     }
     let signed = |(offset, signature, _): &&(usize, &[u8], &str)| {
         head.get(*offset..)
@@ -91,7 +91,7 @@ pub fn guess(name: &str, head: &[u8]) -> &'static str {
         return mime;
     }
     if is_text(head) {
-        return by_name(&TEXTS).unwrap_or("text/plain");
+        return by_name(&TEXT_TYPES).unwrap_or("text/plain");
     }
     "application/octet-stream"
 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_zipped_documents_and_texts_apart() {
+    fn names_distinguish_zipped_documents_and_texts() {
         assert!(guess("a.xlsx", b"PK\x03\x04").ends_with("sheet"));
         assert_eq!(guess("a.bin", b"PK\x03\x04"), "application/zip");
         assert_eq!(guess("a.json", b"{}"), "application/json");

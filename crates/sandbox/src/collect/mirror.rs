@@ -1,56 +1,56 @@
 //! For a backend that cannot lay a layer over a session's files: a copy of them that its
 //! commands write to, made before and compared after.
 
-use super::folder::{Folder, Kind};
-use crate::error::{During, Error};
+use super::folder::{EntryKind, FolderHandle};
+use crate::error::{Error, ErrorContext};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
 use std::path::Path;
 
 /// Names that are read from a folder at once.
-const BATCH: usize = 512;
+const BATCH_ENTRIES: usize = 512;
 
 /// What failed when a copy cannot be made.
-const COPYING: &str = "the session's files could not be copied for its container";
+const COPY_FAILED: &str = "the session's files could not be copied for its container";
 
 /// Makes the folder `copy` hold what `data` holds, and nothing else. No process may be
 /// alive that could write to either.
 pub(crate) fn mirror(data: &Path, copy: &Path, owner: Option<u32>) -> Result<(), Error> {
     clear(copy)?;
-    let from = Folder::open_path(data).at(COPYING, data)?;
-    let into = Folder::open_path(copy).at(COPYING, copy)?;
-    copy_all(&from, &into, owner).at(COPYING, copy)
+    let from = FolderHandle::open_path(data).at(COPY_FAILED, data)?;
+    let into = FolderHandle::open_path(copy).at(COPY_FAILED, copy)?;
+    copy_all(&from, &into, owner).at(COPY_FAILED, copy)
 }
 
 /// Removes all that is in a copy. No process may be alive that could write to it.
 pub(crate) fn clear(copy: &Path) -> Result<(), Error> {
-    let folder = Folder::open_path(copy).at(COPYING, copy)?;
+    let folder = FolderHandle::open_path(copy).at(COPY_FAILED, copy)?;
     loop {
-        let names = folder.names(BATCH).at(COPYING, copy)?;
+        let names = folder.names(BATCH_ENTRIES).at(COPY_FAILED, copy)?;
         if names.is_empty() {
             return Ok(());
         }
         for name in names {
-            folder.remove(&name).at(COPYING, copy)?;
+            folder.remove(&name).at(COPY_FAILED, copy)?;
         }
     }
 }
 
-fn copy_all(from: &Folder, into: &Folder, owner: Option<u32>) -> io::Result<()> {
+fn copy_all(from: &FolderHandle, into: &FolderHandle, owner: Option<u32>) -> io::Result<()> {
     for entry in from.entries()? {
         let name = &entry.name;
         match entry.kind {
-            Kind::File => {
+            EntryKind::File => {
                 let mut source = from.open_file(name)?;
                 into.write(name, entry.mode, owner, |copy| io::copy(&mut source, copy))?;
             }
-            Kind::Folder => {
+            EntryKind::Folder => {
                 let target = into.make(name, entry.mode, owner, false)?;
                 copy_all(&from.enter(name)?, &target, owner)?;
             }
-            Kind::Symlink => into.copy_link(from, name, owner)?,
+            EntryKind::Symlink => into.copy_link(from, name, owner)?,
             // Nothing of the kind is ever taken into a session.
-            Kind::Deleted | Kind::Special => {}
+            EntryKind::Deleted | EntryKind::Special => {}
         }
     }
     Ok(())
@@ -58,17 +58,17 @@ fn copy_all(from: &Folder, into: &Folder, owner: Option<u32>) -> io::Result<()> 
 
 /// Removes from `data` what is no longer in the copy.
 pub(crate) fn remove_missing(copy: &OwnedFd, data: &Path) -> Result<(), Error> {
-    let copy = Folder::reopen(copy.as_fd()).during("what was written")?;
-    let data = Folder::open_path(data).at(COPYING, data)?;
-    remove(&copy, &data).during("what was deleted")
+    let copy = FolderHandle::reopen(copy.as_fd()).during("what was written")?;
+    let data = FolderHandle::open_path(data).at(COPY_FAILED, data)?;
+    remove_extra(&copy, &data).during("what was deleted")
 }
 
-fn remove(copy: &Folder, data: &Folder) -> io::Result<()> {
+fn remove_extra(copy: &FolderHandle, data: &FolderHandle) -> io::Result<()> {
     for entry in data.entries()? {
         let kept = copy.entry(&entry.name).ok().map(|copied| copied.kind);
         match (entry.kind, kept) {
-            (Kind::Folder, Some(Kind::Folder)) => {
-                remove(&copy.enter(&entry.name)?, &data.enter(&entry.name)?)?;
+            (EntryKind::Folder, Some(EntryKind::Folder)) => {
+                remove_extra(&copy.enter(&entry.name)?, &data.enter(&entry.name)?)?;
             }
             (kind, Some(kept)) if kind == kept => {}
             _ => data.remove(&entry.name)?,

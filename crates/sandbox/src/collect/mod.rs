@@ -6,28 +6,28 @@
 //! Nothing is followed, on either side: every name is opened in its folder's descriptor,
 //! and the kernel is told to resolve no link.
 
+mod collector;
 pub(crate) mod folder;
 mod mime;
 mod mirror;
 mod remove;
-mod take;
 mod usage;
 
+pub(crate) use collector::{CollectTarget, collect_outputs};
 pub use mime::guess as mime_type;
 pub(crate) use mirror::{clear, mirror, remove_missing};
-pub(crate) use take::{Into, take};
-pub(crate) use usage::{ENTRY_BYTES, Usage, bytes_of, measure};
+pub(crate) use usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
 
-use folder::Folder;
+use folder::FolderHandle;
 use rustix::fd::{AsFd, OwnedFd};
 use serde::{Deserialize, Serialize};
 
 /// Folders within folders that a session keeps.
-pub(crate) const MAX_FOLDERS: usize = 32;
+pub(crate) const MAX_FOLDER_DEPTH: usize = 32;
 
 /// A file the command made or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct SandboxOutput {
     /// Path relative to `/mnt/data`.
     pub path: String,
     /// Length in bytes.
@@ -40,17 +40,17 @@ pub struct Output {
 
 /// Something that was found and not reported as an output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// Path relative to `/mnt/data`, with what is not text replaced.
     pub path: String,
     /// Why.
-    pub reason: Reason,
+    pub reason: SkipReason,
 }
 
 /// Why something is not an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum SkipReason {
     /// A symbolic link: kept in the session, never followed.
     Symlink,
     /// A file with more than one name: each name is kept as a file of its own.
@@ -71,7 +71,7 @@ pub enum Reason {
     More,
 }
 
-impl Reason {
+impl SkipReason {
     /// Whether it is not in the session either.
     pub(crate) fn is_loss(self) -> bool {
         matches!(self, Self::Special | Self::Name | Self::Depth | Self::Quota)
@@ -80,13 +80,13 @@ impl Reason {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Collected {
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) skipped: Vec<Skipped>,
+pub(crate) struct CollectedFiles {
+    pub(crate) outputs: Vec<SandboxOutput>,
+    pub(crate) skipped: Vec<SkippedFile>,
 }
 
 /// Whether a folder is surely empty.
 pub(crate) fn is_empty(folder: &OwnedFd) -> bool {
-    let names = Folder::reopen(folder.as_fd()).and_then(|folder| folder.names(1));
+    let names = FolderHandle::reopen(folder.as_fd()).and_then(|folder| folder.names(1));
     names.is_ok_and(|names| names.is_empty())
 }

@@ -2,33 +2,33 @@
 //! descriptors and without recursion, so that no tree is too deep for the stack or for
 //! the server's descriptors.
 
-use super::folder::Folder;
+use super::folder::FolderHandle;
 use crate::id;
 use std::ffi::{CStr, CString};
 use std::io;
 
 /// Names that are read from a folder at once.
-const BATCH: usize = 512;
+const BATCH_ENTRIES: usize = 512;
 
 /// Removes an entry of `parent`, with all in it if it is a folder. Nothing there is fine.
-pub(super) fn tree(parent: &Folder, name: &CStr) -> io::Result<()> {
+pub(super) fn remove_tree(parent: &FolderHandle, name: &CStr) -> io::Result<()> {
     if parent.unlink(name)? {
         return Ok(());
     }
-    let mut moved = Moved::new()?;
-    empty(parent, name, &mut moved)?;
+    let mut moved = MovedFolders::new()?;
+    empty_folder(parent, name, &mut moved)?;
     // Each folder found in a folder was moved up here, so that depth costs nothing.
     while let Some(next) = moved.take() {
-        empty(parent, &next, &mut moved)?;
+        empty_folder(parent, &next, &mut moved)?;
     }
     Ok(())
 }
 
 /// Removes a folder of `parent` after moving the folders in it to `parent`.
-fn empty(parent: &Folder, name: &CStr, moved: &mut Moved) -> io::Result<()> {
+fn empty_folder(parent: &FolderHandle, name: &CStr, moved: &mut MovedFolders) -> io::Result<()> {
     let folder = parent.enter_to_clear(name)?;
     loop {
-        let names = folder.names(BATCH)?;
+        let names = folder.names(BATCH_ENTRIES)?;
         if names.is_empty() {
             return parent.remove_empty(name);
         }
@@ -41,7 +41,7 @@ fn empty(parent: &Folder, name: &CStr, moved: &mut Moved) -> io::Result<()> {
     }
 }
 
-fn move_up(from: &Folder, name: &CStr, to: &Folder, place: &CStr) -> io::Result<()> {
+fn move_up(from: &FolderHandle, name: &CStr, to: &FolderHandle, place: &CStr) -> io::Result<()> {
     match from.rename_to(name, to, place) {
         // To be moved, a folder must be writable for its owner.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -53,15 +53,15 @@ fn move_up(from: &Folder, name: &CStr, to: &Folder, place: &CStr) -> io::Result<
 }
 
 /// The names of folders that were moved up, which no code can have chosen.
-struct Moved {
+struct MovedFolders {
     prefix: String,
     made: u64,
     taken: u64,
 }
 
-impl Moved {
+impl MovedFolders {
     fn new() -> io::Result<Self> {
-        let random = id::random().map_err(io::Error::other)?;
+        let random = id::random_id().map_err(io::Error::other)?;
         Ok(Self {
             prefix: format!("\u{1}gone-{random}"),
             made: 0,
@@ -108,8 +108,8 @@ mod tests {
             }
             here = next;
         }
-        let outer_folder = Folder::open_path(outer.path()).unwrap();
-        tree(&outer_folder, c"tree").unwrap();
+        let outer_folder = FolderHandle::open_path(outer.path()).unwrap();
+        remove_tree(&outer_folder, c"tree").unwrap();
         assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
     }
 

@@ -2,8 +2,8 @@
 //! link is followed, and no tree takes more than a fixed depth, so that measuring what
 //! hostile code made, even while it runs, is bounded.
 
-use super::folder::{Entry, Folder, Kind};
-use crate::error::{During, Error};
+use super::folder::{EntryKind, FileEntry, FolderHandle};
+use crate::error::{Error, ErrorContext};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::ControlFlow;
@@ -16,18 +16,18 @@ pub(crate) const ENTRY_BYTES: u64 = 4096;
 const MAX_DEPTH: usize = 64;
 
 /// Bytes that a file may take beyond twice its length before they are counted.
-const ALLOCATION_SLACK: u64 = 64 << 10;
+const ALLOCATION_SLACK_BYTES: u64 = 64 << 10;
 
 /// What a folder holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Usage {
+pub(crate) struct DiskUsage {
     /// Lengths of files and of links' targets, and folders beyond [`ENTRY_BYTES`].
     pub(crate) bytes: u64,
     /// Files, folders, links and anything else that has a name.
     pub(crate) entries: u64,
 }
 
-impl Usage {
+impl DiskUsage {
     /// Nothing reaches this.
     pub(crate) const MAX: Self = Self {
         bytes: u64::MAX,
@@ -40,9 +40,9 @@ impl Usage {
             .saturating_add(self.entries.saturating_mul(ENTRY_BYTES))
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &FileEntry) {
         self.entries = self.entries.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(bytes_of(entry));
+        self.bytes = self.bytes.saturating_add(counted_bytes(entry));
     }
 
     fn is_above(self, most: Self) -> bool {
@@ -55,62 +55,68 @@ impl Usage {
 /// A file counts as long as it says, for a copy of it writes its holes out; or as what
 /// it takes where that is far more, for blocks can be reserved beyond a file's end. A
 /// folder stays as large as it once was on many file systems, whatever is left in it.
-pub(crate) fn bytes_of(entry: &Entry) -> u64 {
+pub(crate) fn counted_bytes(entry: &FileEntry) -> u64 {
     match entry.kind {
-        Kind::File => {
-            let usual = entry.size.saturating_mul(2);
-            match entry.allocated > usual.saturating_add(ALLOCATION_SLACK) {
+        EntryKind::File => {
+            let expected = entry.size.saturating_mul(2);
+            match entry.allocated > expected.saturating_add(ALLOCATION_SLACK_BYTES) {
                 true => entry.allocated,
                 false => entry.size,
             }
         }
-        Kind::Symlink => entry.size,
-        Kind::Folder => entry.size.saturating_sub(ENTRY_BYTES),
-        Kind::Deleted | Kind::Special => 0,
+        EntryKind::Symlink => entry.size,
+        EntryKind::Folder => entry.size.saturating_sub(ENTRY_BYTES),
+        EntryKind::Deleted | EntryKind::Special => 0,
     }
 }
 
 /// What was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Measured {
-    pub(crate) usage: Usage,
+pub(crate) struct Measurement {
+    pub(crate) usage: DiskUsage,
     /// Whether there is more than was counted: it is deeper, or above what was asked for.
-    pub(crate) is_more: bool,
+    pub(crate) exceeds_limit: bool,
 }
 
 /// Measures a folder of a session until there is more than `most`, calling `visit` with
 /// each regular file's path and size.
 pub(crate) fn measure(
     folder: &Path,
-    most: Usage,
+    most: DiskUsage,
     visit: &mut dyn FnMut(&str, u64),
-) -> Result<Measured, Error> {
-    let mut measuring = Measuring {
-        usage: Usage::default(),
+) -> Result<Measurement, Error> {
+    let mut measurer = Measurer {
+        usage: DiskUsage::default(),
         most,
         is_too_deep: false,
         visit,
     };
-    let opened = Folder::open_path(folder).at("the session's files could not be read", folder)?;
-    let ended = measuring
+    let opened =
+        FolderHandle::open_path(folder).at("the session's files could not be read", folder)?;
+    let ended = measurer
         .add(&opened, "", 0)
         .at("the session's files could not be read", folder)?;
-    Ok(Measured {
-        usage: measuring.usage,
-        is_more: measuring.is_too_deep || ended.is_break(),
+    Ok(Measurement {
+        usage: measurer.usage,
+        exceeds_limit: measurer.is_too_deep || ended.is_break(),
     })
 }
 
-struct Measuring<'a> {
-    usage: Usage,
-    most: Usage,
+struct Measurer<'a> {
+    usage: DiskUsage,
+    most: DiskUsage,
     is_too_deep: bool,
     visit: &'a mut dyn FnMut(&str, u64),
 }
 
-impl Measuring<'_> {
-    fn add(&mut self, folder: &Folder, path: &str, depth: usize) -> io::Result<ControlFlow<()>> {
-        folder.each(&mut |entry| {
+impl Measurer<'_> {
+    fn add(
+        &mut self,
+        folder: &FolderHandle,
+        path: &str,
+        depth: usize,
+    ) -> io::Result<ControlFlow<()>> {
+        folder.for_each_entry(&mut |entry| {
             self.usage.add(&entry);
             if self.usage.is_above(self.most) {
                 return Ok(ControlFlow::Break(()));
@@ -121,14 +127,14 @@ impl Measuring<'_> {
                 false => format!("{path}/{name}"),
             };
             match entry.kind {
-                Kind::File => (self.visit)(&here, entry.size),
-                Kind::Folder if depth >= MAX_DEPTH => self.is_too_deep = true,
-                Kind::Folder => match folder.enter(&entry.name) {
+                EntryKind::File => (self.visit)(&here, entry.size),
+                EntryKind::Folder if depth >= MAX_DEPTH => self.is_too_deep = true,
+                EntryKind::Folder => match folder.enter(&entry.name) {
                     Ok(inner) => return self.add(&inner, &here, depth + 1),
                     Err(error) if has_changed(&error) => {}
                     Err(error) => return Err(error),
                 },
-                Kind::Symlink | Kind::Deleted | Kind::Special => {}
+                EntryKind::Symlink | EntryKind::Deleted | EntryKind::Special => {}
             }
             Ok(ControlFlow::Continue(()))
         })
@@ -150,7 +156,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    fn measured(folder: &Path, most: Usage) -> Measured {
+    fn measured(folder: &Path, most: DiskUsage) -> Measurement {
         measure(folder, most, &mut |_, _| {}).unwrap()
     }
 
@@ -172,10 +178,10 @@ mod tests {
             0,
         )
         .unwrap();
-        let counted = measured(folder.path(), Usage::MAX);
+        let counted = measured(folder.path(), DiskUsage::MAX);
         assert_eq!(counted.usage.entries, 6);
         assert_eq!(counted.usage.bytes, 100 + 100 + 4000 + 4);
-        assert!(!counted.is_more);
+        assert!(!counted.exceeds_limit);
         assert_eq!(counted.usage.on_disk(), 4204 + 6 * 4096);
     }
 
@@ -184,16 +190,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = fs::File::create(folder.path().join("sparse")).unwrap();
         file.set_len(10 << 20).unwrap();
-        assert_eq!(measured(folder.path(), Usage::MAX).usage.bytes, 10 << 20);
+        assert_eq!(
+            measured(folder.path(), DiskUsage::MAX).usage.bytes,
+            10 << 20
+        );
         file.set_len(0).unwrap();
-        let entry = Entry {
+        let entry = FileEntry {
             allocated: 8 << 20,
-            ..Folder::open_path(folder.path())
+            ..FolderHandle::open_path(folder.path())
                 .unwrap()
                 .entry(c"sparse")
                 .unwrap()
         };
-        assert_eq!(bytes_of(&entry), 8 << 20);
+        assert_eq!(counted_bytes(&entry), 8 << 20);
     }
 
     #[test]
@@ -202,15 +211,15 @@ mod tests {
         for number in 0..100 {
             fs::write(folder.path().join(number.to_string()), "x").unwrap();
         }
-        let most = Usage {
+        let most = DiskUsage {
             entries: 10,
-            ..Usage::MAX
+            ..DiskUsage::MAX
         };
         let counted = measured(folder.path(), most);
-        assert!(counted.is_more && counted.usage.entries == 11);
+        assert!(counted.exceeds_limit && counted.usage.entries == 11);
         let deep = tempfile::tempdir().unwrap();
         fs::create_dir_all(deep.path().join("d/".repeat(MAX_DEPTH + 10))).unwrap();
-        let counted = measured(deep.path(), Usage::MAX);
-        assert!(counted.is_more && counted.usage.entries == MAX_DEPTH as u64 + 1);
+        let counted = measured(deep.path(), DiskUsage::MAX);
+        assert!(counted.exceeds_limit && counted.usage.entries == MAX_DEPTH as u64 + 1);
     }
 }

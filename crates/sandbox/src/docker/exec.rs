@@ -1,13 +1,13 @@
 //! One command in a container: streams, time and files watched from outside, and at the
 //! end the whole container killed.
 
-use super::{Asked, Docker, Leash, container, name};
-use crate::backend::{Ended, Job, Written, environment, has_layer};
+use super::{ContainerKeepalive, DockerBackend, DockerContext, docker_name, hardening};
+use crate::backend::{CommandJob, CommandResult, WrittenFiles, command_environment, has_layer};
 use crate::capture::Capture;
-use crate::collect::{self, Usage};
-use crate::error::{During, Error};
-use crate::execution::{Chunk, LimitHit, Outcome, Stream};
-use crate::policy::Limits;
+use crate::collect::{self, DiskUsage};
+use crate::error::{Error, ErrorContext};
+use crate::execution::{CommandOutcome, LimitHit, OutputChunk, OutputStream};
+use crate::policy::SandboxLimits;
 use bollard::container::LogOutput;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use futures_util::StreamExt;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 
 /// How often written files are measured.
-const MEASURE_EVERY: Duration = Duration::from_millis(250);
+const MEASURE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Signals a command can end by; a shell tells them as 128 and the number, and so does
 /// Docker.
@@ -28,72 +28,72 @@ const SIGNALS: std::ops::RangeInclusive<i64> = 1..=64;
 const SIGKILL: i32 = 9;
 
 /// Why we end a command.
-enum Stop {
+enum StopCause {
     Timeout,
     Flood,
     Full,
 }
 
 /// Kills a container when dropped before its command has ended.
-struct Running<'a> {
-    docker: &'a Docker,
-    session: &'a str,
+struct KillGuard<'a> {
+    docker: &'a DockerBackend,
+    container_id: &'a str,
     ended: bool,
 }
 
-impl Drop for Running<'_> {
+impl Drop for KillGuard<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            let (docker, session) = (self.docker.clone(), self.session.to_owned());
-            tokio::spawn(async move { docker.remove(&session).await });
+            let (docker, container_id) = (self.docker.clone(), self.container_id.to_owned());
+            tokio::spawn(async move { docker.remove_container(&container_id).await });
         }
     }
 }
 
 /// Runs a command and returns when nothing of it is alive.
 pub(super) async fn run(
-    docker: &Docker,
-    leash: Leash,
+    docker: &DockerBackend,
+    keepalive: ContainerKeepalive,
     argv: Vec<String>,
     work: &Path,
-    job: Job,
-) -> Result<Ended, Error> {
+    job: CommandJob,
+) -> Result<CommandResult, Error> {
     let started = Instant::now();
-    let mut running = Running {
+    let mut kill_guard = KillGuard {
         docker,
-        session: &job.session,
+        container_id: &job.container_id,
         ended: false,
     };
-    let container = name(&job.session);
+    let container_name = docker_name(&job.container_id);
     let exec = options(docker, argv, &job);
-    let exec = docker.client.create_exec(&container, exec).await;
-    let exec = exec.asked("making a command")?.id;
-    let mut streams = Streams::new(&job.limits);
+    let exec = docker.client.create_exec(&container_name, exec).await;
+    let exec = exec.docker_context("making a command")?.id;
+    let mut streams = OutputStreams::new(&job.limits);
     let timeout = job.execution.timeout.unwrap_or(job.limits.timeout);
     let stopped = tokio::select! {
-        done = streams.follow(docker, &exec, &job) => done?,
-        () = tokio::time::sleep(timeout.min(job.limits.timeout)) => Some(Stop::Timeout),
-        () = until_full(work.to_owned(), most(&job)) => Some(Stop::Full),
+        done = streams.stream_output(docker, &exec, &job) => done?,
+        () = tokio::time::sleep(timeout.min(job.limits.timeout)) => Some(StopCause::Timeout),
+        () = wait_until_full(work.to_owned(), max_usage(&job)) => Some(StopCause::Full),
     };
     let status = docker
         .client
         .inspect_exec(&exec)
         .await
-        .asked("the command's end")?;
-    let killed = docker.client.kill_container(&container, None).await;
-    let state = docker.state_of(&job.session).await;
+        .docker_context("the command's end")?;
+    let killed = docker.client.kill_container(&container_name, None).await;
+    let state = docker.container_state(&job.container_id).await;
     if state.running == Some(true) {
-        killed.asked("ending a container")?;
+        killed.docker_context("ending a container")?;
     }
     // Told only of a container that has ended.
     let out_of_memory = state.oom_killed == Some(true);
-    running.ended = true;
-    drop(running);
-    drop(leash);
-    let written = Written::Whole(open(work)?);
+    kill_guard.ended = true;
+    drop(kill_guard);
+    drop(keepalive);
+    let written = WrittenFiles::Whole(open(work)?);
     let copy = work.to_owned();
     let (outcome, hits) = outcome(stopped, status.exit_code, out_of_memory);
-    Ok(Ended {
+    Ok(CommandResult {
         job,
         outcome,
         hits,
@@ -109,8 +109,12 @@ pub(super) async fn run(
     })
 }
 
-fn options(docker: &Docker, argv: Vec<String>, job: &Job) -> CreateExecOptions<String> {
-    let env = environment(&job.execution.env, false, has_layer(&job.mounts));
+fn options(
+    docker: &DockerBackend,
+    argv: Vec<String>,
+    job: &CommandJob,
+) -> CreateExecOptions<String> {
+    let env = command_environment(&job.execution.env, false, has_layer(&job.mounts));
     let env = env.into_iter().map(|(key, value)| format!("{key}={value}"));
     CreateExecOptions {
         attach_stdin: Some(!job.execution.stdin.is_empty()),
@@ -118,43 +122,43 @@ fn options(docker: &Docker, argv: Vec<String>, job: &Job) -> CreateExecOptions<S
         attach_stderr: Some(true),
         env: Some(env.collect()),
         cmd: Some(argv),
-        user: Some(container::user(docker, job)),
+        user: Some(hardening::container_user(docker, job)),
         working_dir: Some(DATA_DIR.into()),
         ..CreateExecOptions::default()
     }
 }
 
 /// What has been read so far.
-struct Streams {
+struct OutputStreams {
     stdout: Capture,
     stderr: Capture,
     seen: u64,
-    most: u64,
+    max: u64,
 }
 
-impl Streams {
-    fn new(limits: &Limits) -> Self {
+impl OutputStreams {
+    fn new(limits: &SandboxLimits) -> Self {
         Self {
             stdout: Capture::new(limits.output_kept),
             stderr: Capture::new(limits.output_kept),
             seen: 0,
-            most: limits.output_flood,
+            max: limits.output_flood,
         }
     }
 
     /// Starts the command, feeds it, and reads until it ends or writes too much.
-    async fn follow(
+    async fn stream_output(
         &mut self,
-        docker: &Docker,
+        docker: &DockerBackend,
         exec: &str,
-        job: &Job,
-    ) -> Result<Option<Stop>, Error> {
+        job: &CommandJob,
+    ) -> Result<Option<StopCause>, Error> {
         let options = StartExecOptions::default();
         let attached = docker.client.start_exec(exec, Some(options)).await;
         let StartExecResults::Attached {
             mut output,
             mut input,
-        } = attached.asked("starting a command")?
+        } = attached.docker_context("starting a command")?
         else {
             return Ok(None);
         };
@@ -164,10 +168,10 @@ impl Streams {
             let _ = input.shutdown().await;
         };
         let read = async {
-            while let Some(piece) = output.next().await {
-                self.take(piece.asked("reading output")?, job);
-                if self.seen > self.most {
-                    return Ok(Some(Stop::Flood));
+            while let Some(chunk) = output.next().await {
+                self.record_chunk(chunk.docker_context("reading output")?, job);
+                if self.seen > self.max {
+                    return Ok(Some(StopCause::Flood));
                 }
             }
             Ok(None)
@@ -176,17 +180,17 @@ impl Streams {
         stopped
     }
 
-    fn take(&mut self, piece: LogOutput, job: &Job) {
-        let (stream, capture) = match &piece {
-            LogOutput::StdErr { .. } => (Stream::Stderr, &mut self.stderr),
-            _ => (Stream::Stdout, &mut self.stdout),
+    fn record_chunk(&mut self, chunk: LogOutput, job: &CommandJob) {
+        let (stream, capture) = match &chunk {
+            LogOutput::StdErr { .. } => (OutputStream::Stderr, &mut self.stderr),
+            _ => (OutputStream::Stdout, &mut self.stdout),
         };
-        let bytes = piece.into_bytes();
+        let bytes = chunk.into_bytes();
         self.seen = self.seen.saturating_add(bytes.len() as u64);
         capture.push(&bytes);
         if let Some(listener) = &job.execution.stream {
             // A listener that has left misses nothing.
-            let _ = listener.send(Chunk {
+            let _ = listener.send(OutputChunk {
                 stream,
                 bytes: bytes.into(),
             });
@@ -195,49 +199,53 @@ impl Streams {
 }
 
 /// What the folder may hold while a command runs.
-fn most(job: &Job) -> Usage {
+fn max_usage(job: &CommandJob) -> DiskUsage {
     let limits = &job.limits;
     let made = job.usage.entries.saturating_add(limits.data_files);
-    Usage {
+    DiskUsage {
         bytes: limits.data_bytes,
         entries: limits.session_entries.min(made),
     }
 }
 
 /// Returns when the folder holds more than it may, or is deeper than can be measured.
-async fn until_full(work: PathBuf, most: Usage) {
+async fn wait_until_full(work: PathBuf, max: DiskUsage) {
     loop {
-        tokio::time::sleep(MEASURE_EVERY).await;
+        tokio::time::sleep(MEASURE_INTERVAL).await;
         let folder = work.clone();
         let measured =
-            tokio::task::spawn_blocking(move || collect::measure(&folder, most, &mut |_, _| {}));
+            tokio::task::spawn_blocking(move || collect::measure(&folder, max, &mut |_, _| {}));
         // What cannot be measured just now is measured next time.
         if let Ok(Ok(measured)) = measured.await
-            && measured.is_more
+            && measured.exceeds_limit
         {
             return;
         }
     }
 }
 
-fn outcome(stopped: Option<Stop>, code: Option<i64>, oom: bool) -> (Outcome, Vec<LimitHit>) {
+fn outcome(
+    stopped: Option<StopCause>,
+    code: Option<i64>,
+    oom: bool,
+) -> (CommandOutcome, Vec<LimitHit>) {
     let mut hits = Vec::new();
     if oom {
         hits.push(LimitHit::Memory);
     }
     let code = code.unwrap_or(128 + i64::from(SIGKILL));
     let outcome = match stopped {
-        Some(Stop::Timeout) => Outcome::Timeout,
-        Some(Stop::Flood) => Outcome::OutputFlood,
-        Some(Stop::Full) => {
+        Some(StopCause::Timeout) => CommandOutcome::Timeout,
+        Some(StopCause::Flood) => CommandOutcome::OutputFlood,
+        Some(StopCause::Full) => {
             hits.push(LimitHit::Data);
-            Outcome::Signal(SIGKILL)
+            CommandOutcome::Signal(SIGKILL)
         }
-        None if oom && code == 128 + i64::from(SIGKILL) => Outcome::OutOfMemory,
+        None if oom && code == 128 + i64::from(SIGKILL) => CommandOutcome::OutOfMemory,
         None if SIGNALS.contains(&(code - 128)) => {
-            Outcome::Signal(i32::try_from(code - 128).unwrap_or(SIGKILL))
+            CommandOutcome::Signal(i32::try_from(code - 128).unwrap_or(SIGKILL))
         }
-        None => Outcome::Exit(i32::try_from(code).unwrap_or(i32::MAX)),
+        None => CommandOutcome::Exit(i32::try_from(code).unwrap_or(i32::MAX)),
     };
     (outcome, hits)
 }

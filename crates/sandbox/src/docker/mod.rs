@@ -11,19 +11,19 @@
 //! A container lives on a leash: its pid 1 reads from a stream that this process holds
 //! open, and ends, with everything in the container, when this process does.
 
-mod container;
 mod exec;
+mod hardening;
 mod probe;
 
 #[cfg(test)]
-pub(crate) use probe::never;
-pub(crate) use probe::{probe, why_missing};
+pub(crate) use probe::unavailable_checks;
+pub(crate) use probe::{explain_missing, probe};
 
-use crate::backend::{Backend, Ended, Job, Next, blocking};
+use crate::backend::{CommandJob, CommandResult, ProvisionRequest, SandboxBackend, run_blocking};
 use crate::collect;
 use crate::egress::BoxFuture;
-use crate::error::{DockerError, During, Error};
-use crate::policy::Limits;
+use crate::error::{DockerError, Error, ErrorContext};
+use crate::policy::SandboxLimits;
 use bollard::container::AttachContainerResults;
 use bollard::models::ContainerState;
 use bollard::query_parameters::{
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Seconds the daemon may take to answer.
-const PATIENCE: u64 = 60;
+const DAEMON_TIMEOUT_SECONDS: u64 = 60;
 
 /// Which daemon, and what it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,24 +58,24 @@ impl Default for DockerSettings {
 
 /// The backend.
 #[derive(Clone)]
-pub(crate) struct Docker {
+pub(crate) struct DockerBackend {
     client: bollard::Docker,
     image: String,
     state: PathBuf,
     root: bool,
     /// Per session, the leash of its container while that waits for a command.
-    waiting: Arc<Mutex<HashMap<String, Shared>>>,
+    waiting: Arc<Mutex<HashMap<String, SharedKeepalive>>>,
 }
 
 /// A session's leash. Locked while its container is being started or taken.
-type Shared = Arc<tokio::sync::Mutex<Option<Leash>>>;
+type SharedKeepalive = Arc<tokio::sync::Mutex<Option<ContainerKeepalive>>>;
 
 /// Keeps a container alive; dropped, the container ends.
-struct Leash {
+struct ContainerKeepalive {
     _stdin: AttachContainerResults,
 }
 
-impl std::fmt::Debug for Docker {
+impl std::fmt::Debug for DockerBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Docker")
             .field("image", &self.image)
@@ -84,12 +84,12 @@ impl std::fmt::Debug for Docker {
 }
 
 /// Says what was asked of the daemon when it failed.
-trait Asked<T> {
-    fn asked(self, what: &'static str) -> Result<T, Error>;
+trait DockerContext<T> {
+    fn docker_context(self, what: &'static str) -> Result<T, Error>;
 }
 
-impl<T> Asked<T> for Result<T, bollard::errors::Error> {
-    fn asked(self, what: &'static str) -> Result<T, Error> {
+impl<T> DockerContext<T> for Result<T, bollard::errors::Error> {
+    fn docker_context(self, what: &'static str) -> Result<T, Error> {
         self.map_err(|error| {
             tracing::warn!(what, %error, "the Docker daemon did not do as asked");
             let source = DockerError(error.to_string());
@@ -99,18 +99,21 @@ impl<T> Asked<T> for Result<T, bollard::errors::Error> {
 }
 
 /// The name of a session's container.
-fn name(session: &str) -> String {
-    format!("prowess-{session}")
+fn docker_name(container_id: &str) -> String {
+    format!("prowess-{container_id}")
 }
 
-impl Docker {
+impl DockerBackend {
     async fn connect(settings: &DockerSettings, state: &Path, root: bool) -> Result<Self, Error> {
         let socket = settings.socket.to_string_lossy();
         let version = bollard::API_DEFAULT_VERSION;
-        let client = bollard::Docker::connect_with_unix(&socket, PATIENCE, version);
-        let client = client.asked("connecting")?;
+        let client = bollard::Docker::connect_with_unix(&socket, DAEMON_TIMEOUT_SECONDS, version);
+        let client = client.docker_context("connecting")?;
         Ok(Self {
-            client: client.negotiate_version().await.asked("connecting")?,
+            client: client
+                .negotiate_version()
+                .await
+                .docker_context("connecting")?,
             image: settings.image.clone(),
             state: state.to_owned(),
             root,
@@ -118,19 +121,19 @@ impl Docker {
         })
     }
 
-    async fn run(&self, job: Job) -> Result<Ended, Error> {
+    async fn run(&self, job: CommandJob) -> Result<CommandResult, Error> {
         let argv = job.execution.command.argv()?;
         let work = self.mirror(&job).await?;
-        let leash = self.take(&job).await?;
-        exec::run(self, leash, argv, &work, job).await
+        let keepalive = self.take_container(&job).await?;
+        exec::run(self, keepalive, argv, &work, job).await
     }
 
     /// Brings the folder that the container writes to in line with the session's.
-    async fn mirror(&self, job: &Job) -> Result<PathBuf, Error> {
+    async fn mirror(&self, job: &CommandJob) -> Result<PathBuf, Error> {
         let data = self.state.join(&job.data);
         let work = data.with_file_name("work");
         let (owner, place) = (self.root.then_some(job.host_id), work.clone());
-        blocking(move || {
+        run_blocking(move || {
             if !fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir()) {
                 make_folder(&place, owner)?;
             }
@@ -141,53 +144,56 @@ impl Docker {
     }
 
     /// The leash of a running container of the job's session.
-    async fn take(&self, job: &Job) -> Result<Leash, Error> {
-        let shared = self.leash_of(&job.session);
-        if let Some(leash) = shared.lock().await.take()
-            && self.state_of(&job.session).await.running == Some(true)
+    async fn take_container(&self, job: &CommandJob) -> Result<ContainerKeepalive, Error> {
+        let shared = self.keepalive_slot(&job.container_id);
+        if let Some(keepalive) = shared.lock().await.take()
+            && self.container_state(&job.container_id).await.running == Some(true)
         {
-            return Ok(leash);
+            return Ok(keepalive);
         }
         // Whatever has that name was left by a process that is no more.
-        self.remove(&job.session).await;
-        let body = container::hardened(self, job);
+        self.remove_container(&job.container_id).await;
+        let body = hardening::container_body(self, job);
         let options = bollard::query_parameters::CreateContainerOptionsBuilder::default()
-            .name(&name(&job.session))
+            .name(&docker_name(&job.container_id))
             .build();
         let created = self.client.create_container(Some(options), body).await;
-        created.asked("making a container")?;
-        self.start(&job.session).await
+        created.docker_context("making a container")?;
+        self.start_container(&job.container_id).await
     }
 
     /// Starts a session's container, on a leash.
-    async fn start(&self, session: &str) -> Result<Leash, Error> {
+    async fn start_container(&self, container_id: &str) -> Result<ContainerKeepalive, Error> {
         let options = AttachContainerOptionsBuilder::default()
             .stdin(true)
             .stream(true)
             .build();
-        let name = name(session);
+        let name = docker_name(container_id);
         let stdin = self.client.attach_container(&name, Some(options)).await;
-        let leash = Leash {
-            _stdin: stdin.asked("attaching to a container")?,
+        let keepalive = ContainerKeepalive {
+            _stdin: stdin.docker_context("attaching to a container")?,
         };
         let started = self.client.start_container(&name, None).await;
-        started.asked("starting a container")?;
-        Ok(leash)
+        started.docker_context("starting a container")?;
+        Ok(keepalive)
     }
 
     /// The state of a session's container; nothing in it if there is none.
-    async fn state_of(&self, session: &str) -> ContainerState {
-        let found = self.client.inspect_container(&name(session), None).await;
+    async fn container_state(&self, container_id: &str) -> ContainerState {
+        let found = self
+            .client
+            .inspect_container(&docker_name(container_id), None)
+            .await;
         let state = found.ok().and_then(|found| found.state);
         state.unwrap_or_default()
     }
 
     /// Removes a session's container, and kills what is in it. None there is fine.
-    async fn remove(&self, session: &str) {
-        self.remove_named(&name(session)).await;
+    async fn remove_container(&self, container_id: &str) {
+        self.remove_by_name(&docker_name(container_id)).await;
     }
 
-    async fn remove_named(&self, name: &str) {
+    async fn remove_by_name(&self, name: &str) {
         let options = RemoveContainerOptionsBuilder::default()
             .force(true)
             .v(true)
@@ -195,19 +201,19 @@ impl Docker {
         let _ = self.client.remove_container(name, Some(options)).await;
     }
 
-    fn leash_of(&self, session: &str) -> Shared {
+    fn keepalive_slot(&self, container_id: &str) -> SharedKeepalive {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(waiting.entry(session.to_owned()).or_default())
+        Arc::clone(waiting.entry(container_id.to_owned()).or_default())
     }
 
-    fn forget_leash(&self, session: &str) {
+    fn forget_keepalive(&self, container_id: &str) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.remove(session);
+        waiting.remove(container_id);
     }
 
     /// The containers of this state folder, as session and name.
-    async fn containers(&self) -> Vec<(String, String)> {
-        let label = format!("{}={}", container::STATE, self.state.display());
+    async fn list_containers(&self) -> Vec<(String, String)> {
+        let label = format!("{}={}", hardening::STATE_LABEL, self.state.display());
         let options = ListContainersOptionsBuilder::default()
             .all(true)
             .filters(&HashMap::from([("label", vec![label.as_str()])]))
@@ -224,58 +230,60 @@ impl Docker {
 }
 
 fn make_folder(place: &Path, owner: Option<u32>) -> Result<(), Error> {
-    const MAKING: &str = "the folder of a container could not be made";
-    fs::create_dir(place).at(MAKING, place)?;
-    fs::set_permissions(place, fs::Permissions::from_mode(0o700)).at(MAKING, place)?;
-    std::os::unix::fs::lchown(place, owner, owner).at(MAKING, place)
+    const CREATE_FAILED: &str = "the folder of a container could not be made";
+    fs::create_dir(place).at(CREATE_FAILED, place)?;
+    fs::set_permissions(place, fs::Permissions::from_mode(0o700)).at(CREATE_FAILED, place)?;
+    std::os::unix::fs::lchown(place, owner, owner).at(CREATE_FAILED, place)
 }
 
-impl Backend for Docker {
-    fn run(&self, job: Job) -> BoxFuture<'_, Result<Ended, Error>> {
+impl SandboxBackend for DockerBackend {
+    fn run(&self, job: CommandJob) -> BoxFuture<'_, Result<CommandResult, Error>> {
         Box::pin(self.run(job))
     }
 
     /// Starts the session's container again. For sessions yet to come nothing is made:
     /// their containers show skills that no one knows yet.
-    fn make_ready(&self, next: Next) -> BoxFuture<'_, Result<(), Error>> {
+    fn provision(&self, next: ProvisionRequest) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let Some(session) = next.session else {
+            let Some(container_id) = next.container_id else {
                 return Ok(());
             };
-            let shared = self.leash_of(&session);
-            let mut leash = shared.lock().await;
-            if leash.is_none() {
-                *leash = Some(self.start(&session).await?);
+            let shared = self.keepalive_slot(&container_id);
+            let mut keepalive = shared.lock().await;
+            if keepalive.is_none() {
+                *keepalive = Some(self.start_container(&container_id).await?);
             }
             Ok(())
         })
     }
 
-    fn ready(&self) -> usize {
+    fn warm_count(&self) -> usize {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = |shared: &&Shared| shared.try_lock().is_ok_and(|leash| leash.is_some());
+        let held = |shared: &&SharedKeepalive| {
+            shared.try_lock().is_ok_and(|keepalive| keepalive.is_some())
+        };
         waiting.values().filter(held).count()
     }
 
-    fn adopt(&self, _: &Limits) -> Option<u32> {
+    fn claim_warm(&self, _: &SandboxLimits) -> Option<u32> {
         None
     }
 
-    fn forget<'a>(&'a self, session: &'a str, _: u32) -> BoxFuture<'a, ()> {
+    fn forget<'a>(&'a self, container_id: &'a str, _: u32) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let shared = self.leash_of(session);
-            let _leash = shared.lock().await;
-            self.remove(session).await;
-            self.forget_leash(session);
+            let shared = self.keepalive_slot(container_id);
+            let _keepalive = shared.lock().await;
+            self.remove_container(container_id).await;
+            self.forget_keepalive(container_id);
         })
     }
 
-    fn keep_only<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, ()> {
+    fn keep_only<'a>(&'a self, container_ids: &'a [String]) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            for (session, name) in self.containers().await {
-                if !sessions.contains(&session) {
-                    self.remove_named(&name).await;
-                    self.forget_leash(&session);
+            for (container_id, name) in self.list_containers().await {
+                if !container_ids.contains(&container_id) {
+                    self.remove_by_name(&name).await;
+                    self.forget_keepalive(&container_id);
                 }
             }
         })

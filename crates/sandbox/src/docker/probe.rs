@@ -1,14 +1,16 @@
 //! What the daemon can give, found out by really trying.
 
-use super::{Asked, Docker, DockerSettings};
-use crate::backend::{Backend, Job};
-use crate::collect::Usage;
+use super::{DockerBackend, DockerContext, DockerSettings};
+use crate::backend::{CommandJob, SandboxBackend};
+use crate::collect::DiskUsage;
+use crate::container::{self, ContainerStore};
 use crate::error::Error;
-use crate::execution::{Command, Execution, Outcome};
-use crate::policy::Limits;
-use crate::probe::{Check, Grade, INSIDE, Probe, grade, judge, missing, ok};
-use crate::session::{self, Sessions};
-use crate::settings::Settings;
+use crate::execution::{Command, CommandOutcome, Execution};
+use crate::policy::SandboxLimits;
+use crate::probe::{
+    Grade, PROBE_SCRIPT, Probe, ProbeCheck, evaluate_checks, grade, missing_check, passed_check,
+};
+use crate::settings::SandboxSettings;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,7 +28,7 @@ const EXPECTED: [(&str, &str); 7] = [
 
 /// What no container has, whatever the daemon. Tables of the kernel could be masked, but
 /// not `/proc/sys`: runtimes read it themselves, from within, to start a command.
-const NEVER: [(&str, &str); 3] = [
+const UNAVAILABLE: [(&str, &str); 3] = [
     ("landlock", "containers are not confined by it"),
     (
         "hidden kernel tables",
@@ -42,11 +44,11 @@ const NEVER: [(&str, &str); 3] = [
 pub(crate) async fn probe(
     docker: &DockerSettings,
     state: &Path,
-    settings: &Settings,
-) -> (Probe, Option<Arc<dyn Backend>>) {
+    settings: &SandboxSettings,
+) -> (Probe, Option<Arc<dyn SandboxBackend>>) {
     match attempt(docker, state, settings).await {
         Ok((backend, mut checks)) => {
-            checks.extend(never());
+            checks.extend(unavailable_checks());
             let grade = grade(&checks);
             let usable = !matches!(grade, Grade::Refused { .. });
             let backend = usable.then(|| Arc::new(backend) as _);
@@ -56,76 +58,84 @@ pub(crate) async fn probe(
             let grade = Grade::Refused {
                 reason: error.to_string(),
             };
-            let checks = vec![missing("docker", error.detail(), ADVICE)];
+            let checks = vec![missing_check("docker", error.detail(), DOCKER_ADVICE)];
             (Probe { grade, checks }, None)
         }
     }
 }
 
 /// What no container has, as checks that failed.
-pub(crate) fn never() -> Vec<Check> {
-    let never = NEVER.into_iter();
+pub(crate) fn unavailable_checks() -> Vec<ProbeCheck> {
+    let never = UNAVAILABLE.into_iter();
     never
-        .map(|(name, why)| missing(name, why.into(), NATIVE))
+        .map(|(name, why)| missing_check(name, why.into(), USE_NATIVE_ADVICE))
         .collect()
 }
 
 /// Why no container has something, in words that hold no path of the host's own.
-pub(crate) fn why_missing(name: &str) -> Option<&'static str> {
-    let mut never = NEVER.into_iter();
+pub(crate) fn explain_missing(name: &str) -> Option<&'static str> {
+    let mut never = UNAVAILABLE.into_iter();
     never
         .find(|(lacking, _)| *lacking == name)
         .map(|(_, why)| why)
 }
 
-const NATIVE: &str = "use the native backend, which has what containers lack: backend = \
+const USE_NATIVE_ADVICE: &str = "use the native backend, which has what containers lack: backend = \
     \"native\" under [sandbox] in prowess.toml";
 
-const ADVICE: &str = "start a Docker daemon that this user may use, load an image with a shell and \
+const DOCKER_ADVICE: &str = "start a Docker daemon that this user may use, load an image with a shell and \
     python3, and name both as docker_socket and docker_image under [sandbox] in prowess.toml";
 
 async fn attempt(
     docker: &DockerSettings,
     state: &Path,
-    settings: &Settings,
-) -> Result<(Docker, Vec<Check>), Error> {
+    settings: &SandboxSettings,
+) -> Result<(DockerBackend, Vec<ProbeCheck>), Error> {
     let root = rustix::process::getuid().is_root();
-    let backend = Docker::connect(docker, state, root).await?;
-    let version = backend.client.version().await.asked("its version")?;
+    let backend = DockerBackend::connect(docker, state, root).await?;
+    let version = backend
+        .client
+        .version()
+        .await
+        .docker_context("its version")?;
     let version = version.version.unwrap_or_default();
     let image = backend.client.inspect_image(&docker.image).await;
-    image.asked("the image, which is never pulled")?;
-    let sessions = Sessions::new(state, root, settings);
-    let kept: Vec<String> = sessions.list().into_iter().map(|one| one.id).collect();
+    image.docker_context("the image, which is never pulled")?;
+    let containers = ContainerStore::new(state, root, settings);
+    let kept: Vec<String> = containers.list().into_iter().map(|one| one.id).collect();
     backend.keep_only(&kept).await;
-    let seen = look_inside(&backend, &sessions, state).await?;
+    let seen = probe_inside(&backend, &containers, state).await?;
     let mut checks = vec![
-        ok("docker", format!("{version}, image {}", docker.image)),
-        ok("control groups", "docker: memory, pids, cpu".into()),
+        passed_check("docker", format!("{version}, image {}", docker.image)),
+        passed_check("control groups", "docker: memory, pids, cpu".into()),
     ];
-    checks.push(user(&seen));
-    checks.extend(judge(&seen, &EXPECTED, &["written "]));
+    checks.push(user_check(&seen));
+    checks.extend(evaluate_checks(&seen, &EXPECTED, &["written "]));
     Ok((backend, checks))
 }
 
-fn user(seen: &str) -> Check {
+fn user_check(seen: &str) -> ProbeCheck {
     let uid = seen.lines().find_map(|line| line.strip_prefix("uid "));
     match uid {
-        Some(uid) if uid != "0" => ok("unprivileged user", format!("uid {uid}")),
-        _ => missing(
+        Some(uid) if uid != "0" => passed_check("unprivileged user", format!("uid {uid}")),
+        _ => missing_check(
             "unprivileged user",
             "expected not to be root".into(),
-            ADVICE,
+            DOCKER_ADVICE,
         ),
     }
 }
 
-async fn look_inside(backend: &Docker, sessions: &Sessions, state: &Path) -> Result<String, Error> {
-    let (trial, host_id) = sessions.make_trial()?;
+async fn probe_inside(
+    backend: &DockerBackend,
+    containers: &ContainerStore,
+    state: &Path,
+) -> Result<String, Error> {
+    let (trial, host_id) = containers.make_trial()?;
     let folder = state.join(&trial);
-    let owner = sessions.owner_id(host_id);
-    let limits = Limits::default();
-    session::put(
+    let owner = containers.owner_id(host_id);
+    let limits = SandboxLimits::default();
+    container::put(
         &folder.join("data"),
         "before",
         b"x",
@@ -134,29 +144,29 @@ async fn look_inside(backend: &Docker, sessions: &Sessions, state: &Path) -> Res
         &|_| Ok(()),
     )?;
     let id = trial.rsplit('.').next().unwrap_or_default().to_owned();
-    let job = Job {
+    let job = CommandJob {
         execution: Execution {
-            command: Command::Argv(vec!["/bin/sh".into(), "-c".into(), INSIDE.into()]),
+            command: Command::Argv(vec!["/bin/sh".into(), "-c".into(), PROBE_SCRIPT.into()]),
             ..Execution::default()
         },
-        session: id.clone(),
-        limits: Limits::default(),
+        container_id: id.clone(),
+        limits: SandboxLimits::default(),
         running: 1,
         proxy: None,
         host_id,
         data: format!("{trial}/data"),
-        usage: Usage {
+        usage: DiskUsage {
             bytes: 1,
             entries: 1,
         },
         mounts: Vec::new(),
     };
-    let ended = Backend::run(backend, job).await;
+    let ended = SandboxBackend::run(backend, job).await;
     backend.forget(&id, host_id).await;
     // Left over, it is found by no one.
-    let _ = session::remove_folder(&folder);
+    let _ = container::remove_folder(&folder);
     let ended = ended?;
-    if ended.outcome == Outcome::Exit(0) {
+    if ended.outcome == CommandOutcome::Exit(0) {
         return Ok(ended.stdout.text);
     }
     Err(Error::Refused {
@@ -164,6 +174,6 @@ async fn look_inside(backend: &Docker, sessions: &Sessions, state: &Path) -> Res
             "the probe ended with {:?}: {}",
             ended.outcome, ended.stderr.text
         ),
-        advice: ADVICE.into(),
+        advice: DOCKER_ADVICE.into(),
     })
 }

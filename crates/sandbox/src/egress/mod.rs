@@ -35,15 +35,15 @@ mod proxy;
 mod rules;
 
 pub use dial::{BoxFuture, Dial, SystemDial};
-pub use rules::{DomainRule, NoDomain, Secret};
+pub use rules::{DomainRule, EgressSecret, InvalidDomain};
 
-pub(crate) use intercept::Trust;
+pub(crate) use intercept::TrustBundle;
 pub(crate) use proxy::Proxy;
 
 use crate::error::Error;
-use crate::settings::Settings;
-use intercept::TlsOpener;
-use proxy::{Shares, Timeouts};
+use crate::settings::SandboxSettings;
+use intercept::TlsInterceptor;
+use proxy::{ConnectionShares, ProxyTimeouts};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -52,22 +52,22 @@ use std::sync::Arc;
 pub(crate) struct Egress {
     dial: Arc<dyn Dial>,
     /// How TLS is opened for hosts with secrets, unless the operator wants none opened.
-    opener: Option<Arc<TlsOpener>>,
-    shares: Shares,
+    interceptor: Option<Arc<TlsInterceptor>>,
+    shares: ConnectionShares,
 }
 
 impl Egress {
     /// # Errors
     /// When the operator's certificates cannot be read.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
-        let opener = settings.open_tls.then(|| {
+    pub(crate) fn new(settings: &SandboxSettings) -> Result<Self, Error> {
+        let interceptor = settings.open_tls.then(|| {
             let (runtime, extra_ca) = (settings.runtime.clone(), settings.extra_ca_file.clone());
-            TlsOpener::new(runtime, extra_ca).map(Arc::new)
+            TlsInterceptor::new(runtime, extra_ca).map(Arc::new)
         });
         Ok(Self {
             dial: Arc::clone(&settings.dial),
-            opener: opener.transpose()?,
-            shares: Shares::default(),
+            interceptor: interceptor.transpose()?,
+            shares: ConnectionShares::default(),
         })
     }
 
@@ -75,48 +75,48 @@ impl Egress {
     ///
     /// # Errors
     /// When no certificate authority can be made for it.
-    pub(crate) fn proxy(
+    pub(crate) fn command_proxy(
         &self,
         owner: &str,
         domains: Vec<DomainRule>,
-        secrets: Vec<Secret>,
+        secrets: Vec<EgressSecret>,
     ) -> Result<Arc<Proxy>, Error> {
-        let opener = self.opener.as_ref().filter(|_| !secrets.is_empty());
+        let interceptor = self.interceptor.as_ref().filter(|_| !secrets.is_empty());
         Ok(Arc::new(Proxy {
             domains,
             secrets,
-            opening: opener.map(TlsOpener::for_command).transpose()?,
-            ..self.plain(owner)
+            interception: interceptor.map(TlsInterceptor::for_command).transpose()?,
+            ..self.base_proxy(owner)
         }))
     }
 
     /// The same for domains that the operator has named and that may be internal, without
     /// secrets.
-    pub(crate) fn trusting(&self, owner: &str, domains: Vec<DomainRule>) -> Arc<Proxy> {
+    pub(crate) fn operator_proxy(&self, owner: &str, domains: Vec<DomainRule>) -> Arc<Proxy> {
         Arc::new(Proxy {
             domains,
-            any_address: true,
-            ..self.plain(owner)
+            allow_any_address: true,
+            ..self.base_proxy(owner)
         })
     }
 
-    fn plain(&self, owner: &str) -> Proxy {
+    fn base_proxy(&self, owner: &str) -> Proxy {
         Proxy {
             domains: Vec::new(),
             secrets: Vec::new(),
             dial: Arc::clone(&self.dial),
-            any_address: false,
-            opening: None,
+            allow_any_address: false,
+            interception: None,
             share: self.shares.for_owner(owner),
-            timeouts: Timeouts::default(),
-            seen: std::sync::Mutex::default(),
+            timeouts: ProxyTimeouts::default(),
+            connections: std::sync::Mutex::default(),
         }
     }
 }
 
 /// A connection that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connection {
+pub struct EgressConnection {
     /// The host asked for.
     pub host: String,
     /// The port.

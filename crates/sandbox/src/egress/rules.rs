@@ -41,12 +41,12 @@ impl DomainRule {
 /// A rule that is no domain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no domain: write example.com, or *.example.com for all beneath it")]
-pub struct NoDomain(String);
+pub struct InvalidDomain(String);
 
 impl FromStr for DomainRule {
-    type Err = NoDomain;
+    type Err = InvalidDomain;
 
-    fn from_str(text: &str) -> Result<Self, NoDomain> {
+    fn from_str(text: &str) -> Result<Self, InvalidDomain> {
         let (beneath, name) = match text.strip_prefix("*.") {
             Some(name) => (true, name),
             None => (false, text),
@@ -65,7 +65,7 @@ impl FromStr for DomainRule {
             || last_is_number
             || !name.split('.').all(letters)
         {
-            return Err(NoDomain(text.to_owned()));
+            return Err(InvalidDomain(text.to_owned()));
         }
         Ok(Self {
             name: name.to_ascii_lowercase(),
@@ -75,9 +75,9 @@ impl FromStr for DomainRule {
 }
 
 impl TryFrom<String> for DomainRule {
-    type Error = NoDomain;
+    type Error = InvalidDomain;
 
-    fn try_from(text: String) -> Result<Self, NoDomain> {
+    fn try_from(text: String) -> Result<Self, InvalidDomain> {
         text.parse()
     }
 }
@@ -98,7 +98,7 @@ impl fmt::Display for DomainRule {
 /// place in the headers of requests to the domain it is for, over plain HTTP and over TLS
 /// that it opens for that.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret {
+pub struct EgressSecret {
     /// What stands for it inside.
     pub stand_in: String,
     /// The value, which never enters the sandbox.
@@ -107,7 +107,7 @@ pub struct Secret {
     pub domain: DomainRule,
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for EgressSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secret")
             .field("stand_in", &self.stand_in)

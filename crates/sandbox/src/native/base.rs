@@ -1,8 +1,8 @@
 //! The read-only root all sandboxes share: what the host has of a runtime, or a root
 //! the operator names, and an `/etc` that tells nothing of the host.
 
-use crate::error::{During, Error};
-use prowess_launcher::spec::{Base, INNER_ID};
+use crate::error::{Error, ErrorContext};
+use prowess_launcher::spec::{INNER_ID, RootSpec};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ const ETC: [&str; 7] = [
 ];
 
 /// Describes the root. `from` is where the runtime is taken from, `/` for the host's.
-pub(crate) fn describe(state: &Path, from: &Path, root_user: bool) -> Result<Base, Error> {
-    let mut base = Base {
+pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<RootSpec, Error> {
+    let mut base = RootSpec {
         state: state.to_owned(),
         runtime: Vec::new(),
         links: Vec::new(),

@@ -5,20 +5,20 @@
 //! Moving a process between groups waits for an RCU grace period, which costs as much
 //! as starting Python does; writing a limit costs microseconds.
 
-use crate::error::{During, Error};
-use crate::policy::Limits;
+use crate::error::{Error, ErrorContext};
+use crate::policy::SandboxLimits;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where control groups are mounted.
-const MOUNT: &str = "/sys/fs/cgroup";
+const CGROUP_MOUNT: &str = "/sys/fs/cgroup";
 
 /// First part of the name of every group made here; the maker's process id follows.
-const PREFIX: &str = "prowess-";
+const GROUP_PREFIX: &str = "prowess-";
 
 /// Microseconds over which processor time is counted.
-const PERIOD: u64 = 100_000;
+const CPU_PERIOD_MICROS: u64 = 100_000;
 
 /// What processor time a group gets when there is not enough for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl CpuClass {
     /// For a command beside which so many of its tenant's run, itself included. Its first
     /// one is normal; were all of them, a tenant with many would slow down everybody
     /// else's commands.
-    pub(crate) fn of_command(running: usize) -> Self {
+    pub(crate) fn for_command(running: usize) -> Self {
         if running <= 1 {
             Self::Normal
         } else {
@@ -61,7 +61,7 @@ impl Hierarchy {
     /// to use instead of this process's own.
     pub(crate) fn find(parent: Option<&str>) -> Result<Self, Error> {
         let own = fs::read_to_string("/proc/self/cgroup").during("/proc/self/cgroup")?;
-        Self::find_in(Path::new(MOUNT), &own, parent)
+        Self::find_in(Path::new(CGROUP_MOUNT), &own, parent)
     }
 
     /// The same where groups are mounted at `mount` and `own` is what the kernel says of
@@ -72,7 +72,7 @@ impl Hierarchy {
         for candidate in candidates.into_iter().flatten() {
             candidate.sweep();
             match Group::create(&candidate, "probe")
-                .and_then(|group| group.limit(&Limits::default()))
+                .and_then(|group| group.limit(&SandboxLimits::default()))
             {
                 Ok(()) => return Ok(candidate),
                 Err(error) => last = Some(error),
@@ -125,7 +125,9 @@ impl Hierarchy {
         for folder in self.folders() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name();
-                let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+                let maker = name
+                    .to_str()
+                    .and_then(|name| name.strip_prefix(GROUP_PREFIX));
                 let maker = maker.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
                 if maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
                     // Busy, or removed by another sweep: either way not ours to insist.
@@ -170,7 +172,7 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn create(hierarchy: &Hierarchy, name: &str) -> Result<Self, Error> {
-        let name = format!("{PREFIX}{}-{name}", std::process::id());
+        let name = format!("{GROUP_PREFIX}{}-{name}", std::process::id());
         let place = match hierarchy {
             Hierarchy::V1 { memory, pids, cpu } => Hierarchy::V1 {
                 memory: memory.join(&name),
@@ -195,22 +197,25 @@ impl Group {
     }
 
     /// Sets the limits for what runs next.
-    pub(crate) fn limit(&self, limits: &Limits) -> Result<(), Error> {
-        let quota = limits.cpu_millis * PERIOD / 1000;
+    pub(crate) fn limit(&self, limits: &SandboxLimits) -> Result<(), Error> {
+        let quota = limits.cpu_millis * CPU_PERIOD_MICROS / 1000;
         // The broker and the init are in the group as well.
         let processes = limits.processes + 2;
         match &self.place {
             Hierarchy::V1 { memory, pids, cpu } => {
                 limit_memory_v1(memory, limits.memory)?;
                 write(&pids.join("pids.max"), processes)?;
-                write(&cpu.join("cpu.cfs_period_us"), PERIOD)?;
+                write(&cpu.join("cpu.cfs_period_us"), CPU_PERIOD_MICROS)?;
                 write(&cpu.join("cpu.cfs_quota_us"), quota)
             }
             Hierarchy::V2(folder) => {
                 write(&folder.join("memory.max"), limits.memory)?;
-                write_if_there(&folder.join("memory.swap.max"), 0)?;
+                write_if_exists(&folder.join("memory.swap.max"), 0)?;
                 write(&folder.join("pids.max"), processes)?;
-                write(&folder.join("cpu.max"), format_args!("{quota} {PERIOD}"))
+                write(
+                    &folder.join("cpu.max"),
+                    format_args!("{quota} {CPU_PERIOD_MICROS}"),
+                )
             }
         }
     }
@@ -224,7 +229,7 @@ impl Group {
         let (idle, share) = (folder.join("cpu.idle"), folder.join(name));
         match class {
             CpuClass::Normal => {
-                write_if_there(&idle, 0)?;
+                write_if_exists(&idle, 0)?;
                 write(&share, normal)
             }
             // Kernels before 5.15 have no idle groups; the least share is next to it.
@@ -284,9 +289,9 @@ fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
         folder.join("memory.memsw.limit_in_bytes"),
     );
     if fs::write(&plain, bytes.to_string()).is_ok() {
-        return write_if_there(&swap, bytes);
+        return write_if_exists(&swap, bytes);
     }
-    write_if_there(&swap, bytes)?;
+    write_if_exists(&swap, bytes)?;
     write(&plain, bytes)
 }
 
@@ -294,7 +299,7 @@ fn write(path: &Path, value: impl std::fmt::Display) -> Result<(), Error> {
     fs::write(path, value.to_string()).during(path.display())
 }
 
-fn write_if_there(path: &Path, value: u64) -> Result<(), Error> {
+fn write_if_exists(path: &Path, value: u64) -> Result<(), Error> {
     match fs::write(path, value.to_string()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         // Opening with `create` is denied where the file is not there at all.
@@ -365,11 +370,11 @@ mod tests {
         let group = group(&mount);
         let folder = folder(&group);
         fs::write(folder.join("memory.swap.max"), "max").unwrap();
-        let limits = Limits {
+        let limits = SandboxLimits {
             memory: 256 << 20,
             processes: 30,
             cpu_millis: 500,
-            ..Limits::default()
+            ..SandboxLimits::default()
         };
         group.limit(&limits).unwrap();
         group.add(4321).unwrap();
@@ -391,14 +396,14 @@ mod tests {
         let group = group(&mount);
         let folder = folder(&group);
         let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-        group.set_class(CpuClass::of_command(2)).unwrap();
+        group.set_class(CpuClass::for_command(2)).unwrap();
         assert_eq!(read("cpu.weight"), "1", "on a kernel without idle groups");
-        group.set_class(CpuClass::of_command(1)).unwrap();
+        group.set_class(CpuClass::for_command(1)).unwrap();
         assert_eq!(read("cpu.weight"), "100");
         fs::write(folder.join("cpu.idle"), "0").unwrap();
-        group.set_class(CpuClass::of_command(2)).unwrap();
+        group.set_class(CpuClass::for_command(2)).unwrap();
         assert_eq!(read("cpu.idle"), "1");
-        group.set_class(CpuClass::of_command(1)).unwrap();
+        group.set_class(CpuClass::for_command(1)).unwrap();
         assert_eq!(read("cpu.idle"), "0");
         assert_eq!(read("cpu.weight"), "100");
     }
@@ -425,7 +430,7 @@ mod tests {
     #[test]
     fn a_group_that_a_killed_process_with_our_id_left_is_made_anew() {
         let mount = version_2("cpu memory pids\n");
-        let name = format!("ours/{PREFIX}{}-test", std::process::id());
+        let name = format!("ours/{GROUP_PREFIX}{}-test", std::process::id());
         fs::create_dir(mount.path().join(&name)).unwrap();
         assert_eq!(folder(&group(&mount)), mount.path().join(&name));
         // With something in it, it is in use.
@@ -438,7 +443,7 @@ mod tests {
     fn groups_of_a_process_that_is_no_more_are_swept_and_others_kept() {
         let mount = version_2("cpu memory pids\n");
         let ours = mount.path().join("ours");
-        let living = ours.join(format!("{PREFIX}{}-0", std::process::id()));
+        let living = ours.join(format!("{GROUP_PREFIX}{}-0", std::process::id()));
         let [dead, other] = ["prowess-4294967295-0", "system.slice"].map(|name| ours.join(name));
         for folder in [&living, &dead, &other] {
             fs::create_dir(folder).unwrap();

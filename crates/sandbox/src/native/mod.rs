@@ -6,51 +6,56 @@ mod run;
 mod slot;
 mod warm;
 
-use crate::backend::{Backend, Ended, Job, Next, Written, blocking, environment, has_layer};
-use crate::egress::{BoxFuture, Trust};
+use crate::backend::{
+    CommandJob, CommandResult, ProvisionRequest, SandboxBackend, WrittenFiles, command_environment,
+    has_layer, run_blocking,
+};
+use crate::egress::{BoxFuture, TrustBundle};
 use crate::error::Error;
-use crate::execution::{Command, Execution, LimitHit, Outcome};
-use crate::packages::store;
-use crate::policy::Limits;
+use crate::execution::{Command, CommandOutcome, Execution, LimitHit};
+use crate::packages::layer_store;
+use crate::policy::SandboxLimits;
 use cgroup::{Counters, CpuClass, Hierarchy};
-use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits, Warm};
-use run::{Ending, Finished};
-use slot::{Init, Slot};
+use prowess_launcher::spec::{
+    CommandSpec, DataSpec, INNER_ID, Rlimits, RootSpec, SandboxSpec, WarmInterpreter,
+};
+use run::{Ending, FinishedRun};
+use slot::{InitHandle, Slot};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use warm::{Pool, Ready};
+use warm::{WarmPool, WarmSandbox};
 
 /// Files and folders `/tmp` can hold.
 const TMP_INODES: u64 = 20_000;
 
 /// The backend.
 #[derive(Debug, Clone)]
-pub(crate) struct Native {
-    shared: Arc<Shared>,
+pub(crate) struct NativeBackend {
+    shared: Arc<NativeShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct NativeShared {
     launcher: PathBuf,
-    base: Base,
+    base: RootSpec,
     hierarchy: Option<Hierarchy>,
     landlock: bool,
     root: bool,
     idle: Mutex<Vec<Slot>>,
-    pool: Pool,
+    pool: WarmPool,
 }
 
-impl Native {
+impl NativeBackend {
     pub(crate) fn new(
         launcher: PathBuf,
-        base: Base,
+        base: RootSpec,
         hierarchy: Option<Hierarchy>,
         landlock: bool,
         warm: usize,
     ) -> Self {
         let root = !base.own_user_namespace;
-        let (idle, pool) = (Mutex::default(), Pool::new(warm));
-        let shared = Shared {
+        let (idle, pool) = (Mutex::default(), WarmPool::new(warm));
+        let shared = NativeShared {
             launcher,
             base,
             hierarchy,
@@ -64,22 +69,22 @@ impl Native {
         }
     }
 
-    async fn run(&self, job: Job) -> Result<Ended, Error> {
-        let in_use = store::in_use(&self.shared.base.state, &job.mounts)?;
-        let go = self.go(&job)?;
-        let prepare = self.prepare(job.host_id, &job.limits);
-        let (mut slot, init) = self.take(prepare, &job.limits).await?;
-        slot.set_class(CpuClass::of_command(job.running))?;
-        let ran = run::run(&slot, init, &go, &job).await?;
-        let hits = hits(slot.count(), &ran);
+    async fn run(&self, job: CommandJob) -> Result<CommandResult, Error> {
+        let in_use = layer_store::lock_mounted_layer(&self.shared.base.state, &job.mounts)?;
+        let command = self.command_spec(&job)?;
+        let spec = self.sandbox_spec(job.host_id, &job.limits);
+        let (mut slot, init) = self.acquire_sandbox(spec, &job.limits).await?;
+        slot.set_class(CpuClass::for_command(job.running))?;
+        let ran = run::run(&slot, init, &command, &job).await?;
+        let hits = hits(slot.take_counters(), &ran);
         let (this, mounts) = (self.clone(), ran.mounts);
-        Ok(Ended {
+        Ok(CommandResult {
             outcome: outcome(ran.ending, &hits),
             hits,
             stdout: ran.stdout.finish(),
             stderr: ran.stderr.finish(),
             elapsed: ran.elapsed,
-            written: Written::Changes(ran.written),
+            written: WrittenFiles::Changes(ran.written),
             // Only then, for what was written counts as the slot's memory until it is
             // let go of.
             release: Box::new(move || {
@@ -92,8 +97,12 @@ impl Native {
     }
 
     /// A sandbox: one that waits for just this, or one that is being made.
-    async fn take(&self, prepare: Prepare, limits: &Limits) -> Result<(Slot, Init), Error> {
-        if let Some(mut ready) = self.shared.pool.take(&prepare, limits)
+    async fn acquire_sandbox(
+        &self,
+        spec: SandboxSpec,
+        limits: &SandboxLimits,
+    ) -> Result<(Slot, InitHandle), Error> {
+        if let Some(mut ready) = self.shared.pool.take(&spec, limits)
             && ready.slot.is_alive()
         {
             return Ok((ready.slot, ready.init));
@@ -102,15 +111,15 @@ impl Native {
             Some(slot) => slot,
             None => {
                 let this = self.clone();
-                blocking(move || this.start_slot()).await?
+                run_blocking(move || this.start_slot()).await?
             }
         };
-        let init = slot.ask(&prepare, limits)?;
+        let init = slot.request_init(&spec, limits)?;
         Ok((slot, init))
     }
 
     /// Makes one ahead for a session yet to come, unless there is one.
-    fn make_spare(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
+    fn provision_spare(&self, host_id: u32, limits: &SandboxLimits) -> Result<(), Error> {
         let pool = &self.shared.pool;
         let Ok(_making) = pool.making_spare.try_lock() else {
             return Ok(());
@@ -118,35 +127,35 @@ impl Native {
         if pool.has_spare(limits) {
             return Ok(());
         }
-        let waiting = Some(self.interpreter());
-        self.add_ready(host_id, limits, waiting, false)
+        let waiting = Some(self.warm_interpreter());
+        self.add_warm(host_id, limits, waiting, false)
     }
 
-    fn add_ready(
+    fn add_warm(
         &self,
         host_id: u32,
-        limits: &Limits,
-        warm: Option<Warm>,
-        taken: bool,
+        limits: &SandboxLimits,
+        warm: Option<WarmInterpreter>,
+        is_claimed: bool,
     ) -> Result<(), Error> {
-        if self.shared.pool.is_off() {
+        if self.shared.pool.is_disabled() {
             return Ok(());
         }
-        let prepare = Prepare {
+        let spec = SandboxSpec {
             warm,
-            ..self.prepare(host_id, limits)
+            ..self.sandbox_spec(host_id, limits)
         };
         let limits = limits.clone();
         let mut slot = self.take_slot()?;
         slot.set_class(CpuClass::Background)?;
-        let mut init = slot.ask(&prepare, &limits)?;
-        init.pidfd = Some(slot.answer()?);
-        let ready = Ready {
-            prepare,
+        let mut init = slot.request_init(&spec, &limits)?;
+        init.pidfd = Some(slot.receive_pidfd()?);
+        let ready = WarmSandbox {
+            spec,
             limits,
             slot,
             init,
-            taken,
+            is_claimed,
         };
         if let Some(oldest) = self.shared.pool.put(ready) {
             self.idle().push(oldest.slot);
@@ -154,7 +163,7 @@ impl Native {
         Ok(())
     }
 
-    fn go(&self, job: &Job) -> Result<Go, Error> {
+    fn command_spec(&self, job: &CommandJob) -> Result<CommandSpec, Error> {
         let bytes = job
             .limits
             .data_bytes
@@ -163,37 +172,39 @@ impl Native {
         // Without files there already, a plain tmpfs does: one mount instead of three.
         let lower = (job.usage.entries > 0).then(|| job.data.clone());
         let given = &job.execution.env;
-        let mut env = environment(given, job.proxy.is_some(), has_layer(&job.mounts));
+        let mut env = command_environment(given, job.proxy.is_some(), has_layer(&job.mounts));
         let trust = job.proxy.as_ref().and_then(|proxy| proxy.trust());
         if trust.is_some() {
-            Trust::add_variables(&mut env);
+            TrustBundle::add_variables(&mut env);
         }
-        Ok(Go {
+        Ok(CommandSpec {
             argv: job.execution.command.argv()?,
             env,
             cwd: prowess_launcher::spec::DATA_DIR.into(),
-            data: Data {
+            data: DataSpec {
                 lower,
                 bytes,
                 inodes: job.limits.data_files + 4,
             },
             mounts: job.mounts.clone(),
-            files: trust.map(Trust::into_file).into_iter().collect(),
+            files: trust.map(TrustBundle::into_file).into_iter().collect(),
             proxy: job.proxy.is_some(),
-            program: self.program(&job.execution),
+            program: self.warm_program(&job.execution),
         })
     }
 
     /// What a waiting interpreter would run, if it can.
-    fn program(&self, execution: &Execution) -> Option<String> {
+    fn warm_program(&self, execution: &Execution) -> Option<String> {
         match &execution.command {
-            Command::Python(code) if warm::suits(&execution.env) => Some(code.clone()),
+            Command::Python(code) if warm::accepts_environment(&execution.env) => {
+                Some(code.clone())
+            }
             _ => None,
         }
     }
 
-    fn prepare(&self, host_id: u32, limits: &Limits) -> Prepare {
-        Prepare {
+    fn sandbox_spec(&self, host_id: u32, limits: &SandboxLimits) -> SandboxSpec {
+        SandboxSpec {
             outer_id: if self.shared.root { host_id } else { INNER_ID },
             tmp_bytes: limits.tmp_bytes,
             tmp_inodes: TMP_INODES,
@@ -208,8 +219,8 @@ impl Native {
         }
     }
 
-    fn interpreter(&self) -> Warm {
-        warm::python(environment(&[], false, false))
+    fn warm_interpreter(&self) -> WarmInterpreter {
+        warm::python_interpreter(command_environment(&[], false, false))
     }
 
     fn take_slot(&self) -> Result<Slot, Error> {
@@ -238,31 +249,31 @@ impl Native {
     }
 }
 
-impl Backend for Native {
-    fn run(&self, job: Job) -> BoxFuture<'_, Result<Ended, Error>> {
+impl SandboxBackend for NativeBackend {
+    fn run(&self, job: CommandJob) -> BoxFuture<'_, Result<CommandResult, Error>> {
         Box::pin(self.run(job))
     }
 
     /// A session's next sandbox waits for as long as it is among the few most recently
     /// used ones.
-    fn make_ready(&self, next: Next) -> BoxFuture<'_, Result<(), Error>> {
+    fn provision(&self, next: ProvisionRequest) -> BoxFuture<'_, Result<(), Error>> {
         let this = self.clone();
-        Box::pin(blocking(move || match next.session {
+        Box::pin(run_blocking(move || match next.container_id {
             // A session that runs programs has no use for an interpreter that waits.
             Some(_) => {
-                let waiting = next.python.then(|| this.interpreter());
-                this.add_ready(next.host_id, &next.limits, waiting, true)
+                let waiting = next.python.then(|| this.warm_interpreter());
+                this.add_warm(next.host_id, &next.limits, waiting, true)
             }
-            None => this.make_spare(next.host_id, &next.limits),
+            None => this.provision_spare(next.host_id, &next.limits),
         }))
     }
 
-    fn ready(&self) -> usize {
+    fn warm_count(&self) -> usize {
         self.shared.pool.len()
     }
 
-    fn adopt(&self, limits: &Limits) -> Option<u32> {
-        self.shared.pool.adopt(limits)
+    fn claim_warm(&self, limits: &SandboxLimits) -> Option<u32> {
+        self.shared.pool.claim(limits)
     }
 
     fn forget<'a>(&'a self, _: &'a str, host_id: u32) -> BoxFuture<'a, ()> {
@@ -280,7 +291,7 @@ impl Backend for Native {
     }
 }
 
-fn hits(counted: Counters, ran: &Finished) -> Vec<LimitHit> {
+fn hits(counted: Counters, ran: &FinishedRun) -> Vec<LimitHit> {
     let full =
         rustix::fs::fstatvfs(&ran.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
     [
@@ -293,20 +304,20 @@ fn hits(counted: Counters, ran: &Finished) -> Vec<LimitHit> {
     .collect()
 }
 
-fn outcome(ending: Ending, hits: &[LimitHit]) -> Outcome {
+fn outcome(ending: Ending, hits: &[LimitHit]) -> CommandOutcome {
     const SIGKILL: i32 = 9;
     let out_of_memory = hits.contains(&LimitHit::Memory);
     match ending {
-        Ending::Timeout => Outcome::Timeout,
-        Ending::Flood => Outcome::OutputFlood,
-        Ending::Killed if out_of_memory => Outcome::OutOfMemory,
-        Ending::Killed => Outcome::Signal(SIGKILL),
+        Ending::Timeout => CommandOutcome::Timeout,
+        Ending::Flood => CommandOutcome::OutputFlood,
+        Ending::Killed if out_of_memory => CommandOutcome::OutOfMemory,
+        Ending::Killed => CommandOutcome::Signal(SIGKILL),
         Ending::Status(status) => {
             let signal = status & 0x7f;
             match signal {
-                0 => Outcome::Exit((status >> 8) & 0xff),
-                SIGKILL if out_of_memory => Outcome::OutOfMemory,
-                _ => Outcome::Signal(signal),
+                0 => CommandOutcome::Exit((status >> 8) & 0xff),
+                SIGKILL if out_of_memory => CommandOutcome::OutOfMemory,
+                _ => CommandOutcome::Signal(signal),
             }
         }
     }

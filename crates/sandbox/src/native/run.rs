@@ -1,15 +1,15 @@
 //! One command from start to end: streams pumped, time watched from outside, and the
 //! end told only when every process of the sandbox is dead.
 
-use super::slot::{Init, Slot};
-use crate::backend::Job;
+use super::slot::{InitHandle, Slot};
+use crate::backend::CommandJob;
 use crate::capture::Capture;
 use crate::egress::Proxy;
-use crate::error::{During, Error};
-use crate::execution::{Chunk, Stream};
-use crate::policy::Limits;
+use crate::error::{Error, ErrorContext};
+use crate::execution::{OutputChunk, OutputStream};
+use crate::policy::SandboxLimits;
 use prowess_launcher::channel;
-use prowess_launcher::spec::{Go, InitReply};
+use prowess_launcher::spec::{CommandSpec, InitReply};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
@@ -25,14 +25,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
 /// Size of one read from a stream.
-const PIECE: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 
 /// How long our own part may take: building a sandbox, and burying one that was killed.
 /// Only a kernel that is stuck takes as long; the run then fails, and its slot goes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
-async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Error> {
-    tokio::time::timeout(patience, work)
+async fn with_timeout<F: Future>(timeout: Duration, work: F) -> Result<F::Output, Error> {
+    tokio::time::timeout(timeout, work)
         .await
         .map_err(|_| Error::LauncherGone)
 }
@@ -52,7 +52,7 @@ pub(super) enum Ending {
 
 /// What is left when every process is dead.
 #[derive(Debug)]
-pub(super) struct Finished {
+pub(super) struct FinishedRun {
     pub(super) ending: Ending,
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
@@ -64,15 +64,15 @@ pub(super) struct Finished {
 }
 
 /// A sandbox with something in it. Dropped before its end, it kills.
-struct Running {
+struct RunningInit {
     pidfd: AsyncFd<OwnedFd>,
-    channel: Channel,
+    channel: InitChannel,
 }
 
 /// The way to an init.
-struct Channel(AsyncFd<OwnedFd>);
+struct InitChannel(AsyncFd<OwnedFd>);
 
-impl Drop for Running {
+impl Drop for RunningInit {
     fn drop(&mut self) {
         kill(&self.pidfd);
     }
@@ -86,64 +86,69 @@ fn kill(pidfd: &AsyncFd<OwnedFd>) {
 
 /// Sends the command to an init and sees it through. Should this be dropped before the
 /// command has started, the slot must be dropped too, which ends the init.
-pub(super) async fn run(slot: &Slot, init: Init, go: &Go, job: &Job) -> Result<Finished, Error> {
+pub(super) async fn run(
+    slot: &Slot,
+    init: InitHandle,
+    command: &CommandSpec,
+    job: &CommandJob,
+) -> Result<FinishedRun, Error> {
     let started = Instant::now();
     let (execution, limits, proxy) = (&job.execution, &job.limits, job.proxy.as_ref());
-    let channel = Channel::watch(init.channel)?;
+    let channel = InitChannel::watch(init.channel)?;
     let (stdin, stdin_ours) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
     let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
     let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
     let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
-    channel::send(channel.0.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
+    channel::send(channel.0.get_ref(), command, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
 
-    let heard = within(PATIENCE, channel.started()).await?;
+    let start_reply = with_timeout(REPLY_TIMEOUT, channel.wait_started()).await?;
     let pidfd = match init.pidfd {
         Some(pidfd) => pidfd,
-        None => slot.answer()?,
+        None => slot.receive_pidfd()?,
     };
-    let (written, mounts, listener) = heard?;
+    let (written, mounts, listener) = start_reply?;
     let pidfd = watch(pidfd).during("a pidfd")?;
-    let running = Running { pidfd, channel };
+    let running = RunningInit { pidfd, channel };
     // Dropped with this run, and all its connections with it.
     let _serving = match (proxy, listener) {
         (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
         _ => None,
     };
-    let flood = Flood {
+    let counter = OutputCounter {
         seen: AtomicU64::new(0),
-        most: limits.output_flood,
+        max: limits.output_flood,
         over: Notify::new(),
     };
     let stream = execution.stream.as_ref();
     let everything = async {
         tokio::join!(
-            running.ended(),
-            read(stdout_ours, Stream::Stdout, stream, limits, &flood),
-            read(stderr_ours, Stream::Stderr, stream, limits, &flood),
+            running.wait_ended(),
+            read(stdout_ours, OutputStream::Stdout, stream, limits, &counter),
+            read(stderr_ours, OutputStream::Stderr, stream, limits, &counter),
             feed(stdin_ours, &execution.stdin),
         )
     };
     tokio::pin!(everything);
     let timeout = execution
         .timeout
-        .map_or(limits.timeout, |asked| asked.min(limits.timeout));
+        .map_or(limits.timeout, |requested| requested.min(limits.timeout));
     let stopped = tokio::select! {
         done = &mut everything => Err(done),
         () = tokio::time::sleep(timeout) => Ok(Ending::Timeout),
-        () = flood.over.notified() => Ok(Ending::Flood),
+        () = counter.over.notified() => Ok(Ending::Flood),
     };
     let (cause, (status, stdout, stderr, ())) = match stopped {
         Err(done) => (None, done),
         Ok(cause) => {
             kill(&running.pidfd);
-            (Some(cause), within(PATIENCE, everything).await?)
+            (Some(cause), with_timeout(REPLY_TIMEOUT, everything).await?)
         }
     };
     let ending = cause
         .or(status?.map(Ending::Status))
         .unwrap_or(Ending::Killed);
-    Ok(Finished {
+    Ok(FinishedRun {
         ending,
         stdout: stdout?,
         stderr: stderr?,
@@ -153,15 +158,15 @@ pub(super) async fn run(slot: &Slot, init: Init, go: &Go, job: &Job) -> Result<F
     })
 }
 
-impl Channel {
+impl InitChannel {
     fn watch(channel: OwnedFd) -> Result<Self, Error> {
         rustix::io::ioctl_fionbio(&channel, true).during("the sandbox's socket")?;
         watch(channel).map(Self).during("the sandbox's socket")
     }
 
     /// Waits until the command runs.
-    async fn started(&self) -> Result<(OwnedFd, OwnedFd, Option<OwnedFd>), Error> {
-        match self.hear().await? {
+    async fn wait_started(&self) -> Result<(OwnedFd, OwnedFd, Option<OwnedFd>), Error> {
+        match self.receive().await? {
             Some((InitReply::Started { .. }, fds)) => {
                 let mut fds = fds.into_iter();
                 let written = fds.next().ok_or(Error::LauncherGone)?;
@@ -173,11 +178,11 @@ impl Channel {
         }
     }
 
-    async fn hear(&self) -> Result<Option<(InitReply, Vec<OwnedFd>)>, Error> {
-        let heard = self
+    async fn receive(&self) -> Result<Option<(InitReply, Vec<OwnedFd>)>, Error> {
+        let received = self
             .0
             .async_io(Interest::READABLE, |socket| channel::receive(socket));
-        match heard.await {
+        match received.await {
             // An init that was killed leaves no goodbye.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
             other => other.during("the sandbox's socket"),
@@ -185,11 +190,11 @@ impl Channel {
     }
 }
 
-impl Running {
+impl RunningInit {
     /// Waits until every process is dead, and returns the command's status if the init
     /// lived to tell it.
-    async fn ended(&self) -> Result<Option<i32>, Error> {
-        let status = match self.channel.hear().await? {
+    async fn wait_ended(&self) -> Result<Option<i32>, Error> {
+        let status = match self.channel.receive().await? {
             Some((InitReply::Ended { status }, _)) => Some(status),
             Some((InitReply::Failed(failure), _)) => return Err(failure.into()),
             Some((InitReply::Started { .. }, _)) | None => None,
@@ -221,39 +226,39 @@ fn serve(proxy: Arc<Proxy>, listener: OwnedFd) -> Result<JoinSet<()>, Error> {
 }
 
 /// Counts the output of both streams.
-struct Flood {
+struct OutputCounter {
     seen: AtomicU64,
-    most: u64,
+    max: u64,
     over: Notify,
 }
 
 async fn read(
     pipe: OwnedFd,
-    stream: Stream,
-    listener: Option<&UnboundedSender<Chunk>>,
-    limits: &Limits,
-    flood: &Flood,
+    stream: OutputStream,
+    listener: Option<&UnboundedSender<OutputChunk>>,
+    limits: &SandboxLimits,
+    counter: &OutputCounter,
 ) -> Result<Capture, Error> {
     let mut capture = Capture::new(limits.output_kept);
     let mut pipe = Receiver::from_owned_fd(pipe).during("a pipe")?;
-    let mut piece = Vec::with_capacity(PIECE);
-    while pipe.read_buf(&mut piece).await.during("a pipe")? > 0 {
-        let length = piece.len() as u64;
-        let before = flood.seen.fetch_add(length, Ordering::Relaxed);
-        if before.saturating_add(length) > flood.most {
-            flood.over.notify_one();
+    let mut buffer = Vec::with_capacity(READ_BYTES);
+    while pipe.read_buf(&mut buffer).await.during("a pipe")? > 0 {
+        let length = buffer.len() as u64;
+        let before = counter.seen.fetch_add(length, Ordering::Relaxed);
+        if before.saturating_add(length) > counter.max {
+            counter.over.notify_one();
         }
-        capture.push(&piece);
+        capture.push(&buffer);
         if let Some(listener) = listener
-            && before < flood.most
+            && before < counter.max
         {
             // A listener that has left misses nothing.
-            let _ = listener.send(Chunk {
+            let _ = listener.send(OutputChunk {
                 stream,
-                bytes: piece.clone(),
+                bytes: buffer.clone(),
             });
         }
-        piece.clear();
+        buffer.clear();
     }
     Ok(capture)
 }

@@ -3,9 +3,9 @@
 //! end as it should is thrown away with everything in it.
 
 use super::cgroup::{Counters, CpuClass, Group, Hierarchy};
-use crate::error::{During, Error};
-use crate::policy::Limits;
-use prowess_launcher::spec::{Base, BrokerReply, Prepare};
+use crate::error::{Error, ErrorContext};
+use crate::policy::SandboxLimits;
+use prowess_launcher::spec::{BrokerReply, RootSpec, SandboxSpec};
 use prowess_launcher::{ARG0, channel};
 use rustix::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -20,7 +20,7 @@ pub(crate) struct Slot {
     socket: OwnedFd,
     group: Option<Group>,
     /// What the group was last limited to.
-    limits: Option<Limits>,
+    limits: Option<SandboxLimits>,
     /// What processor time it gets beside others.
     class: Option<CpuClass>,
     /// What the group had counted when its last command ended.
@@ -29,7 +29,7 @@ pub(crate) struct Slot {
 
 /// An init, asked for, that waits for its command or will.
 #[derive(Debug)]
-pub(crate) struct Init {
+pub(crate) struct InitHandle {
     /// Readable once every process of the sandbox is dead. `None` as long as the broker
     /// has not been heard.
     pub(crate) pidfd: Option<OwnedFd>,
@@ -41,10 +41,10 @@ impl Slot {
     /// Starts a broker. Blocks for some milliseconds.
     pub(crate) fn start(
         launcher: &Path,
-        base: &Base,
+        base: &RootSpec,
         hierarchy: Option<&Hierarchy>,
     ) -> Result<Self, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
         let (socket, theirs) = channel::pair().during("a socket pair")?;
         let broker = Command::new(launcher)
             .arg0(ARG0)
@@ -64,12 +64,12 @@ impl Slot {
             counters: Counters::default(),
         };
         if let Some(hierarchy) = hierarchy {
-            let name = NUMBER.fetch_add(1, Ordering::Relaxed).to_string();
+            let name = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed).to_string();
             let group = slot.group.insert(Group::create(hierarchy, &name)?);
             group.add(slot.broker.id())?;
         }
-        slot.say(base, &[])?;
-        match slot.hear()? {
+        slot.send(base, &[])?;
+        match slot.receive()? {
             (BrokerReply::Ready, _) => Ok(slot),
             (BrokerReply::Failed(failure), _) => Err(failure.into()),
             (BrokerReply::Spawned { .. }, _) => Err(Error::LauncherGone),
@@ -78,7 +78,11 @@ impl Slot {
 
     /// Asks for the init of a new sandbox under these limits. What is said to it before
     /// it is there waits for it; so nothing need be waited for here.
-    pub(crate) fn ask(&mut self, prepare: &Prepare, limits: &Limits) -> Result<Init, Error> {
+    pub(crate) fn request_init(
+        &mut self,
+        spec: &SandboxSpec,
+        limits: &SandboxLimits,
+    ) -> Result<InitHandle, Error> {
         if let Some(group) = &self.group
             && self.limits.as_ref() != Some(limits)
         {
@@ -86,8 +90,8 @@ impl Slot {
             self.limits = Some(limits.clone());
         }
         let (channel, theirs) = channel::pair().during("a socket pair")?;
-        self.say(prepare, &[theirs.as_fd()])?;
-        Ok(Init {
+        self.send(spec, &[theirs.as_fd()])?;
+        Ok(InitHandle {
             pidfd: None,
             channel,
         })
@@ -106,8 +110,8 @@ impl Slot {
 
     /// Hears the broker's answer: the pidfd of what was asked for. Blocks until there
     /// is one; it comes before anything the init says, or with it.
-    pub(crate) fn answer(&self) -> Result<OwnedFd, Error> {
-        match self.hear()? {
+    pub(crate) fn receive_pidfd(&self) -> Result<OwnedFd, Error> {
+        match self.receive()? {
             (BrokerReply::Spawned { .. }, mut fds) => fds.pop().ok_or(Error::LauncherGone),
             (BrokerReply::Failed(failure), _) => Err(failure.into()),
             (BrokerReply::Ready, _) => Err(Error::LauncherGone),
@@ -115,7 +119,7 @@ impl Slot {
     }
 
     /// What has been counted since this was last asked.
-    pub(crate) fn count(&mut self) -> Counters {
+    pub(crate) fn take_counters(&mut self) -> Counters {
         let now = self.group.as_ref().map(Group::counters).unwrap_or_default();
         let before = std::mem::replace(&mut self.counters, now);
         now.since(before)
@@ -126,7 +130,7 @@ impl Slot {
         matches!(self.broker.try_wait(), Ok(None))
     }
 
-    fn say<T: serde::Serialize>(
+    fn send<T: serde::Serialize>(
         &self,
         message: &T,
         fds: &[rustix::fd::BorrowedFd<'_>],
@@ -134,7 +138,7 @@ impl Slot {
         channel::send(&self.socket, message, fds).map_err(|_| Error::LauncherGone)
     }
 
-    fn hear(&self) -> Result<(BrokerReply, Vec<OwnedFd>), Error> {
+    fn receive(&self) -> Result<(BrokerReply, Vec<OwnedFd>), Error> {
         channel::receive(&self.socket)
             .ok()
             .flatten()

@@ -2,7 +2,7 @@
 //! one do not stand before those of another; the same layer is built once; and all
 //! together are bounded, so that commands find room beside them.
 
-use crate::error::{Error, Scope};
+use crate::error::{BusyScope, Error};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) struct Builds {
 
 /// Leave to build one layer.
 #[derive(Debug)]
-pub(crate) struct Building {
+pub(crate) struct BuildPermit {
     _all: OwnedSemaphorePermit,
 }
 
@@ -45,13 +45,13 @@ impl Builds {
     }
 
     /// Waits until no other build of this owner runs.
-    pub(crate) async fn owner(&self, owner: &str) -> Result<OwnedMutexGuard<()>, Error> {
+    pub(crate) async fn lock_owner(&self, owner: &str) -> Result<OwnedMutexGuard<()>, Error> {
         let (lock, users) = self.owners.get(owner);
         // Two of them are the table's and ours.
         let waiting = users.saturating_sub(2);
         if waiting > MAX_WAITING_PER_OWNER {
             return Err(Error::Busy {
-                scope: Scope::Tenant,
+                scope: BusyScope::Tenant,
                 running: 1,
                 waiting,
                 retry_after: RETRY_AFTER,
@@ -62,15 +62,15 @@ impl Builds {
 
     /// Waits until no other build of this layer runs. Taken after the owner's: else one
     /// could hold it, waiting for builds of its own, before others who want the same.
-    pub(crate) async fn key(&self, key: &str) -> OwnedMutexGuard<()> {
+    pub(crate) async fn lock_layer(&self, key: &str) -> OwnedMutexGuard<()> {
         self.keys.get(key).0.lock_owned().await
     }
 
     /// Waits for room. Taken last, so that nobody who only waits takes any.
-    pub(crate) async fn room(&self) -> Result<Building, Error> {
+    pub(crate) async fn acquire_permit(&self) -> Result<BuildPermit, Error> {
         let all = Arc::clone(&self.all).acquire_owned().await;
         let _all = all.map_err(|_| Error::LauncherGone)?;
-        Ok(Building { _all })
+        Ok(BuildPermit { _all })
     }
 }
 
@@ -97,10 +97,10 @@ mod tests {
     #[tokio::test]
     async fn an_owner_waits_for_its_own_builds_and_for_no_others() {
         let builds = Builds::new(8);
-        let first = builds.owner("a").await.unwrap();
-        let mut second = Box::pin(builds.owner("a"));
+        let first = builds.lock_owner("a").await.unwrap();
+        let mut second = Box::pin(builds.lock_owner("a"));
         assert!((&mut second).now_or_never().is_none());
-        assert!(builds.owner("b").now_or_never().is_some());
+        assert!(builds.lock_owner("b").now_or_never().is_some());
         drop(first);
         assert!(second.now_or_never().is_some());
         assert!(
@@ -111,17 +111,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_owner_with_too_many_builds_waiting_is_told() {
+    async fn an_owner_with_too_many_builds_waiting_is_refused() {
         let builds = Builds::new(8);
-        let _first = builds.owner("a").await.unwrap();
+        let _first = builds.lock_owner("a").await.unwrap();
         let mut waiting: Vec<_> = (0..MAX_WAITING_PER_OWNER)
-            .map(|_| Box::pin(builds.owner("a")))
+            .map(|_| Box::pin(builds.lock_owner("a")))
             .collect();
         for one in &mut waiting {
             assert!(one.now_or_never().is_none());
         }
-        let refused = builds.owner("a").now_or_never();
+        let refused = builds.lock_owner("a").now_or_never();
         assert!(refused.is_some_and(|refused| refused.is_err()));
-        assert!(builds.owner("b").now_or_never().is_some());
+        assert!(builds.lock_owner("b").now_or_never().is_some());
     }
 }

@@ -9,23 +9,23 @@
 //! (`tree`).
 
 pub(crate) mod builds;
+pub(crate) mod layer_store;
 mod pep508;
 mod requirements;
 mod script;
-pub(crate) mod store;
 mod tree;
 
 pub use requirements::Requirements;
 
 use crate::egress::DomainRule;
-use crate::policy::{Limits, OutputLimits};
+use crate::policy::{OutputLimits, SandboxLimits};
 use std::time::Duration;
 
 /// Where the packages of a layer are found inside.
-pub(crate) const INSIDE: &str = "/packages/python";
+pub(crate) const PACKAGES_PATH: &str = "/packages/python";
 
 /// Where a build leaves them, in its own `/mnt/data`.
-pub(crate) const BUILT: &str = "layer";
+pub(crate) const BUILT_FOLDER: &str = "layer";
 
 /// Files, folders and links of a build.
 const MAX_ENTRIES: u64 = 100_000;
@@ -62,14 +62,14 @@ fn layer_folder(key: &str) -> String {
 }
 
 /// What a build is given, in its own `/mnt/data`.
-pub(crate) const REQUIREMENTS: &str = "requirements.txt";
+pub(crate) const REQUIREMENTS_FILE: &str = "requirements.txt";
 
 /// Runs pip as `-m pip` does, but from a folder that no package can write to: a name may
 /// also be that of a file there. Unless packages may be built (`sources`), it can start no
 /// program: whatever leads pip to a package without a wheel, also the address that another
 /// package names, its code is not run. The one exception is the system's own loader, which
 /// pip asks for its version where the C library is musl.
-const PIP: &str = "import os, runpy, sys
+const PIP_PROGRAM: &str = "import os, runpy, sys
 def refuse(event, arguments):
     if event == 'subprocess.Popen' and len(arguments[1]) == 1 and str(arguments[1][0]).startswith('/lib/ld-musl-'):
         return
@@ -83,18 +83,18 @@ runpy.run_module('pip', run_name='__main__', alter_sys=True)";
 
 /// Compiles a layer. A file that cannot be compiled is none that can be imported, and no
 /// error.
-const COMPILE: &str = "import compileall, os, py_compile, sys
+const COMPILE_PROGRAM: &str = "import compileall, os, py_compile, sys
 os.chdir('/')
 mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
 compileall.compile_dir(sys.argv[1], quiet=2, invalidation_mode=mode)";
 
 /// Tells what a layer depends on beside its requirements.
-const ABOUT: &str =
+const ABOUT_PROGRAM: &str =
     "import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform())";
 
 /// A Python program for a build. Isolated (`-I`): nothing of the working folder, of the
 /// environment or of a user's own packages is on its path.
-fn python(program: &str, arguments: &[&str]) -> Vec<String> {
+fn python_command(program: &str, arguments: &[&str]) -> Vec<String> {
     let argv = ["python3", "-I", "-c", program].into_iter();
     argv.chain(arguments.iter().copied())
         .map(String::from)
@@ -102,18 +102,18 @@ fn python(program: &str, arguments: &[&str]) -> Vec<String> {
 }
 
 /// The command that says which interpreter layers are for.
-pub(crate) fn about_interpreter() -> Vec<String> {
-    python(ABOUT, &[])
+pub(crate) fn about_interpreter_command() -> Vec<String> {
+    python_command(ABOUT_PROGRAM, &[])
 }
 
 /// Variables of a build's commands: no configuration file of pip is read.
-pub(crate) fn environment() -> Vec<(String, String)> {
+pub(crate) fn build_environment() -> Vec<(String, String)> {
     vec![("PIP_CONFIG_FILE".into(), "/dev/null".into())]
 }
 
 /// The command that builds a layer from [`REQUIREMENTS`].
-pub(crate) fn install(index: &PackageIndex) -> Vec<String> {
-    let (target, list) = (inside(BUILT), inside(REQUIREMENTS));
+pub(crate) fn install_command(index: &PackageIndex) -> Vec<String> {
+    let (target, list) = (data_path(BUILT_FOLDER), data_path(REQUIREMENTS_FILE));
     let mut arguments = vec![
         if index.allow_source {
             "sources"
@@ -144,23 +144,23 @@ pub(crate) fn install(index: &PackageIndex) -> Vec<String> {
         let host = rest.split(['/', ':']).next().unwrap_or_default();
         arguments.extend(["--trusted-host", host]);
     }
-    python(PIP, &arguments)
+    python_command(PIP_PROGRAM, &arguments)
 }
 
 /// The command that compiles a layer: it is read-only where it is used, so each import
 /// would compile anew. The result does not depend on the times of files, which change
 /// when they are taken.
-pub(crate) fn compile() -> Vec<String> {
-    python(COMPILE, &[&inside(BUILT)])
+pub(crate) fn compile_command() -> Vec<String> {
+    python_command(COMPILE_PROGRAM, &[&data_path(BUILT_FOLDER)])
 }
 
-fn inside(name: &str) -> String {
+fn data_path(name: &str) -> String {
     format!("{}/{name}", prowess_launcher::spec::DATA_DIR)
 }
 
 /// Bounds of a build: packages are larger than what commands usually write.
-pub(crate) fn limits() -> Limits {
-    Limits {
+pub(crate) fn build_limits() -> SandboxLimits {
+    SandboxLimits {
         timeout: Duration::from_secs(600),
         memory: 4 << 30,
         data_bytes: 2 << 30,
@@ -171,6 +171,6 @@ pub(crate) fn limits() -> Limits {
             count: 0,
             ..OutputLimits::default()
         },
-        ..Limits::default()
+        ..SandboxLimits::default()
     }
 }

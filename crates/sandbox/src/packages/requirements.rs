@@ -14,10 +14,10 @@ const LISTS: [&str; 2] = ["requirements.txt", "scripts/requirements.txt"];
 const MAX_REQUIREMENTS: usize = 200;
 
 /// Most bytes of a `requirements.txt`: room for that many, with their digests.
-const MAX_LIST_BYTES: usize = MAX_REQUIREMENTS * pep508::MAX_BYTES;
+const MAX_LIST_BYTES: usize = MAX_REQUIREMENTS * pep508::MAX_REQUIREMENT_BYTES;
 
 /// Most characters of a refused requirement that are told back.
-const MAX_TOLD_CHARS: usize = 120;
+const MAX_QUOTED_CHARS: usize = 120;
 
 /// Checked requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,8 @@ impl Requirements {
     /// As [`parse`](Self::parse).
     pub fn from_lines(lines: impl IntoIterator<Item = String>) -> Result<Self, Error> {
         let lines = lines.into_iter();
-        let read = |line: String| Requirement::parse(&line).map_err(|why| refused(&line, why));
+        let read =
+            |line: String| Requirement::parse(&line).map_err(|why| refused_requirement(&line, why));
         Self::join(lines.map(read).collect::<Result<_, _>>()?)
     }
 
@@ -69,21 +70,21 @@ impl Requirements {
     /// # Errors
     /// As [`parse`](Self::parse), and for inline metadata that cannot be read; the
     /// message names the file.
-    pub fn of_skill(skill: &SkillFiles) -> Result<Option<Self>, Error> {
-        Self::of_skills(std::slice::from_ref(skill))
+    pub fn from_skill(skill: &SkillFiles) -> Result<Option<Self>, Error> {
+        Self::from_skills(std::slice::from_ref(skill))
     }
 
     /// The same for several skills that share a session, and so one layer.
     ///
     /// # Errors
     /// As [`of_skill`](Self::of_skill).
-    pub fn of_skills(skills: &[SkillFiles]) -> Result<Option<Self>, Error> {
+    pub fn from_skills(skills: &[SkillFiles]) -> Result<Option<Self>, Error> {
         let mut found_all = Vec::new();
         for skill in skills {
             for file in &skill.files {
-                let found = of_file(&file.path, &file.bytes);
+                let found = requirements_in_file(&file.path, &file.bytes);
                 let place = || format!("{}/{}", skill.name, file.path);
-                found_all.extend(found.map_err(|error| error.within(&place()))?);
+                found_all.extend(found.map_err(|error| error.with_file(&place()))?);
             }
         }
         if found_all.is_empty() {
@@ -118,14 +119,15 @@ impl Requirements {
 }
 
 /// What one file of a skill asks for.
-fn of_file(path: &str, bytes: &[u8]) -> Result<Vec<Requirement>, Error> {
+fn requirements_in_file(path: &str, bytes: &[u8]) -> Result<Vec<Requirement>, Error> {
     let text = || String::from_utf8_lossy(bytes);
     if LISTS.contains(&path) {
         return read_list(&text());
     }
     if path.ends_with(".py") {
         let lines = script::dependencies(&text())?.unwrap_or_default();
-        let read = |line: &String| Requirement::parse(line).map_err(|why| refused(line, why));
+        let read =
+            |line: &String| Requirement::parse(line).map_err(|why| refused_requirement(line, why));
         return lines.iter().map(read).collect();
     }
     Ok(Vec::new())
@@ -135,13 +137,13 @@ fn of_file(path: &str, bytes: &[u8]) -> Result<Vec<Requirement>, Error> {
 fn read_list(text: &str) -> Result<Vec<Requirement>, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.len() > MAX_LIST_BYTES {
-        return Err(refused(text, "the list is longer than 800 KiB"));
+        return Err(refused_requirement(text, "the list is longer than 800 KiB"));
     }
     let text = text.replace("\r\n", "\n");
     // Where pip would see another line, or a person would and pip would not.
     if let Some(line) = text.split('\n').find(|line| line.contains(is_separator)) {
         let why = "it holds a control character, or one that separates lines";
-        return Err(refused(line, why));
+        return Err(refused_requirement(line, why));
     }
     let mut found = Vec::new();
     let mut joined = String::new();
@@ -170,7 +172,7 @@ fn read_line(line: &str) -> Result<Option<Requirement>, Error> {
         return Ok(None);
     }
     let read = Requirement::parse_line(line).map(Some);
-    read.map_err(|why| refused(line, why))
+    read.map_err(|why| refused_requirement(line, why))
 }
 
 /// Whether a character may separate lines, or is one that nobody sees.
@@ -190,8 +192,8 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// A requirement that cannot be had, told back in part.
-fn refused(line: &str, why: &'static str) -> Error {
-    let mut name: String = line.chars().take(MAX_TOLD_CHARS).collect();
+fn refused_requirement(line: &str, why: &'static str) -> Error {
+    let mut name: String = line.chars().take(MAX_QUOTED_CHARS).collect();
     if name.len() < line.len() {
         name.push('…');
     }
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_back_of_a_refused_line_is_cut() {
+    fn a_refused_line_is_quoted_only_in_part() {
         let message = Requirements::parse(&format!("@{}", "x".repeat(4000))).unwrap_err();
         assert!(message.to_string().len() < 300, "{message}");
     }
@@ -282,7 +284,7 @@ mod tests {
         ] {
             let script = format!("# /// script\n# dependencies = ['{line}']\n# ///\n");
             let asking = skill(&[("x.py", script.as_str())]);
-            assert!(Requirements::of_skill(&asking).is_err(), "{line}");
+            assert!(Requirements::from_skill(&asking).is_err(), "{line}");
             assert_eq!(
                 Requirements::parse(line).unwrap_err().code(),
                 "bad-name",
@@ -313,27 +315,27 @@ mod tests {
             ("scripts/a.py", script),
             ("scripts/b.py", "import os"),
         ]);
-        let found = Requirements::of_skill(&asking).unwrap().unwrap();
+        let found = Requirements::from_skill(&asking).unwrap().unwrap();
         assert_eq!(found, Requirements::parse("pillow>=10\nnumpy").unwrap());
         assert_eq!(
-            Requirements::of_skill(&skill(&[("a.py", "")])).unwrap(),
+            Requirements::from_skill(&skill(&[("a.py", "")])).unwrap(),
             None
         );
         assert_eq!(
-            Requirements::of_skill(&skill(&[("requirements.txt", "# none\n")])).unwrap(),
+            Requirements::from_skill(&skill(&[("requirements.txt", "# none\n")])).unwrap(),
             None
         );
     }
 
     #[test]
-    fn what_a_skill_may_not_ask_for_is_told_with_its_file() {
+    fn what_a_skill_may_not_require_is_reported_with_its_file() {
         let asking = skill(&[("requirements.txt", "-e .")]);
         assert_eq!(
-            Requirements::of_skill(&asking).unwrap_err().to_string(),
+            Requirements::from_skill(&asking).unwrap_err().to_string(),
             "requirement \"-e .\" in gif/requirements.txt: only packages can be asked for: no options, paths or addresses"
         );
         let asking = skill(&[("x.py", "# /// script\n# dependencies = ['a'\n# ///\n")]);
-        let message = Requirements::of_skill(&asking).unwrap_err().to_string();
+        let message = Requirements::from_skill(&asking).unwrap_err().to_string();
         assert!(message.contains("gif/x.py"), "{message}");
     }
 

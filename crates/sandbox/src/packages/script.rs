@@ -12,16 +12,16 @@ struct Block {
 
 /// What a script says it depends on; `None` if it has no metadata.
 pub(super) fn dependencies(source: &str) -> Result<Option<Vec<String>>, Error> {
-    let Some(text) = block(source)? else {
+    let Some(text) = find_block(source)? else {
         return Ok(None);
     };
     let block: Block = toml::from_str(&text)
-        .map_err(|error| bad(error.message(), "its inline metadata is no TOML"))?;
+        .map_err(|error| invalid_metadata(error.message(), "its inline metadata is no TOML"))?;
     Ok(Some(block.dependencies))
 }
 
 /// The text of the block of kind `script`, of which there can be one.
-fn block(source: &str) -> Result<Option<String>, Error> {
+fn find_block(source: &str) -> Result<Option<String>, Error> {
     let lines: Vec<&str> = source.lines().map(str::trim_end).collect();
     let mut starts = lines
         .iter()
@@ -41,7 +41,7 @@ fn block(source: &str) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     if starts.any(|(another, _)| another > start + end + 1) {
-        return Err(bad(
+        return Err(invalid_metadata(
             "# /// script",
             "a script has one block of inline metadata",
         ));
@@ -53,7 +53,7 @@ fn block(source: &str) -> Result<Option<String>, Error> {
     Ok(Some(text.collect()))
 }
 
-fn bad(name: &str, why: &'static str) -> Error {
+fn invalid_metadata(name: &str, why: &'static str) -> Error {
     Error::BadName {
         what: "script",
         name: name.to_owned(),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn two_blocks_and_bad_toml_are_told() {
+    fn two_blocks_and_bad_toml_are_reported() {
         let one = "# /// script\n# dependencies = []\n# ///\n";
         for script in [
             format!("{one}\n{one}"),

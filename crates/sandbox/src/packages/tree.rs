@@ -4,7 +4,7 @@
 //! and of nothing else.
 
 use crate::collect::ENTRY_BYTES;
-use crate::error::{During, Error};
+use crate::error::{Error, ErrorContext};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RawMode, ResolveFlags, StatxFlags, Uid,
@@ -36,7 +36,7 @@ const SET_ID: RawMode = 0o6000;
 
 /// How much a tree may hold.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct TreeLimits {
     pub(super) entries: u64,
     pub(super) bytes: u64,
 }
@@ -46,40 +46,40 @@ pub(super) struct Bounds {
 pub(super) fn accept(
     root: &Path,
     path: &str,
-    bounds: Bounds,
+    bounds: TreeLimits,
     become_owner: bool,
 ) -> Result<u64, Error> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::openat(CWD, root, flags, Mode::empty()).during("the state folder")?;
     let tree = match rustix::fs::openat2(&root, path, flags, Mode::empty(), PLAIN) {
         Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT | Errno::XDEV) => {
-            return Err(refused("", "the build left no folder of packages"));
+            return Err(refused_entry("", "the build left no folder of packages"));
         }
         opened => opened.during("the built packages")?,
     };
     let owner = become_owner.then(|| (rustix::process::geteuid(), rustix::process::getegid()));
-    let mut judge = Judge {
+    let mut checker = TreeChecker {
         tree: tree.as_fd(),
         owner,
         left: bounds,
         bytes: 0,
     };
-    judge.folder(&tree, "", 0)?;
-    Ok(judge.bytes)
+    checker.check_folder(&tree, "", 0)?;
+    Ok(checker.bytes)
 }
 
-struct Judge<'a> {
+struct TreeChecker<'a> {
     tree: rustix::fd::BorrowedFd<'a>,
     /// Whom everything is given to, if we may.
     owner: Option<(Uid, Gid)>,
-    left: Bounds,
+    left: TreeLimits,
     bytes: u64,
 }
 
-impl Judge<'_> {
-    fn folder(&mut self, folder: &OwnedFd, path: &str, depth: usize) -> Result<(), Error> {
+impl TreeChecker<'_> {
+    fn check_folder(&mut self, folder: &OwnedFd, path: &str, depth: usize) -> Result<(), Error> {
         if depth > MAX_DEPTH {
-            return Err(refused(path, "its folders are too deep"));
+            return Err(refused_entry(path, "its folders are too deep"));
         }
         for entry in Dir::read_from(folder).during("the built packages")? {
             let entry = entry.during("the built packages")?;
@@ -89,18 +89,18 @@ impl Judge<'_> {
             }
             let text = name.to_str().ok();
             let text = text.filter(|text| !text.chars().any(char::is_control));
-            let text = text.ok_or_else(|| refused(path, "a name in it is no plain text"))?;
+            let text = text.ok_or_else(|| refused_entry(path, "a name in it is no plain text"))?;
             let here = if path.is_empty() {
                 text.to_owned()
             } else {
                 format!("{path}/{text}")
             };
-            self.entry(folder, name, &here, depth)?;
+            self.check_entry(folder, name, &here, depth)?;
         }
-        self.adopt(folder, FOLDER_MODE)
+        self.take_ownership(folder, FOLDER_MODE)
     }
 
-    fn entry(
+    fn check_entry(
         &mut self,
         folder: &OwnedFd,
         name: &CStr,
@@ -114,34 +114,34 @@ impl Judge<'_> {
         self.count(path, found.stx_size)?;
         let kind = FileType::from_raw_mode(mode);
         if kind != FileType::Symlink && mode & SET_ID != 0 {
-            return Err(refused(path, "it has a set-id bit"));
+            return Err(refused_entry(path, "it has a set-id bit"));
         }
         match kind {
             FileType::Directory => {
                 let down = open(folder, name, OFlags::DIRECTORY)?;
-                self.folder(&down, path, depth + 1)
+                self.check_folder(&down, path, depth + 1)
             }
             FileType::RegularFile if found.stx_nlink > 1 => {
-                Err(refused(path, "it has more than one name"))
+                Err(refused_entry(path, "it has more than one name"))
             }
             FileType::RegularFile => {
                 let file = open(folder, name, OFlags::NONBLOCK)?;
                 let executable = mode & 0o111 != 0;
                 let mode = if executable { PROGRAM_MODE } else { FILE_MODE };
-                self.adopt(&file, mode)
+                self.take_ownership(&file, mode)
             }
-            FileType::Symlink => self.link(folder, name, path),
-            _ => Err(refused(path, "it is no file, folder or link")),
+            FileType::Symlink => self.check_link(folder, name, path),
+            _ => Err(refused_entry(path, "it is no file, folder or link")),
         }
     }
 
     /// The kernel says whether a link stays within the tree: links may go through others.
-    fn link(&self, folder: &OwnedFd, name: &CStr, path: &str) -> Result<(), Error> {
+    fn check_link(&self, folder: &OwnedFd, name: &CStr, path: &str) -> Result<(), Error> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         match rustix::fs::openat2(self.tree, path, flags, Mode::empty(), WITHIN) {
             // One that leads to nothing leads nowhere else: the tree changes no more.
             Ok(_) | Err(Errno::NOENT) => {}
-            Err(_) => return Err(refused(path, "it is a link that leaves the packages")),
+            Err(_) => return Err(refused_entry(path, "it is a link that leaves the packages")),
         }
         let Some((uid, gid)) = self.owner else {
             return Ok(());
@@ -150,7 +150,7 @@ impl Judge<'_> {
         rustix::fs::chownat(folder, name, Some(uid), Some(gid), flags).during("the built packages")
     }
 
-    fn adopt(&self, entry: &OwnedFd, mode: RawMode) -> Result<(), Error> {
+    fn take_ownership(&self, entry: &OwnedFd, mode: RawMode) -> Result<(), Error> {
         if let Some((uid, gid)) = self.owner {
             rustix::fs::fchown(entry, Some(uid), Some(gid)).during("the built packages")?;
         }
@@ -160,7 +160,7 @@ impl Judge<'_> {
     /// An entry takes room on the disk also where it is empty.
     fn count(&mut self, path: &str, bytes: u64) -> Result<(), Error> {
         let bytes = bytes.saturating_add(ENTRY_BYTES);
-        let too_much = || refused(path, "with it the packages are too many or too large");
+        let too_much = || refused_entry(path, "with it the packages are too many or too large");
         self.left.entries = self.left.entries.checked_sub(1).ok_or_else(too_much)?;
         self.left.bytes = self.left.bytes.checked_sub(bytes).ok_or_else(too_much)?;
         self.bytes += bytes;
@@ -173,7 +173,7 @@ fn open(folder: &OwnedFd, name: &CStr, kind: OFlags) -> Result<OwnedFd, Error> {
     rustix::fs::openat2(folder, name, flags, Mode::empty(), PLAIN).during("the built packages")
 }
 
-fn refused(path: &str, why: &str) -> Error {
+fn refused_entry(path: &str, why: &str) -> Error {
     let why = match path {
         "" => why.to_owned(),
         path => {
@@ -193,7 +193,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::PathBuf;
 
-    const BOUNDS: Bounds = Bounds {
+    const BOUNDS: TreeLimits = TreeLimits {
         entries: 20,
         bytes: 1 << 20,
     };
@@ -321,7 +321,7 @@ mod tests {
                 fs::write(layer.join(number.to_string()), "").unwrap();
             }
         });
-        let small = Bounds {
+        let small = TreeLimits {
             bytes: 10 * ENTRY_BYTES,
             ..BOUNDS
         };

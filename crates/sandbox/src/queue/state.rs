@@ -1,6 +1,6 @@
 //! The line's state: plain data, so that every step is taken under one lock.
 
-use crate::error::Scope;
+use crate::error::BusyScope;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const MAX_RETRY: Duration = Duration::from_secs(60);
 
 /// How many run and wait at most.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct QueueLimits {
     pub(super) running: usize,
     pub(super) waiting: usize,
     pub(super) running_per_owner: usize,
@@ -27,8 +27,8 @@ pub(super) struct Ticket {
 
 /// Who runs and who waits; `W` is how one who waits is told.
 #[derive(Debug)]
-pub(super) struct State<W> {
-    bounds: Bounds,
+pub(super) struct QueueState<W> {
+    bounds: QueueLimits,
     running: usize,
     waiting: usize,
     owners: HashMap<Arc<str>, Owner<W>>,
@@ -39,7 +39,7 @@ pub(super) struct State<W> {
     /// The last number that was given to one who waits, or to an owner's turn.
     numbers: u64,
     /// How long commands run, on average.
-    usual: Duration,
+    average_run: Duration,
 }
 
 #[derive(Debug)]
@@ -56,8 +56,8 @@ impl<W> Owner<W> {
     }
 }
 
-impl<W> State<W> {
-    pub(super) fn new(bounds: Bounds) -> Self {
+impl<W> QueueState<W> {
+    pub(super) fn new(bounds: QueueLimits) -> Self {
         Self {
             bounds,
             running: 0,
@@ -66,7 +66,7 @@ impl<W> State<W> {
             next: BTreeMap::new(),
             by_load: BTreeSet::new(),
             numbers: 0,
-            usual: MIN_RETRY,
+            average_run: MIN_RETRY,
         }
     }
 
@@ -75,7 +75,7 @@ impl<W> State<W> {
         (self.running, self.waiting)
     }
 
-    pub(super) fn load_of(&self, owner: &str) -> (usize, usize) {
+    pub(super) fn owner_load(&self, owner: &str) -> (usize, usize) {
         let owner = self.owners.get(owner);
         owner.map_or((0, 0), |owner| (owner.running, owner.line.len()))
     }
@@ -84,13 +84,13 @@ impl<W> State<W> {
     pub(super) fn retry_after(&self) -> Duration {
         let rounds = self.waiting / self.bounds.running + 1;
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
-        let expected = self.usual.saturating_mul(rounds);
+        let expected = self.average_run.saturating_mul(rounds);
         expected.clamp(MIN_RETRY, MAX_RETRY)
     }
 
     /// Takes a place to run if one is free for this owner.
     pub(super) fn enter(&mut self, owner: &Arc<str>) -> bool {
-        let own = self.load_of(owner).0;
+        let own = self.owner_load(owner).0;
         if self.running >= self.bounds.running || own >= self.bounds.running_per_owner {
             return false;
         }
@@ -104,10 +104,10 @@ impl<W> State<W> {
         &mut self,
         owner: &Arc<str>,
         waiter: W,
-    ) -> Result<(Ticket, Option<W>), Scope> {
-        let own = self.load_of(owner);
+    ) -> Result<(Ticket, Option<W>), BusyScope> {
+        let own = self.owner_load(owner);
         if own.1 >= self.bounds.waiting_per_owner {
-            return Err(Scope::Tenant);
+            return Err(BusyScope::Tenant);
         }
         let mut displaced = None;
         if self.waiting >= self.bounds.waiting {
@@ -128,15 +128,15 @@ impl<W> State<W> {
 
     /// Takes the last of the owner with most out of the line, if that has at least two
     /// more than one who has `load`.
-    fn displace(&mut self, load: usize) -> Result<W, Scope> {
+    fn displace(&mut self, load: usize) -> Result<W, BusyScope> {
         let largest = self.by_load.last().cloned();
         let Some((_, owner)) = largest.filter(|(most, _)| *most > load + 1) else {
-            return Err(Scope::Server);
+            return Err(BusyScope::Server);
         };
         let mut last = None;
         self.change(&owner, |owner| last = owner.line.pop_last());
         self.waiting -= usize::from(last.is_some());
-        last.map(|(_, waiter)| waiter).ok_or(Scope::Server)
+        last.map(|(_, waiter)| waiter).ok_or(BusyScope::Server)
     }
 
     /// Leaves the line, if still in it.
@@ -155,7 +155,7 @@ impl<W> State<W> {
         took: Option<Duration>,
     ) -> Option<(Arc<str>, W)> {
         if let Some(took) = took {
-            self.usual = (self.usual.saturating_mul(7).saturating_add(took)) / 8;
+            self.average_run = (self.average_run.saturating_mul(7).saturating_add(took)) / 8;
         }
         self.running = self.running.saturating_sub(1);
         self.change(owner, |owner| {

@@ -4,10 +4,10 @@ use super::*;
 use std::pin::Pin;
 use std::task::Poll;
 
-type Waits<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+type Waits<'a> = Pin<Box<dyn Future<Output = PermitResult> + Send + 'a>>;
 
 fn queue(running: usize, waiting: usize) -> Queue {
-    Queue::with(Bounds {
+    Queue::with(QueueLimits {
         running,
         waiting,
         running_per_owner: running,
@@ -30,12 +30,12 @@ async fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 
 /// One who wants a turn and does not get it at once.
 async fn waiting<'a>(queue: &'a Queue, owner: &'a str) -> Waits<'a> {
-    let mut waits: Waits<'a> = Box::pin(queue.turn(owner));
+    let mut waits: Waits<'a> = Box::pin(queue.acquire(owner));
     assert!(poll(&mut waits).await.is_none(), "{owner} must wait");
     waits
 }
 
-fn scope(answer: Option<Answer>) -> Option<Scope> {
+fn scope(answer: Option<PermitResult>) -> Option<BusyScope> {
     match answer {
         Some(Err(Error::Busy {
             scope, retry_after, ..
@@ -48,11 +48,11 @@ fn scope(answer: Option<Answer>) -> Option<Scope> {
 }
 
 #[tokio::test]
-async fn one_more_than_the_line_holds_is_told_busy() {
+async fn one_more_than_the_queue_holds_is_refused_as_busy() {
     let queue = queue(1, 1);
-    let first = queue.turn("a").await.unwrap();
+    let first = queue.acquire("a").await.unwrap();
     let mut second = waiting(&queue, "a").await;
-    let refused = queue.turn("a").await.unwrap_err();
+    let refused = queue.acquire("a").await.unwrap_err();
     assert_eq!(refused.code(), "busy");
     drop(first);
     drop(poll(&mut second).await.unwrap().unwrap());
@@ -62,7 +62,7 @@ async fn one_more_than_the_line_holds_is_told_busy() {
 #[tokio::test]
 async fn owners_take_turns_however_many_each_has_waiting() {
     let queue = queue(1, 10);
-    let mut running = Some(queue.turn("x").await.unwrap());
+    let mut running = Some(queue.acquire("x").await.unwrap());
     let mut line = Vec::new();
     for owner in ["a", "a", "a", "b"] {
         line.push((owner, waiting(&queue, owner).await));
@@ -84,7 +84,7 @@ async fn owners_take_turns_however_many_each_has_waiting() {
 #[tokio::test]
 async fn a_tenant_that_builds_packages_has_no_second_turn() {
     let queue = queue(1, 10);
-    let running = queue.turn("\0layers x").await.unwrap();
+    let running = queue.acquire("\0layers x").await.unwrap();
     assert_eq!(&*running.owner, "x");
     let mut build = waiting(&queue, "\0layers x").await;
     let mut command = waiting(&queue, "x").await;
@@ -101,7 +101,7 @@ async fn a_tenant_that_builds_packages_has_no_second_turn() {
 #[tokio::test]
 async fn one_who_leaves_the_line_gives_place_and_turn_on() {
     let queue = queue(1, 1);
-    let first = queue.turn("a").await.unwrap();
+    let first = queue.acquire("a").await.unwrap();
     let left = waiting(&queue, "b").await;
     assert_eq!(queue.load(), (1, 1));
     drop(left);
@@ -115,22 +115,25 @@ async fn one_who_leaves_the_line_gives_place_and_turn_on() {
     assert_eq!(queue.load(), (1, 0));
     // Gone after the turn was given to it, and before it looked.
     drop(granted);
-    drop(queue.turn("c").await.unwrap());
+    drop(queue.acquire("c").await.unwrap());
     assert_eq!(queue.load(), (0, 0));
 }
 
 #[tokio::test]
 async fn a_tenant_that_fills_the_line_makes_place_for_another_at_once() {
     let queue = queue(1, 3);
-    let running = queue.turn("greedy").await.unwrap();
+    let running = queue.acquire("greedy").await.unwrap();
     let mut line = Vec::new();
     for _ in 0..3 {
         line.push(waiting(&queue, "greedy").await);
     }
-    assert_eq!(scope(Some(queue.turn("greedy").await)), Some(Scope::Tenant));
+    assert_eq!(
+        scope(Some(queue.acquire("greedy").await)),
+        Some(BusyScope::Tenant)
+    );
     let mut victim = waiting(&queue, "victim").await;
     let mut last = line.pop().unwrap();
-    assert_eq!(scope(poll(&mut last).await), Some(Scope::Server));
+    assert_eq!(scope(poll(&mut last).await), Some(BusyScope::Server));
     assert!(poll(&mut line[0]).await.is_none() && poll(&mut line[1]).await.is_none());
     drop(running);
     // Before those of one who has just run.
@@ -141,13 +144,16 @@ async fn a_tenant_that_fills_the_line_makes_place_for_another_at_once() {
 #[tokio::test]
 async fn a_line_full_of_many_owners_is_the_servers_limit() {
     let queue = queue(1, 3);
-    let _running = queue.turn("x").await.unwrap();
+    let _running = queue.acquire("x").await.unwrap();
     let mut line = Vec::new();
     for owner in ["a", "b", "c"] {
         line.push(waiting(&queue, owner).await);
     }
     // Nobody has more than one: a newcomer has no better right.
-    assert_eq!(scope(Some(queue.turn("d").await)), Some(Scope::Server));
+    assert_eq!(
+        scope(Some(queue.acquire("d").await)),
+        Some(BusyScope::Server)
+    );
     for one in &mut line {
         assert!(poll(one).await.is_none());
     }
@@ -155,7 +161,7 @@ async fn a_line_full_of_many_owners_is_the_servers_limit() {
 
 #[tokio::test]
 async fn one_owner_never_has_all_places_and_its_line_is_bounded() {
-    let bounds = Bounds {
+    let bounds = QueueLimits {
         running: 4,
         waiting: 10,
         running_per_owner: 3,
@@ -164,12 +170,15 @@ async fn one_owner_never_has_all_places_and_its_line_is_bounded() {
     let queue = Queue::with(bounds);
     let mut running = Vec::new();
     for _ in 0..3 {
-        running.push(queue.turn("greedy").await.unwrap());
+        running.push(queue.acquire("greedy").await.unwrap());
     }
     let mut first = waiting(&queue, "greedy").await;
     let _second = waiting(&queue, "greedy").await;
-    assert_eq!(scope(Some(queue.turn("greedy").await)), Some(Scope::Tenant));
-    let victim = queue.turn("victim").await.unwrap();
+    assert_eq!(
+        scope(Some(queue.acquire("greedy").await)),
+        Some(BusyScope::Tenant)
+    );
+    let victim = queue.acquire("victim").await.unwrap();
     assert_eq!(queue.load(), (4, 2));
     // The place that the other leaves is not for one who has its share.
     drop(victim);
@@ -177,15 +186,15 @@ async fn one_owner_never_has_all_places_and_its_line_is_bounded() {
     assert_eq!(queue.load(), (3, 2));
     running.pop();
     running.push(poll(&mut first).await.unwrap().unwrap());
-    drop(queue.turn("victim").await.unwrap());
+    drop(queue.acquire("victim").await.unwrap());
 }
 
 #[tokio::test]
 async fn thousands_of_lines_are_served_in_turn_and_leave_nothing() {
     let queue = queue(2, 10_000);
     let running = [
-        queue.turn("a").await.unwrap(),
-        queue.turn("b").await.unwrap(),
+        queue.acquire("a").await.unwrap(),
+        queue.acquire("b").await.unwrap(),
     ];
     let names: Vec<String> = (0..2_000).map(|number| format!("t{number}")).collect();
     let mut line = Vec::new();

@@ -1,13 +1,13 @@
 //! Running a command in a session: its turn, its run, its outputs.
 
-use super::refusal::delayed;
+use super::refusal::delay_refusal;
 use super::{Inner, Sandbox};
-use crate::backend::{Job, Next, blocking};
+use crate::backend::{CommandJob, ProvisionRequest, run_blocking};
+use crate::container::ContainerGuard;
 use crate::egress::Proxy;
 use crate::error::Error;
-use crate::execution::{Command, Execution, Report};
+use crate::execution::{Command, Execution, ExecutionReport};
 use crate::policy::{Network, Policy};
-use crate::session::Held;
 use std::sync::Arc;
 
 impl Sandbox {
@@ -16,31 +16,36 @@ impl Sandbox {
     /// # Errors
     /// [`Error::Busy`] when too many wait, [`Error::NoSession`] when it is not the
     /// owner's; what goes wrong inside is part of the report.
-    pub async fn exec(&self, owner: &str, id: &str, execution: Execution) -> Result<Report, Error> {
-        self.exec_by(owner, id, execution, None).await
+    pub async fn exec(
+        &self,
+        owner: &str,
+        id: &str,
+        execution: Execution,
+    ) -> Result<ExecutionReport, Error> {
+        self.exec_with_proxy(owner, id, execution, None).await
     }
 
     /// The same, by a proxy that is not the policy's.
-    pub(super) async fn exec_by(
+    pub(super) async fn exec_with_proxy(
         &self,
         owner: &str,
         id: &str,
         execution: Execution,
         proxy: Option<Arc<Proxy>>,
-    ) -> Result<Report, Error> {
-        let mut held = delayed(self.inner.sessions.hold(owner, id).await).await?;
-        let turn = delayed(self.inner.queue.turn(owner).await).await?;
+    ) -> Result<ExecutionReport, Error> {
+        let mut held = delay_refusal(self.inner.containers.acquire(owner, id).await).await?;
+        let permit = delay_refusal(self.inner.queue.acquire(owner).await).await?;
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),
             None => self.inner.proxy(owner, &meta.policy.network, &execution)?,
         };
-        let job = Job {
+        let job = CommandJob {
             proxy,
             execution,
-            session: id.to_owned(),
+            container_id: id.to_owned(),
             limits: meta.policy.limits.clone(),
-            running: turn.running(),
+            running: permit.running(),
             host_id: meta.host_id,
             data: format!("sessions/{id}/data"),
             usage: meta.usage,
@@ -50,11 +55,11 @@ impl Sandbox {
         let ended = self.inner.backend.run(job).await?;
         // An owner whose commands wait gains nothing from one made ahead: it would take
         // processor time from them, and the place of one that another owner waits for.
-        let make_ahead = !turn.owner_waits();
+        let make_ahead = !permit.has_waiting();
         let inner = Arc::clone(&self.inner);
         let level = inner.probe.grade.clone();
         if ended.wrote_nothing() {
-            let report = ended.take(&inner.state, inner.root, level, &|_| 0)?;
+            let report = ended.into_report(&inner.state, inner.root, level, &|_| 0)?;
             // The session is held until this is done; the caller need not wait.
             tokio::task::spawn_blocking(move || {
                 // What is lost when it fails is when the session was last used.
@@ -65,9 +70,9 @@ impl Sandbox {
             });
             return Ok(report);
         }
-        blocking(move || {
-            let room = |wanted| inner.sessions.grow(&held, wanted);
-            let taken = ended.take(&inner.state, inner.root, level, &room);
+        run_blocking(move || {
+            let reserve = |requested| inner.containers.reserve_up_to(&held, requested);
+            let taken = ended.into_report(&inner.state, inner.root, level, &reserve);
             // Also when not all could be taken: what was counts.
             let saved = held.save();
             inner.forget_removed();
@@ -85,9 +90,9 @@ impl Sandbox {
     /// not wait for one. Returns at once.
     pub fn warm_up(&self, policy: &Policy) {
         // Without a free id there is nothing to make, and the next session will tell.
-        if let Ok(host_id) = self.inner.sessions.free_host_id() {
-            self.inner.make_ready(Next {
-                session: None,
+        if let Ok(host_id) = self.inner.containers.free_host_id() {
+            self.inner.provision(ProvisionRequest {
+                container_id: None,
                 host_id,
                 limits: policy.limits.clone(),
                 python: true,
@@ -97,8 +102,8 @@ impl Sandbox {
 
     /// How many sandboxes wait, made ahead.
     #[must_use]
-    pub fn ready(&self) -> usize {
-        self.inner.backend.ready()
+    pub fn warm_count(&self) -> usize {
+        self.inner.backend.warm_count()
     }
 }
 
@@ -113,7 +118,7 @@ impl Inner {
             Network::Off => Ok(None),
             Network::Allow(domains) => {
                 let (domains, secrets) = (domains.clone(), execution.secrets.clone());
-                self.egress.proxy(owner, domains, secrets).map(Some)
+                self.egress.command_proxy(owner, domains, secrets).map(Some)
             }
         }
     }
@@ -121,7 +126,7 @@ impl Inner {
     /// Lets go, in the background, of what the backend keeps for sessions that were
     /// evicted or have expired.
     pub(super) fn forget_removed(self: &Arc<Self>) {
-        let removed = self.sessions.take_removed();
+        let removed = self.containers.take_removed();
         if removed.is_empty() {
             return;
         }
@@ -134,20 +139,20 @@ impl Inner {
     }
 
     /// Makes the next sandbox of a session ahead.
-    fn warm_up_next(self: &Arc<Self>, held: &Held, python: bool) {
-        let next = Next {
-            session: Some(held.id.clone()),
+    fn warm_up_next(self: &Arc<Self>, held: &ContainerGuard, python: bool) {
+        let next = ProvisionRequest {
+            container_id: Some(held.id.clone()),
             host_id: held.meta.host_id,
             limits: held.meta.policy.limits.clone(),
             python,
         };
-        self.make_ready(next);
+        self.provision(next);
     }
 
     /// Makes a sandbox ahead in the background. That it fails is told when one is made
     /// in earnest.
-    fn make_ready(self: &Arc<Self>, next: Next) {
+    fn provision(self: &Arc<Self>, next: ProvisionRequest) {
         let inner = Arc::clone(self);
-        tokio::spawn(async move { inner.backend.make_ready(next).await });
+        tokio::spawn(async move { inner.backend.provision(next).await });
     }
 }

@@ -1,9 +1,9 @@
 //! A session's files, for its owner.
 
 use super::Sandbox;
-use crate::backend::blocking;
+use crate::backend::run_blocking;
+use crate::container::{self, ContainerGuard, FileInfo};
 use crate::error::Error;
-use crate::session::{self, FileInfo, Held};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ impl Sandbox {
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<(), Error> {
-        let held = self.inner.sessions.hold(owner, id).await?;
-        self.put_held(held, None, path, bytes).await
+        let held = self.inner.containers.acquire(owner, id).await?;
+        self.put_locked(held, None, path, bytes).await
     }
 
     /// Writes a file of the client's into a session, in place of whatever has its name,
@@ -36,8 +36,8 @@ impl Sandbox {
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<(), Error> {
-        let held = self.inner.sessions.hold(owner, id).await?;
-        self.put_held(held, Some(source.to_owned()), path, bytes)
+        let held = self.inner.containers.acquire(owner, id).await?;
+        self.put_locked(held, Some(source.to_owned()), path, bytes)
             .await
     }
 
@@ -54,9 +54,9 @@ impl Sandbox {
         path: &str,
     ) -> Result<bool, Error> {
         let (source, path) = (source.to_owned(), path.to_owned());
-        self.with(owner, id, move |held| {
+        self.with_container(owner, id, move |held| {
             let is_known = held.meta.has_upload(&source, &path);
-            Ok(is_known && session::open(&held.data(), &path).is_ok())
+            Ok(is_known && container::open(&held.data(), &path).is_ok())
         })
         .await
     }
@@ -67,13 +67,13 @@ impl Sandbox {
     /// When one of them is not there.
     pub async fn copy_uploads(&self, owner: &str, from: &str, to: &str) -> Result<(), Error> {
         let uploads = self
-            .with(owner, from, |held| Ok(held.meta.uploads.clone()))
+            .with_container(owner, from, |held| Ok(held.meta.uploads.clone()))
             .await?;
         if uploads.is_empty() {
             return Ok(());
         }
-        let mut held = self.inner.sessions.hold(owner, to).await?;
-        blocking(move || {
+        let mut held = self.inner.containers.acquire(owner, to).await?;
+        run_blocking(move || {
             for (source, path) in &uploads {
                 held.meta.add_upload(source, path);
             }
@@ -82,19 +82,19 @@ impl Sandbox {
         .await
     }
 
-    async fn put_held(
+    async fn put_locked(
         &self,
-        mut held: Held,
+        mut held: ContainerGuard,
         source: Option<String>,
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<(), Error> {
         let (inner, path) = (Arc::clone(&self.inner), path.to_owned());
-        blocking(move || {
+        run_blocking(move || {
             let (data, limits) = (held.data(), held.meta.policy.limits.clone());
-            let owner = inner.sessions.owner_id(held.meta.host_id);
-            let room = |wanted| inner.sessions.grow_whole(&held, wanted);
-            let put = session::put(&data, &path, &bytes, owner, &limits, &room);
+            let owner = inner.containers.owner_id(held.meta.host_id);
+            let reserve = |requested| inner.containers.reserve_exact(&held, requested);
+            let put = container::put(&data, &path, &bytes, owner, &limits, &reserve);
             inner.forget_removed();
             put?;
             if let Some(source) = source {
@@ -111,7 +111,7 @@ impl Sandbox {
     /// [`Error::NoFile`] when it is not there or not a regular file.
     pub async fn get(&self, owner: &str, id: &str, path: &str) -> Result<File, Error> {
         let path = path.to_owned();
-        self.with(owner, id, move |held| session::open(&held.data(), &path))
+        self.with_container(owner, id, move |held| container::open(&held.data(), &path))
             .await
     }
 
@@ -120,10 +120,10 @@ impl Sandbox {
     /// # Errors
     /// [`Error::NoFile`] when it is not there or not a regular file.
     pub async fn unlink(&self, owner: &str, id: &str, path: &str) -> Result<(), Error> {
-        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let mut held = self.inner.containers.acquire(owner, id).await?;
         let path = path.to_owned();
-        blocking(move || {
-            session::remove(&held.data(), &path)?;
+        run_blocking(move || {
+            container::remove(&held.data(), &path)?;
             held.save()
         })
         .await
@@ -134,17 +134,17 @@ impl Sandbox {
     /// # Errors
     /// When there is no such session.
     pub async fn list(&self, owner: &str, id: &str) -> Result<Vec<FileInfo>, Error> {
-        self.with(owner, id, |held| session::list(&held.data()))
+        self.with_container(owner, id, |held| container::list(&held.data()))
             .await
     }
 
-    pub(super) async fn with<T: Send + 'static>(
+    pub(super) async fn with_container<T: Send + 'static>(
         &self,
         owner: &str,
         id: &str,
-        work: impl FnOnce(&Held) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&ContainerGuard) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let held = self.inner.sessions.hold(owner, id).await?;
-        blocking(move || work(&held)).await
+        let held = self.inner.containers.acquire(owner, id).await?;
+        run_blocking(move || work(&held)).await
     }
 }

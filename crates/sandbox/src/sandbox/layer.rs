@@ -1,19 +1,19 @@
 //! Package layers: built in a session of their own, once, and then kept.
 
 use super::Sandbox;
-use crate::backend::blocking;
+use crate::backend::run_blocking;
 use crate::error::Error;
-use crate::execution::{Command, Execution, LimitHit, Outcome, Report};
+use crate::execution::{Command, CommandOutcome, Execution, ExecutionReport, LimitHit};
 use crate::packages::{self, Layer, PackageIndex, Requirements};
 use crate::policy::Policy;
 use std::sync::Arc;
 
 /// First part of the owner of sessions in which layers are built; the tenant whose request
 /// it is follows. No tenant can have such a name.
-const OWNER: &str = "\0layers ";
+const BUILD_OWNER_PREFIX: &str = "\0layers ";
 
 /// Most characters of what an installer said that are told.
-const MAX_TOLD_CHARS: usize = 4000;
+const MAX_INSTALLER_OUTPUT_CHARS: usize = 4000;
 
 /// Most characters of the path of a file that a build left and that cannot be kept.
 const MAX_LOST_PATH_CHARS: usize = 200;
@@ -46,29 +46,31 @@ impl Sandbox {
         if self.has_layer(&layer).await? {
             return Ok(layer);
         }
-        let _owners_turn = builds.owner(owner).await?;
-        let _layers_turn = builds.key(&layer.key).await;
+        let _owners_turn = builds.lock_owner(owner).await?;
+        let _layers_turn = builds.lock_layer(&layer.key).await;
         if self.has_layer(&layer).await? {
             return Ok(layer);
         }
-        let _building = builds.room().await?;
-        let session = BuildSession::start(self, owner).await?;
-        let built = session.build(index, requirements, &layer).await;
-        session.end().await?;
+        let _building = builds.acquire_permit().await?;
+        let container = BuildContainer::start(self, owner).await?;
+        let built = container.build(index, requirements, &layer).await;
+        container.end().await?;
         built.map(|()| layer)
     }
 
     async fn has_layer(&self, layer: &Layer) -> Result<bool, Error> {
         let (inner, layer) = (Arc::clone(&self.inner), layer.clone());
-        blocking(move || Ok(inner.layers.has(&layer))).await
+        run_blocking(move || Ok(inner.layers.has(&layer))).await
     }
 
     /// Asks the runtime's Python what layers depend on, once. Nobody waits for another
     /// owner who asks at the same time.
     async fn interpreter(&self, owner: &str) -> Result<String, Error> {
-        let session = BuildSession::start(self, owner).await?;
-        let about = session.run(packages::about_interpreter(), None).await;
-        session.end().await?;
+        let container = BuildContainer::start(self, owner).await?;
+        let about = container
+            .run(packages::about_interpreter_command(), None)
+            .await;
+        container.end().await?;
         let about = about?.stdout.text;
         Ok(self.inner.builds.interpreter.get_or_init(|| about).clone())
     }
@@ -76,7 +78,7 @@ impl Sandbox {
 
 /// A session in which a layer is built. Dropped before its end, it is removed in the
 /// background.
-struct BuildSession {
+struct BuildContainer {
     sandbox: Sandbox,
     /// The tenant whose request it is.
     tenant: String,
@@ -85,11 +87,11 @@ struct BuildSession {
     ended: bool,
 }
 
-impl BuildSession {
+impl BuildContainer {
     async fn start(sandbox: &Sandbox, tenant: &str) -> Result<Self, Error> {
-        let owner = format!("{OWNER}{tenant}");
+        let owner = format!("{BUILD_OWNER_PREFIX}{tenant}");
         let policy = Policy {
-            limits: packages::limits(),
+            limits: packages::build_limits(),
             ..Policy::default()
         };
         let id = sandbox.create(&owner, policy.into()).await?;
@@ -110,35 +112,42 @@ impl BuildSession {
     ) -> Result<(), Error> {
         let text = requirements.text().as_bytes().to_vec();
         let (sandbox, owner, id) = (&self.sandbox, &self.owner, &self.id);
-        sandbox.put(owner, id, packages::REQUIREMENTS, text).await?;
-        self.run(packages::install(index), Some(index)).await?;
-        self.run(packages::compile(), None).await?;
+        sandbox
+            .put(owner, id, packages::REQUIREMENTS_FILE, text)
+            .await?;
+        self.run(packages::install_command(index), Some(index))
+            .await?;
+        self.run(packages::compile_command(), None).await?;
         let (inner, layer) = (Arc::clone(&sandbox.inner), layer.clone());
         let tenant = self.tenant.clone();
-        let built = format!("sessions/{id}/data/{}", packages::BUILT);
+        let built = format!("sessions/{id}/data/{}", packages::BUILT_FOLDER);
         // The session is held meanwhile, so that nothing can run in it.
-        let adopt = move |_: &_| {
-            let mounted = || inner.sessions.mounted();
+        let add_built = move |_: &_| {
+            let mounted = || inner.containers.mounted();
             inner.layers.add(&layer, &built, &tenant, &mounted)
         };
-        sandbox.with(owner, id, adopt).await
+        sandbox.with_container(owner, id, add_built).await
     }
 
     /// Runs one step. Whatever is less than all of it is an error.
-    async fn run(&self, argv: Vec<String>, index: Option<&PackageIndex>) -> Result<Report, Error> {
+    async fn run(
+        &self,
+        argv: Vec<String>,
+        index: Option<&PackageIndex>,
+    ) -> Result<ExecutionReport, Error> {
         let step = Execution {
             command: Command::Argv(argv),
-            env: packages::environment(),
+            env: packages::build_environment(),
             ..Execution::default()
         };
         let egress = &self.sandbox.inner.egress;
-        let proxy = index.map(|index| egress.trusting(&self.owner, index.hosts.clone()));
+        let proxy = index.map(|index| egress.operator_proxy(&self.owner, index.hosts.clone()));
         let report = self
             .sandbox
-            .exec_by(&self.owner, &self.id, step, proxy)
+            .exec_with_proxy(&self.owner, &self.id, step, proxy)
             .await?;
-        if report.outcome != Outcome::Exit(0) || report.hits.contains(&LimitHit::Data) {
-            return Err(failed(&report));
+        if report.outcome != CommandOutcome::Exit(0) || report.hits.contains(&LimitHit::Data) {
+            return Err(build_failure(&report));
         }
         // A layer that lacks some of its files would fail where it is used.
         if let Some(lost) = report.skipped.iter().find(|one| one.reason.is_loss()) {
@@ -155,7 +164,7 @@ impl BuildSession {
     }
 }
 
-impl Drop for BuildSession {
+impl Drop for BuildContainer {
     fn drop(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
@@ -169,14 +178,17 @@ impl Drop for BuildSession {
 }
 
 /// What the installer said last, which is where it says what went wrong.
-fn failed(report: &Report) -> Error {
-    let said = format!("{}{}", report.stdout.text, report.stderr.text);
-    let skipped = said.chars().count().saturating_sub(MAX_TOLD_CHARS);
-    let said: String = said.chars().skip(skipped).collect();
+fn build_failure(report: &ExecutionReport) -> Error {
+    let output = format!("{}{}", report.stdout.text, report.stderr.text);
+    let skipped = output
+        .chars()
+        .count()
+        .saturating_sub(MAX_INSTALLER_OUTPUT_CHARS);
+    let tail: String = output.chars().skip(skipped).collect();
     let full = match report.hits.contains(&LimitHit::Data) {
         true => "the packages are too large; ",
         false => "",
     };
-    let why = format!("{full}{:?}: {said}", report.outcome);
+    let why = format!("{full}{:?}: {tail}", report.outcome);
     Error::Layer { why }
 }

@@ -11,19 +11,19 @@ use std::time::Duration;
 const REFUSAL_DELAY: Duration = Duration::from_secs(1);
 
 /// The same result; one that refuses for a limit comes later.
-pub(super) async fn delayed<T>(result: Result<T, Error>) -> Result<T, Error> {
-    if result.as_ref().is_err_and(is_for_a_limit) {
+pub(super) async fn delay_refusal<T>(result: Result<T, Error>) -> Result<T, Error> {
+    if result.as_ref().is_err_and(is_limit_error) {
         tokio::time::sleep(REFUSAL_DELAY).await;
     }
     result
 }
 
-fn is_for_a_limit(error: &Error) -> bool {
+fn is_limit_error(error: &Error) -> bool {
     matches!(
         error,
         Error::Busy { .. }
-            | Error::SessionCrowded { .. }
-            | Error::TooManySessions { .. }
+            | Error::ContainerQueueFull { .. }
+            | Error::TooManyContainers { .. }
             | Error::DiskFull { .. }
     )
 }
@@ -33,20 +33,20 @@ mod tests {
     use super::*;
     use tokio::time::Instant;
 
-    async fn taken(result: Result<(), Error>) -> Duration {
+    async fn delay_of(result: Result<(), Error>) -> Duration {
         let start = Instant::now();
-        let _ = delayed(result).await;
+        let _ = delay_refusal(result).await;
         start.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_refusals_for_a_limit_come_later() {
-        let full = Error::TooManySessions {
+        let full = Error::TooManyContainers {
             held: 2,
             allowed: 2,
         };
-        assert_eq!(taken(Err(full)).await, REFUSAL_DELAY);
-        assert_eq!(taken(Ok(())).await, Duration::ZERO);
-        assert_eq!(taken(Err(Error::LauncherGone)).await, Duration::ZERO);
+        assert_eq!(delay_of(Err(full)).await, REFUSAL_DELAY);
+        assert_eq!(delay_of(Ok(())).await, Duration::ZERO);
+        assert_eq!(delay_of(Err(Error::LauncherGone)).await, Duration::ZERO);
     }
 }

@@ -7,9 +7,9 @@
 //! is a file, for other servers may share the folder. When a skill was last used is the
 //! time of its folder.
 
-use super::{PART, SkillFiles, is_folder, write};
-use crate::collect::{ENTRY_BYTES, Usage, measure};
-use crate::error::{During, Error};
+use super::{PARTIAL_PREFIX, SkillFiles, is_folder, write};
+use crate::collect::{DiskUsage, ENTRY_BYTES, measure};
+use crate::error::{Error, ErrorContext};
 use crate::{id, name};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, utimensat};
 use std::collections::{HashMap, HashSet};
@@ -20,34 +20,34 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// First part of the name of a skill that is being removed.
-const REMOVED: &str = ".removed-";
+const REMOVED_PREFIX: &str = ".removed-";
 
 /// The file whose lock orders those who name skills and those who remove them.
-const LOCK: &str = ".lock";
+const LOCK_FILE: &str = ".lock";
 
 /// After that long, what is being written was left behind by a crash.
-const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
+const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// How often skills that nobody uses are looked for.
 const TIDY_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
 /// What sessions have mounted, as paths relative to the state folder.
-pub(crate) type Mounted<'a> = &'a dyn Fn() -> HashSet<String>;
+pub(crate) type MountedPaths<'a> = &'a dyn Fn() -> HashSet<String>;
 
 /// All skills under one state folder.
 #[derive(Debug)]
-pub(crate) struct Skills {
+pub(crate) struct SkillCache {
     folder: PathBuf,
     max_bytes: u64,
     /// How long a skill that no session names stays without being used.
     max_idle: Duration,
-    known: Mutex<Known>,
+    known: Mutex<KnownSkills>,
     /// Held while skills are removed; those who want to write wait for it.
     removing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownSkills {
     /// Bytes of each skill, by digest. The same digest means the same bytes for ever.
     sizes: HashMap<String, u64>,
     /// Their sum.
@@ -57,21 +57,21 @@ struct Known {
     tidied: Option<Instant>,
 }
 
-impl Known {
+impl KnownSkills {
     fn set(&mut self, digest: &str, bytes: u64) {
         let before = self.sizes.insert(digest.to_owned(), bytes);
         let rest = self.bytes.saturating_sub(before.unwrap_or(0));
         self.bytes = rest.saturating_add(bytes);
     }
 
-    fn with(&self, wanted: u64) -> u64 {
+    fn with(&self, requested: u64) -> u64 {
         let taken = self.bytes.saturating_add(self.reserved);
-        taken.saturating_add(wanted)
+        taken.saturating_add(requested)
     }
 }
 
 /// A skill as a candidate for removal.
-struct Kept {
+struct SkillCacheEntry {
     digest: String,
     bytes: u64,
     used: SystemTime,
@@ -79,16 +79,16 @@ struct Kept {
 
 /// Skills that are there, and stay as long as this lives.
 #[derive(Debug, Default)]
-pub(crate) struct InUse {
+pub(crate) struct SkillsGuard {
     /// What to mount, as (path relative to the state folder, path inside).
     pub(crate) mounts: Vec<(String, String)>,
-    _lock: Option<Lock>,
+    _lock: Option<FolderLock>,
 }
 
 #[derive(Debug)]
-struct Lock(File);
+struct FolderLock(File);
 
-impl Drop for Lock {
+impl Drop for FolderLock {
     /// A launcher just being started may have a copy of the descriptor for a moment, so
     /// closing it is not enough.
     fn drop(&mut self) {
@@ -98,19 +98,19 @@ impl Drop for Lock {
 }
 
 /// Bytes that are about to be written, counted as long as this lives.
-struct Reserved<'a> {
-    skills: &'a Skills,
+struct ByteReservation<'a> {
+    skills: &'a SkillCache,
     bytes: u64,
 }
 
-impl Drop for Reserved<'_> {
+impl Drop for ByteReservation<'_> {
     fn drop(&mut self) {
         let mut known = self.skills.known();
         known.reserved = known.reserved.saturating_sub(self.bytes);
     }
 }
 
-impl Skills {
+impl SkillCache {
     /// `max_idle` is how long a skill that no session names stays without being used.
     pub(crate) fn new(state: &Path, max_bytes: u64, max_idle: Duration) -> Self {
         let skills = Self {
@@ -129,25 +129,25 @@ impl Skills {
     pub(crate) fn provide(
         &self,
         skills: &[SkillFiles],
-        mounted: Mounted<'_>,
-    ) -> Result<InUse, Error> {
+        mounted: MountedPaths<'_>,
+    ) -> Result<SkillsGuard, Error> {
         if skills.is_empty() {
-            return Ok(InUse::default());
+            return Ok(SkillsGuard::default());
         }
         for skill in skills {
-            name::word("skill", &skill.name)?;
-            name::word("digest", &skill.digest)?;
+            name::check_word("skill", &skill.name)?;
+            name::check_word("digest", &skill.digest)?;
         }
-        self.tidy_sometimes(mounted)?;
+        self.tidy_if_due(mounted)?;
         let reserved = self.reserve(skills, mounted)?;
         // Who removes gets its turn before those who come later.
         drop(lock(&self.removing));
-        let lock = self.lock(FlockOperation::LockShared)?;
+        let lock = self.lock_folder(FlockOperation::LockShared)?;
         let mounts = skills.iter().map(|skill| self.write(skill));
         let mounts = mounts.collect::<Result<_, Error>>()?;
         drop(reserved);
         let _lock = Some(lock);
-        Ok(InUse { mounts, _lock })
+        Ok(SkillsGuard { mounts, _lock })
     }
 
     fn write(&self, skill: &SkillFiles) -> Result<(String, String), Error> {
@@ -172,19 +172,23 @@ impl Skills {
     }
 
     /// Makes room for those of these skills that are not there.
-    fn reserve(&self, skills: &[SkillFiles], mounted: Mounted<'_>) -> Result<Reserved<'_>, Error> {
+    fn reserve(
+        &self,
+        skills: &[SkillFiles],
+        mounted: MountedPaths<'_>,
+    ) -> Result<ByteReservation<'_>, Error> {
         let mut digests = HashSet::new();
         let new = skills.iter().filter(|skill| {
             digests.insert(skill.digest.as_str()) && !is_folder(&self.folder.join(&skill.digest))
         });
         let bytes = new.map(SkillFiles::disk_bytes).fold(0, u64::saturating_add);
-        let reserved = |known: &mut Known| {
+        let reserved = |known: &mut KnownSkills| {
             let fits = bytes == 0 || known.with(bytes) <= self.max_bytes;
             if fits {
                 known.reserved = known.reserved.saturating_add(bytes);
             }
             // Not made where it does not fit: it would be given back.
-            fits.then(|| Reserved {
+            fits.then(|| ByteReservation {
                 skills: self,
                 bytes,
             })
@@ -205,12 +209,12 @@ impl Skills {
     }
 
     /// Removes what nobody has used for long, and what is above the bound.
-    pub(crate) fn tidy(&self, mounted: Mounted<'_>) -> Result<(), Error> {
+    pub(crate) fn tidy(&self, mounted: MountedPaths<'_>) -> Result<(), Error> {
         self.known().tidied = Some(Instant::now());
         self.remove_unused(self.max_bytes, &HashSet::new(), mounted)
     }
 
-    fn tidy_sometimes(&self, mounted: Mounted<'_>) -> Result<(), Error> {
+    fn tidy_if_due(&self, mounted: MountedPaths<'_>) -> Result<(), Error> {
         let tidied = self.known().tidied;
         match tidied.is_none_or(|at| at.elapsed() >= TIDY_INTERVAL) {
             true => self.tidy(mounted),
@@ -223,19 +227,19 @@ impl Skills {
     fn remove_unused(
         &self,
         target: u64,
-        wanted: &HashSet<&str>,
-        mounted: Mounted<'_>,
+        requested: &HashSet<&str>,
+        mounted: MountedPaths<'_>,
     ) -> Result<(), Error> {
         let _removing = lock(&self.removing);
-        let alone = self.lock(FlockOperation::LockExclusive)?;
+        let alone = self.lock_folder(FlockOperation::LockExclusive)?;
         let mut all = self.list();
-        let is_due = |one: &Kept| is_older(one.used, self.max_idle);
+        let is_due = |one: &SkillCacheEntry| is_older(one.used, self.max_idle);
         if self.known().with(0) <= target && !all.iter().any(is_due) {
             return Ok(());
         }
         let mounted = mounted();
         all.retain(|one| {
-            !wanted.contains(one.digest.as_str())
+            !requested.contains(one.digest.as_str())
                 && !mounted.contains(&format!("skills/{}", one.digest))
         });
         all.sort_by_key(|one| one.used);
@@ -245,7 +249,9 @@ impl Skills {
                 break;
             }
             // Out of sight in one step, so that nobody finds half of it.
-            let gone = self.folder.join(format!("{REMOVED}{}", id::random()?));
+            let gone = self
+                .folder
+                .join(format!("{REMOVED_PREFIX}{}", id::random_id()?));
             if fs::rename(self.folder.join(&one.digest), &gone).is_ok() {
                 let mut known = self.known();
                 known.sizes.remove(&one.digest);
@@ -263,7 +269,7 @@ impl Skills {
 
     /// All skills that are there, which are then known. Nobody may write one meanwhile.
     /// Removes what servers that were killed left behind.
-    fn list(&self) -> Vec<Kept> {
+    fn list(&self) -> Vec<SkillCacheEntry> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut all = Vec::new();
         for entry in entries {
@@ -272,11 +278,11 @@ impl Skills {
             };
             let changed = entry.metadata().and_then(|found| found.modified());
             let used = changed.unwrap_or(SystemTime::UNIX_EPOCH);
-            let is_left = name.starts_with(REMOVED) || name.starts_with(PART);
-            if is_left && is_older(used, LEFT_BEHIND) {
+            let is_left = name.starts_with(REMOVED_PREFIX) || name.starts_with(PARTIAL_PREFIX);
+            if is_left && is_older(used, STALE_AFTER) {
                 let _ = fs::remove_dir_all(entry.path());
-            } else if name::word("digest", &name).is_ok() && is_folder(&entry.path()) {
-                all.extend(self.kept(name, used));
+            } else if name::check_word("digest", &name).is_ok() && is_folder(&entry.path()) {
+                all.extend(self.cached_skill(name, used));
             }
         }
         let mut known = self.known();
@@ -288,26 +294,26 @@ impl Skills {
         all
     }
 
-    fn kept(&self, digest: String, used: SystemTime) -> Option<Kept> {
+    fn cached_skill(&self, digest: String, used: SystemTime) -> Option<SkillCacheEntry> {
         let bytes = self.known().sizes.get(&digest).copied();
         let bytes = bytes.or_else(|| disk_bytes(&self.folder.join(&digest)).ok())?;
-        Some(Kept {
+        Some(SkillCacheEntry {
             digest,
             bytes,
             used,
         })
     }
 
-    fn lock(&self, operation: FlockOperation) -> Result<Lock, Error> {
-        let place = self.folder.join(LOCK);
+    fn lock_folder(&self, operation: FlockOperation) -> Result<FolderLock, Error> {
+        let place = self.folder.join(LOCK_FILE);
         let mut options = OpenOptions::new();
         options.create(true).append(true).mode(0o600);
         let file = options.open(&place).at("the skills", &place)?;
         flock(&file, operation).at("the skills", &place)?;
-        Ok(Lock(file))
+        Ok(FolderLock(file))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownSkills> {
         lock(&self.known)
     }
 }
@@ -323,7 +329,7 @@ fn is_older(time: SystemTime, than: Duration) -> bool {
 
 /// What a folder takes on the disk, with itself.
 fn disk_bytes(folder: &Path) -> Result<u64, Error> {
-    let usage = measure(folder, Usage::MAX, &mut |_, _| {})?.usage;
+    let usage = measure(folder, DiskUsage::MAX, &mut |_, _| {})?.usage;
     Ok(usage.on_disk().saturating_add(ENTRY_BYTES))
 }
 

@@ -3,10 +3,10 @@
 
 mod cache;
 
-pub(crate) use cache::{InUse, Skills};
+pub(crate) use cache::{SkillCache, SkillsGuard};
 
 use crate::collect::ENTRY_BYTES;
-use crate::error::{During, Error};
+use crate::error::{Error, ErrorContext};
 use crate::name;
 use bytes::Bytes;
 use prowess_skill::Skill;
@@ -17,7 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// First part of the name of a folder that is being written.
-const PART: &str = ".part-";
+const PARTIAL_PREFIX: &str = ".part-";
 
 /// A skill to be mounted at `/skills/NAME`.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct SkillFiles {
 impl SkillFiles {
     /// A whole skill, to be shown in this folder of `/skills`.
     #[must_use]
-    pub fn of(skill: &Skill, folder: impl Into<String>) -> Self {
+    pub fn from_skill(skill: &Skill, folder: impl Into<String>) -> Self {
         let files = skill.bundle.files().map(|(path, file)| SkillFile {
             path: path.to_string(),
             bytes: file.data.clone(),
@@ -75,7 +75,7 @@ fn write(place: &Path, skill: &SkillFiles) -> Result<bool, Error> {
         return Ok(false);
     }
     // Whole or not at all: written beside, then given its name in one step.
-    let part = place.with_file_name(format!("{PART}{}", crate::id::random()?));
+    let part = place.with_file_name(format!("{PARTIAL_PREFIX}{}", crate::id::random_id()?));
     let result = write_all(&part, skill).and_then(|()| {
         match renameat_with(CWD, &part, CWD, place, RenameFlags::NOREPLACE) {
             Err(_) if is_folder(place) => {
@@ -100,7 +100,7 @@ fn is_folder(place: &Path) -> bool {
 fn write_all(folder: &Path, skill: &SkillFiles) -> Result<(), Error> {
     make_folder(folder)?;
     for file in &skill.files {
-        let names = name::split(&file.path)?;
+        let names = name::split_path(&file.path)?;
         let mut place = PathBuf::from(folder);
         for (index, part) in names.iter().enumerate() {
             if index > 0 && !place.is_dir() {

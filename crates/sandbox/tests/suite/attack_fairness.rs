@@ -1,9 +1,10 @@
 //! One tenant at its limit in everything, and another that must get in at once and lose
 //! nothing.
 
-use crate::support::Sandboxed;
+use crate::support::TestSandbox;
 use prowess_sandbox::{
-    Command, Error, Execution, LimitHit, NewSession, Report, Sandbox, Scope, Settings,
+    BusyScope, Command, ContainerSpec, Error, Execution, ExecutionReport, LimitHit, Sandbox,
+    SandboxSettings,
 };
 use std::io::Read;
 use std::time::Duration;
@@ -16,7 +17,7 @@ const KIB: u64 = 1 << 10;
 const NEVER: Duration = Duration::from_secs(100_000);
 
 async fn create(sandbox: &Sandbox, owner: &str) -> Result<String, Error> {
-    sandbox.create(owner, NewSession::default()).await
+    sandbox.create(owner, ContainerSpec::default()).await
 }
 
 async fn put(sandbox: &Sandbox, owner: &str, id: &str, size: u64) -> Result<(), Error> {
@@ -24,7 +25,12 @@ async fn put(sandbox: &Sandbox, owner: &str, id: &str, size: u64) -> Result<(), 
     sandbox.put(owner, id, "file", bytes).await
 }
 
-async fn bash(sandbox: &Sandbox, owner: &str, id: &str, line: &str) -> Result<Report, Error> {
+async fn bash(
+    sandbox: &Sandbox,
+    owner: &str,
+    id: &str,
+    line: &str,
+) -> Result<ExecutionReport, Error> {
     let execution = Execution {
         command: Command::Bash(line.into()),
         ..Execution::default()
@@ -40,15 +46,15 @@ async fn content(sandbox: &Sandbox, owner: &str, id: &str) -> String {
 }
 
 async fn ids(sandbox: &Sandbox, owner: &str) -> Vec<String> {
-    let known = sandbox.sessions_of(owner).await.unwrap();
+    let known = sandbox.containers_of_owner(owner).await.unwrap();
     known.into_iter().map(|one| one.id).collect()
 }
 
 /// A sandbox without sessions.
-async fn open(change: impl FnOnce(&mut Settings)) -> Sandboxed {
-    let one = Sandboxed::open(change).await;
+async fn open(change: impl FnOnce(&mut SandboxSettings)) -> TestSandbox {
+    let one = TestSandbox::open(change).await;
     let owner = crate::support::OWNER;
-    one.sandbox.destroy(owner, &one.session).await.unwrap();
+    one.sandbox.destroy(owner, &one.container).await.unwrap();
     one
 }
 
@@ -84,7 +90,7 @@ async fn a_tenant_that_fills_its_disk_loses_its_own_oldest_and_no_one_elses() {
 }
 
 #[tokio::test]
-async fn a_tenant_whose_sessions_are_all_in_use_is_refused_and_told_which_limit() {
+async fn a_tenant_whose_containers_are_all_in_use_is_refused_and_sees_which_limit() {
     let one = open(|settings| {
         settings.disk_bytes = 500 * KIB;
         settings.evict_idle = NEVER;
@@ -115,7 +121,7 @@ async fn a_tenant_whose_sessions_are_all_in_use_is_refused_and_told_which_limit(
 }
 
 #[tokio::test]
-async fn one_within_its_share_takes_room_at_once_from_those_above_theirs() {
+async fn one_within_its_share_takes_space_at_once_from_those_above_theirs() {
     let one = open(|settings| {
         settings.disk_bytes = 600 * KIB;
         settings.tenant_disk_bytes = Some(600 * KIB);
@@ -156,7 +162,7 @@ async fn one_within_its_share_takes_room_at_once_from_those_above_theirs() {
 }
 
 #[tokio::test]
-async fn a_build_session_takes_from_its_tenant_and_not_from_anothers_share() {
+async fn a_build_container_takes_from_its_tenant_and_not_from_anothers_share() {
     let builder = format!("\0layers {GREEDY}");
     let one = open(|settings| {
         settings.disk_bytes = 600 * KIB;
@@ -182,9 +188,9 @@ async fn a_build_session_takes_from_its_tenant_and_not_from_anothers_share() {
 }
 
 #[tokio::test]
-async fn a_tenants_sessions_are_bounded_and_another_gets_its_own() {
+async fn a_tenants_containers_are_bounded_and_another_gets_its_own() {
     let one = open(|settings| {
-        settings.sessions_per_tenant = 5;
+        settings.containers_per_tenant = 5;
         settings.evict_idle = NEVER;
     })
     .await;
@@ -202,8 +208,8 @@ async fn a_tenants_sessions_are_bounded_and_another_gets_its_own() {
     assert_eq!(ids(sandbox, VICTIM).await, [victim]);
     assert_eq!(ids(sandbox, GREEDY).await.len(), 5);
     // The bound is known to a server that starts later, too.
-    let again = Sandboxed::open_in(one.folder.clone(), |settings| {
-        settings.sessions_per_tenant = 5;
+    let again = TestSandbox::open_in(one.folder.clone(), |settings| {
+        settings.containers_per_tenant = 5;
         settings.evict_idle = NEVER;
     })
     .await;
@@ -213,9 +219,9 @@ async fn a_tenants_sessions_are_bounded_and_another_gets_its_own() {
 }
 
 #[tokio::test]
-async fn a_new_session_takes_the_place_of_the_tenants_own_idle_one() {
+async fn a_new_container_takes_the_place_of_the_tenants_own_idle_one() {
     let one = open(|settings| {
-        settings.sessions_per_tenant = 3;
+        settings.containers_per_tenant = 3;
         settings.evict_idle = Duration::ZERO;
     })
     .await;
@@ -231,9 +237,9 @@ async fn a_new_session_takes_the_place_of_the_tenants_own_idle_one() {
 }
 
 #[tokio::test]
-async fn a_session_in_use_is_not_evicted() {
+async fn a_container_in_use_is_not_evicted() {
     let one = open(|settings| {
-        settings.sessions_per_tenant = 1;
+        settings.containers_per_tenant = 1;
         settings.evict_idle = Duration::ZERO;
     })
     .await;
@@ -248,7 +254,7 @@ async fn a_session_in_use_is_not_evicted() {
 #[tokio::test]
 async fn many_creations_at_once_do_not_go_over_the_bound() {
     let one = open(|settings| {
-        settings.sessions_per_tenant = 4;
+        settings.containers_per_tenant = 4;
         settings.evict_idle = NEVER;
     })
     .await;
@@ -269,7 +275,7 @@ async fn many_creations_at_once_do_not_go_over_the_bound() {
 #[tokio::test]
 async fn what_a_tenant_has_is_known_without_reading_all_of_it() {
     let one = open(|settings| {
-        settings.sessions_per_tenant = 30;
+        settings.containers_per_tenant = 30;
         settings.evict_idle = NEVER;
     })
     .await;
@@ -285,13 +291,13 @@ async fn what_a_tenant_has_is_known_without_reading_all_of_it() {
 }
 
 #[tokio::test]
-async fn servers_that_share_a_folder_know_of_each_others_sessions() {
-    let change = |settings: &mut Settings| {
-        settings.sessions_per_tenant = 3;
+async fn servers_that_share_a_folder_know_of_each_others_containers() {
+    let change = |settings: &mut SandboxSettings| {
+        settings.containers_per_tenant = 3;
         settings.evict_idle = NEVER;
     };
     let one = open(change).await;
-    let other = Sandboxed::open_in(one.folder.clone(), change).await;
+    let other = TestSandbox::open_in(one.folder.clone(), change).await;
     for _ in 0..3 {
         create(&one.sandbox, GREEDY).await.unwrap();
     }
@@ -305,7 +311,7 @@ async fn servers_that_share_a_folder_know_of_each_others_sessions() {
 }
 
 #[tokio::test]
-async fn what_has_expired_makes_room_whoever_it_belonged_to() {
+async fn what_has_expired_frees_space_whoever_it_belonged_to() {
     let one = open(|settings| {
         settings.disk_bytes = 300 * KIB;
         settings.tenant_disk_bytes = Some(300 * KIB);
@@ -324,7 +330,7 @@ async fn what_has_expired_makes_room_whoever_it_belonged_to() {
     let mut meta: serde_json::Value = serde_json::from_str(&text).unwrap();
     meta["used"] = 0.into();
     std::fs::write(&place, meta.to_string()).unwrap();
-    assert_eq!(sandbox.sessions().len(), 1);
+    assert_eq!(sandbox.containers().len(), 1);
     put(sandbox, VICTIM, &victim, 200 * KIB).await.unwrap();
 }
 
@@ -333,7 +339,7 @@ async fn start(
     sandbox: &Sandbox,
     owner: &'static str,
     id: &str,
-) -> tokio::task::JoinHandle<Result<Report, Error>> {
+) -> tokio::task::JoinHandle<Result<ExecutionReport, Error>> {
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let execution = Execution {
         command: Command::Bash("echo started; sleep 600".into()),
@@ -351,7 +357,7 @@ async fn wait(
     sandbox: &Sandbox,
     owner: &'static str,
     waiting: usize,
-) -> tokio::task::JoinHandle<Result<Report, Error>> {
+) -> tokio::task::JoinHandle<Result<ExecutionReport, Error>> {
     let id = create(sandbox, owner).await.unwrap();
     let run = tokio::spawn({
         let sandbox = sandbox.clone();
@@ -379,7 +385,7 @@ async fn a_tenant_that_runs_all_it_may_leaves_a_place_for_another() {
     let Error::Busy { scope, waiting, .. } = refused else {
         panic!("{refused}")
     };
-    assert_eq!((scope, waiting), (Scope::Tenant, 2));
+    assert_eq!((scope, waiting), (BusyScope::Tenant, 2));
     assert!(refused.to_string().contains("of this tenant"), "{refused}");
     assert!(refused.retry_after().is_some());
     let report = bash(sandbox, VICTIM, &victim, "echo mine").await.unwrap();
@@ -401,7 +407,7 @@ async fn a_tenant_that_fills_the_line_gives_its_last_place_to_another() {
         wait(sandbox, GREEDY, 1).await,
         wait(sandbox, GREEDY, 2).await,
     ];
-    let wanted = tokio::spawn({
+    let waiting_command = tokio::spawn({
         let sandbox = sandbox.clone();
         async move { bash(&sandbox, VICTIM, &victim, "echo mine").await }
     });
@@ -409,7 +415,10 @@ async fn a_tenant_that_fills_the_line_gives_its_last_place_to_another() {
     assert_eq!(refused.code(), "busy");
     assert!(refused.to_string().contains("the server runs"), "{refused}");
     run.abort();
-    assert_eq!(wanted.await.unwrap().unwrap().stdout.text, "mine\n");
+    assert_eq!(
+        waiting_command.await.unwrap().unwrap().stdout.text,
+        "mine\n"
+    );
     first.await.unwrap().unwrap();
 }
 

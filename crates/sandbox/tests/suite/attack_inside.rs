@@ -3,7 +3,7 @@
 #![cfg(target_arch = "x86_64")]
 
 use crate::attacks::attack;
-use crate::support::{Host, everyone, on_the_host, stderr, stdout};
+use crate::support::{TestHost, everyone, on_the_host, stderr, stdout};
 use serde_json::json;
 
 #[test]
@@ -16,7 +16,7 @@ fn inotify_instances_of_the_servers_user_cannot_be_used_up() {
 fn programs_that_watch_files_fall_back_to_looking() {
     for who in everyone() {
         let line = "echo one > f; timeout 20 tail -n +1 -f f 2>/dev/null | head -n 1";
-        let report = Host::new(who).one(json!({ "bash": line }));
+        let report = TestHost::new(who).one(json!({ "bash": line }));
         assert_eq!(stdout(&report), "one\n", "{who:?} {}", stderr(&report));
     }
 }
@@ -124,7 +124,7 @@ time.sleep(600)";
 #[test]
 fn descriptors_in_flight_in_some_commands_stop_no_other_from_starting() {
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         // What many systems give a server that does not raise it.
         let mut server = on_the_host(who, "bash");
         let line = "ulimit -Sn 1024 && ulimit -Hn 1024 && exec \"$0\"";
@@ -156,7 +156,7 @@ print(sum(libc.syscall(222, 1, 0, timer) == 0 for _ in range(200)))";
         let beside = json!({ "python": hold });
         let run = json!({ "command": { "python": use_some } });
         let request = json!({ "beside": [beside, beside], "runs": [run] });
-        let report = Host::new(who).run(request).remove(0);
+        let report = TestHost::new(who).run(request).remove(0);
         assert_eq!(stdout(&report), "200\n", "{who:?}");
     }
 }
@@ -185,7 +185,7 @@ return False",
 }
 
 #[test]
-fn what_others_do_in_shared_folders_is_not_told() {
+fn what_others_do_in_shared_folders_is_not_reported() {
     let folders = "('/usr', '/usr/bin', '/usr/lib', '/dev', '/mnt/data', '/')";
     for request in ["1026, 1 | 0x80000000", "1024, fcntl.F_WRLCK"] {
         attack(&format!(
@@ -209,9 +209,9 @@ return came"
 }
 
 #[test]
-fn the_list_of_mounts_tells_no_folder_of_the_host() {
+fn the_list_of_mounts_shows_no_folder_of_the_host() {
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let request = json!({
             "skills": [["pdf", [["a.txt", "text", false]]]],
             "put": [["before.txt", "x"]],
@@ -219,12 +219,12 @@ fn the_list_of_mounts_tells_no_folder_of_the_host() {
                 "cat /skills/pdf/a.txt /mnt/data/before.txt; cat /proc/self/mountinfo /proc/self/mounts /proc/self/mountstats /proc/1/mountinfo 2>/dev/null; true" } }],
         });
         let report = host.run(request).remove(0);
-        let told = stdout(&report);
-        assert!(told.starts_with("textx"), "{who:?} {told}");
+        let mounts = stdout(&report);
+        assert!(mounts.starts_with("textx"), "{who:?} {mounts}");
         let folder = host.state();
         let name = folder.parent().unwrap().file_name().unwrap();
-        assert!(!told.contains(name.to_str().unwrap()), "{who:?} {told}");
-        assert!(!told.contains("/sandbox/state"), "{who:?} {told}");
+        assert!(!mounts.contains(name.to_str().unwrap()), "{who:?} {mounts}");
+        assert!(!mounts.contains("/sandbox/state"), "{who:?} {mounts}");
     }
 }
 
@@ -259,7 +259,7 @@ fn devices_can_be_read_and_written_as_ever() {
         && head -c 2 /dev/random | wc -c && head -c 3 /dev/zero | wc -c && ! echo z > /dev/full \
         && python3 -c 'open(\"/dev/null\", \"r+b\", 0).write(b\"x\")' && cat /dev/null && echo done";
     for who in everyone() {
-        let report = Host::new(who).one(json!({ "bash": line }));
+        let report = TestHost::new(who).one(json!({ "bash": line }));
         assert_eq!(
             stdout(&report),
             "4\n2\n3\ndone\n",

@@ -1,10 +1,10 @@
 //! Attacks by way of packages: what a skill asks for, what code of a package does while a
 //! layer is built, what it leaves, and who has to wait for it.
 
-use crate::package_index::{Index, source, wheel};
-use crate::support::{Host, OWNER, Sandboxed, Who, everyone, stdout};
+use crate::package_index::{IndexServer, source, wheel};
+use crate::support::{OWNER, TestHost, TestSandbox, Who, everyone, stdout};
 use prowess_sandbox::{
-    Command, Error, Execution, NewSession, PackageIndex, Requirements, SkillFile, SkillFiles,
+    Command, ContainerSpec, Error, Execution, PackageIndex, Requirements, SkillFile, SkillFiles,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -20,14 +20,19 @@ const VICTIM: &str = "VICTIM-SECRET-55";
 const LOOK: &str = "find -L /packages -maxdepth 3 2>/dev/null; grep -rs VICTIM /packages; true";
 
 /// Another tenant's session on the same host, with a secret in it.
-fn add_victim(host: &Host) {
+fn add_victim(host: &TestHost) {
     let answer = host.ask(json!({ "keep": true, "put": [["secret.txt", VICTIM]] }));
     assert!(answer["session"].is_string(), "{answer}");
 }
 
 /// Builds layers beside a victim and returns what came of each, after making sure that the
 /// victim's files are not in sight.
-fn build(host: &Host, index: &Index, sources: bool, layers: &[&str]) -> Vec<Option<String>> {
+fn build(
+    host: &TestHost,
+    index: &IndexServer,
+    sources: bool,
+    layers: &[&str],
+) -> Vec<Option<String>> {
     let answer = host.ask(json!({
         "index": index.address, "sources": sources, "layers": layers,
         "runs": [{ "command": { "bash": LOOK } }],
@@ -38,12 +43,14 @@ fn build(host: &Host, index: &Index, sources: bool, layers: &[&str]) -> Vec<Opti
     let seen = stdout(&reports[0]);
     let out = ["VICTIM", "container_", "secret.txt", "sessions"];
     assert!(!out.iter().any(|word| seen.contains(word)), "{seen}");
-    let told = answer["layers"].as_array().unwrap().iter();
-    told.map(|why| why.as_str().map(str::to_owned)).collect()
+    let failures = answer["layers"].as_array().unwrap().iter();
+    failures
+        .map(|why| why.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// The one layer that is there.
-fn only_layer(host: &Host) -> Option<PathBuf> {
+fn only_layer(host: &TestHost) -> Option<PathBuf> {
     let layers = fs::read_dir(host.state().join("state/layers")).unwrap();
     let mut layers = layers
         .map(|entry| entry.unwrap().path())
@@ -54,23 +61,23 @@ fn only_layer(host: &Host) -> Option<PathBuf> {
 }
 
 /// Runs one source package's attack on each kind of host.
-fn attacked(attack: &str, check: impl Fn(&Host, &Index, Option<String>)) {
+fn attacked(attack: &str, check: impl Fn(&TestHost, &IndexServer, Option<String>)) {
     for who in everyone() {
-        let index = Index::serve(&[source("evilpkg", attack)]);
-        let host = Host::new(who);
+        let index = IndexServer::serve(&[source("evilpkg", attack)]);
+        let host = TestHost::new(who);
         add_victim(&host);
-        let told = build(&host, &index, true, &["evilpkg==1.0"]);
+        let failures = build(&host, &index, true, &["evilpkg==1.0"]);
         assert!(
-            index.asked().contains(&"/ran/backend".to_owned()),
-            "{who:?}: the attack was made: {told:?}"
+            index.requests().contains(&"/ran/backend".to_owned()),
+            "{who:?}: the attack was made: {failures:?}"
         );
-        check(&host, &index, told.into_iter().next().unwrap());
+        check(&host, &index, failures.into_iter().next().unwrap());
     }
 }
 
 #[test]
 fn addresses_in_requirements_are_refused_however_they_are_dressed() {
-    let index = Index::serve(&[source("evilpkg", "")]);
+    let index = IndexServer::serve(&[source("evilpkg", "")]);
     let url = "http://index.test/f/evilpkg-1.0.tar.gz";
     let digest = "0".repeat(64);
     let lines = [
@@ -85,13 +92,13 @@ fn addresses_in_requirements_are_refused_however_they_are_dressed() {
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         add_victim(&host);
         for (line, why) in lines.iter().zip(build(&host, &index, false, &lines)) {
             assert!(why.unwrap().starts_with("requirement "), "{who:?} {line}");
         }
     }
-    assert!(index.asked().is_empty(), "{:?}", index.asked());
+    assert!(index.requests().is_empty(), "{:?}", index.requests());
 }
 
 #[test]
@@ -104,15 +111,15 @@ fn a_package_that_names_an_address_runs_no_code_where_sources_are_off() {
         source("evilpkg", ""),
     ];
     for who in everyone() {
-        let index = Index::serve(&packages);
-        let host = Host::new(who);
+        let index = IndexServer::serve(&packages);
+        let host = TestHost::new(who);
         add_victim(&host);
-        let told = build(&host, &index, false, &["innocent"]);
-        let why = told[0].as_ref().unwrap();
+        let failures = build(&host, &index, false, &["innocent"]);
+        let why = failures[0].as_ref().unwrap();
         assert!(why.contains("package_sources"), "{who:?} {why}");
-        let asked = index.asked();
-        assert!(asked.contains(&"/f/evilpkg-1.0.tar.gz".to_owned()));
-        assert!(!asked.iter().any(|path| path.starts_with("/ran")));
+        let requests = index.requests();
+        assert!(requests.contains(&"/f/evilpkg-1.0.tar.gz".to_owned()));
+        assert!(!requests.iter().any(|path| path.starts_with("/ran")));
         assert!(only_layer(&host).is_none());
     }
 }
@@ -134,7 +141,7 @@ open('setup.cfg', 'w').write('[install]\\nprefix=/mnt/data/evil\\n')
 open('pyvenv.cfg', 'w').write('home = /mnt/data\\n')";
     attacked(attack, |host, index, why| {
         assert_eq!(why, None, "{:?}", host.who);
-        assert!(!index.asked().contains(&"/ran/planted".to_owned()));
+        assert!(!index.requests().contains(&"/ran/planted".to_owned()));
         let layer = only_layer(host).unwrap();
         assert!(fs::symlink_metadata(&layer).unwrap().is_dir());
         assert!(layer.join("evilpkg.py").is_file());
@@ -205,12 +212,12 @@ os.chmod('/mnt/data/layer', 0o2777)";
 #[test]
 fn a_link_among_the_servers_own_folders_is_not_followed_into_a_sandbox() {
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         add_victim(&host);
         let skill = json!([["pdf", [["a.txt", "fine", false]]]]);
-        let request = |session: &Value| {
+        let request = |container: &Value| {
             json!({
-                "session": session, "keep": true, "skills": skill,
+                "session": container, "keep": true, "skills": skill,
                 "runs": [{ "command": { "bash": "ls -R /skills" } }],
             })
         };
@@ -236,9 +243,9 @@ fn a_link_among_the_servers_own_folders_is_not_followed_into_a_sandbox() {
 }
 
 /// A sandbox in this process that builds from an index.
-async fn open(index: &Index) -> Sandboxed {
+async fn open(index: &IndexServer) -> TestSandbox {
     let address = index.address;
-    Sandboxed::open(move |settings| {
+    TestSandbox::open(move |settings| {
         settings.running = 8;
         settings.dial = Arc::new(OneAddress(address));
         settings.packages = Some(PackageIndex {
@@ -269,20 +276,24 @@ impl prowess_sandbox::Dial for OneAddress {
     }
 }
 
-fn wanted(text: &str) -> Requirements {
+fn parse_requirements(text: &str) -> Requirements {
     Requirements::parse(text).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_builds_of_one_tenant_hold_up_nobody_else_and_no_layer_that_is_there() {
     let packages = ["tiny", "slow", "slower", "other"].map(|name| wheel(name, ""));
-    let index = Index::serve(&packages);
+    let index = IndexServer::serve(&packages);
     let one = open(&index).await;
-    let tiny = one.sandbox.layer("victim", &wanted("tiny")).await.unwrap();
+    let tiny = one
+        .sandbox
+        .layer("victim", &parse_requirements("tiny"))
+        .await
+        .unwrap();
     index.close("/simple/slow/");
     let slow = |name: &'static str| {
         let sandbox = one.sandbox.clone();
-        tokio::spawn(async move { sandbox.layer("attacker", &wanted(name)).await })
+        tokio::spawn(async move { sandbox.layer("attacker", &parse_requirements(name)).await })
     };
     let first = slow("slow");
     let index = Arc::new(index);
@@ -292,12 +303,15 @@ async fn slow_builds_of_one_tenant_hold_up_nobody_else_and_no_layer_that_is_ther
     // All of these wait behind the attacker's own first, also the one the victim wants too.
     let behind: Vec<_> = (0..4).map(|_| slow("slower")).collect();
     for tenant in ["victim", "attacker", "another"] {
-        let there = one.sandbox.layer(tenant, &wanted("tiny")).await;
+        let there = one.sandbox.layer(tenant, &parse_requirements("tiny")).await;
         assert_eq!(there.unwrap(), tiny);
     }
-    one.sandbox.layer("victim", &wanted("other")).await.unwrap();
     one.sandbox
-        .layer("victim", &wanted("slower"))
+        .layer("victim", &parse_requirements("other"))
+        .await
+        .unwrap();
+    one.sandbox
+        .layer("victim", &parse_requirements("slower"))
         .await
         .unwrap();
     assert!(!first.is_finished());
@@ -306,74 +320,93 @@ async fn slow_builds_of_one_tenant_hold_up_nobody_else_and_no_layer_that_is_ther
     for build in behind {
         build.await.unwrap().unwrap();
     }
-    let built = index.asked();
+    let built = index.requests();
     let built = built.iter().filter(|path| path.starts_with("/f/slower"));
     assert_eq!(built.count(), 1, "the same layer is built once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_build_that_nobody_waits_for_any_more_leaves_no_session() {
-    let index = Index::serve(&[wheel("slow", "")]);
+async fn a_build_that_nobody_waits_for_any_more_leaves_no_container() {
+    let index = IndexServer::serve(&[wheel("slow", "")]);
     let one = open(&index).await;
     index.close("/simple/slow/");
     let sandbox = one.sandbox.clone();
-    let build = tokio::spawn(async move { sandbox.layer(OWNER, &wanted("slow")).await.map(drop) });
+    let build = tokio::spawn(async move {
+        sandbox
+            .layer(OWNER, &parse_requirements("slow"))
+            .await
+            .map(drop)
+    });
     let index = Arc::new(index);
     let waiting = Arc::clone(&index);
     let reached = tokio::task::spawn_blocking(move || waiting.wait_for("/simple/slow/"));
     reached.await.unwrap();
-    assert_eq!(one.sandbox.sessions().len(), 2);
+    assert_eq!(one.sandbox.containers().len(), 2);
     build.abort();
     assert!(build.await.is_err());
-    while one.sandbox.sessions().len() > 1 {
+    while one.sandbox.containers().len() > 1 {
         tokio::task::yield_now().await;
     }
     index.open("/simple/slow/");
-    one.sandbox.layer(OWNER, &wanted("slow")).await.unwrap();
+    one.sandbox
+        .layer(OWNER, &parse_requirements("slow"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_in_place_of_a_layer_is_neither_found_nor_mounted() {
-    let index = Index::serve(&[wheel("tiny", "")]);
+    let index = IndexServer::serve(&[wheel("tiny", "")]);
     let one = open(&index).await;
-    let layer = one.sandbox.layer(OWNER, &wanted("tiny")).await.unwrap();
-    let new = NewSession {
+    let layer = one
+        .sandbox
+        .layer(OWNER, &parse_requirements("tiny"))
+        .await
+        .unwrap();
+    let new = ContainerSpec {
         layer: Some(layer),
-        ..NewSession::default()
+        ..ContainerSpec::default()
     };
-    let session = one.sandbox.create(OWNER, new).await.unwrap();
+    let container = one.sandbox.create(OWNER, new).await.unwrap();
     let look = || Execution {
         command: Command::Bash("ls /packages/python".into()),
         ..Execution::default()
     };
-    let seen = one.sandbox.exec(OWNER, &session, look()).await.unwrap();
+    let seen = one.sandbox.exec(OWNER, &container, look()).await.unwrap();
     assert!(seen.stdout.text.contains("tiny.py"));
     swap_layers(&one.folder.path().join("state/layers"));
-    let refused = one.sandbox.exec(OWNER, &session, look()).await;
+    let refused = one.sandbox.exec(OWNER, &container, look()).await;
     assert!(matches!(refused, Err(Error::LayerGone)), "{refused:?}");
-    let refused = one.sandbox.layer(OWNER, &wanted("tiny")).await;
+    let refused = one.sandbox.layer(OWNER, &parse_requirements("tiny")).await;
     assert!(refused.is_err(), "and it is not built over the link");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_that_a_command_takes_on_its_layer_is_seen_by_nobody_else() {
-    let index = Index::serve(&[wheel("tiny", "")]);
+    let index = IndexServer::serve(&[wheel("tiny", "")]);
     let one = open(&index).await;
-    let layer = one.sandbox.layer(OWNER, &wanted("tiny")).await.unwrap();
-    let session = async |owner: &str| {
-        let new = NewSession {
+    let layer = one
+        .sandbox
+        .layer(OWNER, &parse_requirements("tiny"))
+        .await
+        .unwrap();
+    let new_container = async |owner: &str| {
+        let new = ContainerSpec {
             layer: Some(layer.clone()),
-            ..NewSession::default()
+            ..ContainerSpec::default()
         };
         one.sandbox.create(owner, new).await.unwrap()
     };
-    let (attacker, victim) = (session("attacker").await, session("victim").await);
+    let (attacker, victim) = (
+        new_container("attacker").await,
+        new_container("victim").await,
+    );
     let lock = "import fcntl, os, time
 fds = [os.open(path, os.O_RDONLY) for path in ('/packages/python', '/packages/python/tiny.py')]
 for fd in fds: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 print('locked', flush=True)
 time.sleep(600)";
-    let (stream, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let (stream, mut output) = tokio::sync::mpsc::unbounded_channel();
     let sandbox = one.sandbox.clone();
     let locking = tokio::spawn(async move {
         let execution = Execution {
@@ -383,9 +416,12 @@ time.sleep(600)";
         };
         sandbox.exec("attacker", &attacker, execution).await
     });
-    assert_eq!(said.recv().await.unwrap().bytes, b"locked\n");
+    assert_eq!(output.recv().await.unwrap().bytes, b"locked\n");
     assert_eq!(
-        one.sandbox.layer("victim", &wanted("tiny")).await.unwrap(),
+        one.sandbox
+            .layer("victim", &parse_requirements("tiny"))
+            .await
+            .unwrap(),
         layer
     );
     let same = "import fcntl, os, tiny
@@ -417,25 +453,25 @@ fn swap_layers(layers: &Path) {
 fn a_source_package_finds_what_its_build_requires_though_the_installer_is_isolated() {
     let mut package = source("built", "import tiny\ntell(str(tiny.answer))");
     package["requires"] = json!(["tiny>=1.0"]);
-    let index = Index::serve(&[wheel("tiny", ""), package]);
+    let index = IndexServer::serve(&[wheel("tiny", ""), package]);
     for who in everyone() {
-        let host = Host::new(who);
-        let told = build(&host, &index, true, &["built"]);
-        assert_eq!(told, [None], "{who:?}");
+        let host = TestHost::new(who);
+        let failures = build(&host, &index, true, &["built"]);
+        assert_eq!(failures, [None], "{who:?}");
         let layer = only_layer(&host).unwrap();
         assert!(layer.join("built.py").is_file() && !layer.join("tiny.py").exists());
     }
-    assert!(index.asked().contains(&"/ran/42".to_owned()));
+    assert!(index.requests().contains(&"/ran/42".to_owned()));
 }
 
 #[test]
-fn a_build_as_each_user_makes_a_layer_that_its_sessions_can_import() {
-    let index = Index::serve(&[wheel("tiny", "")]);
+fn a_build_as_each_user_makes_a_layer_that_its_containers_can_import() {
+    let index = IndexServer::serve(&[wheel("tiny", "")]);
     for who in [Who::Root, Who::User] {
         if !everyone().contains(&who) {
             continue;
         }
-        let answer = Host::new(who).ask(json!({
+        let answer = TestHost::new(who).ask(json!({
             "index": index.address, "layers": ["Tiny>=1.0  # small"],
             "put": [["x", "1"]],
             "runs": [{ "command": { "python": "import tiny; print(tiny.answer, tiny.__file__)" } }],
@@ -447,7 +483,7 @@ fn a_build_as_each_user_makes_a_layer_that_its_sessions_can_import() {
 }
 
 /// A new session with a skill of this digest, of a file of 1000 bytes.
-fn with_skill(digest: &str) -> NewSession {
+fn with_skill(digest: &str) -> ContainerSpec {
     let file = SkillFile {
         path: "SKILL.md".into(),
         bytes: vec![b'x'; 1000].into(),
@@ -458,22 +494,22 @@ fn with_skill(digest: &str) -> NewSession {
         digest: digest.into(),
         files: vec![file],
     };
-    NewSession {
+    ContainerSpec {
         skills: vec![skill],
-        ..NewSession::default()
+        ..ContainerSpec::default()
     }
 }
 
 /// Digests of the skills that are unpacked.
-fn unpacked(one: &Sandboxed) -> Vec<String> {
+fn unpacked(one: &TestSandbox) -> Vec<String> {
     let entries = fs::read_dir(one.folder.path().join("state/skills")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name != ".lock").collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_is_refused_leaves_no_skill_on_the_disk() {
-    let one = Sandboxed::open(|settings| settings.sessions_per_tenant = 1).await;
+async fn a_container_that_is_refused_leaves_no_skill_on_the_disk() {
+    let one = TestSandbox::open(|settings| settings.containers_per_tenant = 1).await;
     let refused = one.sandbox.create(OWNER, with_skill("d1")).await;
     assert_eq!(refused.unwrap_err().code(), "too-many-sessions");
     assert!(unpacked(&one).is_empty());
@@ -482,39 +518,42 @@ async fn a_session_that_is_refused_leaves_no_skill_on_the_disk() {
 #[tokio::test(flavor = "multi_thread")]
 async fn skills_that_come_and_go_stay_within_their_bound_and_live_ones_stay() {
     const MAX_SKILLS: usize = 6;
-    let one = Sandboxed::open(|settings| settings.skill_bytes = 6 * (2 * 4096 + 1000)).await;
+    let one = TestSandbox::open(|settings| settings.skill_bytes = 6 * (2 * 4096 + 1000)).await;
     let live = one.sandbox.create(OWNER, with_skill("live")).await.unwrap();
     for number in 0..30 {
         let new = with_skill(&format!("d{number}"));
-        let session = if number % 2 == 0 {
+        let container = if number % 2 == 0 {
             one.sandbox.create("attacker", new).await.unwrap()
         } else {
-            let session = one.sandbox.create("attacker", NewSession::default()).await;
-            let session = session.unwrap();
-            let mounted = one.sandbox.mount("attacker", &session, new.skills).await;
+            let container = one
+                .sandbox
+                .create("attacker", ContainerSpec::default())
+                .await;
+            let container = container.unwrap();
+            let mounted = one.sandbox.mount("attacker", &container, new.skills).await;
             mounted.unwrap();
-            session
+            container
         };
         assert!(unpacked(&one).len() <= MAX_SKILLS, "{:?}", unpacked(&one));
-        one.sandbox.destroy("attacker", &session).await.unwrap();
+        one.sandbox.destroy("attacker", &container).await.unwrap();
     }
     // Sessions made at the same time with what is about to go do not lose it.
     let making = (0..24).map(|number| {
         let sandbox = one.sandbox.clone();
         tokio::spawn(async move {
             let new = with_skill(&format!("d{}", number % 8));
-            let session = sandbox.create("attacker", new).await;
-            let Ok(session) = session else {
-                assert_eq!(session.unwrap_err().code(), "disk-full");
+            let container = sandbox.create("attacker", new).await;
+            let Ok(container) = container else {
+                assert_eq!(container.unwrap_err().code(), "disk-full");
                 return;
             };
             let count = Execution {
                 command: Command::Bash("wc -c < /skills/pdf/SKILL.md".into()),
                 ..Execution::default()
             };
-            let report = sandbox.exec("attacker", &session, count).await.unwrap();
+            let report = sandbox.exec("attacker", &container, count).await.unwrap();
             assert_eq!(report.stdout.text.trim(), "1000");
-            sandbox.destroy("attacker", &session).await.unwrap();
+            sandbox.destroy("attacker", &container).await.unwrap();
         })
     });
     for made in making.collect::<Vec<_>>() {

@@ -5,7 +5,7 @@
 #![cfg(target_arch = "x86_64")]
 
 use crate::knobs::knobs;
-use crate::support::{Host, SECRET, everyone, stderr, stdout};
+use crate::support::{SECRET, TestHost, everyone, stderr, stdout};
 use serde_json::json;
 
 /// What the attacks have at hand.
@@ -79,12 +79,12 @@ pub(crate) fn attack(body: &str) {
     for who in everyone() {
         let before = knobs();
         let run = json!({ "command": { "python": program } });
-        let reports = Host::new(who).run(json!({ "warm": 1, "runs": [run, run] }));
+        let reports = TestHost::new(who).run(json!({ "warm": 1, "runs": [run, run] }));
         for (report, start) in reports.iter().zip(["cold", "warm"]) {
-            let said = stdout(report);
+            let output = stdout(report);
             assert!(
-                said.starts_with("blocked"),
-                "{who:?}, {start}: {said} {}",
+                output.starts_with("blocked"),
+                "{who:?}, {start}: {output} {}",
                 stderr(report)
             );
             assert_eq!(report["outcome"], json!({ "exit": 0 }), "{who:?}, {start}");
@@ -300,7 +300,7 @@ fn a_skill_cannot_be_changed() {
                 { "command": { "bash": "cat /skills/pdf/scripts/run.sh" } },
             ],
         });
-        let reports = Host::new(who).run(request);
+        let reports = TestHost::new(who).run(request);
         assert_eq!(stdout(&reports[0]), "from the skill\n", "{who:?}");
         assert_eq!(reports[0]["outcome"], json!({ "exit": 1 }));
         assert_eq!(reports[1]["outcome"], json!({ "exit": 1 }));

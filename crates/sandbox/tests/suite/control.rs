@@ -50,10 +50,10 @@ fn what_is_blocked_inside_is_possible_outside() {
         let before = knobs();
         let mut command = on_the_host(who, "/usr/bin/python3");
         let output = command.args(["-c", &each(tried)]).output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
         for name in &expected {
             assert!(
-                said.lines().any(|line| line == *name),
+                text.lines().any(|line| line == *name),
                 "{who:?}: {name} was blocked outside too: {}",
                 String::from_utf8_lossy(&output.stderr)
             );

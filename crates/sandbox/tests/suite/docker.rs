@@ -2,7 +2,7 @@
 
 use crate::daemon::{Daemon, IMAGE};
 use crate::knobs::knobs;
-use crate::support::{Host, Who, stderr, stdout};
+use crate::support::{TestHost, Who, stderr, stdout};
 use serde_json::{Value, json};
 
 /// A daemon, or `None` and a word on why.
@@ -16,7 +16,7 @@ fn daemon() -> Option<Daemon> {
 }
 
 /// Runs commands in one new session of a container.
-fn run(daemon: &Daemon, host: &Host, mut request: Value) -> Value {
+fn run(daemon: &Daemon, host: &TestHost, mut request: Value) -> Value {
     request["docker"] = json!([daemon.socket(), IMAGE]);
     request["allow_reduced"] = json!(true);
     host.ask(request)
@@ -29,7 +29,7 @@ fn bash(line: &str) -> Value {
 #[test]
 fn a_container_gives_what_the_native_sandbox_gives() {
     let Some(daemon) = daemon() else { return };
-    let host = Host::new(Who::Root);
+    let host = TestHost::new(Who::Root);
     let answer = run(
         &daemon,
         &host,
@@ -121,7 +121,7 @@ fn attacks_in_a_container_are_blocked_but_for_looking_at_the_kernel() {
     let before = knobs();
     let program = crate::attacks::each(crate::attacks::ALL);
     let request = json!({ "runs": [{ "command": { "python": program } }] });
-    let answer = run(&daemon, &Host::new(Who::Root), request);
+    let answer = run(&daemon, &TestHost::new(Who::Root), request);
     let report = &answer["reports"][0];
     assert_eq!(report["outcome"], json!({ "exit": 0 }), "{answer}");
     let mut possible: Vec<&str> = stdout(report).lines().collect();
@@ -154,7 +154,7 @@ const LEFT_OPEN: [&str; 14] = [
 #[test]
 fn a_server_killed_in_mid_run_leaves_nothing_running_in_its_container() {
     let Some(daemon) = daemon() else { return };
-    let host = Host::new(Who::Root);
+    let host = TestHost::new(Who::Root);
     let kept = run(
         &daemon,
         &host,
@@ -193,23 +193,27 @@ fn a_server_killed_in_mid_run_leaves_nothing_running_in_its_container() {
 fn a_container_is_refused_until_what_it_lacks_is_accepted() {
     let Some(daemon) = daemon() else { return };
     let request = json!({ "docker": [daemon.socket(), IMAGE], "runs": [bash("true")] });
-    let answer = Host::new(Who::Root).ask(request);
+    let answer = TestHost::new(Who::Root).ask(request);
     assert_eq!(answer["error"], json!("sandbox-refused"), "{answer}");
     let message = answer["message"].as_str().unwrap();
-    for said in [
+    for expected in [
         "landlock (containers are not confined by it)",
         "hidden kernel tables (",
         "hard quota over session files (",
         "use the native backend",
         "reduced = true under [sandbox] in prowess.toml",
     ] {
-        assert_eq!(message.matches(said).count(), 1, "{said}: {message}");
+        assert_eq!(
+            message.matches(expected).count(),
+            1,
+            "{expected}: {message}"
+        );
     }
 }
 
 #[test]
 fn without_a_daemon_the_backend_is_refused_with_advice() {
-    let host = Host::new(Who::Root);
+    let host = TestHost::new(Who::Root);
     if !rustix::process::getuid().is_root() {
         return;
     }

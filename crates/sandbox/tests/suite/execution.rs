@@ -1,14 +1,14 @@
 //! What a command is given, and how its end is told.
 
-use crate::support::{Host, Sandboxed, everyone, stderr, stdout};
-use prowess_sandbox::{Command, Execution, Outcome, Stream};
+use crate::support::{TestHost, TestSandbox, everyone, stderr, stdout};
+use prowess_sandbox::{Command, CommandOutcome, Execution, OutputStream};
 use serde_json::json;
 use std::time::Duration;
 
 #[test]
 fn argv_bash_and_python_run_in_the_data_folder() {
     for who in everyone() {
-        let reports = Host::new(who).run(json!({ "runs": [
+        let reports = TestHost::new(who).run(json!({ "runs": [
             { "command": { "argv": ["printf", "%s|", "a b", "$HOME"] } },
             { "command": { "bash": "echo $((6 * 7)) | tee answer; pwd" } },
             { "command": { "python": "import sys; print(open('answer').read(), sys.argv)" } },
@@ -23,7 +23,7 @@ fn argv_bash_and_python_run_in_the_data_folder() {
 fn only_the_given_environment_is_seen_and_it_wins() {
     let run = json!({ "command": { "argv": ["env"] }, "env": [["LANG", "C"], ["TOKEN", "x=y"]] });
     for who in everyone() {
-        let report = Host::new(who).run(json!({ "runs": [run] })).remove(0);
+        let report = TestHost::new(who).run(json!({ "runs": [run] })).remove(0);
         let mut seen: Vec<_> = stdout(&report).lines().collect();
         seen.sort_unstable();
         let expected = [
@@ -48,7 +48,7 @@ fn standard_input_is_what_was_given_and_then_ends() {
         { "command": { "argv": ["true"] }, "stdin": long },
     ]);
     for who in everyone() {
-        let reports = Host::new(who).run(json!({ "runs": runs }));
+        let reports = TestHost::new(who).run(json!({ "runs": runs }));
         assert_eq!(stdout(&reports[0]).trim(), "500000");
         assert_eq!(stdout(&reports[1]).trim(), "0");
         assert_eq!(reports[2]["outcome"], json!({ "exit": 0 }));
@@ -56,9 +56,9 @@ fn standard_input_is_what_was_given_and_then_ends() {
 }
 
 #[test]
-fn exit_codes_and_signals_are_told_apart() {
+fn exit_codes_and_signals_are_distinguished() {
     for who in everyone() {
-        let reports = Host::new(who).run(json!({ "runs": [
+        let reports = TestHost::new(who).run(json!({ "runs": [
             { "command": { "bash": "exit 137" } },
             { "command": { "bash": "kill -KILL $$" } },
             { "command": { "bash": "kill -SEGV $$" } },
@@ -85,7 +85,7 @@ print('still here', flush=True)
 while True: time.sleep(1)";
     for who in everyone() {
         let run = json!({ "command": { "python": stubborn }, "timeout_ms": 1500 });
-        let report = Host::new(who).run(json!({ "runs": [run] })).remove(0);
+        let report = TestHost::new(who).run(json!({ "runs": [run] })).remove(0);
         assert_eq!(report["outcome"], json!("timeout"), "{report}");
     }
 }
@@ -102,7 +102,7 @@ if os.fork() == 0:
 os.wait()
 while not os.path.exists('/mnt/data/alive'): pass";
     for who in everyone() {
-        let reports = Host::new(who).run(json!({ "runs": [
+        let reports = TestHost::new(who).run(json!({ "runs": [
             { "command": { "python": daemon } },
             { "command": { "bash": "wc -c < alive; set -- /proc/[0-9]*; echo $#; wc -c < alive" } },
         ] }));
@@ -130,14 +130,14 @@ if __name__ == '__main__':
     tempfile.NamedTemporaryFile().write(b'x')
     print('fine')";
     for who in everyone() {
-        let report = Host::new(who).one(json!({ "python": program }));
+        let report = TestHost::new(who).one(json!({ "python": program }));
         assert_eq!(stdout(&report), "fine\n", "{who:?} {}", stderr(&report));
     }
 }
 
 #[tokio::test]
 async fn output_is_streamed_while_the_command_runs() {
-    let sandboxed = Sandboxed::open(|_| {}).await;
+    let sandboxed = TestSandbox::open(|_| {}).await;
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let execution = Execution {
         command: Command::Bash("echo out; echo err >&2; sleep 600".into()),
@@ -153,20 +153,20 @@ async fn output_is_streamed_while_the_command_runs() {
             report = &mut run => unreachable!("ended before its output was seen: {report:?}"),
         }
     }
-    seen.sort_by_key(|chunk| chunk.stream == Stream::Stderr);
+    seen.sort_by_key(|chunk| chunk.stream == OutputStream::Stderr);
     assert_eq!(
         (seen[0].stream, seen[0].bytes.as_slice()),
-        (Stream::Stdout, &b"out\n"[..])
+        (OutputStream::Stdout, &b"out\n"[..])
     );
     assert_eq!(
         (seen[1].stream, seen[1].bytes.as_slice()),
-        (Stream::Stderr, &b"err\n"[..])
+        (OutputStream::Stderr, &b"err\n"[..])
     );
 }
 
 #[tokio::test]
 async fn a_caller_that_leaves_ends_the_command() {
-    let sandboxed = Sandboxed::open(|_| {}).await;
+    let sandboxed = TestSandbox::open(|_| {}).await;
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let execution = Execution {
         command: Command::Bash("echo started; touch marker; sleep 600".into()),
@@ -185,13 +185,13 @@ async fn a_caller_that_leaves_ends_the_command() {
     // session is free again.
     assert!(receiver.recv().await.is_none());
     let report = sandboxed.bash("ls").await;
-    assert_eq!(report.outcome, Outcome::Exit(0));
+    assert_eq!(report.outcome, CommandOutcome::Exit(0));
     assert_eq!(report.stdout.text, "", "what it wrote was not taken");
 }
 
 #[tokio::test]
-async fn one_too_many_is_told_busy() {
-    let sandboxed = Sandboxed::open(|settings| {
+async fn one_too_many_is_refused_as_busy() {
+    let sandboxed = TestSandbox::open(|settings| {
         settings.running = 1;
         settings.waiting = 0;
     })

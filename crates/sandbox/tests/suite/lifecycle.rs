@@ -1,7 +1,7 @@
 //! Nothing is left behind: not by many executions, not by many at once, and not by a
 //! server that is killed in the middle of one.
 
-use crate::support::{Host, Sandboxed, everyone};
+use crate::support::{TestHost, TestSandbox, everyone};
 use prowess_sandbox::{Command, Execution};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ struct Traces {
 }
 
 impl Traces {
-    fn of(folder: &Path) -> Self {
+    fn read(folder: &Path) -> Self {
         let mut files = BTreeSet::new();
         walk(&folder.join("state"), &mut files);
         Self {
@@ -87,30 +87,33 @@ fn groups(pid: u32) -> BTreeSet<PathBuf> {
 
 /// Waits until the session is let go of: when it was used last is noted after a command
 /// has been answered.
-async fn settle(one: &Sandboxed) {
-    let files = one.sandbox.list(crate::support::OWNER, &one.session).await;
+async fn settle(one: &TestSandbox) {
+    let files = one
+        .sandbox
+        .list(crate::support::OWNER, &one.container)
+        .await;
     files.unwrap();
 }
 
 #[tokio::test]
 async fn two_hundred_executions_leave_nothing() {
-    let one = Sandboxed::open(|_| {}).await;
+    let one = TestSandbox::open(|_| {}).await;
     // The first makes the slot that the others use again.
     one.bash("true").await;
     settle(&one).await;
-    let before = Traces::of(one.folder.path());
+    let before = Traces::read(one.folder.path());
     for _ in 0..200 {
         one.bash("(sleep 100 &) ; echo x > /tmp/x").await;
     }
     settle(&one).await;
     // The last mounts are let go of in passing, also those of the first.
-    let mut after = Traces::of(one.folder.path());
+    let mut after = Traces::read(one.folder.path());
     for _ in 0..10_000 {
         if after.descriptors <= before.descriptors {
             break;
         }
         tokio::task::yield_now().await;
-        after = Traces::of(one.folder.path());
+        after = Traces::read(one.folder.path());
     }
     assert!(after.descriptors <= before.descriptors, "{after:?}");
     after.descriptors = before.descriptors;
@@ -119,7 +122,7 @@ async fn two_hundred_executions_leave_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_four_at_once_all_end_and_leave_only_their_slots() {
-    let one = Arc::new(Sandboxed::open(|settings| settings.running = 64).await);
+    let one = Arc::new(TestSandbox::open(|settings| settings.running = 64).await);
     let tasks: Vec<_> = (0..64)
         .map(|n| {
             let one = Arc::clone(&one);
@@ -128,7 +131,7 @@ async fn sixty_four_at_once_all_end_and_leave_only_their_slots() {
                 let report = other.bash(&format!("echo {n} > n; cat n")).await;
                 other
                     .sandbox
-                    .destroy(crate::support::OWNER, &other.session)
+                    .destroy(crate::support::OWNER, &other.container)
                     .await
                     .unwrap();
                 report.stdout.text
@@ -148,9 +151,9 @@ async fn sixty_four_at_once_all_end_and_leave_only_their_slots() {
 }
 
 #[test]
-fn a_server_killed_in_mid_run_leaves_nothing_running_and_its_sessions_usable() {
+fn a_server_killed_in_mid_run_leaves_nothing_running_and_its_containers_usable() {
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let kept = host.ask(json!({ "keep": true, "put": [["a", "kept"]], "runs": [] }));
         let marker = host.state().join("state/sessions");
         let mut server = host.start(json!({ "session": kept["session"], "runs": [
@@ -204,7 +207,7 @@ fn is_running(pid: u32) -> bool {
 
 #[tokio::test]
 async fn a_launcher_that_is_killed_fails_its_run_and_the_next_one_works() {
-    let one = Sandboxed::open(|_| {}).await;
+    let one = TestSandbox::open(|_| {}).await;
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let execution = Execution {
         command: Command::Bash("echo started; sleep 600".into()),
@@ -231,6 +234,6 @@ async fn a_launcher_that_is_killed_fails_its_run_and_the_next_one_works() {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
     let report = run.await.unwrap();
-    assert_eq!(report.outcome, prowess_sandbox::Outcome::Signal(9));
+    assert_eq!(report.outcome, prowess_sandbox::CommandOutcome::Signal(9));
     assert_eq!(one.bash("echo again").await.stdout.text, "again\n");
 }

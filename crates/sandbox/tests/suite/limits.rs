@@ -1,14 +1,14 @@
 //! Bombs, floods and fills: each ends as a report that says which limit it met, and the
 //! server goes on.
 
-use crate::support::{Delegated, Host, Who, everyone, stdout};
+use crate::support::{DelegatedGroup, TestHost, Who, everyone, stdout};
 use serde_json::{Value, json};
 
 const MIB: u64 = 1 << 20;
 
 /// Runs something harmful and then something harmless in the same session, and returns
 /// the report of the first.
-fn survive(host: &Host, limits: Value, cgroup: Option<&str>, command: Value) -> Value {
+fn survive(host: &TestHost, limits: Value, cgroup: Option<&str>, command: Value) -> Value {
     let mut request = json!({
         "limits": limits,
         "runs": [{ "command": command }, { "command": { "bash": "echo healthy" } }],
@@ -37,7 +37,7 @@ fn a_fork_bomb_meets_its_limit() {
     for who in everyone() {
         let limits = json!({ "processes": 40 });
         let report = survive(
-            &Host::new(who),
+            &TestHost::new(who),
             limits,
             None,
             json!({ "python": FORK_BOMB }),
@@ -56,10 +56,10 @@ hoard = []
 while True: hoard.append(os.urandom(1 << 20))";
 
 #[test]
-fn a_memory_bomb_is_told_as_out_of_memory() {
+fn a_memory_bomb_is_reported_as_out_of_memory() {
     let limits = json!({ "memory": 128 * MIB });
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let report = survive(
             &host,
             limits.clone(),
@@ -91,7 +91,7 @@ for _ in range(8):
 os.wait()";
     let limits = json!({ "memory": 128 * MIB });
     let report = survive(
-        &Host::new(Who::Root),
+        &TestHost::new(Who::Root),
         limits,
         None,
         json!({ "python": bomb }),
@@ -101,10 +101,10 @@ os.wait()";
 
 #[test]
 fn an_ordinary_user_with_delegated_control_groups_gets_every_layer() {
-    let Some(delegated) = Delegated::to_user() else {
+    let Some(delegated) = DelegatedGroup::to_user() else {
         return;
     };
-    let host = Host::new(Who::User);
+    let host = TestHost::new(Who::User);
     let limits = json!({ "memory": 128 * MIB, "processes": 40 });
     let group = Some(delegated.name());
     let report = survive(
@@ -124,7 +124,7 @@ fn an_ordinary_user_without_control_groups_is_refused_unless_that_is_accepted() 
     if everyone() != [Who::Root, Who::User] {
         return;
     }
-    let host = Host::new(Who::User);
+    let host = TestHost::new(Who::User);
     let run = json!([{ "command": { "bash": "true" } }]);
     let answer = host.ask(json!({ "allow_reduced": false, "runs": run }));
     assert_eq!(answer["error"], json!("sandbox-refused"));
@@ -157,7 +157,7 @@ except OSError as error: print(error.errno)";
     let limits = json!({ "data_bytes": 8 * MIB });
     for who in everyone() {
         let report = survive(
-            &Host::new(who),
+            &TestHost::new(who),
             limits.clone(),
             None,
             json!({ "python": fill }),
@@ -176,9 +176,9 @@ try:
 except OSError as error: print(error.errno, n)";
     for who in everyone() {
         let limits = json!({ "data_files": 50 });
-        let report = survive(&Host::new(who), limits, None, json!({ "python": fill }));
-        let said = stdout(&report);
-        assert!(said.starts_with("28 5"), "{who:?} {said}");
+        let report = survive(&TestHost::new(who), limits, None, json!({ "python": fill }));
+        let output = stdout(&report);
+        assert!(output.starts_with("28 5"), "{who:?} {output}");
         assert_eq!(report["hits"], json!(["data"]));
     }
 }
@@ -188,17 +188,17 @@ fn the_temporary_folder_has_its_own_limit() {
     let limits = json!({ "tmp_bytes": 4 * MIB });
     let command = json!({ "bash": "head -c 100M /dev/zero > /tmp/x; stat -c %s /tmp/x" });
     for who in everyone() {
-        let report = survive(&Host::new(who), limits.clone(), None, command.clone());
+        let report = survive(&TestHost::new(who), limits.clone(), None, command.clone());
         assert_eq!(stdout(&report), format!("{}\n", 4 * MIB), "{who:?}");
     }
 }
 
 #[test]
-fn an_output_flood_is_stopped_and_told() {
+fn an_output_flood_is_stopped_and_reported() {
     let limits = json!({ "output_flood": MIB, "output_kept": 1000 });
     for who in everyone() {
         let report = survive(
-            &Host::new(who),
+            &TestHost::new(who),
             limits.clone(),
             None,
             json!({ "bash": "yes" }),
@@ -223,7 +223,7 @@ while time.process_time() < 0.2: pass
 print(time.monotonic() - start)";
     let limits = json!({ "cpu_millis": 200 });
     let report = survive(
-        &Host::new(Who::Root),
+        &TestHost::new(Who::Root),
         limits,
         None,
         json!({ "python": burn }),

@@ -7,12 +7,13 @@
     reason = "test support stops at the first surprise, like the tests themselves"
 )]
 
+mod attack_containers;
 mod attack_egress;
 mod attack_fairness;
 mod attack_inside;
 mod attack_packages;
-mod attack_sessions;
 mod attacks;
+mod containers;
 mod control;
 mod daemon;
 mod docker;
@@ -24,7 +25,6 @@ mod network;
 mod outputs;
 mod package_index;
 mod packages;
-mod sessions;
 mod support;
 mod terminal;
 mod warmth;

@@ -1,8 +1,10 @@
 //! The way out, seen from inside: through the proxy to named domains, and nowhere else.
 
-use crate::support::{OWNER, Sandboxed};
+use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::egress::{BoxFuture, Dial};
-use prowess_sandbox::{Command, Execution, Network, Policy, Report, Secret, Verdict};
+use prowess_sandbox::{
+    Command, EgressSecret, Execution, ExecutionReport, Network, Policy, Verdict,
+};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -50,16 +52,16 @@ fn echo() -> SocketAddr {
     address
 }
 
-async fn run(program: &str) -> Report {
+async fn run(program: &str) -> ExecutionReport {
     let address = echo();
-    let one = Sandboxed::open(|settings| settings.dial = Arc::new(World(address))).await;
+    let one = TestSandbox::open(|settings| settings.dial = Arc::new(World(address))).await;
     let domains = ["good.test", "rebound.test", "gone.test"].map(|name| name.parse().unwrap());
     let policy = Policy {
         network: Network::Allow(domains.into()),
         ..Policy::default()
     };
     let id = one.sandbox.create(OWNER, policy.into()).await.unwrap();
-    let secret = Secret {
+    let secret = EgressSecret {
         stand_in: "KEY-STAND-IN".into(),
         value: "real-key".into(),
         domain: "good.test".parse().unwrap(),
@@ -89,7 +91,7 @@ print(urllib.request.urlopen(request).read().decode())")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_else_is_refused_and_told() {
+async fn everything_else_is_refused_and_reported() {
     let report = run("import socket, urllib.request, urllib.error
 for url in ('http://evil.test/', 'http://rebound.test/', 'http://gone.test/', 'http://169.254.169.254/latest/meta-data/',
             'http://127.0.0.1:3128/', 'https://evil.test/', 'http://good.test:22/'):

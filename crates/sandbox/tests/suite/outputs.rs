@@ -1,6 +1,6 @@
 //! What is taken from `/mnt/data` after a command, and what is not.
 
-use crate::support::{Host, everyone, stdout};
+use crate::support::{TestHost, everyone, stdout};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -22,7 +22,7 @@ fn found(report: &Value) -> (Vec<String>, Vec<String>) {
 }
 
 /// Runs bash lines one after the other in one session.
-fn lines(host: &Host, lines: &[&str]) -> Vec<Value> {
+fn lines(host: &TestHost, lines: &[&str]) -> Vec<Value> {
     let runs: Vec<_> = lines
         .iter()
         .map(|line| json!({ "command": { "bash": line } }))
@@ -34,7 +34,7 @@ fn lines(host: &Host, lines: &[&str]) -> Vec<Value> {
 fn new_and_changed_files_are_reported_with_type_size_and_digest() {
     for who in everyone() {
         let reports = lines(
-            &Host::new(who),
+            &TestHost::new(who),
             &[
                 "mkdir -p a/b; printf 'x,y' > a/b/t.csv; printf 'GIF89a' > pic.txt; echo same > same",
                 "echo more >> a/b/t.csv; touch same; cat same > copy; mv copy same",
@@ -63,7 +63,7 @@ fn new_and_changed_files_are_reported_with_type_size_and_digest() {
 fn deletions_and_replacements_are_kept() {
     for who in everyone() {
         let reports = lines(
-            &Host::new(who),
+            &TestHost::new(who),
             &[
                 "mkdir -p d/sub; touch d/1 d/sub/2 f g; ln -s d l; mkdir e; touch e/old",
                 "rm -r d f; mkdir f; touch f/in; rm l; mkdir l; touch l/in; rm g; rm -r e; mkdir e; touch e/new",
@@ -86,7 +86,7 @@ open('one', 'w').write('x'); os.link('one', 'two')
 os.mkfifo('fifo'); socket.socket(socket.AF_UNIX).bind('sock')
 open('plain', 'w').write('x')";
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let reports = host.run(json!({ "runs": [
             { "command": { "python": make } },
             { "command": { "bash": "ls; cat one two" } },
@@ -112,7 +112,7 @@ open('plain', 'w').write('x')";
 #[test]
 fn a_link_left_by_one_command_does_not_lead_the_next_ones_files_astray() {
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let target = host.state().join("target");
         fs::create_dir(&target).unwrap();
         let link = format!(
@@ -143,7 +143,7 @@ for name in (b'new\nline', b'\xff\xfe', b'tab\t', b'esc\x1b[31m', b'-rf', b'sp a
     for who in everyone() {
         let limits = json!({ "data_bytes": 8 << 20 });
         let request = json!({ "limits": limits, "runs": [{ "command": { "python": make } }] });
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let report = host.run(request).remove(0);
         let (outputs, skipped) = found(&report);
         assert_eq!(stdout(&report), "refused\n");
@@ -175,7 +175,7 @@ for name in (b'new\nline', b'\xff\xfe', b'tab\t', b'esc\x1b[31m', b'-rf', b'sp a
 fn files_their_maker_closed_to_everyone_are_still_taken() {
     for who in everyone() {
         let reports = lines(
-            &Host::new(who),
+            &TestHost::new(who),
             &[
                 "mkdir d; echo x > d/f; chmod 0 d/f d; echo y > g; chmod 0 g",
                 "cat d/f g",
@@ -187,13 +187,13 @@ fn files_their_maker_closed_to_everyone_are_still_taken() {
 }
 
 #[test]
-fn more_than_is_reported_is_told_and_stays_in_the_session() {
+fn more_than_is_reported_is_marked_and_stays_in_the_container() {
     for who in everyone() {
         let limits = json!({ "outputs": { "count": 3, "file_bytes": 100, "total_bytes": 1000 } });
         let request = json!({ "limits": limits, "keep": true, "runs": [
             { "command": { "bash": "for n in 1 2 3 4 5; do echo $n > $n; done; head -c 200 /dev/zero > large" } },
         ] });
-        let answer = Host::new(who).ask(request);
+        let answer = TestHost::new(who).ask(request);
         let (outputs, skipped) = found(&answer["reports"][0]);
         assert_eq!(outputs.len(), 3);
         assert_eq!(
@@ -213,7 +213,7 @@ fn folders_without_end_are_not_followed_down() {
     for who in everyone() {
         let deep =
             "p=.; for n in $(seq 60); do p=$p/d; done; mkdir -p $p; echo x > $p/f; echo y > top";
-        let report = lines(&Host::new(who), &[deep]).remove(0);
+        let report = lines(&TestHost::new(who), &[deep]).remove(0);
         let (outputs, skipped) = found(&report);
         assert_eq!(outputs, ["top"], "{who:?}");
         assert_eq!(skipped.len(), 1);

@@ -79,7 +79,7 @@ pub(crate) fn source(name: &str, attack: &str) -> Value {
 }
 
 /// The index.
-pub(crate) struct Index {
+pub(crate) struct IndexServer {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -92,11 +92,11 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    asked: Vec<String>,
+    requests: Vec<String>,
     gated: HashSet<String>,
 }
 
-impl Index {
+impl IndexServer {
     /// Serves these packages. Layers are built with the pip of the host's Python.
     pub(crate) fn serve(packages: &[Value]) -> Self {
         let pip = Command::new("/usr/bin/python3")
@@ -135,14 +135,14 @@ impl Index {
     /// Waits until somebody has asked for a path. Blocks.
     pub(crate) fn wait_for(&self, path: &str) {
         let mut state = self.shared.lock();
-        while !state.asked.iter().any(|asked| asked == path) {
+        while !state.requests.iter().any(|request| request == path) {
             state = self.shared.changed.wait(state).unwrap();
         }
     }
 
     /// Paths asked for so far.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.shared.lock().asked.clone()
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.shared.lock().requests.clone()
     }
 }
 
@@ -162,7 +162,7 @@ impl Shared {
         {}
         let path = first.split(' ').nth(1).unwrap().to_owned();
         let mut state = self.lock();
-        state.asked.push(path.clone());
+        state.requests.push(path.clone());
         self.changed.notify_all();
         while state.gated.contains(&path) {
             state = self.changed.wait(state).unwrap();

@@ -1,9 +1,9 @@
 //! Package layers, from an index that this test is.
 
-use crate::support::{OWNER, Sandboxed};
+use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::egress::{BoxFuture, Dial};
 use prowess_sandbox::{
-    Command, Execution, NewSession, PackageIndex, Requirements, SkillFile, SkillFiles,
+    Command, ContainerSpec, Execution, PackageIndex, Requirements, SkillFile, SkillFiles,
 };
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -84,7 +84,7 @@ fn skill(script: &str) -> SkillFiles {
 async fn requirements_become_a_layer_built_once_and_used_without_network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let one = Sandboxed::open(|settings| {
+    let one = TestSandbox::open(|settings| {
         settings.dial = Arc::new(Index(address));
         settings.packages = Some(PackageIndex {
             url: "http://index.test/simple/".into(),
@@ -106,31 +106,42 @@ async fn requirements_become_a_layer_built_once_and_used_without_network() {
     let mut wheel = Vec::new();
     let made = one
         .sandbox
-        .get(OWNER, &one.session, "tiny-1.0-py3-none-any.whl")
+        .get(OWNER, &one.container, "tiny-1.0-py3-none-any.whl")
         .await;
     made.unwrap().read_to_end(&mut wheel).unwrap();
     let requests = Arc::new(AtomicUsize::new(0));
     serve(listener, wheel, Arc::clone(&requests));
 
-    let wanted = Requirements::parse("tiny>=1.0  # small").unwrap();
-    let layer = one.sandbox.layer(OWNER, &wanted).await.unwrap();
-    let asked = requests.load(Ordering::Relaxed);
-    assert!(asked > 0);
-    assert_eq!(one.sandbox.layer(OWNER, &wanted).await.unwrap(), layer);
-    assert_eq!(requests.load(Ordering::Relaxed), asked, "it is built once");
+    let requirements = Requirements::parse("tiny>=1.0  # small").unwrap();
+    let layer = one.sandbox.layer(OWNER, &requirements).await.unwrap();
+    let request_count = requests.load(Ordering::Relaxed);
+    assert!(request_count > 0);
+    assert_eq!(
+        one.sandbox.layer(OWNER, &requirements).await.unwrap(),
+        layer
+    );
+    assert_eq!(
+        requests.load(Ordering::Relaxed),
+        request_count,
+        "it is built once"
+    );
 
     // A skill whose script names the same package gets the same layer.
     let skill = skill(
         "# /// script\n# dependencies = ['tiny>=1.0']\n# ///\nimport tiny; print(tiny.answer())\n",
     );
-    let needed = Requirements::of_skill(&skill).unwrap().unwrap();
+    let needed = Requirements::from_skill(&skill).unwrap().unwrap();
     assert_eq!(one.sandbox.layer(OWNER, &needed).await.unwrap(), layer);
-    assert_eq!(requests.load(Ordering::Relaxed), asked, "it is shared");
+    assert_eq!(
+        requests.load(Ordering::Relaxed),
+        request_count,
+        "it is shared"
+    );
 
-    let new = NewSession {
+    let new = ContainerSpec {
         layer: Some(layer),
         skills: vec![skill],
-        ..NewSession::default()
+        ..ContainerSpec::default()
     };
     let id = one.sandbox.create(OWNER, new).await.unwrap();
     let script = Command::Argv(
@@ -167,7 +178,7 @@ open('/packages/python/evil.py', 'w')";
         "layer"
     );
     assert_eq!(
-        one.sandbox.sessions().len(),
+        one.sandbox.containers().len(),
         2,
         "builds leave no session behind"
     );
@@ -175,7 +186,7 @@ open('/packages/python/evil.py', 'w')";
 
 #[tokio::test]
 async fn without_an_index_there_are_no_layers() {
-    let one = Sandboxed::open(|_| {}).await;
+    let one = TestSandbox::open(|_| {}).await;
     let refused = one
         .sandbox
         .layer(OWNER, &Requirements::parse("tiny").unwrap())

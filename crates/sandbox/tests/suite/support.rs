@@ -1,6 +1,6 @@
 //! Starting the helper, which is a server in a nutshell, as root and as a user.
 
-use prowess_sandbox::{Error, Execution, NewSession, Report, Sandbox, Settings};
+use prowess_sandbox::{ContainerSpec, Error, Execution, ExecutionReport, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs;
@@ -44,13 +44,13 @@ pub(crate) fn on_the_host(who: Who, program: impl AsRef<OsStr>) -> Command {
 }
 
 /// A host with a sandbox folder of its own.
-pub(crate) struct Host {
+pub(crate) struct TestHost {
     pub(crate) who: Who,
     folder: TempDir,
     program: PathBuf,
 }
 
-impl Host {
+impl TestHost {
     pub(crate) fn new(who: Who) -> Self {
         let folder = TempDir::new().unwrap();
         // The build folder may be closed to the user; the copy is not.
@@ -152,9 +152,9 @@ pub(crate) fn stderr(report: &Value) -> &str {
 }
 
 /// A control group made by root and given to the user. Removed when dropped.
-pub(crate) struct Delegated(String);
+pub(crate) struct DelegatedGroup(String);
 
-impl Delegated {
+impl DelegatedGroup {
     /// `None` when not root, or where version 1 is not mounted.
     pub(crate) fn to_user() -> Option<Self> {
         let controllers =
@@ -176,7 +176,7 @@ impl Delegated {
     }
 }
 
-impl Drop for Delegated {
+impl Drop for DelegatedGroup {
     fn drop(&mut self) {
         for controller in ["memory", "pids", "cpu"] {
             let _ = fs::remove_dir(
@@ -189,34 +189,37 @@ impl Drop for Delegated {
 }
 
 /// A sandbox in the test's own process, with one session.
-pub(crate) struct Sandboxed {
+pub(crate) struct TestSandbox {
     pub(crate) sandbox: Sandbox,
-    pub(crate) session: String,
+    pub(crate) container: String,
     pub(crate) folder: std::sync::Arc<TempDir>,
 }
 
 pub(crate) const OWNER: &str = "someone";
 
-impl Sandboxed {
-    pub(crate) async fn open(change: impl FnOnce(&mut Settings)) -> Self {
+impl TestSandbox {
+    pub(crate) async fn open(change: impl FnOnce(&mut SandboxSettings)) -> Self {
         let folder = std::sync::Arc::new(TempDir::new().unwrap());
         Self::open_in(folder, change).await
     }
 
     pub(crate) async fn open_in(
         folder: std::sync::Arc<TempDir>,
-        change: impl FnOnce(&mut Settings),
+        change: impl FnOnce(&mut SandboxSettings),
     ) -> Self {
-        let mut settings = Settings::new(folder.path());
+        let mut settings = SandboxSettings::new(folder.path());
         settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
         settings.allow_reduced = !rustix::process::getuid().is_root();
         settings.warm = 0;
         change(&mut settings);
         let sandbox = Sandbox::open(settings).await.unwrap();
-        let session = sandbox.create(OWNER, NewSession::default()).await.unwrap();
+        let container = sandbox
+            .create(OWNER, ContainerSpec::default())
+            .await
+            .unwrap();
         Self {
             sandbox,
-            session,
+            container,
             folder,
         }
     }
@@ -227,34 +230,34 @@ impl Sandboxed {
         idle: u64,
         life: u64,
     ) -> Sandbox {
-        let mut settings = Settings::new(folder.path());
+        let mut settings = SandboxSettings::new(folder.path());
         settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
         settings.allow_reduced = !rustix::process::getuid().is_root();
         settings.warm = 0;
-        settings.session_idle = Duration::from_secs(idle);
-        settings.session_life = Duration::from_secs(life);
+        settings.container_idle = Duration::from_secs(idle);
+        settings.container_life = Duration::from_secs(life);
         Sandbox::open(settings).await.unwrap()
     }
 
     /// The same sandbox with another session.
     pub(crate) async fn another(&self) -> Self {
-        let session = self
+        let container = self
             .sandbox
-            .create(OWNER, NewSession::default())
+            .create(OWNER, ContainerSpec::default())
             .await
             .unwrap();
         Self {
             sandbox: self.sandbox.clone(),
-            session,
+            container,
             folder: self.folder.clone(),
         }
     }
 
-    pub(crate) async fn exec(&self, execution: Execution) -> Result<Report, Error> {
-        self.sandbox.exec(OWNER, &self.session, execution).await
+    pub(crate) async fn exec(&self, execution: Execution) -> Result<ExecutionReport, Error> {
+        self.sandbox.exec(OWNER, &self.container, execution).await
     }
 
-    pub(crate) async fn try_bash(&self, line: &str) -> Result<Report, Error> {
+    pub(crate) async fn try_bash(&self, line: &str) -> Result<ExecutionReport, Error> {
         let command = prowess_sandbox::Command::Bash(line.into());
         self.exec(Execution {
             command,
@@ -263,7 +266,7 @@ impl Sandboxed {
         .await
     }
 
-    pub(crate) async fn bash(&self, line: &str) -> Report {
+    pub(crate) async fn bash(&self, line: &str) -> ExecutionReport {
         self.try_bash(line).await.unwrap()
     }
 }

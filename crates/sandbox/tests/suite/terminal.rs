@@ -1,6 +1,6 @@
 //! A server that was started from a terminal: its commands cannot type into it.
 
-use crate::support::{Host, everyone, on_the_host};
+use crate::support::{TestHost, everyone, on_the_host};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -39,7 +39,7 @@ os.waitpid(pid, 0)
 print(b'x' in seen)";
 
 /// What the program printed, and whether it typed.
-fn on_a_terminal(host: &Host, stdin: &str, command: &[&str]) -> (String, bool) {
+fn on_a_terminal(host: &TestHost, stdin: &str, command: &[&str]) -> (String, bool) {
     let [input, output] = ["in", "out"].map(|name| host.state().join(name));
     fs::write(&input, stdin).unwrap();
     fs::write(&output, "").unwrap();
@@ -49,19 +49,19 @@ fn on_a_terminal(host: &Host, stdin: &str, command: &[&str]) -> (String, bool) {
     let mut python = on_the_host(host.who, "/usr/bin/python3");
     python.args(["-c", ON_A_TERMINAL]).args([&input, &output]);
     let done = python.args(command).output().unwrap();
-    let said = String::from_utf8(done.stdout).unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
     assert!(
         done.status.success(),
         "{}",
         String::from_utf8_lossy(&done.stderr)
     );
-    (fs::read_to_string(&output).unwrap(), said.trim() == "True")
+    (fs::read_to_string(&output).unwrap(), text.trim() == "True")
 }
 
 #[test]
 fn a_real_terminal_of_the_server_cannot_be_typed_into() {
     for who in everyone() {
-        let host = Host::new(who);
+        let host = TestHost::new(who);
         let allowed = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti")
             .is_ok_and(|value| value.trim() == "1");
         let (took, typed) = on_a_terminal(&host, "", &["/usr/bin/python3", "-c", TYPE]);

@@ -1,7 +1,7 @@
 //! Sandboxes made ahead: the same answers as from a new one, sooner.
 
-use crate::support::{Host, OWNER, Sandboxed, everyone, stderr, stdout};
-use prowess_sandbox::{Command, Execution, NewSession, Policy};
+use crate::support::{OWNER, TestHost, TestSandbox, everyone, stderr, stdout};
+use prowess_sandbox::{Command, ContainerSpec, Execution, Policy};
 use serde_json::json;
 
 /// Programs whose behaviour must not tell whether the interpreter was there before.
@@ -24,7 +24,7 @@ fn a_waiting_interpreter_answers_as_a_new_one_does() {
             let run = json!({
                 "command": { "python": program }, "stdin": "said", "env": [["A", "b"]],
             });
-            let reports = Host::new(who).run(json!({ "warm": 1, "runs": [run, run] }));
+            let reports = TestHost::new(who).run(json!({ "warm": 1, "runs": [run, run] }));
             let [cold, warm] = reports.as_slice() else {
                 panic!("{reports:?}")
             };
@@ -39,7 +39,7 @@ fn a_waiting_interpreter_answers_as_a_new_one_does() {
 fn a_command_that_is_not_python_dismisses_the_waiting_interpreter() {
     for who in everyone() {
         let run = json!({ "command": { "bash": "set -- /proc/[0-9]*; echo $#; pwd" } });
-        let reports = Host::new(who).run(json!({ "warm": 1, "runs": [run, run] }));
+        let reports = TestHost::new(who).run(json!({ "warm": 1, "runs": [run, run] }));
         assert_eq!(stdout(&reports[1]), "1\n/mnt/data\n", "{who:?}");
     }
 }
@@ -49,7 +49,7 @@ fn files_and_skills_are_there_for_a_waiting_interpreter() {
     let program = "print(open('/skills/pdf/SKILL.md').read(), open('in').read()); open('out', 'a').write('x')";
     let run = json!({ "command": { "python": program } });
     for who in everyone() {
-        let answer = Host::new(who).ask(json!({
+        let answer = TestHost::new(who).ask(json!({
             "warm": 1, "skills": [["pdf", [["SKILL.md", "skill", false]]]],
             "put": [["in", "file"]], "runs": [run, run], "keep": true,
         }));
@@ -62,15 +62,15 @@ fn files_and_skills_are_there_for_a_waiting_interpreter() {
 }
 
 #[tokio::test]
-async fn a_spare_one_serves_the_first_command_of_a_new_session_and_no_other() {
-    let one = Sandboxed::open(|settings| settings.warm = 2).await;
+async fn a_spare_one_serves_the_first_command_of_a_new_container_and_no_other() {
+    let one = TestSandbox::open(|settings| settings.warm = 2).await;
     one.sandbox.warm_up(&Policy::default());
-    while one.sandbox.ready() == 0 {
+    while one.sandbox.warm_count() == 0 {
         tokio::task::yield_now().await;
     }
     let id = one
         .sandbox
-        .create(OWNER, NewSession::default())
+        .create(OWNER, ContainerSpec::default())
         .await
         .unwrap();
     let command = Command::Python("import sys; print('csv' in sys.modules)".into());
@@ -86,7 +86,7 @@ async fn a_spare_one_serves_the_first_command_of_a_new_session_and_no_other() {
     assert_eq!(report.stdout.text, "True\n", "it had been waiting");
     if rustix::process::getuid().is_root() {
         // What is made ahead for a session is not given to another.
-        while one.sandbox.ready() == 0 {
+        while one.sandbox.warm_count() == 0 {
             tokio::task::yield_now().await;
         }
         let other = one.another().await;
@@ -108,7 +108,7 @@ last = Last()
 threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()";
     for who in everyone() {
         let run = json!({ "command": { "python": program } });
-        let reports = Host::new(who).run(json!({ "warm": 1, "runs": [
+        let reports = TestHost::new(who).run(json!({ "warm": 1, "runs": [
             run, { "command": { "bash": "rm *" } }, run,
             { "command": { "bash": "cat cycle global in-a-module" } },
         ] }));

@@ -5,8 +5,8 @@
 //! store's virtual keys, or wrong. Without a master key the door is open to whoever
 //! reaches it, which is this machine only; [`open_door`] keeps web pages out.
 
-mod open_door;
-mod visits;
+mod key_activity;
+mod loopback;
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
-use prowess_store::{KeyRecord, Scope, TenantId};
+use prowess_store::{KeyRecord, KeyScope, TenantId};
 
-pub(crate) use open_door::is_loopback;
-pub(crate) use visits::Visits;
+pub(crate) use key_activity::KeyActivity;
+pub(crate) use loopback::is_loopback;
 
 use crate::app::App;
 use crate::connections::current;
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::extract::Query;
 use crate::google::is_google;
 use crate::request_log;
@@ -34,11 +34,11 @@ const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 const GOOGLE_KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
 const GOOGLE_KEY_QUERY: &str = "key";
 /// How every virtual key begins.
-const VIRTUAL: &str = "sk-pw-";
+const VIRTUAL_KEY_PREFIX: &str = "sk-pw-";
 
 /// Whoever sent a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
+pub(crate) struct Principal {
     pub(crate) tenant: TenantId,
     /// Nothing for the owner of the server, who may do everything.
     key: Option<Arc<KeyRecord>>,
@@ -46,7 +46,7 @@ pub(crate) struct Caller {
 
 /// What a request needs a key for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum Permission {
     /// To see skills.
     ReadSkills,
     /// To change skills.
@@ -62,43 +62,47 @@ pub(crate) enum Need {
     /// To run code of skills.
     RunCode,
     /// To see what is on offer.
-    Look,
+    Browse,
     /// To see how the server does.
     Administer,
 }
 
-impl Need {
+impl Permission {
     /// Any one of these will do.
-    fn scopes(self) -> &'static [Scope] {
+    fn scopes(self) -> &'static [KeyScope] {
         match self {
-            Need::ReadSkills => &[Scope::Read, Scope::Publish],
-            Need::PublishSkills => &[Scope::Publish],
-            Need::ReadFiles => &[Scope::Read, Scope::Use, Scope::Publish],
-            Need::WriteFiles => &[Scope::Use, Scope::Publish],
-            Need::ReadRuns | Need::UseModels | Need::RunCode => &[Scope::Use],
-            Need::Look => &[Scope::Read, Scope::Use, Scope::Publish],
-            Need::Administer => &[Scope::Admin],
+            Permission::ReadSkills => &[KeyScope::Read, KeyScope::Publish],
+            Permission::PublishSkills => &[KeyScope::Publish],
+            Permission::ReadFiles => &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+            Permission::WriteFiles => &[KeyScope::Use, KeyScope::Publish],
+            Permission::ReadRuns | Permission::UseModels | Permission::RunCode => &[KeyScope::Use],
+            Permission::Browse => &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+            Permission::Administer => &[KeyScope::Admin],
         }
     }
 }
 
-impl Caller {
+impl Principal {
     /// Refuses a key that does not reach far enough.
-    pub(crate) fn may(&self, need: Need) -> Result<(), ApiError> {
+    pub(crate) fn require(&self, permission: Permission) -> Result<(), HttpError> {
         let Some(key) = &self.key else {
             return Ok(());
         };
-        if need.scopes().iter().any(|scope| key.allows(*scope)) {
+        if permission.scopes().iter().any(|scope| key.allows(*scope)) {
             return Ok(());
         }
-        let wanted: Vec<_> = need.scopes().iter().map(|scope| scope.as_str()).collect();
-        Err(ApiError::new(
+        let needed: Vec<_> = permission
+            .scopes()
+            .iter()
+            .map(|scope| scope.as_str())
+            .collect();
+        Err(HttpError::new(
             StatusCode::FORBIDDEN,
             "key-scope",
             format!(
                 "key `{}` may not do this: it needs the scope {}",
                 key.prefix,
-                wanted.join(" or ")
+                needed.join(" or ")
             ),
         ))
     }
@@ -109,7 +113,7 @@ impl Caller {
     }
 
     /// Whether a model is among those of its key.
-    pub(crate) fn may_use(&self, model: &str) -> bool {
+    pub(crate) fn can_use_model(&self, model: &str) -> bool {
         self.key
             .as_ref()
             .is_none_or(|key| key.limits.allows_model(model))
@@ -122,60 +126,60 @@ impl Caller {
 
     /// Whoever sent a request. The log names them, and their connection is not closed for
     /// others.
-    pub(crate) async fn of(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-        let caller = Caller::find(parts, app).await?;
-        request_log::identify(caller.tenant.as_str(), caller.key());
+    pub(crate) async fn authenticate(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
+        let principal = Principal::look_up(parts, app).await?;
+        request_log::identify(principal.tenant.as_str(), principal.key());
         current::protect();
-        Ok(caller)
+        Ok(principal)
     }
 
-    async fn find(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+    async fn look_up(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
         let in_query = key_in_query(parts);
-        let presented = presented(&parts.headers)?.or(in_query.as_deref());
-        if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL)) {
+        let presented = presented_key(&parts.headers)?.or(in_query.as_deref());
+        if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {
             // The store's answer is at hand as a rule; its way there needs room.
             return match Box::pin(app.store().authenticate(key)).await? {
                 Some(key) => {
-                    app.visits().note(app.store(), &key);
+                    app.key_activity().record_use(app.store(), &key);
                     let tenant = key.tenant.clone();
                     let key = Some(key);
-                    Ok(Caller { tenant, key })
+                    Ok(Principal { tenant, key })
                 }
-                None => Err(unknown_key()),
+                None => Err(unknown_key_error()),
             };
         }
         match (&app.settings().master_key, presented) {
-            (None, _) => open_door::check(parts)?,
+            (None, _) => loopback::check(parts)?,
             (Some(master), Some(key)) if master.matches(key) => {}
-            (Some(_), Some(_)) => return Err(unknown_key()),
-            (Some(_), None) => return Err(no_key(in_google(parts))),
+            (Some(_), Some(_)) => return Err(unknown_key_error()),
+            (Some(_), None) => return Err(missing_key_error(is_google_request(parts))),
         }
-        Ok(Caller {
-            tenant: chosen_tenant(&parts.headers)?,
+        Ok(Principal {
+            tenant: tenant_from_header(&parts.headers)?,
             key: None,
         })
     }
 }
 
-impl FromRequestParts<App> for Caller {
-    type Rejection = ApiError;
+impl FromRequestParts<App> for Principal {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let caller = Caller::of(parts, app).await?;
-        if caller.key().is_some() {
-            current::count(app.requests(), &caller.tenant)?;
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, HttpError> {
+        let principal = Principal::authenticate(parts, app).await?;
+        if principal.key().is_some() {
+            current::count(app.tenant_requests(), &principal.tenant)?;
         }
         // Whoever reads the body counts its bytes as this tenant's.
-        parts.extensions.insert(caller.tenant.clone());
-        Ok(caller)
+        parts.extensions.insert(principal.tenant.clone());
+        Ok(principal)
     }
 }
 
 /// The key a client sent.
-fn presented(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+fn presented_key(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let text = |name: &HeaderName| match headers.get(name) {
         None => Ok(None),
-        Some(value) => value.to_str().map(Some).map_err(|_| unknown_key()),
+        Some(value) => value.to_str().map(Some).map_err(|_| unknown_key_error()),
     };
     for name in [&KEY_HEADER, &GOOGLE_KEY_HEADER] {
         if let Some(key) = text(name)?.filter(|key| !key.is_empty()) {
@@ -191,35 +195,35 @@ fn presented(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
 
 /// The key that a client wrote into its URL, as Google's clients may.
 fn key_in_query(parts: &Parts) -> Option<String> {
-    let query = parts.uri.query().filter(|_| in_google(parts))?;
+    let query = parts.uri.query().filter(|_| is_google_request(parts))?;
     let query = Query::parse(query);
     query.get(GOOGLE_KEY_QUERY).map(str::to_owned)
 }
 
-fn in_google(parts: &Parts) -> bool {
-    let whole = parts.extensions.get::<OriginalUri>();
-    let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+fn is_google_request(parts: &Parts) -> bool {
+    let original = parts.extensions.get::<OriginalUri>();
+    let path = original.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
     is_google(path, &parts.headers)
 }
 
 /// The server's owner may act for any tenant.
-fn chosen_tenant(headers: &HeaderMap) -> Result<TenantId, ApiError> {
+fn tenant_from_header(headers: &HeaderMap) -> Result<TenantId, HttpError> {
     match headers.get(TENANT_HEADER) {
         None => Ok(TenantId::default_tenant()),
         Some(value) => Ok(TenantId::new(value.to_str().unwrap_or_default())?),
     }
 }
 
-fn no_key(google: bool) -> ApiError {
+fn missing_key_error(google: bool) -> HttpError {
     let message = match google {
         true => "no key: send one in `x-goog-api-key`, as `?key=…` or as `Authorization: Bearer …`",
         false => "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
     };
-    ApiError::new(StatusCode::UNAUTHORIZED, "key-missing", message)
+    HttpError::new(StatusCode::UNAUTHORIZED, "key-missing", message)
 }
 
-fn unknown_key() -> ApiError {
-    ApiError::new(
+fn unknown_key_error() -> HttpError {
+    HttpError::new(
         StatusCode::UNAUTHORIZED,
         "key-unknown",
         "this key is not known, has expired or was revoked",

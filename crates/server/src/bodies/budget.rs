@@ -17,16 +17,16 @@ use prowess_store::TenantId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::error::ApiError;
-use crate::settings::Settings;
+use crate::error::HttpError;
+use crate::settings::ServerSettings;
 
 /// Counters of the beginnings of bodies.
-const COUNTERS: usize = 1_024;
+const COUNTER_COUNT: usize = 1_024;
 /// Bytes of a beginning.
-const MAX_SMALL: usize = 64 << 10;
+const MAX_SMALL_BYTES: usize = 64 << 10;
 /// How often a body that waits looks again though it heard of nothing: what another counts
 /// for a moment, before it finds that it does not fit, may have been in its way.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// When it is worth sending a body again.
 const RETRY_SECONDS: u64 = 5;
 
@@ -36,15 +36,15 @@ pub(crate) struct BodyBudget {
     /// Of all large bodies, without their beginnings.
     large_limit: usize,
     /// Of a tenant's large bodies.
-    share: usize,
+    tenant_share: usize,
     /// Of the beginnings that one counter counts: half of what large bodies leave.
     small_share: usize,
-    small: usize,
+    small_limit: usize,
     /// How long a body waits for others to go.
     wait: Duration,
     used: AtomicUsize,
     large_used: AtomicUsize,
-    beginnings: Box<[AtomicUsize]>,
+    small_counters: Box<[AtomicUsize]>,
     hasher: RandomState,
     large: Mutex<HashMap<TenantId, Arc<AtomicUsize>>>,
     waiting: AtomicUsize,
@@ -52,7 +52,7 @@ pub(crate) struct BodyBudget {
 }
 
 impl BodyBudget {
-    pub(crate) fn new(settings: &Settings) -> BodyBudget {
+    pub(crate) fn new(settings: &ServerSettings) -> BodyBudget {
         let skill = &settings.skill_limits;
         let skill = skill.total_bytes.max(skill.archive_bytes);
         let largest = usize::try_from(skill).unwrap_or(usize::MAX);
@@ -63,13 +63,13 @@ impl BodyBudget {
         BodyBudget {
             limit,
             large_limit: limit - limit / 4,
-            share: (limit / 2).max(largest),
+            tenant_share: (limit / 2).max(largest),
             small_share: limit / 8,
-            small: MAX_SMALL.min(limit / 64),
+            small_limit: MAX_SMALL_BYTES.min(limit / 64),
             wait: settings.body_wait,
             used: AtomicUsize::new(0),
             large_used: AtomicUsize::new(0),
-            beginnings: (0..COUNTERS).map(|_| AtomicUsize::new(0)).collect(),
+            small_counters: (0..COUNTER_COUNT).map(|_| AtomicUsize::new(0)).collect(),
             hasher: RandomState::new(),
             large: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -79,49 +79,49 @@ impl BodyBudget {
 
     /// The most of one body that is counted: what a larger one has is not.
     pub(crate) fn max_body_bytes(&self) -> usize {
-        self.share
+        self.tenant_share
     }
 
     /// Nothing yet, for a body of a tenant.
-    pub(crate) fn reserve<'a>(&'a self, tenant: &'a TenantId) -> Reservation<'a> {
+    pub(crate) fn reserve<'a>(&'a self, tenant: &'a TenantId) -> BodyReservation<'a> {
         let hash = self.hasher.hash_one(tenant.as_str());
         // A remainder below the number of counters.
-        let beginning = usize::try_from(hash % COUNTERS as u64).unwrap_or_default();
-        Reservation {
+        let counter_index = usize::try_from(hash % COUNTER_COUNT as u64).unwrap_or_default();
+        BodyReservation {
             budget: self,
             tenant,
-            beginning,
+            counter_index,
             small: 0,
             large: None,
         }
     }
 
     /// Counts bytes if they fit, in each of the counters that count them.
-    fn try_take(&self, claim: &Claim<'_>, bytes: usize) -> Result<(), Short> {
-        if !add_within(claim.own, bytes, claim.bound) {
-            return Err(Short::Tenant);
+    fn try_acquire(&self, claim: &Claim<'_>, bytes: usize) -> Result<(), Shortage> {
+        if !add_within(claim.counter, bytes, claim.bound) {
+            return Err(Shortage::Tenant);
         }
         if claim.is_large && !add_within(&self.large_used, bytes, self.large_limit) {
-            sub(claim.own, bytes);
-            return Err(Short::All);
+            sub(claim.counter, bytes);
+            return Err(Shortage::All);
         }
         if !add_within(&self.used, bytes, self.limit) {
-            self.uncount(claim.own, claim.is_large, bytes);
-            return Err(Short::All);
+            self.subtract(claim.counter, claim.is_large, bytes);
+            return Err(Shortage::All);
         }
         Ok(())
     }
 
     /// Takes bytes from all counters but that of all bodies.
-    fn uncount(&self, own: &AtomicUsize, is_large: bool, bytes: usize) {
-        sub(own, bytes);
+    fn subtract(&self, counter: &AtomicUsize, is_large: bool, bytes: usize) {
+        sub(counter, bytes);
         if is_large {
             sub(&self.large_used, bytes);
         }
     }
 
-    fn give_back(&self, own: &AtomicUsize, is_large: bool, bytes: usize) {
-        self.uncount(own, is_large, bytes);
+    fn release(&self, counter: &AtomicUsize, is_large: bool, bytes: usize) {
+        self.subtract(counter, is_large, bytes);
         sub(&self.used, bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
@@ -129,37 +129,37 @@ impl BodyBudget {
     }
 
     /// Counts bytes, waiting a while for it if need be.
-    async fn take(&self, claim: Claim<'_>, bytes: usize) -> Result<(), ApiError> {
-        match self.try_take(&claim, bytes) {
+    async fn acquire(&self, claim: Claim<'_>, bytes: usize) -> Result<(), HttpError> {
+        match self.try_acquire(&claim, bytes) {
             Ok(()) => Ok(()),
-            Err(_) => Box::pin(self.take_later(claim, bytes)).await,
+            Err(_) => Box::pin(self.acquire_when_free(claim, bytes)).await,
         }
     }
 
-    async fn take_later(&self, claim: Claim<'_>, bytes: usize) -> Result<(), ApiError> {
+    async fn acquire_when_free(&self, claim: Claim<'_>, bytes: usize) -> Result<(), HttpError> {
         let _waiting = WaitingBody::new(&self.waiting);
         let deadline = Instant::now() + self.wait;
         loop {
             let freed = self.freed.notified();
-            let Err(short) = self.try_take(&claim, bytes) else {
+            let Err(shortage) = self.try_acquire(&claim, bytes) else {
                 return Ok(());
             };
             if Instant::now() >= deadline {
-                return Err(short.refusal());
+                return Err(shortage.to_error());
             }
-            let look_again = deadline.min(Instant::now() + LOOK_AGAIN);
-            let _ = tokio::time::timeout_at(look_again, freed).await;
+            let next_try = deadline.min(Instant::now() + RETRY_INTERVAL);
+            let _ = tokio::time::timeout_at(next_try, freed).await;
         }
     }
 
-    fn large(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<AtomicUsize>>> {
+    fn large_counters(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<AtomicUsize>>> {
         self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Which counters count bytes, besides that of all bodies.
 struct Claim<'a> {
-    own: &'a AtomicUsize,
+    counter: &'a AtomicUsize,
     /// Of what `own` counts.
     bound: usize,
     is_large: bool,
@@ -179,20 +179,20 @@ fn sub(counter: &AtomicUsize, bytes: usize) {
 
 /// What there is too little of.
 #[derive(Debug, Clone, Copy)]
-enum Short {
+enum Shortage {
     All,
     Tenant,
 }
 
-impl Short {
-    fn refusal(self) -> ApiError {
+impl Shortage {
+    fn to_error(self) -> HttpError {
         let (status, code, whose) = match self {
-            Short::All => (
+            Shortage::All => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "bodies-busy",
                 "this server has",
             ),
-            Short::Tenant => (
+            Shortage::Tenant => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "tenant-bodies-busy",
                 "your other requests have",
@@ -202,7 +202,7 @@ impl Short {
             "{whose} as many bytes of request bodies in memory as allowed; send fewer large \
              requests at once, and try again shortly"
         );
-        ApiError::new(status, code, message).retry_after(RETRY_SECONDS)
+        HttpError::new(status, code, message).retry_after(RETRY_SECONDS)
     }
 }
 
@@ -223,29 +223,29 @@ impl Drop for WaitingBody<'_> {
 }
 
 /// What one body has reserved, until it is dropped.
-pub(crate) struct Reservation<'a> {
+pub(crate) struct BodyReservation<'a> {
     budget: &'a BodyBudget,
     tenant: &'a TenantId,
     /// Which counter counts its beginning, and how much of it.
-    beginning: usize,
+    counter_index: usize,
     small: usize,
     /// What counts its tenant's large bodies, and how much of this one.
     large: Option<(Arc<AtomicUsize>, usize)>,
 }
 
-impl Reservation<'_> {
+impl BodyReservation<'_> {
     /// Reserves more, waiting a while for it if need be.
-    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), ApiError> {
-        let small = bytes.min(self.budget.small - self.small);
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), HttpError> {
+        let small = bytes.min(self.budget.small_limit - self.small);
         if small > 0
-            && let Some(own) = self.budget.beginnings.get(self.beginning)
+            && let Some(own) = self.budget.small_counters.get(self.counter_index)
         {
             let claim = Claim {
-                own,
+                counter: own,
                 bound: self.budget.small_share,
                 is_large: false,
             };
-            self.budget.take(claim, small).await?;
+            self.budget.acquire(claim, small).await?;
             self.small += small;
         }
         match bytes - small {
@@ -254,45 +254,45 @@ impl Reservation<'_> {
         }
     }
 
-    async fn grow_large(&mut self, bytes: usize) -> Result<(), ApiError> {
+    async fn grow_large(&mut self, bytes: usize) -> Result<(), HttpError> {
         let budget = self.budget;
         let (own, taken) = self.large.get_or_insert_with(|| {
-            let mut large = budget.large();
+            let mut large = budget.large_counters();
             (Arc::clone(large.entry(self.tenant.clone()).or_default()), 0)
         });
         // No body waits for what there will never be.
-        let bytes = bytes.min(budget.share - *taken);
+        let bytes = bytes.min(budget.tenant_share - *taken);
         let claim = Claim {
-            own,
-            bound: budget.share,
+            counter: own,
+            bound: budget.tenant_share,
             is_large: true,
         };
-        budget.take(claim, bytes).await?;
+        budget.acquire(claim, bytes).await?;
         *taken += bytes;
         Ok(())
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for BodyReservation<'_> {
     fn drop(&mut self) {
         if let Some((own, taken)) = self.large.take() {
-            let mut large = self.budget.large();
+            let mut large = self.budget.large_counters();
             // Its tenant's last one: this and the table have it.
             if Arc::strong_count(&own) == 2 {
                 large.remove(self.tenant);
             }
             drop(large);
-            self.budget.give_back(&own, true, taken);
+            self.budget.release(&own, true, taken);
         }
-        if let Some(own) = self.budget.beginnings.get(self.beginning)
+        if let Some(own) = self.budget.small_counters.get(self.counter_index)
             && self.small > 0
         {
-            self.budget.give_back(own, false, self.small);
+            self.budget.release(own, false, self.small);
         }
     }
 }
 
-impl std::fmt::Debug for Reservation<'_> {
+impl std::fmt::Debug for BodyReservation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let large = self.large.as_ref().map_or(0, |(_, taken)| *taken);
         f.debug_struct("Reservation")

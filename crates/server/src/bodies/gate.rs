@@ -43,7 +43,7 @@ impl Gate {
 
     /// The next item of the body's parser, for which it is given up to `max_bytes` and the
     /// rest of the frame in which they end. What it has already is used up first.
-    pub(crate) async fn item<F: Future>(
+    pub(crate) async fn next_item<F: Future>(
         &self,
         parser: F,
         max_bytes: u64,
@@ -123,7 +123,7 @@ mod tests {
     use http_body_util::{BodyExt, BodyStream, StreamBody};
 
     /// A body of frames of ten bytes that are all there.
-    fn tens(frames: usize) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
+    fn ten_byte_frames(frames: usize) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
         let frame = || Ok(Frame::data(Bytes::from_static(b"0123456789")));
         StreamBody::new(stream::iter((0..frames).map(move |_| frame())))
     }
@@ -131,26 +131,30 @@ mod tests {
     #[tokio::test]
     async fn a_parser_that_never_finds_anything_is_stopped_at_its_bound() {
         let gate = Gate::default();
-        let mut frames = BodyStream::new(gate.guard(tens(1_000)));
+        let mut frames = BodyStream::new(gate.guard(ten_byte_frames(1_000)));
         let parser = async { while frames.next().await.is_some() {} };
-        assert_eq!(gate.item(parser, 95).await, Err(ItemTooLong));
+        assert_eq!(gate.next_item(parser, 95).await, Err(ItemTooLong));
         assert_eq!(gate.received(), 100);
     }
 
     #[tokio::test]
     async fn a_parser_uses_up_what_it_has_before_it_is_given_more() {
         let gate = Gate::default();
-        let mut body = gate.guard(tens(3));
-        assert!(gate.item(body.frame(), 10).await.unwrap().is_some());
+        let mut body = gate.guard(ten_byte_frames(3));
+        assert!(gate.next_item(body.frame(), 10).await.unwrap().is_some());
         // An item that is there already.
-        assert_eq!(gate.item(async { 1 }, 10).await, Ok(1));
+        assert_eq!(gate.next_item(async { 1 }, 10).await, Ok(1));
         assert_eq!(gate.received(), 10);
         // To the end, however often it is called.
         let rest = async {
             for _ in 0..2 {
-                gate.item(body.frame(), 10).await.unwrap().unwrap().unwrap();
+                gate.next_item(body.frame(), 10)
+                    .await
+                    .unwrap()
+                    .unwrap()
+                    .unwrap();
             }
-            gate.item(body.frame(), 10).await.unwrap().is_none()
+            gate.next_item(body.frame(), 10).await.unwrap().is_none()
         };
         assert!(rest.await);
         assert_eq!(gate.received(), 30);

@@ -15,18 +15,18 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::time::Instant;
 
-use crate::error::ApiError;
-use crate::settings::Settings;
+use crate::error::HttpError;
+use crate::settings::ServerSettings;
 
 /// How long a body is waited for between two looks at its rate.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 /// Seconds' worth of bytes that must have come when the grace is over.
-const GRACE_SECONDS: u64 = 1;
+const GRACE_RATE_SECONDS: u64 = 1;
 
 /// The pace of one body.
 #[derive(Debug)]
-pub(crate) struct Pace {
-    idle: Duration,
+pub(crate) struct BodyPace {
+    idle_timeout: Duration,
     grace: Duration,
     /// Bytes a second; 0 for any.
     rate: u64,
@@ -42,10 +42,10 @@ struct Window {
     needed: u64,
 }
 
-impl Pace {
-    pub(crate) fn new(settings: &Settings) -> Pace {
-        Pace {
-            idle: settings.idle,
+impl BodyPace {
+    pub(crate) fn new(settings: &ServerSettings) -> BodyPace {
+        BodyPace {
+            idle_timeout: settings.idle,
             grace: settings.body_grace,
             rate: settings.min_body_rate,
             window: None,
@@ -58,7 +58,7 @@ impl Pace {
         &mut self,
         future: F,
         received: impl Fn() -> u64,
-    ) -> Result<F::Output, ApiError> {
+    ) -> Result<F::Output, HttpError> {
         let mut future = pin!(future);
         let first = poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
         if let Poll::Ready(output) = first.await {
@@ -67,11 +67,11 @@ impl Pace {
         let mut quiet = Duration::ZERO;
         loop {
             let (before, start) = (received(), Instant::now());
-            let deadline = start + self.next_look(quiet);
+            let deadline = start + self.next_check(quiet);
             let output = tokio::time::timeout_at(deadline, future.as_mut()).await;
             let waited = start.elapsed();
             if let Ok(output) = output {
-                self.spend(waited);
+                self.count_wait(waited);
                 return Ok(output);
             }
             let received = received();
@@ -79,13 +79,13 @@ impl Pace {
                 true => quiet.saturating_add(waited),
                 false => Duration::ZERO,
             };
-            self.judge(waited, quiet, received)?;
+            self.check(waited, quiet, received)?;
         }
     }
 
     /// For how long nothing can be wrong with a body that has stood still so long.
-    fn next_look(&mut self, quiet: Duration) -> Duration {
-        let stalled = self.idle.saturating_sub(quiet);
+    fn next_check(&mut self, quiet: Duration) -> Duration {
+        let stalled = self.idle_timeout.saturating_sub(quiet);
         match self.rate {
             0 => stalled,
             _ => self.window().left.min(stalled),
@@ -93,12 +93,12 @@ impl Pace {
     }
 
     /// Whether a body may go on that was waited for, and has come to so many bytes.
-    fn judge(&mut self, waited: Duration, quiet: Duration, received: u64) -> Result<(), ApiError> {
-        self.spend(waited);
+    fn check(&mut self, waited: Duration, quiet: Duration, received: u64) -> Result<(), HttpError> {
+        self.count_wait(waited);
         let window = *self.window();
         if self.rate > 0 && window.left.is_zero() {
             if received < window.needed {
-                return Err(self.too_slow());
+                return Err(self.too_slow_error());
             }
             let more = self.rate.saturating_mul(RATE_WINDOW.as_secs());
             self.window = Some(Window {
@@ -106,13 +106,13 @@ impl Pace {
                 needed: received.saturating_add(more),
             });
         }
-        match quiet >= self.idle {
-            true => Err(self.stalled()),
+        match quiet >= self.idle_timeout {
+            true => Err(self.stalled_error()),
             false => Ok(()),
         }
     }
 
-    fn spend(&mut self, waited: Duration) {
+    fn count_wait(&mut self, waited: Duration) {
         let window = self.window();
         window.left = window.left.saturating_sub(waited);
     }
@@ -120,43 +120,43 @@ impl Pace {
     fn window(&mut self) -> &mut Window {
         self.window.get_or_insert(Window {
             left: self.grace,
-            needed: self.rate.saturating_mul(GRACE_SECONDS),
+            needed: self.rate.saturating_mul(GRACE_RATE_SECONDS),
         })
     }
 
-    fn stalled(&self) -> ApiError {
+    fn stalled_error(&self) -> HttpError {
         let message = format!(
             "no byte of the body came for {} seconds",
-            self.idle.as_secs()
+            self.idle_timeout.as_secs()
         );
-        ApiError::new(StatusCode::REQUEST_TIMEOUT, "body-stalled", message)
+        HttpError::new(StatusCode::REQUEST_TIMEOUT, "body-stalled", message)
     }
 
-    fn too_slow(&self) -> ApiError {
+    fn too_slow_error(&self) -> HttpError {
         let message = format!(
             "the body came too slowly: after {} seconds it must always come at {} bytes a \
              second or more",
             self.grace.as_secs(),
             self.rate
         );
-        ApiError::new(StatusCode::REQUEST_TIMEOUT, "body-too-slow", message)
+        HttpError::new(StatusCode::REQUEST_TIMEOUT, "body-too-slow", message)
     }
 }
 
 /// A body that is sent on as it comes; it breaks off when it comes too slowly.
-pub(crate) fn paced(
+pub(crate) fn paced_body(
     body: axum::body::Body,
-    settings: &Settings,
+    settings: &ServerSettings,
 ) -> impl Stream<Item = Result<Bytes, std::io::Error>> + Send + use<> {
-    let pieces = body.into_data_stream();
-    let state = Some((pieces, Pace::new(settings), 0));
+    let chunks = body.into_data_stream();
+    let state = Some((chunks, BodyPace::new(settings), 0));
     stream::unfold(state, async |state| {
-        let (mut pieces, mut pace, received) = state?;
-        match pace.wait(pieces.next(), || received).await {
+        let (mut chunks, mut pace, received) = state?;
+        match pace.wait(chunks.next(), || received).await {
             Ok(None) => None,
-            Ok(Some(Ok(piece))) => {
-                let received = received + piece.len() as u64;
-                Some((Ok(piece), Some((pieces, pace, received))))
+            Ok(Some(Ok(chunk))) => {
+                let received = received + chunk.len() as u64;
+                Some((Ok(chunk), Some((chunks, pace, received))))
             }
             Ok(Some(Err(error))) => Some((Err(std::io::Error::other(error)), None)),
             Err(error) => Some((Err(std::io::Error::other(error.message)), None)),
@@ -171,21 +171,21 @@ mod tests {
     const IDLE: Duration = Duration::from_secs(60);
     const GRACE: Duration = Duration::from_secs(30);
 
-    fn pace() -> Pace {
-        Pace::new(&Settings {
+    fn pace() -> BodyPace {
+        BodyPace::new(&ServerSettings {
             idle: IDLE,
             body_grace: GRACE,
             min_body_rate: 1_000,
-            ..Settings::default()
+            ..ServerSettings::default()
         })
     }
 
     /// What becomes of a body that has come to these sizes when it is looked at, one look
     /// after the other: after how long, and why it was refused.
-    fn looked(pace: &mut Pace, sizes: &[u64]) -> (Duration, Option<&'static str>) {
+    fn simulate(pace: &mut BodyPace, sizes: &[u64]) -> (Duration, Option<&'static str>) {
         let (mut passed, mut quiet, mut before) = (Duration::ZERO, Duration::ZERO, 0);
         for &received in sizes {
-            let look = pace.next_look(quiet);
+            let look = pace.next_check(quiet);
             passed += look;
             quiet = if received == before {
                 quiet + look
@@ -193,7 +193,7 @@ mod tests {
                 Duration::ZERO
             };
             before = received;
-            if let Err(error) = pace.judge(look, quiet, received) {
+            if let Err(error) = pace.check(look, quiet, received) {
                 return (passed, Some(error.code));
             }
         }
@@ -209,17 +209,17 @@ mod tests {
 
     #[test]
     fn a_body_that_trickles_is_refused_when_the_grace_is_over() {
-        assert_eq!(looked(&mut pace(), &[30]), (GRACE, Some("body-too-slow")));
-        assert_eq!(looked(&mut pace(), &[0]), (GRACE, Some("body-too-slow")));
+        assert_eq!(simulate(&mut pace(), &[30]), (GRACE, Some("body-too-slow")));
+        assert_eq!(simulate(&mut pace(), &[0]), (GRACE, Some("body-too-slow")));
     }
 
     #[test]
     fn what_came_fast_before_does_not_pay_for_trickling() {
         let fast = 32 << 20;
-        let refused = looked(&mut pace(), &[fast, fast + 29_999]);
+        let refused = simulate(&mut pace(), &[fast, fast + 29_999]);
         assert_eq!(refused, (GRACE + RATE_WINDOW, Some("body-too-slow")));
         // Nor does a window in which much came.
-        let refused = looked(&mut pace(), &[fast, 2 * fast, 2 * fast + 60]);
+        let refused = simulate(&mut pace(), &[fast, 2 * fast, 2 * fast + 60]);
         assert_eq!(refused, (GRACE + 2 * RATE_WINDOW, Some("body-too-slow")));
     }
 
@@ -227,30 +227,33 @@ mod tests {
     fn a_body_at_the_least_rate_may_take_its_time() {
         let sizes: Vec<_> = (0..100).map(|look| 1_000 + look * 30_000).collect();
         let passed = GRACE + 99 * RATE_WINDOW;
-        assert_eq!(looked(&mut pace(), &sizes), (passed, None));
+        assert_eq!(simulate(&mut pace(), &sizes), (passed, None));
     }
 
     #[test]
     fn only_the_time_of_waiting_counts_and_all_waits_together() {
         let mut pace = pace();
         for _ in 0..29 {
-            pace.spend(Duration::from_secs(1));
+            pace.count_wait(Duration::from_secs(1));
         }
-        assert_eq!(pace.next_look(Duration::ZERO), Duration::from_secs(1));
-        assert_eq!(looked(&mut pace, &[999]).1, Some("body-too-slow"));
+        assert_eq!(pace.next_check(Duration::ZERO), Duration::from_secs(1));
+        assert_eq!(simulate(&mut pace, &[999]).1, Some("body-too-slow"));
     }
 
     #[test]
     fn a_body_that_stands_still_is_refused() {
         let idle = Duration::from_secs(10);
-        let mut pace = Pace { idle, ..pace() };
-        assert_eq!(looked(&mut pace, &[0]), (idle, Some("body-stalled")));
+        let mut pace = BodyPace {
+            idle_timeout: idle,
+            ..pace()
+        };
+        assert_eq!(simulate(&mut pace, &[0]), (idle, Some("body-stalled")));
     }
 
     #[test]
     fn without_a_least_rate_only_standing_still_counts() {
-        let mut pace = Pace { rate: 0, ..pace() };
-        assert_eq!(looked(&mut pace, &[1, 2, 3]), (3 * IDLE, None));
-        assert_eq!(looked(&mut pace, &[0]), (IDLE, Some("body-stalled")));
+        let mut pace = BodyPace { rate: 0, ..pace() };
+        assert_eq!(simulate(&mut pace, &[1, 2, 3]), (3 * IDLE, None));
+        assert_eq!(simulate(&mut pace, &[0]), (IDLE, Some("body-stalled")));
     }
 }

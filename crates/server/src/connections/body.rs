@@ -7,46 +7,46 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::Underway;
-use crate::requests::TenantRequest;
+use super::ActiveRequest;
+use crate::tenant_requests::TenantRequest;
 
 /// The most that is given away at once. Whether the last piece of an answer is read cannot
 /// be seen, so that this much of it counts as sent when it is given away.
-const MAX_PIECE_BYTES: usize = 64 << 10;
+const MAX_CHUNK_BYTES: usize = 64 << 10;
 
 /// A body whose request is under way until its last piece was given away.
-pub(crate) struct Tracked<B> {
+pub(crate) struct TrackedBody<B> {
     body: B,
     /// What is left of a large piece.
     rest: Bytes,
-    underway: Option<Underway>,
+    active: Option<ActiveRequest>,
     #[expect(dead_code, reason = "kept for its drop")]
-    of_tenant: Option<Arc<TenantRequest>>,
+    tenant_request: Option<Arc<TenantRequest>>,
 }
 
-impl<B: Body<Data = Bytes>> Tracked<B> {
+impl<B: Body<Data = Bytes>> TrackedBody<B> {
     pub(crate) fn new(
         body: B,
-        mut underway: Option<Underway>,
-        of_tenant: Option<Arc<TenantRequest>>,
-    ) -> Tracked<B> {
-        if let Some(underway) = &mut underway {
-            underway.answered();
+        mut active: Option<ActiveRequest>,
+        tenant_request: Option<Arc<TenantRequest>>,
+    ) -> TrackedBody<B> {
+        if let Some(active) = &mut active {
+            active.mark_answered();
             if body.is_end_stream() {
-                underway.release();
+                active.release();
             }
         }
-        Tracked {
+        TrackedBody {
             body,
             rest: Bytes::new(),
-            underway,
-            of_tenant,
+            active,
+            tenant_request,
         }
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Tracked<B> {
-    fn poll_piece(
+impl<B: Body<Data = Bytes> + Unpin> TrackedBody<B> {
+    fn poll_chunk(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
@@ -60,12 +60,12 @@ impl<B: Body<Data = Bytes> + Unpin> Tracked<B> {
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             }
         }
-        let piece = self.rest.split_to(self.rest.len().min(MAX_PIECE_BYTES));
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let chunk = self.rest.split_to(self.rest.len().min(MAX_CHUNK_BYTES));
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Tracked<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for TrackedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -74,14 +74,14 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Tracked<B> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = self.get_mut();
-        if let Some(underway) = &mut this.underway {
-            underway.wanted();
+        if let Some(active) = &mut this.active {
+            active.on_chunk_read();
         }
-        let frame = ready!(this.poll_piece(context));
+        let frame = ready!(this.poll_chunk(context));
         let ended = frame.is_none() || this.is_end_stream();
-        match &mut this.underway {
-            Some(underway) if ended => underway.release(),
-            Some(underway) => underway.gave(),
+        match &mut this.active {
+            Some(active) if ended => active.release(),
+            Some(active) => active.on_chunk_sent(),
             None => {}
         }
         Poll::Ready(frame)
@@ -105,12 +105,12 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Tracked<B> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Link;
+    use super::super::ConnectionState;
     use super::*;
     use http_body_util::Full;
 
     /// The next piece, which is there.
-    fn next(body: &mut Tracked<Full<Bytes>>) -> usize {
+    fn next_len(body: &mut TrackedBody<Full<Bytes>>) -> usize {
         let mut context = Context::from_waker(std::task::Waker::noop());
         let Poll::Ready(Some(Ok(frame))) = Pin::new(body).poll_frame(&mut context) else {
             panic!("no piece");
@@ -118,55 +118,55 @@ mod tests {
         frame.into_data().unwrap().len()
     }
 
-    fn tracked(link: &Arc<Link>, bytes: usize) -> Tracked<Full<Bytes>> {
+    fn tracked(state: &Arc<ConnectionState>, bytes: usize) -> TrackedBody<Full<Bytes>> {
         let body = Full::new(Bytes::from(vec![0; bytes]));
-        Tracked::new(body, link.begin(), None)
+        TrackedBody::new(body, state.begin_request(), None)
     }
 
     #[test]
     fn a_small_answer_leaves_its_connection_idle_when_it_is_given_away() {
-        let link = Arc::new(Link::default());
-        let mut body = tracked(&link, MAX_PIECE_BYTES);
-        assert!(!link.activity().is_idle());
-        assert_eq!(next(&mut body), MAX_PIECE_BYTES);
-        assert!(body.is_end_stream() && link.activity().is_idle());
-        assert!(!link.is_unused());
-        let empty = tracked(&link, 0);
-        assert!(empty.is_end_stream() && link.activity().is_idle());
+        let state = Arc::new(ConnectionState::default());
+        let mut body = tracked(&state, MAX_CHUNK_BYTES);
+        assert!(!state.activity().is_idle());
+        assert_eq!(next_len(&mut body), MAX_CHUNK_BYTES);
+        assert!(body.is_end_stream() && state.activity().is_idle());
+        assert!(!state.is_unused());
+        let empty = tracked(&state, 0);
+        assert!(empty.is_end_stream() && state.activity().is_idle());
     }
 
     #[test]
     fn a_large_answer_in_one_piece_is_under_way_until_its_last_part() {
-        let link = Arc::new(Link::default());
-        let bytes = 2 * MAX_PIECE_BYTES + 1;
-        let mut body = tracked(&link, bytes);
+        let state = Arc::new(ConnectionState::default());
+        let bytes = 2 * MAX_CHUNK_BYTES + 1;
+        let mut body = tracked(&state, bytes);
         let mut left = bytes;
         for _ in 0..2 {
             assert_eq!(body.size_hint().exact(), Some(left as u64));
-            let before = link.activity();
-            left -= next(&mut body);
-            assert!(!body.is_end_stream() && link.activity().is_unread());
+            let before = state.activity();
+            left -= next_len(&mut body);
+            assert!(!body.is_end_stream() && state.activity().is_unread());
             assert_eq!(
-                link.activity().made_no_progress_since(before),
-                left + MAX_PIECE_BYTES == bytes,
+                state.activity().made_no_progress_since(before),
+                left + MAX_CHUNK_BYTES == bytes,
                 "only the first piece had none before it to be read"
             );
         }
         assert_eq!(body.size_hint().exact(), Some(1));
-        assert_eq!(next(&mut body), 1);
-        assert!(body.is_end_stream() && link.activity().is_idle());
+        assert_eq!(next_len(&mut body), 1);
+        assert!(body.is_end_stream() && state.activity().is_idle());
     }
 
     #[test]
     fn an_answer_that_is_given_up_unread_is_no_progress() {
-        let link = Arc::new(Link::default());
-        for bytes in [1, 2 * MAX_PIECE_BYTES] {
-            let before = link.activity();
-            let mut body = tracked(&link, bytes);
-            next(&mut body);
+        let state = Arc::new(ConnectionState::default());
+        for bytes in [1, 2 * MAX_CHUNK_BYTES] {
+            let before = state.activity();
+            let mut body = tracked(&state, bytes);
+            next_len(&mut body);
             drop(body);
-            assert!(link.activity().made_no_progress_since(before));
-            assert!(link.activity().is_idle());
+            assert!(state.activity().made_no_progress_since(before));
+            assert!(state.activity().is_idle());
         }
     }
 }

@@ -7,40 +7,43 @@ use std::cell::RefCell;
 
 use prowess_store::TenantId;
 
-use super::Underway;
-use crate::error::ApiError;
-use crate::requests::TenantRequests;
+use super::ActiveRequest;
+use crate::error::HttpError;
+use crate::tenant_requests::TenantRequests;
 
 tokio::task_local! {
-    static CURRENT: RefCell<Option<Underway>>;
+    static CURRENT: RefCell<Option<ActiveRequest>>;
 }
 
 /// Works on a request; gives it back with what came of it.
-pub(crate) async fn scope<F: Future>(underway: Underway, work: F) -> (F::Output, Option<Underway>) {
+pub(crate) async fn scope<F: Future>(
+    active: ActiveRequest,
+    work: F,
+) -> (F::Output, Option<ActiveRequest>) {
     let work = async {
         let output = work.await;
         (output, CURRENT.with(RefCell::take))
     };
-    CURRENT.scope(RefCell::new(Some(underway)), work).await
+    CURRENT.scope(RefCell::new(Some(active)), work).await
 }
 
 /// The sender of the current request is known, so its connection is not closed for others.
 pub(crate) fn protect() {
-    with_current(Underway::protect);
+    with_current(ActiveRequest::protect);
 }
 
 /// Counts the current request as one of a tenant's until the end of its answer.
-pub(crate) fn count(requests: &TenantRequests, tenant: &TenantId) -> Result<(), ApiError> {
-    with_current(|underway| underway.count(requests, tenant)).unwrap_or(Ok(()))
+pub(crate) fn count(requests: &TenantRequests, tenant: &TenantId) -> Result<(), HttpError> {
+    with_current(|active| active.count_for_tenant(requests, tenant)).unwrap_or(Ok(()))
 }
 
 /// Takes the current request out, for one that lasts longer than its answer.
-pub(crate) fn take() -> Option<Underway> {
+pub(crate) fn take() -> Option<ActiveRequest> {
     CURRENT.try_with(RefCell::take).ok().flatten()
 }
 
 /// Nothing outside of a connection.
-fn with_current<T>(act: impl FnOnce(&mut Underway) -> T) -> Option<T> {
-    let current = |cell: &RefCell<Option<Underway>>| cell.borrow_mut().as_mut().map(act);
+fn with_current<T>(act: impl FnOnce(&mut ActiveRequest) -> T) -> Option<T> {
+    let current = |cell: &RefCell<Option<ActiveRequest>>| cell.borrow_mut().as_mut().map(act);
     CURRENT.try_with(current).ok().flatten()
 }

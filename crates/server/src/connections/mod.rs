@@ -18,8 +18,8 @@
 
 mod body;
 pub(crate) mod current;
-mod link;
 mod peer;
+mod state;
 mod table;
 mod takeover;
 
@@ -30,25 +30,25 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-pub(crate) use body::Tracked;
-pub(crate) use link::{Close, Link, Underway};
+pub(crate) use body::TrackedBody;
 use peer::Peer;
-use table::Table;
+pub(crate) use state::{ActiveRequest, CloseMode, ConnectionState};
+use table::ConnectionTable;
 pub(crate) use takeover::Takeover;
 
 /// Places beyond the limit, for answers that say so.
-const MAX_SPARE: usize = 64;
+const MAX_SPARE_CONNECTIONS: usize = 64;
 /// Connections that were closed to make room, and whose thread has not yet done so.
-const MAX_CLOSING: usize = 256;
+const MAX_CLOSING_CONNECTIONS: usize = 256;
 /// How long a newcomer waits for one of those when there are that many.
-const PLACE_TIMEOUT: Duration = Duration::from_secs(1);
+const SLOT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bounds of the time between two looks at all connections.
-const SWEEP: std::ops::RangeInclusive<Duration> =
+const SWEEP_INTERVALS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(20)..=Duration::from_secs(1);
 
 /// How many connections there may be, and how long without a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct ConnectionBounds {
     pub(crate) connections: usize,
     /// Of one address.
     pub(crate) per_address: usize,
@@ -60,22 +60,22 @@ pub(crate) struct Bounds {
 
 /// All open connections.
 pub(crate) struct Connections {
-    bounds: Bounds,
-    table: Mutex<Table>,
+    bounds: ConnectionBounds,
+    table: Mutex<ConnectionTable>,
     /// A connection has ended.
     ended: Notify,
 }
 
 /// What a connection may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Usual,
+pub(crate) enum ConnectionSlot {
+    Regular,
     /// Only to ask how the server does.
     Spare,
 }
 
 impl Connections {
-    pub(crate) fn new(bounds: Bounds) -> Arc<Connections> {
+    pub(crate) fn new(bounds: ConnectionBounds) -> Arc<Connections> {
         Arc::new(Connections {
             bounds,
             table: Mutex::default(),
@@ -87,7 +87,7 @@ impl Connections {
     /// calls of this. Nothing when there is no room even to say that there is none.
     pub(crate) async fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
         let peer = Peer::new(address);
-        let deadline = Instant::now() + PLACE_TIMEOUT;
+        let deadline = Instant::now() + SLOT_TIMEOUT;
         loop {
             let ended = self.ended.notified();
             if let Some(admission) = self.try_admit(peer) {
@@ -99,46 +99,48 @@ impl Connections {
 
     fn try_admit(self: &Arc<Self>, peer: Peer) -> Option<Admission> {
         let mut table = self.lock();
-        let place = self.make_room(&mut table, peer)?;
-        let link = Arc::new(Link::default());
-        let number = table.insert(peer, place, Arc::clone(&link));
+        let slot = self.free_slot(&mut table, peer)?;
+        let state = Arc::new(ConnectionState::default());
+        let number = table.insert(peer, slot, Arc::clone(&state));
         drop(table);
         Some(Admission {
-            link,
-            place,
+            state,
+            slot,
             peer,
             number,
             connections: Arc::clone(self),
         })
     }
 
-    fn make_room(&self, table: &mut Table, peer: Peer) -> Option<Place> {
-        if table.closing() >= MAX_CLOSING {
+    fn free_slot(&self, table: &mut ConnectionTable, peer: Peer) -> Option<ConnectionSlot> {
+        if table.closing() >= MAX_CLOSING_CONNECTIONS {
             return None;
         }
         let now = Instant::now();
-        let below_own = table.count_of(peer, Place::Usual) < self.bounds.per_address
-            || table.evict_of(peer, Place::Usual, now);
+        let below_own = table.count_for_peer(peer, ConnectionSlot::Regular)
+            < self.bounds.per_address
+            || table.evict_for_peer(peer, ConnectionSlot::Regular, now);
         // An address that has too many makes room by itself, not at others' cost.
         if below_own
-            && (table.count(Place::Usual) < self.bounds.connections
-                || table.evict(Place::Usual, now))
+            && (table.count(ConnectionSlot::Regular) < self.bounds.connections
+                || table.evict(ConnectionSlot::Regular, now))
         {
-            return Some(Place::Usual);
+            return Some(ConnectionSlot::Regular);
         }
-        let spare = table.count(Place::Spare) < MAX_SPARE || table.evict(Place::Spare, now);
-        spare.then_some(Place::Spare)
+        let spare = table.count(ConnectionSlot::Spare) < MAX_SPARE_CONNECTIONS
+            || table.evict(ConnectionSlot::Spare, now);
+        spare.then_some(ConnectionSlot::Spare)
     }
 
     /// Closes a connection without a request, when the system has no room for more.
-    pub(crate) fn close_one(&self) -> bool {
+    pub(crate) fn evict_one(&self) -> bool {
         let mut table = self.lock();
         let now = Instant::now();
-        table.evict(Place::Usual, now) || table.evict(Place::Spare, now)
+        table.evict(ConnectionSlot::Regular, now) || table.evict(ConnectionSlot::Spare, now)
     }
 
     /// Waits for the end of a connection.
-    pub(crate) async fn one_ended(&self) {
+    pub(crate) async fn connection_ended(&self) {
         self.ended.notified().await;
     }
 
@@ -150,7 +152,8 @@ impl Connections {
     /// Closes connections that were without a request for too long, for ever.
     pub(crate) async fn sweep(self: Arc<Self>) {
         let shortest = self.bounds.first_request.min(self.bounds.idle) / 4;
-        let mut ticks = tokio::time::interval(shortest.clamp(*SWEEP.start(), *SWEEP.end()));
+        let mut ticks =
+            tokio::time::interval(shortest.clamp(*SWEEP_INTERVALS.start(), *SWEEP_INTERVALS.end()));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let now = ticks.tick().await;
@@ -158,34 +161,34 @@ impl Connections {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection's place, until it is dropped.
 pub(crate) struct Admission {
-    link: Arc<Link>,
-    place: Place,
+    state: Arc<ConnectionState>,
+    slot: ConnectionSlot,
     peer: Peer,
     number: u64,
     connections: Arc<Connections>,
 }
 
 impl Admission {
-    pub(crate) fn link(&self) -> &Arc<Link> {
-        &self.link
+    pub(crate) fn state(&self) -> &Arc<ConnectionState> {
+        &self.state
     }
 
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn slot(&self) -> ConnectionSlot {
+        self.slot
     }
 }
 
 impl Drop for Admission {
     fn drop(&mut self) {
         let mut table = self.connections.lock();
-        table.remove(self.peer, self.place, self.number);
+        table.remove(self.peer, self.slot, self.number);
         drop(table);
         self.connections.ended.notify_waiters();
     }

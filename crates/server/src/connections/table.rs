@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::link::{Activity, Close, Link};
-use super::{Bounds, Peer, Place};
+use super::state::{Activity, CloseMode, ConnectionState};
+use super::{ConnectionBounds, ConnectionSlot, Peer};
 
 /// How long a connection that was asked to close may take before it is cut.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,71 +19,76 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
-pub(super) struct Table {
-    usual: List,
-    spare: List,
+pub(super) struct ConnectionTable {
+    regular: PeerList,
+    spare: PeerList,
     next: u64,
     /// Told to close at once, and not yet gone.
     closing: usize,
     /// All are to close, and those that come later too.
-    ending: bool,
+    is_closing_all: bool,
 }
 
 /// Connections in places of one kind.
 #[derive(Default)]
-struct List {
+struct PeerList {
     /// By their numbers, which grow: the first is the oldest.
-    peers: HashMap<Peer, BTreeMap<u64, Entry>>,
+    peers: HashMap<Peer, BTreeMap<u64, ConnectionEntry>>,
     count: usize,
 }
 
-struct Entry {
-    link: Arc<Link>,
-    place: Place,
+struct ConnectionEntry {
+    state: Arc<ConnectionState>,
+    slot: ConnectionSlot,
     /// What it did when it was last looked at, and when it was last seen to do another thing.
-    seen: Activity,
-    since: Instant,
+    last_activity: Activity,
+    changed_at: Instant,
     /// Since when none of its answers is read.
     unread_since: Option<Instant>,
     /// When it was asked to close.
-    asked_to_close: Option<Instant>,
+    close_requested_at: Option<Instant>,
 }
 
-impl Table {
-    pub(super) fn insert(&mut self, peer: Peer, place: Place, link: Arc<Link>) -> u64 {
+impl ConnectionTable {
+    pub(super) fn insert(
+        &mut self,
+        peer: Peer,
+        slot: ConnectionSlot,
+        state: Arc<ConnectionState>,
+    ) -> u64 {
         let number = self.next;
         self.next += 1;
-        if self.ending {
-            link.close(Close::Gracefully);
+        if self.is_closing_all {
+            state.close(CloseMode::Gracefully);
         }
-        let entry = Entry {
-            link,
-            place,
-            seen: Activity::default(),
-            since: Instant::now(),
+        let entry = ConnectionEntry {
+            state,
+            slot,
+            last_activity: Activity::default(),
+            changed_at: Instant::now(),
             unread_since: None,
-            asked_to_close: None,
+            close_requested_at: None,
         };
-        let list = self.list(place);
+        let list = self.list(slot);
         list.peers.entry(peer).or_default().insert(number, entry);
         list.count += 1;
         number
     }
 
     /// A connection has ended.
-    pub(super) fn remove(&mut self, peer: Peer, place: Place, number: u64) {
-        if self.list(place).take(peer, number).is_none() {
+    pub(super) fn remove(&mut self, peer: Peer, slot: ConnectionSlot, number: u64) {
+        if self.list(slot).take(peer, number).is_none() {
             // It was taken out of the list when it was told to close.
             self.closing -= 1;
         }
     }
 
-    pub(super) fn count(&mut self, place: Place) -> usize {
-        self.list(place).count
+    pub(super) fn count(&mut self, slot: ConnectionSlot) -> usize {
+        self.list(slot).count
     }
 
-    pub(super) fn count_of(&mut self, peer: Peer, place: Place) -> usize {
-        self.list(place).peers.get(&peer).map_or(0, BTreeMap::len)
+    pub(super) fn count_for_peer(&mut self, peer: Peer, slot: ConnectionSlot) -> usize {
+        self.list(slot).peers.get(&peer).map_or(0, BTreeMap::len)
     }
 
     pub(super) fn closing(&self) -> usize {
@@ -93,108 +98,113 @@ impl Table {
     /// Closes a connection to make room, of the address that has most connections; if all
     /// of its have requests of known senders, of the next address. Without any such, one
     /// whose client reads none of its answers.
-    pub(super) fn evict(&mut self, place: Place, now: Instant) -> bool {
-        let peers = self.list(place).peers.iter();
-        let oldest = |own: &BTreeMap<u64, Entry>| own.keys().next().copied();
+    pub(super) fn evict(&mut self, slot: ConnectionSlot, now: Instant) -> bool {
+        let peers = self.list(slot).peers.iter();
+        let oldest = |own: &BTreeMap<u64, ConnectionEntry>| own.keys().next().copied();
         let mut peers: Vec<_> = peers
             .map(|(peer, own)| (Reverse(own.len()), oldest(own), *peer))
             .collect();
         peers.sort_unstable_by_key(|(count, oldest, _)| (*count, *oldest));
         let peers = || peers.iter().map(|(_, _, peer)| *peer);
-        peers().any(|peer| self.evict_without_request(peer, place))
-            || peers().any(|peer| self.evict_unread(peer, place, now))
+        peers().any(|peer| self.evict_without_request(peer, slot))
+            || peers().any(|peer| self.evict_unread(peer, slot, now))
     }
 
     /// The same among the connections of one address.
-    pub(super) fn evict_of(&mut self, peer: Peer, place: Place, now: Instant) -> bool {
-        self.evict_without_request(peer, place) || self.evict_unread(peer, place, now)
+    pub(super) fn evict_for_peer(
+        &mut self,
+        peer: Peer,
+        slot: ConnectionSlot,
+        now: Instant,
+    ) -> bool {
+        self.evict_without_request(peer, slot) || self.evict_unread(peer, slot, now)
     }
 
     /// Closes the oldest connection of an address that was never used; else the one that is
     /// idle for longest; else the oldest one whose requests are all of unknown senders.
-    fn evict_without_request(&mut self, peer: Peer, place: Place) -> bool {
-        let Some(own) = self.list(place).peers.get(&peer) else {
+    fn evict_without_request(&mut self, peer: Peer, slot: ConnectionSlot) -> bool {
+        let Some(own) = self.list(slot).peers.get(&peer) else {
             return false;
         };
         let unused = own
             .iter()
-            .find(|(_, entry)| entry.link.is_unused() && entry.link.close_if_idle());
+            .find(|(_, entry)| entry.state.is_unused() && entry.state.close_if_idle());
         let longest_idle = || {
-            let idle = own.iter().filter(|(_, entry)| entry.link.is_idle());
-            let longest = idle.min_by_key(|(number, entry)| (entry.link.last_end(), **number));
-            longest.filter(|(_, entry)| entry.link.close_if_idle())
+            let idle = own.iter().filter(|(_, entry)| entry.state.is_idle());
+            let longest = idle.min_by_key(|(number, entry)| (entry.state.last_end(), **number));
+            longest.filter(|(_, entry)| entry.state.close_if_idle())
         };
         // A request may have begun meanwhile on what was found.
         let any = || {
             own.iter()
-                .find(|(_, entry)| entry.link.close_if_evictable())
+                .find(|(_, entry)| entry.state.close_if_evictable())
         };
         let closed = unused.or_else(longest_idle).or_else(any);
         let closed = closed.map(|(number, _)| *number);
-        self.forget_closed(peer, place, closed)
+        self.forget_closed(peer, slot, closed)
     }
 
     /// Closes the oldest connection of an address whose client reads none of its answers.
-    fn evict_unread(&mut self, peer: Peer, place: Place, now: Instant) -> bool {
-        let own = self.list(place).peers.get(&peer);
+    fn evict_unread(&mut self, peer: Peer, slot: ConnectionSlot, now: Instant) -> bool {
+        let own = self.list(slot).peers.get(&peer);
         let mut own = own.into_iter().flatten();
         let closed = own.find(|(_, entry)| entry.close_if_unread(UNREAD_TIMEOUT, now));
         let closed = closed.map(|(number, _)| *number);
-        self.forget_closed(peer, place, closed)
+        self.forget_closed(peer, slot, closed)
     }
 
-    fn forget_closed(&mut self, peer: Peer, place: Place, closed: Option<u64>) -> bool {
+    fn forget_closed(&mut self, peer: Peer, slot: ConnectionSlot, closed: Option<u64>) -> bool {
         if let Some(number) = closed {
-            self.forget(peer, place, number);
+            self.forget(peer, slot, number);
         }
         closed.is_some()
     }
 
     pub(super) fn close_all(&mut self) {
-        self.ending = true;
+        self.is_closing_all = true;
         let now = Instant::now();
-        for list in [&mut self.usual, &mut self.spare] {
+        for list in [&mut self.regular, &mut self.spare] {
             for entry in list.peers.values_mut().flat_map(BTreeMap::values_mut) {
-                entry.link.close(Close::Gracefully);
-                entry.asked_to_close.get_or_insert(now);
+                entry.state.close(CloseMode::Gracefully);
+                entry.close_requested_at.get_or_insert(now);
             }
         }
     }
 
     /// Closes what was without a request for too long.
-    pub(super) fn close_overdue(&mut self, bounds: &Bounds, now: Instant) {
+    pub(super) fn close_overdue(&mut self, bounds: &ConnectionBounds, now: Instant) {
         let mut closed = Vec::new();
-        for list in [&mut self.usual, &mut self.spare] {
+        for list in [&mut self.regular, &mut self.spare] {
             for (peer, own) in &mut list.peers {
                 for (number, entry) in own.iter_mut() {
-                    if entry.look(bounds, now) {
-                        closed.push((*peer, entry.place, *number));
+                    if entry.check(bounds, now) {
+                        closed.push((*peer, entry.slot, *number));
                     }
                 }
             }
         }
-        for (peer, place, number) in closed {
-            self.forget(peer, place, number);
+        for (peer, slot, number) in closed {
+            self.forget(peer, slot, number);
         }
     }
 
     /// Takes a connection that was told to close at once out of its list.
-    fn forget(&mut self, peer: Peer, place: Place, number: u64) {
-        if self.list(place).take(peer, number).is_some() {
+    fn forget(&mut self, peer: Peer, slot: ConnectionSlot, number: u64) {
+        if self.list(slot).take(peer, number).is_some() {
             self.closing += 1;
         }
     }
 
-    fn list(&mut self, place: Place) -> &mut List {
-        match place {
-            Place::Usual => &mut self.usual,
-            Place::Spare => &mut self.spare,
+    fn list(&mut self, slot: ConnectionSlot) -> &mut PeerList {
+        match slot {
+            ConnectionSlot::Regular => &mut self.regular,
+            ConnectionSlot::Spare => &mut self.spare,
         }
     }
 }
 
-impl List {
-    fn take(&mut self, peer: Peer, number: u64) -> Option<Entry> {
+impl PeerList {
+    fn take(&mut self, peer: Peer, number: u64) -> Option<ConnectionEntry> {
         let own = self.peers.get_mut(&peer)?;
         let entry = own.remove(&number)?;
         if own.is_empty() {
@@ -205,15 +215,15 @@ impl List {
     }
 }
 
-impl Entry {
+impl ConnectionEntry {
     /// Closes the connection if it is due; says whether it was told to close at once.
-    fn look(&mut self, bounds: &Bounds, now: Instant) -> bool {
-        let activity = self.link.activity();
-        let stands_still = activity.made_no_progress_since(self.seen);
-        if activity != self.seen {
-            self.since = now;
+    fn check(&mut self, bounds: &ConnectionBounds, now: Instant) -> bool {
+        let activity = self.state.activity();
+        let stands_still = activity.made_no_progress_since(self.last_activity);
+        if activity != self.last_activity {
+            self.changed_at = now;
         }
-        self.seen = activity;
+        self.last_activity = activity;
         let unread_since = self.unread_since.filter(|_| stands_still).unwrap_or(now);
         self.unread_since = activity.is_unread().then_some(unread_since);
         if activity.is_unread() {
@@ -226,32 +236,34 @@ impl Entry {
     fn close_if_unread(&self, time: Duration, now: Instant) -> bool {
         let since = self.unread_since;
         let long = since.is_some_and(|since| now.saturating_duration_since(since) >= time);
-        let activity = self.link.activity();
-        let unread = activity.is_unread() && activity.made_no_progress_since(self.seen);
+        let activity = self.state.activity();
+        let unread = activity.is_unread() && activity.made_no_progress_since(self.last_activity);
         if long && unread {
-            self.link.close(Close::Now);
+            self.state.close(CloseMode::Now);
         }
         long && unread
     }
 
     /// Closes a connection without a request that had its time; says whether at once.
-    fn close_if_overdue(&mut self, bounds: &Bounds, now: Instant) -> bool {
-        let last_end = self.link.last_end();
-        let since = last_end.map_or(self.since, |end| end.max(self.since));
+    fn close_if_overdue(&mut self, bounds: &ConnectionBounds, now: Instant) -> bool {
+        let last_end = self.state.last_end();
+        let since = last_end.map_or(self.changed_at, |end| end.max(self.changed_at));
         let quiet = now.saturating_duration_since(since);
-        let overdue = match self.asked_to_close {
+        let overdue = match self.close_requested_at {
             // The end of an answer may still be on its way.
-            Some(asked) => now.saturating_duration_since(asked).min(quiet) >= CLOSE_TIMEOUT,
+            Some(requested_at) => {
+                now.saturating_duration_since(requested_at).min(quiet) >= CLOSE_TIMEOUT
+            }
             None => last_end.is_none() && quiet >= bounds.first_request,
         };
         if overdue {
-            return self.link.close_if_idle();
+            return self.state.close_if_idle();
         }
         // A spare place is for one question.
-        let over = self.place == Place::Spare || quiet >= bounds.idle;
-        if over && last_end.is_some() && self.asked_to_close.is_none() {
-            self.link.close(Close::Gracefully);
-            self.asked_to_close = Some(now);
+        let over = self.slot == ConnectionSlot::Spare || quiet >= bounds.idle;
+        if over && last_end.is_some() && self.close_requested_at.is_none() {
+            self.state.close(CloseMode::Gracefully);
+            self.close_requested_at = Some(now);
         }
         false
     }

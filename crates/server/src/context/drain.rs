@@ -13,24 +13,24 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
 
 /// The most that is read of a body nobody wants, and the longest that takes.
-const BYTES: usize = 64 << 20;
-const TIME: Duration = Duration::from_secs(20);
+const MAX_DRAIN_BYTES: usize = 64 << 20;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A body whose rest is read when it is dropped.
-pub(crate) struct Drained<B: Drainable>(Option<B>);
+pub(crate) struct DrainedBody<B: Drainable>(Option<B>);
 
 /// What can be read after everybody has left.
 pub(crate) trait Drainable: Body<Data = Bytes> + Send + Unpin + 'static {}
 
 impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drainable for B {}
 
-impl<B: Drainable> Drained<B> {
-    pub(crate) fn new(body: B) -> Drained<B> {
-        Drained(Some(body))
+impl<B: Drainable> DrainedBody<B> {
+    pub(crate) fn new(body: B) -> DrainedBody<B> {
+        DrainedBody(Some(body))
     }
 }
 
-impl<B: Drainable> Body for Drained<B> {
+impl<B: Drainable> Body for DrainedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -53,23 +53,27 @@ impl<B: Drainable> Body for Drained<B> {
     }
 }
 
-impl<B: Drainable> Drop for Drained<B> {
+impl<B: Drainable> Drop for DrainedBody<B> {
     fn drop(&mut self) {
         let Some(rest) = self.0.take().filter(|rest| !rest.is_end_stream()) else {
             return;
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // Its errors are of no interest to anybody.
-            runtime.spawn(async { tokio::time::timeout(TIME, read(rest)).await.is_ok() });
+            runtime.spawn(async {
+                tokio::time::timeout(DRAIN_TIMEOUT, drain(rest))
+                    .await
+                    .is_ok()
+            });
         }
     }
 }
 
-async fn read<B: Drainable>(mut rest: B) {
+async fn drain<B: Drainable>(mut rest: B) {
     let mut bytes = 0;
     while let Some(Ok(frame)) = rest.frame().await {
         bytes += frame.data_ref().map_or(0, Bytes::len);
-        if bytes > BYTES {
+        if bytes > MAX_DRAIN_BYTES {
             return;
         }
     }

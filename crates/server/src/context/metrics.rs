@@ -8,7 +8,7 @@ use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 /// Seconds by which requests are sorted.
-const BUCKETS: [f64; 11] = [
+const BUCKET_SECONDS: [f64; 11] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
 
@@ -23,7 +23,7 @@ impl Metrics {
         static INSTALLED: OnceLock<Metrics> = OnceLock::new();
         INSTALLED
             .get_or_init(|| {
-                let builder = PrometheusBuilder::new().set_buckets(&BUCKETS);
+                let builder = PrometheusBuilder::new().set_buckets(&BUCKET_SECONDS);
                 let recorder = builder.map(|builder| builder.build_recorder());
                 let Ok(recorder) = recorder else {
                     return Metrics(None);
@@ -40,7 +40,7 @@ impl Metrics {
 
     /// In Prometheus' text format.
     pub(crate) fn render(&self) -> String {
-        self.sum_up();
+        self.run_upkeep();
         self.0
             .as_ref()
             .map(PrometheusHandle::render)
@@ -50,7 +50,7 @@ impl Metrics {
     /// Adds up what was recorded since the last time. Until then every single time that
     /// a request took is kept, so somebody has to call this now and then, whether or
     /// not anybody asks for the metrics.
-    pub(crate) fn sum_up(&self) {
+    pub(crate) fn run_upkeep(&self) {
         if let Some(handle) = &self.0 {
             handle.run_upkeep();
         }
@@ -58,7 +58,7 @@ impl Metrics {
 }
 
 /// What is counted of requests of one kind.
-struct Kind {
+struct RequestSeries {
     method: &'static str,
     route: String,
     status: u16,
@@ -67,32 +67,33 @@ struct Kind {
 }
 
 /// Kinds that a thread remembers. Routes are patterns, so there are few.
-const REMEMBERED: usize = 256;
+const MAX_CACHED_SERIES: usize = 256;
 
 thread_local! {
     /// To find a counter by its labels costs more than all else here.
-    static KINDS: RefCell<Vec<Kind>> = const { RefCell::new(Vec::new()) };
+    static SERIES: RefCell<Vec<RequestSeries>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Notes one request.
-pub(super) fn request(method: &str, route: &str, status: u16, taken: Duration) {
-    let method = known(method);
-    KINDS.with_borrow_mut(|kinds| {
-        let same =
-            |kind: &&Kind| kind.status == status && kind.method == method && kind.route == route;
-        if let Some(kind) = kinds.iter().find(same) {
-            return kind.note(taken);
+pub(super) fn record_request(method: &str, route: &str, status: u16, elapsed: Duration) {
+    let method = known_method(method);
+    SERIES.with_borrow_mut(|series| {
+        let same = |kind: &&RequestSeries| {
+            kind.status == status && kind.method == method && kind.route == route
+        };
+        if let Some(known) = series.iter().find(same) {
+            return known.record(elapsed);
         }
-        let kind = Kind::new(method, route, status);
-        kind.note(taken);
-        if kinds.len() < REMEMBERED {
-            kinds.push(kind);
+        let new = RequestSeries::new(method, route, status);
+        new.record(elapsed);
+        if series.len() < MAX_CACHED_SERIES {
+            series.push(new);
         }
     });
 }
 
-impl Kind {
-    fn new(method: &'static str, route: &str, status: u16) -> Kind {
+impl RequestSeries {
+    fn new(method: &'static str, route: &str, status: u16) -> RequestSeries {
         let labels = [
             ("method", method.to_owned()),
             ("route", route.to_owned()),
@@ -102,7 +103,7 @@ impl Kind {
         let labels = [("route", route.to_owned())];
         let seconds = metrics::histogram!("prowess_http_request_seconds", &labels);
         let route = route.to_owned();
-        Kind {
+        RequestSeries {
             method,
             route,
             status,
@@ -111,15 +112,15 @@ impl Kind {
         }
     }
 
-    fn note(&self, taken: Duration) {
+    fn record(&self, elapsed: Duration) {
         self.requests.increment(1);
-        self.seconds.record(taken.as_secs_f64());
+        self.seconds.record(elapsed.as_secs_f64());
     }
 }
 
 /// Clients may invent methods; they shall not invent metrics.
-fn known(method: &str) -> &'static str {
-    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"];
-    let found = KNOWN.into_iter().find(|known| *known == method);
+fn known_method(method: &str) -> &'static str {
+    const KNOWN_METHODS: [&str; 7] = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"];
+    let found = KNOWN_METHODS.into_iter().find(|known| *known == method);
     found.unwrap_or("other")
 }

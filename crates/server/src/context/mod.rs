@@ -14,13 +14,13 @@ use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 
-pub(crate) use drain::Drained;
+pub(crate) use drain::DrainedBody;
 pub(crate) use metrics::Metrics;
 
-use crate::dialect::{Dialect, client_of};
-use crate::error::{self, ApiError};
+use crate::dialect::{ApiDialect, client_dialect};
+use crate::error::{self, HttpError};
 use crate::request_log::{self, RequestInfo};
 
 /// The id of a request, by which its log lines are found. It guards nothing.
@@ -43,9 +43,9 @@ impl fmt::Display for RequestId {
 pub(crate) struct Exchange {
     started: Instant,
     id: RequestId,
-    dialect: Dialect,
+    dialect: ApiDialect,
     /// In whose words it is told of an error.
-    client: Client,
+    client: ClientDialect,
     info: Arc<RequestInfo>,
 }
 
@@ -56,8 +56,8 @@ impl Exchange {
         Exchange {
             started: Instant::now(),
             id,
-            dialect: Dialect::of(request.uri().path(), request.headers()),
-            client: client_of(request.uri().path(), request.headers()),
+            dialect: ApiDialect::detect(request.uri().path(), request.headers()),
+            client: client_dialect(request.uri().path(), request.headers()),
             info: RequestInfo::new(id, request.method().clone(), route),
         }
     }
@@ -73,19 +73,19 @@ impl Exchange {
 
     /// Ends with the answer, which is given what every answer has.
     pub(crate) fn end(self, response: Response) -> Response {
-        let mut response = told(response, self.client, self.id);
-        let taken = self.started.elapsed();
+        let mut response = render_error(response, self.client, self.id);
+        let elapsed = self.started.elapsed();
         let status = response.status().as_u16();
         let info = &self.info;
-        metrics::request(info.method().as_str(), info.route(), status, taken);
-        info.log_done(status, taken, is_health(info.route()));
+        metrics::record_request(info.method().as_str(), info.route(), status, elapsed);
+        info.log_done(status, elapsed, is_health(info.route()));
         add_id(&mut response, self.id);
         response
     }
 }
 
 /// Around what the router finds.
-pub(crate) async fn around(mut request: Request, next: Next) -> Response {
+pub(crate) async fn middleware(mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let exchange = Exchange::begin(&request, route);
@@ -110,20 +110,20 @@ pub(crate) fn is_health(path: &str) -> bool {
 }
 
 /// The error a response carries, in the dialect of its request.
-fn told(mut response: Response, client: Client, id: RequestId) -> Response {
-    match response.extensions_mut().remove::<ApiError>() {
+fn render_error(mut response: Response, client: ClientDialect, id: RequestId) -> Response {
+    match response.extensions_mut().remove::<HttpError>() {
         None => response,
         Some(error) => {
             let code = error.code;
             tracing::debug!(code, "refused");
-            let mut told = error::render(&error, client, &id.to_string());
+            let mut rendered = error::render(&error, client, &id.to_string());
             // Such as the methods that would have been allowed.
             for (name, value) in response.headers() {
                 if *name != CONTENT_LENGTH {
-                    told.headers_mut().entry(name).or_insert(value.clone());
+                    rendered.headers_mut().entry(name).or_insert(value.clone());
                 }
             }
-            told
+            rendered
         }
     }
 }

@@ -7,15 +7,15 @@ use prowess_skill::{BundleError, Diagnostic, Severity};
 use prowess_store::Error as StoreError;
 use serde_json::{Value, json};
 
-use super::ApiError;
+use super::HttpError;
 
-impl From<StoreError> for ApiError {
+impl From<StoreError> for HttpError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
             StoreError::NotFound { .. } => StatusCode::NOT_FOUND,
             // The vendor has a name for this one.
             StoreError::FileExpired { .. } => {
-                return ApiError::new(StatusCode::NOT_FOUND, "file_expired", error.to_string());
+                return HttpError::new(StatusCode::NOT_FOUND, "file_expired", error.to_string());
             }
             StoreError::NoVersion { .. }
             | StoreError::NameMismatch { .. }
@@ -23,49 +23,51 @@ impl From<StoreError> for ApiError {
             | StoreError::HasVersions { .. }
             | StoreError::LastVersion { .. }
             | StoreError::DefaultVersion { .. }
-            | StoreError::Cursor
-            | StoreError::Selector { .. }
-            | StoreError::Nul
+            | StoreError::InvalidCursor
+            | StoreError::InvalidSelector { .. }
+            | StoreError::NulInText
             | StoreError::ConversationFull { .. }
             | StoreError::ItemIdsTaken { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
             StoreError::FileTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             StoreError::RequestKeyReused { .. } => {
-                let error = ApiError::new(StatusCode::CONFLICT, error.code(), error.to_string());
-                return error.permanent();
+                let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());
+                return error.without_retry();
             }
             // What Anthropic answers when an organisation's storage is used up.
-            StoreError::Quota { .. } => {
-                let refused = ApiError::new(StatusCode::FORBIDDEN, error.code(), error.to_string());
-                return refused.permanent();
+            StoreError::QuotaExceeded { .. } => {
+                let refused =
+                    HttpError::new(StatusCode::FORBIDDEN, error.code(), error.to_string());
+                return refused.without_retry();
             }
-            StoreError::Full { .. } => return ApiError::storage_full(error.code(), &error),
-            _ if error.is_transient() => return ApiError::unavailable(error.code(), &error),
-            _ => return ApiError::internal(error.code(), &error),
+            StoreError::StorageFull { .. } => return HttpError::storage_full(error.code(), &error),
+            _ if error.is_transient() => return HttpError::unavailable(error.code(), &error),
+            _ => return HttpError::internal(error.code(), &error),
         };
-        ApiError::new(status, error.code(), error.to_string())
+        HttpError::new(status, error.code(), error.to_string())
     }
 }
 
-impl From<BundleError> for ApiError {
+impl From<BundleError> for HttpError {
     fn from(error: BundleError) -> Self {
-        let refused = ApiError::bad_request(error.code(), format!("skill upload refused: {error}"));
+        let refused =
+            HttpError::bad_request(error.code(), format!("skill upload refused: {error}"));
         match error.entry() {
-            Some(entry) => refused.with("file", entry.trim_matches('`')),
+            Some(entry) => refused.with_detail("file", entry.trim_matches('`')),
             None => refused,
         }
     }
 }
 
 /// Diagnostics told in one answer, at most.
-const LISTED: usize = 100;
+const MAX_LISTED_DIAGNOSTICS: usize = 100;
 
 /// A skill that does not pass, with everything that is wrong with it.
-pub(crate) fn invalid_skill(diagnostics: &[Diagnostic]) -> ApiError {
+pub(crate) fn invalid_skill(diagnostics: &[Diagnostic]) -> HttpError {
     let errors = || diagnostics.iter().filter(|d| d.severity == Severity::Error);
     let (code, what) = match errors().next() {
-        Some(first) => (first.code, described(first)),
+        Some(first) => (first.code, describe(first)),
         None => ("skill-invalid", "it does not load".to_owned()),
     };
     let more = match errors().count().saturating_sub(1) {
@@ -73,15 +75,19 @@ pub(crate) fn invalid_skill(diagnostics: &[Diagnostic]) -> ApiError {
         more => format!(" (and {more} more: see details)"),
     };
     let message = format!("skill upload refused: {what}{more}");
-    let list: Vec<Value> = diagnostics.iter().take(LISTED).map(|d| json!(d)).collect();
-    let refused = ApiError::bad_request(code, message).with("diagnostics", list);
-    match diagnostics.len().saturating_sub(LISTED) {
+    let list: Vec<Value> = diagnostics
+        .iter()
+        .take(MAX_LISTED_DIAGNOSTICS)
+        .map(|d| json!(d))
+        .collect();
+    let refused = HttpError::bad_request(code, message).with_detail("diagnostics", list);
+    match diagnostics.len().saturating_sub(MAX_LISTED_DIAGNOSTICS) {
         0 => refused,
-        more => refused.with("diagnostics_left_out", more),
+        more => refused.with_detail("diagnostics_left_out", more),
     }
 }
 
-fn described(diagnostic: &Diagnostic) -> String {
+fn describe(diagnostic: &Diagnostic) -> String {
     let place = match diagnostic.place {
         Some(place) => format!("{}:{}:{}", diagnostic.file, place.line, place.column),
         None => diagnostic.file.clone(),
@@ -91,24 +97,24 @@ fn described(diagnostic: &Diagnostic) -> String {
     text.trim_end().to_owned()
 }
 
-impl From<PathRejection> for ApiError {
+impl From<PathRejection> for HttpError {
     fn from(rejection: PathRejection) -> Self {
-        ApiError::bad_request("path-invalid", rejection.body_text())
+        HttpError::bad_request("path-invalid", rejection.body_text())
     }
 }
 
-impl From<JsonRejection> for ApiError {
+impl From<JsonRejection> for HttpError {
     fn from(rejection: JsonRejection) -> Self {
         match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-            _ => ApiError::bad_request("json-invalid", rejection.body_text()),
+            StatusCode::PAYLOAD_TOO_LARGE => too_large_error(),
+            _ => HttpError::bad_request("json-invalid", rejection.body_text()),
         }
     }
 }
 
-impl From<MultipartRejection> for ApiError {
+impl From<MultipartRejection> for HttpError {
     fn from(_: MultipartRejection) -> Self {
-        ApiError::bad_request(
+        HttpError::bad_request(
             "form-missing",
             "this request needs a body of type multipart/form-data with a boundary; \
              for a skill, send its files in `files[]`",
@@ -116,12 +122,12 @@ impl From<MultipartRejection> for ApiError {
     }
 }
 
-impl From<MultipartError> for ApiError {
+impl From<MultipartError> for HttpError {
     fn from(error: MultipartError) -> Self {
         match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-            status if status.is_server_error() => ApiError::internal("form-unreadable", &error),
-            _ => ApiError::bad_request(
+            StatusCode::PAYLOAD_TOO_LARGE => too_large_error(),
+            status if status.is_server_error() => HttpError::internal("form-unreadable", &error),
+            _ => HttpError::bad_request(
                 "form-invalid",
                 format!("the multipart form cannot be read: {}", error.body_text()),
             ),
@@ -129,8 +135,8 @@ impl From<MultipartError> for ApiError {
     }
 }
 
-fn too_large() -> ApiError {
-    ApiError::new(
+fn too_large_error() -> HttpError {
+    HttpError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body-too-large",
         "the body is larger than a skill or file may be; leave files out or shrink them",

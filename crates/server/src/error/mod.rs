@@ -22,7 +22,7 @@ const UNAVAILABLE_RETRY_SECONDS: u64 = 2;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
-pub(crate) struct ApiError {
+pub(crate) struct HttpError {
     pub(crate) status: StatusCode,
     /// Stable identifier of the reason.
     pub(crate) code: &'static str,
@@ -33,9 +33,9 @@ pub(crate) struct ApiError {
     pub(crate) retry: Option<bool>,
 }
 
-impl ApiError {
+impl HttpError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        ApiError {
+        HttpError {
             status,
             code,
             message: message.into(),
@@ -45,14 +45,14 @@ impl ApiError {
     }
 
     pub(crate) fn bad_request(code: &'static str, message: impl Into<String>) -> Self {
-        ApiError::new(StatusCode::BAD_REQUEST, code, message)
+        HttpError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
     /// A failure of ours. What exactly failed goes to the log, not to the client.
     pub(crate) fn internal(code: &'static str, what: &dyn std::fmt::Display) -> Self {
         tracing::error!(code, error = %what, "request failed");
         let message = "the server failed; its log says why, under this request's id";
-        let mut error = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code, message);
+        let mut error = HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, code, message);
         error.retry = Some(false);
         error
     }
@@ -61,7 +61,7 @@ impl ApiError {
     pub(crate) fn unavailable(code: &'static str, what: &dyn std::fmt::Display) -> Self {
         tracing::warn!(code, error = %what, "not available");
         let message = "the store cannot be reached right now; try again";
-        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
+        let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
         error.retry_after(UNAVAILABLE_RETRY_SECONDS)
     }
 
@@ -69,22 +69,22 @@ impl ApiError {
     pub(crate) fn storage_full(code: &'static str, what: &dyn std::fmt::Display) -> Self {
         tracing::error!(code, error = %what, "no room left");
         let message = "the server's disk is full; delete something or ask the operator";
-        ApiError::new(StatusCode::INSUFFICIENT_STORAGE, code, message).permanent()
+        HttpError::new(StatusCode::INSUFFICIENT_STORAGE, code, message).without_retry()
     }
 
     /// Adds something for programs.
-    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
     }
 
     /// Says when it is worth sending the same again.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
-        self.with(RETRY_AFTER_DETAIL, seconds)
+        self.with_detail(RETRY_AFTER_DETAIL, seconds)
     }
 
     /// Says that sending the same again cannot help.
-    pub(crate) fn permanent(mut self) -> Self {
+    pub(crate) fn without_retry(mut self) -> Self {
         self.retry = Some(false);
         self
     }
@@ -92,7 +92,7 @@ impl ApiError {
 
 /// A response without a body yet, which carries the error to where the dialect is
 /// known.
-impl IntoResponse for ApiError {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         let wait = self.details.get(RETRY_AFTER_DETAIL);

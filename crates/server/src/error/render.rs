@@ -5,15 +5,15 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::HeaderValue;
 use axum::response::{IntoResponse, Response};
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{self, ErrorKind};
 use serde_json::Value;
 
-use super::ApiError;
+use super::HttpError;
 
 /// The response that tells a client of an error.
-pub(crate) fn render(error: &ApiError, client: Client, request_id: &str) -> Response {
-    let rendered = prowess_wire::render(client, &neutral(error, request_id));
+pub(crate) fn render(error: &HttpError, client: ClientDialect, request_id: &str) -> Response {
+    let rendered = prowess_wire::render_client_error(client, &to_neutral(error, request_id));
     let mut response = (error.status, Json(rendered.body)).into_response();
     let headers = response.headers_mut();
     for (name, value) in rendered.headers {
@@ -30,7 +30,7 @@ pub(crate) fn render(error: &ApiError, client: Client, request_id: &str) -> Resp
 }
 
 /// The error in no dialect.
-fn neutral(error: &ApiError, request_id: &str) -> neutral::ApiError {
+fn to_neutral(error: &HttpError, request_id: &str) -> neutral::ApiError {
     let details = (*error.details).clone();
     let param = details.get("param").and_then(Value::as_str);
     neutral::ApiError {
@@ -39,15 +39,15 @@ fn neutral(error: &ApiError, request_id: &str) -> neutral::ApiError {
         param: param.map(str::to_owned),
         details: (!details.is_empty()).then(|| Box::new(Value::Object(details))),
         request_id: Some(request_id.to_owned()),
-        ..neutral::ApiError::new(kind(error.status), error.message.clone())
+        ..neutral::ApiError::new(error_kind(error.status), error.message.clone())
     }
 }
 
-fn kind(status: StatusCode) -> ErrorKind {
+fn error_kind(status: StatusCode) -> ErrorKind {
     match status {
         // Our store is away, or the client was slow: nobody has too much to do.
         StatusCode::SERVICE_UNAVAILABLE => ErrorKind::Api,
         StatusCode::REQUEST_TIMEOUT => ErrorKind::InvalidRequest,
-        status => ErrorKind::of_status(status.as_u16()),
+        status => ErrorKind::from_status(status.as_u16()),
     }
 }

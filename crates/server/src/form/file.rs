@@ -15,14 +15,14 @@ use prowess_store::TenantId;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio_util::io::ReaderStream;
 
-use super::{Flow, file_name, text};
+use super::{FormReader, text, unescaped_file_name};
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// The most of a file that is held in memory.
-const IN_MEMORY: usize = 256 << 10;
+const MAX_MEMORY_BYTES: usize = 256 << 10;
 /// Bytes of a file after which its room is looked at again.
-const CHECK_BYTES: u64 = 4 << 20;
+const SPACE_CHECK_BYTES: u64 = 4 << 20;
 
 /// How large a file may be, and who is to keep it.
 #[derive(Debug, Clone, Copy)]
@@ -35,10 +35,10 @@ pub(crate) struct FileBounds<'a> {
 impl FileBounds<'_> {
     /// Refuses a file that has come to so many bytes, and of which more are to come, when
     /// it cannot be kept.
-    async fn check(&self, bytes: u64, app: &App) -> Result<(), ApiError> {
+    async fn check(&self, bytes: u64, app: &App) -> Result<(), HttpError> {
         match self.stored_for {
             Some(tenant) => Ok(app.store().check_new_file(tenant, bytes).await?),
-            None => Ok(app.store().check_space(CHECK_BYTES)?),
+            None => Ok(app.store().check_space(SPACE_CHECK_BYTES)?),
         }
     }
 }
@@ -68,16 +68,16 @@ impl FileForm {
         request: Request,
         app: &App,
         bounds: FileBounds<'_>,
-    ) -> Result<FileForm, ApiError> {
+    ) -> Result<FileForm, HttpError> {
         bounds.check(0, app).await?;
-        let (mut multipart, mut flow) = Flow::of(request, app).await?;
+        let (mut multipart, mut reader) = FormReader::open(request, app).await?;
         let mut form = FileForm::default();
-        while let Some(field) = flow.part(&mut multipart).await? {
-            form.take(field, &mut flow, app, bounds).await?;
+        while let Some(field) = reader.next_part(&mut multipart).await? {
+            form.read_field(field, &mut reader, app, bounds).await?;
         }
         if form.content.is_none() {
             let message = "no file in this request: send it as multipart/form-data in `file`";
-            return Err(ApiError::bad_request("file-missing", message));
+            return Err(HttpError::bad_request("file-missing", message));
         }
         Ok(form)
     }
@@ -87,40 +87,40 @@ impl FileForm {
         self.content.as_ref().map_or(0, |spool| spool.size)
     }
 
-    async fn take(
+    async fn read_field(
         &mut self,
         field: Field<'_>,
-        flow: &mut Flow,
+        reader: &mut FormReader,
         app: &App,
         bounds: FileBounds<'_>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), HttpError> {
         let name = field.name().unwrap_or_default().to_owned();
         match name.as_str() {
-            "file" if self.content.is_some() => Err(text::invalid("file", "is there twice")),
+            "file" if self.content.is_some() => Err(text::invalid_field("file", "is there twice")),
             "file" => {
-                self.name = file_name(&field);
+                self.name = unescaped_file_name(&field);
                 self.mime = field.content_type().map(str::to_owned);
-                self.content = Some(Spool::fill(field, flow, app, bounds).await?);
+                self.content = Some(Spool::read_from(field, reader, app, bounds).await?);
                 Ok(())
             }
             "purpose" => {
-                self.purpose = Some(text::read(field, flow).await?);
+                self.purpose = Some(text::read_text(field, reader).await?);
                 Ok(())
             }
             "expires_in_seconds" | "expires_after[seconds]" => {
-                let value = text::read(field, flow).await?;
-                self.expires_in = Some(seconds(&name, &value)?);
+                let value = text::read_text(field, reader).await?;
+                self.expires_in = Some(parse_expiry(&name, &value)?);
                 Ok(())
             }
-            "expires_after[anchor]" => match text::read(field, flow).await?.as_str() {
+            "expires_after[anchor]" => match text::read_text(field, reader).await?.as_str() {
                 "created_at" => Ok(()),
-                _ => Err(text::invalid(&name, "is not created_at")),
+                _ => Err(text::invalid_field(&name, "is not created_at")),
             },
-            _ if field.file_name().is_some() => Err(text::invalid(
+            _ if field.file_name().is_some() => Err(text::invalid_field(
                 &name,
                 "the file is sent in `file`, not in this field",
             )),
-            _ => text::read(field, flow).await.map(drop),
+            _ => text::read_text(field, reader).await.map(drop),
         }
     }
 
@@ -134,31 +134,31 @@ impl FileForm {
 }
 
 impl Spool {
-    async fn fill(
+    async fn read_from(
         mut field: Field<'_>,
-        flow: &mut Flow,
+        reader: &mut FormReader,
         app: &App,
         bounds: FileBounds<'_>,
-    ) -> Result<Spool, ApiError> {
+    ) -> Result<Spool, HttpError> {
         let mut spool = Spool::default();
-        let mut next_check = CHECK_BYTES;
-        while let Some(chunk) = flow.piece(&mut field).await? {
+        let mut next_check = SPACE_CHECK_BYTES;
+        while let Some(chunk) = reader.next_chunk(&mut field).await? {
             spool.size = spool.size.saturating_add(chunk.len() as u64);
             if spool.size > bounds.max_bytes {
-                return Err(too_large(bounds.max_bytes));
+                return Err(too_large_error(bounds.max_bytes));
             }
             if spool.size >= next_check {
                 bounds.check(spool.size, app).await?;
-                next_check = spool.size.saturating_add(CHECK_BYTES);
+                next_check = spool.size.saturating_add(SPACE_CHECK_BYTES);
             }
-            spool.write(&chunk).await.map_err(spool_failed)?;
+            spool.write(&chunk).await.map_err(spool_error)?;
         }
-        spool.rewind().await.map_err(spool_failed)?;
+        spool.rewind().await.map_err(spool_error)?;
         Ok(spool)
     }
 
     async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
-        if self.disk.is_none() && self.memory.len() + chunk.len() <= IN_MEMORY {
+        if self.disk.is_none() && self.memory.len() + chunk.len() <= MAX_MEMORY_BYTES {
             self.memory.extend_from_slice(chunk);
             return Ok(());
         }
@@ -182,28 +182,32 @@ impl Spool {
     }
 }
 
-fn too_large(max_bytes: u64) -> ApiError {
+fn too_large_error(max_bytes: u64) -> HttpError {
     let message = format!("the file is larger than the {max_bytes} bytes allowed");
-    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "file-too-large", message)
+    HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "file-too-large", message)
 }
 
 /// What is on disk while it comes in cannot be written or read again.
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
-pub(crate) fn spool_failed(error: io::Error) -> ApiError {
+pub(crate) fn spool_error(error: io::Error) -> HttpError {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     match error.kind() {
-        StorageFull | QuotaExceeded => ApiError::storage_full("storage-full", &error),
-        _ => ApiError::unavailable("spool", &error),
+        StorageFull | QuotaExceeded => HttpError::storage_full("storage-full", &error),
+        _ => HttpError::unavailable("spool", &error),
     }
 }
 
 /// An hour to ninety days (Anthropic), or to thirty (OpenAI, which lets it pass here).
-fn seconds(name: &str, text: &str) -> Result<Duration, ApiError> {
-    const ALLOWED: std::ops::RangeInclusive<u64> = 3_600..=7_776_000;
-    let seconds = text.trim().parse().ok().filter(|s| ALLOWED.contains(s));
+fn parse_expiry(name: &str, text: &str) -> Result<Duration, HttpError> {
+    const ALLOWED_SECONDS: std::ops::RangeInclusive<u64> = 3_600..=7_776_000;
+    let seconds = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|s| ALLOWED_SECONDS.contains(s));
     seconds
         .map(Duration::from_secs)
-        .ok_or_else(|| text::invalid(name, "is not a number of seconds from 3600 to 7776000"))
+        .ok_or_else(|| text::invalid_field(name, "is not a number of seconds from 3600 to 7776000"))
 }
 
 #[cfg(test)]
@@ -211,12 +215,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_from_one_that_fails() {
+    fn a_full_disk_differs_from_one_that_fails() {
         for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
-            let full = spool_failed(kind.into());
+            let full = spool_error(kind.into());
             assert_eq!((full.status.as_u16(), full.code), (507, "storage-full"));
         }
-        let broken = spool_failed(io::ErrorKind::BrokenPipe.into());
+        let broken = spool_error(io::ErrorKind::BrokenPipe.into());
         assert_eq!((broken.status.as_u16(), broken.code), (503, "spool"));
     }
 }

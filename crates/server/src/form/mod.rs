@@ -13,7 +13,7 @@ mod file;
 mod skill;
 mod skill_fields;
 mod text;
-mod turns;
+mod transfers;
 mod urlencoded;
 
 use axum::body::Body;
@@ -21,64 +21,67 @@ use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
 
-pub(crate) use file::{FileBounds, FileForm, spool_failed};
-pub(crate) use skill::{FormKind, Part, SkillForm};
+pub(crate) use file::{FileBounds, FileForm, spool_error};
+pub(crate) use skill::{FormFile, FormKind, SkillForm};
 pub(crate) use skill_fields::SkillFields;
-pub(crate) use turns::Transfers;
+pub(crate) use transfers::Transfers;
 
 use crate::app::App;
-use crate::bodies::{Gate, ItemTooLong, Pace};
-use crate::error::ApiError;
+use crate::bodies::{BodyPace, Gate, ItemTooLong};
+use crate::error::HttpError;
 
 /// Bytes that the parser is given to find the next part or the next piece of one. It keeps
 /// the head of a part, and what comes before the first, in memory until they end. No more
 /// than what it did not use of one frame may come on top.
-const MAX_HEAD_BYTES: u64 = 64 << 10;
+const MAX_PART_HEAD_BYTES: u64 = 64 << 10;
 
 /// How a form comes in.
-struct Flow {
-    pace: Pace,
+struct FormReader {
+    pace: BodyPace,
     gate: Gate,
 }
 
-impl Flow {
+impl FormReader {
     /// The parts of a request's form, and how they come in.
-    async fn of(request: Request, app: &App) -> Result<(Multipart, Flow), ApiError> {
+    async fn open(request: Request, app: &App) -> Result<(Multipart, FormReader), HttpError> {
         let gate = Gate::default();
         let request = request.map(|body| Body::new(gate.guard(body)));
         let multipart = Multipart::from_request(request, app).await?;
-        let pace = Pace::new(app.settings());
-        Ok((multipart, Flow { pace, gate }))
+        let pace = BodyPace::new(app.settings());
+        Ok((multipart, FormReader { pace, gate }))
     }
 
     /// The next part, unless the client has gone quiet.
-    async fn part<'a>(&mut self, form: &'a mut Multipart) -> Result<Option<Field<'a>>, ApiError> {
-        Ok(self.next(form.next_field()).await??)
+    async fn next_part<'a>(
+        &mut self,
+        form: &'a mut Multipart,
+    ) -> Result<Option<Field<'a>>, HttpError> {
+        Ok(self.read_item(form.next_field()).await??)
     }
 
     /// The next piece of a part.
-    async fn piece(&mut self, field: &mut Field<'_>) -> Result<Option<Bytes>, ApiError> {
-        Ok(self.next(field.chunk()).await??)
+    async fn next_chunk(&mut self, field: &mut Field<'_>) -> Result<Option<Bytes>, HttpError> {
+        Ok(self.read_item(field.chunk()).await??)
     }
 
-    async fn next<F: Future>(&mut self, parser: F) -> Result<F::Output, ApiError> {
-        let item = self.gate.item(parser, MAX_HEAD_BYTES);
+    async fn read_item<F: Future>(&mut self, parser: F) -> Result<F::Output, HttpError> {
+        let item = self.gate.next_item(parser, MAX_PART_HEAD_BYTES);
         let item = self.pace.wait(item, || self.gate.received()).await?;
-        item.map_err(|ItemTooLong| head_too_long())
+        item.map_err(|ItemTooLong| head_too_long_error())
     }
 }
 
-fn head_too_long() -> ApiError {
+fn head_too_long_error() -> HttpError {
     let message = format!(
-        "the multipart form cannot be read: no part of it begins within {MAX_HEAD_BYTES} bytes. \
+        "the multipart form cannot be read: no part of it begins within {MAX_PART_HEAD_BYTES} bytes. \
          Check that its boundary is the one in the content-type, and that the headers of each \
          part are short and end with an empty line"
     );
-    ApiError::bad_request("form-head-too-long", message)
+    HttpError::bad_request("form-head-too-long", message)
 }
 
 /// A file's name as it was before the form escaped it.
-fn file_name(field: &Field<'_>) -> Option<String> {
+fn unescaped_file_name(field: &Field<'_>) -> Option<String> {
     let name = field.file_name()?;
     let name = name.replace("%22", "\"");
     Some(name.replace("%0D", "\r").replace("%0A", "\n"))

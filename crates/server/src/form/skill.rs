@@ -5,12 +5,12 @@ use axum::extract::multipart::Field;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use bytes::{Bytes, BytesMut};
-use prowess_skill::Limits;
+use prowess_skill::BundleLimits;
 
-use super::{Flow, SkillFields, file_name, text, urlencoded};
+use super::{FormReader, SkillFields, text, unescaped_file_name, urlencoded};
 use crate::app::App;
-use crate::bodies::Reservation;
-use crate::error::ApiError;
+use crate::bodies::BodyReservation;
+use crate::error::HttpError;
 
 /// An uploaded skill, as it was sent.
 #[derive(Debug, Default)]
@@ -25,12 +25,12 @@ pub(crate) struct SkillForm {
     pub(crate) fields: SkillFields,
     /// The files: loose ones with their paths, or one archive. There are none when the
     /// fields say what the skill is.
-    pub(crate) files: Vec<Part>,
+    pub(crate) files: Vec<FormFile>,
 }
 
 /// One file of a form.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct FormFile {
     pub(crate) name: String,
     pub(crate) mime: Option<String>,
     pub(crate) data: Bytes,
@@ -42,23 +42,24 @@ impl SkillForm {
     pub(crate) async fn read(
         request: Request,
         app: &App,
-        reservation: &mut Reservation<'_>,
-    ) -> Result<SkillForm, ApiError> {
-        let mut reader = Reader {
+        reservation: &mut BodyReservation<'_>,
+    ) -> Result<SkillForm, HttpError> {
+        let mut reader = SkillFormReader {
             form: SkillForm::default(),
             limits: &app.settings().skill_limits,
             bytes: 0,
             unknown: None,
             reservation,
         };
-        match FormKind::of(request.headers()) {
+        match FormKind::from_headers(request.headers()) {
             // With nothing to send, OpenAI's client posts an empty JSON object.
-            None => return Err(no_files()),
+            None => return Err(no_files_error()),
             Some(FormKind::Multipart) => reader.read_multipart(request, app).await?,
             Some(FormKind::UrlEncoded) => {
-                let fields = urlencoded::read(request.into_body(), app, reader.reservation).await?;
+                let fields =
+                    urlencoded::read_fields(request.into_body(), app, reader.reservation).await?;
                 for (name, value) in fields {
-                    reader.text(&name, value)?;
+                    reader.set_text(&name, value)?;
                 }
             }
         }
@@ -76,7 +77,7 @@ pub(crate) enum FormKind {
 
 impl FormKind {
     /// What the headers say that the body is; none when it is no form.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<FormKind> {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Option<FormKind> {
         let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?;
         let kind = kind.to_ascii_lowercase();
         if kind.starts_with("multipart/form-data") {
@@ -89,55 +90,59 @@ impl FormKind {
     }
 }
 
-struct Reader<'a, 'b> {
+struct SkillFormReader<'a, 'b> {
     form: SkillForm,
-    limits: &'a Limits,
+    limits: &'a BundleLimits,
     bytes: u64,
     /// The first field that means nothing here.
     unknown: Option<String>,
-    reservation: &'a mut Reservation<'b>,
+    reservation: &'a mut BodyReservation<'b>,
 }
 
-impl Reader<'_, '_> {
-    async fn read_multipart(&mut self, request: Request, app: &App) -> Result<(), ApiError> {
-        let (mut multipart, mut flow) = Flow::of(request, app).await?;
-        while let Some(field) = flow.part(&mut multipart).await? {
-            self.take(field, &mut flow).await?;
+impl SkillFormReader<'_, '_> {
+    async fn read_multipart(&mut self, request: Request, app: &App) -> Result<(), HttpError> {
+        let (mut multipart, mut reader) = FormReader::open(request, app).await?;
+        while let Some(field) = reader.next_part(&mut multipart).await? {
+            self.read_field(field, &mut reader).await?;
         }
         Ok(())
     }
 
-    async fn take(&mut self, field: Field<'_>, flow: &mut Flow) -> Result<(), ApiError> {
+    async fn read_field(
+        &mut self,
+        field: Field<'_>,
+        reader: &mut FormReader,
+    ) -> Result<(), HttpError> {
         let name = field.name().unwrap_or_default().to_owned();
         let is_file = field.file_name().is_some();
         match name.as_str() {
-            "files" | "files[]" => self.file(field, flow).await,
-            _ if is_file => Err(text::invalid(
+            "files" | "files[]" => self.read_file(field, reader).await,
+            _ if is_file => Err(text::invalid_field(
                 &name,
                 "a skill's files are sent in `files[]`, not in this field",
             )),
             _ => {
-                let limit = SkillFields::max_bytes(&name).unwrap_or(text::MAX_TEXT);
-                let value = text::read_within(field, flow, limit).await?;
+                let limit = SkillFields::max_bytes(&name).unwrap_or(text::MAX_TEXT_BYTES);
+                let value = text::read_within(field, reader, limit).await?;
                 self.reservation.grow(value.len()).await?;
-                self.text(&name, value)
+                self.set_text(&name, value)
             }
         }
     }
 
-    fn text(&mut self, name: &str, value: String) -> Result<(), ApiError> {
+    fn set_text(&mut self, name: &str, value: String) -> Result<(), HttpError> {
         let form = &mut self.form;
         match name {
-            "display_name" | "display_title" => set(&mut form.title, name, value),
+            "display_name" | "display_title" => set_once(&mut form.title, name, value),
             "default" => {
-                form.make_default = text::flag(name, &value)?;
+                form.make_default = text::parse_flag(name, &value)?;
                 Ok(())
             }
-            "custom_llm_provider" => set(&mut form.provider, name, value),
+            "custom_llm_provider" => set_once(&mut form.provider, name, value),
             // LiteLLM chooses an account of a provider by it. Skills that are stored here
             // are for every model, also for this one.
             "model" => Ok(()),
-            _ if form.fields.take(name, &value)? => Ok(()),
+            _ if form.fields.set_field(name, &value)? => Ok(()),
             // The rest is read first, so that a form which is broken is called that.
             _ => {
                 self.unknown.get_or_insert_with(|| name.to_owned());
@@ -146,53 +151,57 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn finish(self) -> Result<SkillForm, ApiError> {
+    fn finish(self) -> Result<SkillForm, HttpError> {
         if let Some(name) = self.unknown {
-            return Err(unknown(&name));
+            return Err(unknown_field_error(&name));
         }
         if self.form.files.is_empty() && self.form.fields.is_empty() {
-            return Err(no_files());
+            return Err(no_files_error());
         }
         Ok(self.form)
     }
 
-    async fn file(&mut self, mut field: Field<'_>, flow: &mut Flow) -> Result<(), ApiError> {
+    async fn read_file(
+        &mut self,
+        mut field: Field<'_>,
+        reader: &mut FormReader,
+    ) -> Result<(), HttpError> {
         if self.form.files.len() >= self.limits.entries {
             let message = format!("the skill has more than {} files", self.limits.entries);
-            return Err(ApiError::bad_request("too-many-entries", message));
+            return Err(HttpError::bad_request("too-many-entries", message));
         }
-        let name = file_name(&field).unwrap_or_else(|| "SKILL.md".to_owned());
+        let name = unescaped_file_name(&field).unwrap_or_else(|| "SKILL.md".to_owned());
         let mime = field.content_type().map(str::to_owned);
         let mut data = BytesMut::new();
-        while let Some(chunk) = flow.piece(&mut field).await? {
+        while let Some(chunk) = reader.next_chunk(&mut field).await? {
             self.bytes = self.bytes.saturating_add(chunk.len() as u64);
             let limit = self.limits.total_bytes.max(self.limits.archive_bytes);
             if self.bytes > limit {
                 let message = format!("the skill is larger than the {limit} bytes allowed");
                 let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
-                return Err(ApiError::new(status, "body-too-large", message));
+                return Err(HttpError::new(status, "body-too-large", message));
             }
             self.reservation.grow(chunk.len()).await?;
             data.extend_from_slice(&chunk);
         }
         let data = data.freeze();
-        self.form.files.push(Part { name, mime, data });
+        self.form.files.push(FormFile { name, mime, data });
         Ok(())
     }
 }
 
 /// Fills a field that may be there once. What is empty says nothing.
-fn set(place: &mut Option<String>, name: &str, value: String) -> Result<(), ApiError> {
+fn set_once(field: &mut Option<String>, name: &str, value: String) -> Result<(), HttpError> {
     if value.is_empty() {
         return Ok(());
     }
-    match place.replace(value) {
-        Some(_) => Err(text::invalid(name, "is there twice; send it once")),
+    match field.replace(value) {
+        Some(_) => Err(text::invalid_field(name, "is there twice; send it once")),
         None => Ok(()),
     }
 }
 
-fn unknown(name: &str) -> ApiError {
+fn unknown_field_error(name: &str) -> HttpError {
     let why = match name {
         "" => "every field of the form needs a name: name this one, or leave it out",
         _ => {
@@ -201,11 +210,11 @@ fn unknown(name: &str) -> ApiError {
              `custom_llm_provider`"
         }
     };
-    text::refused("form-field-unknown", name, why)
+    text::field_error("form-field-unknown", name, why)
 }
 
-fn no_files() -> ApiError {
-    ApiError::bad_request(
+fn no_files_error() -> HttpError {
+    HttpError::bad_request(
         "skill-files-missing",
         "no skill in this request: send its files as multipart/form-data in `files[]`, \
          with a SKILL.md among them, or one zip; or send `display_title`, `description` and \

@@ -5,12 +5,12 @@ use prowess_wire::excerpt;
 use serde_json::{Map, Value};
 
 use super::text;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// The longest `instructions`. They may be as long as a SKILL.md of files.
-const MAX_INSTRUCTIONS: usize = 1 << 20;
+const MAX_INSTRUCTIONS_BYTES: usize = 1 << 20;
 /// The most entries of `metadata`.
-const MAX_ENTRIES: usize = 64;
+const MAX_METADATA_ENTRIES: usize = 64;
 
 /// `description`, `instructions` and `metadata`. What is empty counts as not sent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,9 +24,9 @@ impl SkillFields {
     /// How long one of these fields may be; none for a field of another name.
     pub(super) fn max_bytes(name: &str) -> Option<usize> {
         match name {
-            "instructions" => Some(MAX_INSTRUCTIONS),
-            "description" | "metadata" => Some(text::MAX_TEXT),
-            _ => entry(name).map(|_| text::MAX_TEXT),
+            "instructions" => Some(MAX_INSTRUCTIONS_BYTES),
+            "description" | "metadata" => Some(text::MAX_TEXT_BYTES),
+            _ => metadata_key(name).map(|_| text::MAX_TEXT_BYTES),
         }
     }
 
@@ -35,7 +35,7 @@ impl SkillFields {
     }
 
     /// The name of a field that was sent, if one was.
-    pub(crate) fn first(&self) -> Option<&'static str> {
+    pub(crate) fn first_present(&self) -> Option<&'static str> {
         if self.description.is_some() {
             Some("description")
         } else if self.instructions.is_some() {
@@ -48,70 +48,70 @@ impl SkillFields {
     }
 
     /// Takes a field, if it is one of these.
-    pub(super) fn take(&mut self, name: &str, value: &str) -> Result<bool, ApiError> {
+    pub(super) fn set_field(&mut self, name: &str, value: &str) -> Result<bool, HttpError> {
         let Some(limit) = SkillFields::max_bytes(name) else {
             return Ok(false);
         };
         if value.len() > limit {
-            return Err(text::invalid(
+            return Err(text::invalid_field(
                 name,
                 &format!("is longer than {limit} bytes"),
             ));
         }
         match name {
-            "description" => set(&mut self.description, name, value)?,
-            "instructions" => set(&mut self.instructions, name, value)?,
+            "description" => set_once(&mut self.description, name, value)?,
+            "instructions" => set_once(&mut self.instructions, name, value)?,
             "metadata" => {
-                for (key, value) in object(value)? {
-                    self.note(&key, value)?;
+                for (key, value) in parse_metadata(value)? {
+                    self.add_metadata(&key, value)?;
                 }
             }
             _ => {
-                if let Some(key) = entry(name) {
-                    self.note(key, value.into())?;
+                if let Some(key) = metadata_key(name) {
+                    self.add_metadata(key, value.into())?;
                 }
             }
         }
         Ok(true)
     }
 
-    fn note(&mut self, key: &str, value: Value) -> Result<(), ApiError> {
-        if self.metadata.len() >= MAX_ENTRIES {
-            let why = format!("has more than {MAX_ENTRIES} entries");
-            return Err(text::invalid("metadata", &why));
+    fn add_metadata(&mut self, key: &str, value: Value) -> Result<(), HttpError> {
+        if self.metadata.len() >= MAX_METADATA_ENTRIES {
+            let why = format!("has more than {MAX_METADATA_ENTRIES} entries");
+            return Err(text::invalid_field("metadata", &why));
         }
         if self.metadata.insert(key.to_owned(), value).is_some() {
             let why = format!("`{}` is there twice; send it once", excerpt(key));
-            return Err(text::invalid("metadata", &why));
+            return Err(text::invalid_field("metadata", &why));
         }
         Ok(())
     }
 }
 
 /// The key of an entry that is a field of its own: `metadata[key]`.
-fn entry(name: &str) -> Option<&str> {
+fn metadata_key(name: &str) -> Option<&str> {
     let key = name.strip_prefix("metadata[")?.strip_suffix(']')?;
     (!key.is_empty()).then_some(key)
 }
 
-fn set(place: &mut Option<String>, name: &str, value: &str) -> Result<(), ApiError> {
+fn set_once(field: &mut Option<String>, name: &str, value: &str) -> Result<(), HttpError> {
     if value.trim().is_empty() {
         return Ok(());
     }
-    match place.replace(value.to_owned()) {
-        Some(_) => Err(text::invalid(name, "is there twice; send it once")),
+    match field.replace(value.to_owned()) {
+        Some(_) => Err(text::invalid_field(name, "is there twice; send it once")),
         None => Ok(()),
     }
 }
 
-fn object(value: &str) -> Result<Map<String, Value>, ApiError> {
+fn parse_metadata(value: &str) -> Result<Map<String, Value>, HttpError> {
     if value.trim().is_empty() {
         return Ok(Map::new());
     }
     match serde_json::from_str(value) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(Value::Null) => Ok(Map::new()),
-        _ => Err(text::invalid(
+        _ => Err(text::invalid_field(
             "metadata",
             "is not a JSON object; write it as {\"key\": \"value\"}",
         )),
@@ -127,37 +127,40 @@ mod tests {
         let mut fields = SkillFields::default();
         assert!(
             fields
-                .take("metadata", r#"{"a": "1", "b": {"c": 2}}"#)
+                .set_field("metadata", r#"{"a": "1", "b": {"c": 2}}"#)
                 .unwrap()
         );
-        assert!(fields.take("metadata[d]", "3").unwrap());
+        assert!(fields.set_field("metadata[d]", "3").unwrap());
         assert_eq!(
             Value::Object(fields.metadata.clone()),
             serde_json::json!({"a": "1", "b": {"c": 2}, "d": "3"})
         );
-        assert!(fields.take("metadata[a]", "again").is_err());
+        assert!(fields.set_field("metadata[a]", "again").is_err());
         for wrong in ["[]", "no", "3"] {
-            assert!(SkillFields::default().take("metadata", wrong).is_err());
+            assert!(SkillFields::default().set_field("metadata", wrong).is_err());
         }
         for none in ["", "null", "{}"] {
             let mut fields = SkillFields::default();
-            assert!(fields.take("metadata", none).unwrap() && fields.is_empty());
+            assert!(fields.set_field("metadata", none).unwrap() && fields.is_empty());
         }
         for other in ["metadata[]", "metadata[a", "meta", "descriptions"] {
-            assert!(!SkillFields::default().take(other, "x").unwrap(), "{other}");
+            assert!(
+                !SkillFields::default().set_field(other, "x").unwrap(),
+                "{other}"
+            );
         }
     }
 
     #[test]
     fn a_field_is_there_once_and_not_too_long() {
         let mut fields = SkillFields::default();
-        assert!(fields.take("description", "  ").unwrap() && fields.is_empty());
-        assert!(fields.take("description", "x").unwrap());
-        assert_eq!(fields.first(), Some("description"));
-        assert!(fields.take("description", "y").is_err());
-        let long = "x".repeat(MAX_INSTRUCTIONS);
-        assert!(fields.take("instructions", &long).unwrap());
-        let long = "x".repeat(text::MAX_TEXT + 1);
-        assert!(fields.take("metadata[k]", &long).is_err());
+        assert!(fields.set_field("description", "  ").unwrap() && fields.is_empty());
+        assert!(fields.set_field("description", "x").unwrap());
+        assert_eq!(fields.first_present(), Some("description"));
+        assert!(fields.set_field("description", "y").is_err());
+        let long = "x".repeat(MAX_INSTRUCTIONS_BYTES);
+        assert!(fields.set_field("instructions", &long).unwrap());
+        let long = "x".repeat(text::MAX_TEXT_BYTES + 1);
+        assert!(fields.set_field("metadata[k]", &long).is_err());
     }
 }

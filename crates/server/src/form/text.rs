@@ -4,50 +4,56 @@ use axum::extract::multipart::Field;
 
 use prowess_wire::excerpt;
 
-use super::Flow;
-use crate::error::ApiError;
+use super::FormReader;
+use crate::error::HttpError;
 
 /// The longest text a field may hold.
-pub(super) const MAX_TEXT: usize = 64 << 10;
+pub(super) const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// All of a text field.
-pub(super) async fn read(field: Field<'_>, flow: &mut Flow) -> Result<String, ApiError> {
-    read_within(field, flow, MAX_TEXT).await
+pub(super) async fn read_text(
+    field: Field<'_>,
+    reader: &mut FormReader,
+) -> Result<String, HttpError> {
+    read_within(field, reader, MAX_TEXT_BYTES).await
 }
 
 /// All of a text field that may have so many bytes.
 pub(super) async fn read_within(
     mut field: Field<'_>,
-    flow: &mut Flow,
+    reader: &mut FormReader,
     max_bytes: usize,
-) -> Result<String, ApiError> {
+) -> Result<String, HttpError> {
     let name = field.name().unwrap_or_default().to_owned();
     let mut text = Vec::new();
-    while let Some(chunk) = flow.piece(&mut field).await? {
+    while let Some(chunk) = reader.next_chunk(&mut field).await? {
         text.extend_from_slice(&chunk);
         if text.len() > max_bytes {
-            return Err(invalid(&name, &format!("is longer than {max_bytes} bytes")));
+            return Err(invalid_field(
+                &name,
+                &format!("is longer than {max_bytes} bytes"),
+            ));
         }
     }
-    String::from_utf8(text).map_err(|_| invalid(&name, "is not UTF-8"))
+    String::from_utf8(text).map_err(|_| invalid_field(&name, "is not UTF-8"))
 }
 
 /// A field that cannot be used.
-pub(super) fn invalid(name: &str, why: &str) -> ApiError {
-    refused("form-field-invalid", name, why)
+pub(super) fn invalid_field(name: &str, why: &str) -> HttpError {
+    field_error("form-field-invalid", name, why)
 }
 
 /// A field that is refused, with the code of the reason.
-pub(super) fn refused(code: &'static str, name: &str, why: &str) -> ApiError {
+pub(super) fn field_error(code: &'static str, name: &str, why: &str) -> HttpError {
     let message = format!("{}: {why}", excerpt(name));
-    ApiError::bad_request(code, message).with("param", excerpt(name).to_string())
+    HttpError::bad_request(code, message).with_detail("param", excerpt(name).to_string())
 }
 
 /// `true` or `false`.
-pub(super) fn flag(name: &str, text: &str) -> Result<bool, ApiError> {
+pub(super) fn parse_flag(name: &str, text: &str) -> Result<bool, HttpError> {
     match text.trim() {
         "true" | "1" => Ok(true),
         "false" | "0" | "" => Ok(false),
-        _ => Err(invalid(name, "is not true or false")),
+        _ => Err(invalid_field(name, "is not true or false")),
     }
 }

@@ -5,32 +5,33 @@ use futures_util::StreamExt;
 
 use super::text;
 use crate::app::App;
-use crate::bodies::{Pace, Reservation};
-use crate::error::ApiError;
+use crate::bodies::{BodyPace, BodyReservation};
+use crate::error::HttpError;
 
 /// The longest such form. Its bytes are counted before they are decoded.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_FORM_BYTES: usize = 4 << 20;
 
 /// The fields of a form, in order.
-pub(super) async fn read(
+pub(super) async fn read_fields(
     body: Body,
     app: &App,
-    reservation: &mut Reservation<'_>,
-) -> Result<Vec<(String, String)>, ApiError> {
-    let mut pieces = body.into_data_stream();
-    let mut pace = Pace::new(app.settings());
+    reservation: &mut BodyReservation<'_>,
+) -> Result<Vec<(String, String)>, HttpError> {
+    let mut chunks = body.into_data_stream();
+    let mut pace = BodyPace::new(app.settings());
     let mut bytes = Vec::new();
-    while let Some(piece) = pace.wait(pieces.next(), || bytes.len() as u64).await? {
-        let piece = piece.map_err(|error| {
+    while let Some(chunk) = pace.wait(chunks.next(), || bytes.len() as u64).await? {
+        let chunk = chunk.map_err(|error| {
             let message = format!("the form cannot be read: {error}");
-            ApiError::bad_request("form-invalid", message)
+            HttpError::bad_request("form-invalid", message)
         })?;
-        if bytes.len() + piece.len() > MAX_BYTES {
-            let why = format!("has more than {MAX_BYTES} bytes; send it as multipart/form-data");
-            return Err(text::invalid("form", &why));
+        if bytes.len() + chunk.len() > MAX_FORM_BYTES {
+            let why =
+                format!("has more than {MAX_FORM_BYTES} bytes; send it as multipart/form-data");
+            return Err(text::invalid_field("form", &why));
         }
-        reservation.grow(piece.len()).await?;
-        bytes.extend_from_slice(&piece);
+        reservation.grow(chunk.len()).await?;
+        bytes.extend_from_slice(&chunk);
     }
     Ok(form_urlencoded::parse(&bytes).into_owned().collect())
 }

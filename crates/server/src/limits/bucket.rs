@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-const MINUTE: f64 = 60.0;
+const MINUTE_SECONDS: f64 = 60.0;
 
 /// What is left of a rate. May be overdrawn: what a request used is known only when
 /// it has ended, and may be more than it was thought to use.
@@ -30,13 +30,15 @@ impl Bucket {
         least: f64,
     ) -> Option<Duration> {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.level = (self.level + passed * per_minute / MINUTE).min(per_minute);
+        self.level = (self.level + passed * per_minute / MINUTE_SECONDS).min(per_minute);
         self.at = now;
         if self.level >= least {
             return None;
         }
         let missing = least - self.level;
-        Some(Duration::from_secs_f64(missing * MINUTE / per_minute))
+        Some(Duration::from_secs_f64(
+            missing * MINUTE_SECONDS / per_minute,
+        ))
     }
 
     pub(super) fn take(&mut self, amount: f64) {

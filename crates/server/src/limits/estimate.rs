@@ -1,7 +1,7 @@
 //! What a request may use at most, about, before anybody knows.
 
 use prowess_provider::Route;
-use prowess_wire::neutral::Usage;
+use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::RawObject;
 
 /// About how many bytes of text make a token.
@@ -15,7 +15,7 @@ const MAX_OUTPUT_TOKENS: u64 = 1_000_000;
 /// The bound on an answer, by its names in the dialects.
 const OUTPUT_FIELDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 /// How many answers a Chat client wants at once.
-const ANSWERS_FIELD: &str = "n";
+const CHOICES_FIELD: &str = "n";
 
 /// Tokens that a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,17 +26,17 @@ pub(crate) struct Estimate {
 
 impl Estimate {
     /// Of a request that a model is to answer.
-    pub(crate) fn of_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
-        let number = |field: &str| bound(raw.get(field)?);
+    pub(crate) fn from_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
+        let number = |field: &str| parse_bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
         let output = bound.unwrap_or(DEFAULT_OUTPUT_TOKENS);
-        Estimate::new(body, output, number(ANSWERS_FIELD))
+        Estimate::new(body, output, number(CHOICES_FIELD))
     }
 
     /// Of a Gemini client's request, whose bounds stand among its settings.
-    pub(crate) fn of_gemini(body: &[u8], raw: &RawObject<'_>) -> Estimate {
+    pub(crate) fn from_gemini_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
         let settings = raw.settings().ok().flatten();
-        let number = |field: &str| bound(settings.as_ref()?.get_either(field)?);
+        let number = |field: &str| parse_bound(settings.as_ref()?.get_camel_or_snake(field)?);
         let output = number("maxOutputTokens").unwrap_or(DEFAULT_OUTPUT_TOKENS);
         Estimate::new(body, output, number("candidateCount"))
     }
@@ -65,10 +65,10 @@ impl Estimate {
 
     /// What it may cost, in billionths, at the most expensive model of the route.
     pub(super) fn nanos(self, route: &Route) -> u64 {
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: self.input_tokens,
             output_tokens: self.output_tokens,
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         let prices = route.targets().iter().filter_map(|target| target.price());
         let costs = prices.map(|price| price.cost_nanos(&usage));
@@ -78,7 +78,7 @@ impl Estimate {
 
 /// A number that bounds an answer, if there is one. What is no whole number (`1e5`,
 /// `100000.0`, `"100000"`) some upstreams take for one: it may mean any.
-fn bound(value: &str) -> Option<u64> {
+fn parse_bound(value: &str) -> Option<u64> {
     match value {
         "null" => None,
         value => Some(value.parse().unwrap_or(u64::MAX)),
@@ -91,7 +91,7 @@ mod tests {
 
     fn estimate(body: &str) -> (u64, u64) {
         let raw = RawObject::parse(body.as_bytes()).unwrap();
-        let estimate = Estimate::of_request(body.as_bytes(), &raw);
+        let estimate = Estimate::from_request(body.as_bytes(), &raw);
         (estimate.input_tokens, estimate.output_tokens)
     }
 
@@ -128,7 +128,7 @@ mod tests {
             (r#"{"generationConfig":[]}"#, DEFAULT_OUTPUT_TOKENS),
         ] {
             let raw = RawObject::parse(body.as_bytes()).unwrap();
-            let estimate = Estimate::of_gemini(body.as_bytes(), &raw);
+            let estimate = Estimate::from_gemini_request(body.as_bytes(), &raw);
             assert_eq!(estimate.output_tokens, output, "{body}");
         }
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_bound_that_is_no_whole_number_may_mean_any() {
         for value in ["1e5", "100000.0", r#""100000""#, "-1", "1E2", "[5]", "true"] {
-            for field in OUTPUT_FIELDS.iter().chain([&ANSWERS_FIELD]) {
+            for field in OUTPUT_FIELDS.iter().chain([&CHOICES_FIELD]) {
                 let body = format!(r#"{{"{field}":{value}}}"#);
                 assert_eq!(estimate(&body).1, MAX_OUTPUT_TOKENS, "{body}");
             }

@@ -22,30 +22,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess_provider::Route;
-use prowess_store::{Budget, KeyRecord, Store, Timestamp};
+use prowess_store::{KeyBudget, KeyRecord, Store, Timestamp};
 use tokio::time::Instant;
 
 pub(crate) use estimate::Estimate;
-pub(crate) use refusal::Refusal;
-pub(crate) use reservation::Reservation;
+pub(crate) use refusal::RequestRefusal;
+pub(crate) use reservation::SpendReservation;
 
 use bucket::Bucket;
 use reservation::Amount;
 
 /// Keys remembered; beyond that those that rested are forgotten.
-const REMEMBERED: usize = 10_000;
+const MAX_TRACKED_KEYS: usize = 10_000;
 /// After this long without a request every rate is whole again.
-const RESTED: Duration = Duration::from_secs(120);
+const IDLE_KEY_AGE: Duration = Duration::from_secs(120);
 /// How often what others spent with the same key is looked up.
-const RESEED: Duration = Duration::from_secs(60);
+const RESEED_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What all keys with limits have used lately. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Limits(Arc<Mutex<HashMap<String, Used>>>);
+pub(crate) struct KeyRateLimits(Arc<Mutex<HashMap<String, KeyUsage>>>);
 
 /// What one key has used.
 #[derive(Debug)]
-struct Used {
+struct KeyUsage {
     requests: Bucket,
     /// Without what is held back.
     tokens: Bucket,
@@ -60,7 +60,7 @@ struct Used {
     last: Instant,
 }
 
-impl Limits {
+impl KeyRateLimits {
     /// Lets a request through, or says why not and when to come again. What it may use is
     /// held back until the reservation is settled; one without an estimate holds nothing.
     /// That it was sent at all is counted before, by [`Limits::knock`].
@@ -70,53 +70,57 @@ impl Limits {
         key: &Arc<KeyRecord>,
         route: &Route,
         estimate: Option<Estimate>,
-    ) -> Result<Option<Reservation>, Refusal> {
+    ) -> Result<Option<SpendReservation>, RequestRefusal> {
         let limits = &key.limits;
         if limits.budget.is_none() && limits.tokens_per_minute.is_none() {
             return Ok(None);
         }
         if let Some(budget) = limits.budget {
             check_prices(key, route)?;
-            self.seed(store, key, budget).await?;
+            self.seed_spending(store, key, budget).await?;
         }
-        let amount = |estimate: Estimate| Amount {
+        let to_amount = |estimate: Estimate| Amount {
             // More than the limit is never left.
             tokens: limits
                 .tokens_per_minute
                 .map_or(0, |rate| estimate.tokens().min(rate)),
             nanos: limits.budget.map_or(0, |_| estimate.nanos(route)),
         };
-        let input = estimate.map(|estimate| amount(estimate.input_only()));
-        let wanted = estimate.map(amount);
-        self.reserve(key, wanted.unwrap_or_default(), input.unwrap_or_default())
+        let input = estimate.map(|estimate| to_amount(estimate.input_only()));
+        let estimated = estimate.map(to_amount);
+        self.reserve(
+            key,
+            estimated.unwrap_or_default(),
+            input.unwrap_or_default(),
+        )
     }
 
     /// Holds an amount back, if there is enough.
     fn reserve(
         &self,
         key: &Arc<KeyRecord>,
-        wanted: Amount,
+        amount: Amount,
         input: Amount,
-    ) -> Result<Option<Reservation>, Refusal> {
-        let holds = wanted != Amount::default();
-        self.with(key, |used, now| {
-            used.check(key, wanted, now)?;
-            used.tokens.take(wanted.tokens as f64);
-            used.reserved = used.reserved.saturating_add(wanted.nanos);
+    ) -> Result<Option<SpendReservation>, RequestRefusal> {
+        let holds = amount != Amount::default();
+        self.with_usage(key, |used, now| {
+            used.check(key, amount, now)?;
+            used.tokens.take(amount.tokens as f64);
+            used.reserved = used.reserved.saturating_add(amount.nanos);
             used.holders += u64::from(holds);
             Ok(())
         })?;
-        let reservation = || Reservation::new(self.clone(), Arc::clone(key), wanted, input);
+        let reservation = || SpendReservation::new(self.clone(), Arc::clone(key), amount, input);
         Ok(holds.then(reservation))
     }
 
     /// Counts a request by its rate, or refuses it. A request to a model is counted before
     /// anything it names is looked up: else one that names nothing would cost nothing.
-    pub(crate) fn knock(&self, key: &KeyRecord) -> Result<(), Refusal> {
+    pub(crate) fn count_request(&self, key: &KeyRecord) -> Result<(), RequestRefusal> {
         if key.limits.requests_per_minute.is_none() {
             return Ok(());
         }
-        self.with(key, |used, now| {
+        self.with_usage(key, |used, now| {
             used.check_requests(key, now)?;
             used.requests.take(1.0);
             Ok(())
@@ -125,7 +129,7 @@ impl Limits {
 
     /// Gives back what was reserved, and notes what was used.
     fn settle(&self, key: &KeyRecord, reserved: Amount, used_up: Amount) {
-        self.with(key, |used, _| {
+        self.with_usage(key, |used, _| {
             used.tokens
                 .take(used_up.tokens as f64 - reserved.tokens as f64);
             used.reserved = used.reserved.saturating_sub(reserved.nanos);
@@ -135,8 +139,8 @@ impl Limits {
     }
 
     /// Reserves another amount instead.
-    fn exchange(&self, key: &KeyRecord, before: Amount, after: Amount) {
-        self.with(key, |used, _| {
+    fn adjust_reservation(&self, key: &KeyRecord, before: Amount, after: Amount) {
+        self.with_usage(key, |used, _| {
             used.tokens.take(after.tokens as f64 - before.tokens as f64);
             used.reserved = used.reserved.saturating_sub(before.nanos);
             used.reserved = used.reserved.saturating_add(after.nanos);
@@ -144,35 +148,41 @@ impl Limits {
     }
 
     /// Looks up what was spent in the budget's period, if that is not known.
-    async fn seed(&self, store: &Store, key: &KeyRecord, budget: Budget) -> Result<(), Refusal> {
-        let began = period::began(budget.period, Timestamp::now());
-        let stale = self.with(key, |used, now| {
-            if used.period != began {
-                used.period = began;
+    async fn seed_spending(
+        &self,
+        store: &Store,
+        key: &KeyRecord,
+        budget: KeyBudget,
+    ) -> Result<(), RequestRefusal> {
+        let period_start = period::period_start(budget.period, Timestamp::now());
+        let stale = self.with_usage(key, |used, now| {
+            if used.period != period_start {
+                used.period = period_start;
                 used.spent = 0;
                 used.seeded = None;
             }
-            used.seeded.is_none_or(|at| now.duration_since(at) > RESEED)
+            used.seeded
+                .is_none_or(|at| now.duration_since(at) > RESEED_INTERVAL)
         });
         if stale {
-            let seed = store.spent(&key.id, began).await;
-            let seed = seed.map_err(|error| Refusal::unknown(&error))?;
-            self.with(key, |used, now| {
+            let spent = store.spent_nanos(&key.id, period_start).await;
+            let spent = spent.map_err(|error| RequestRefusal::spending_unknown(&error))?;
+            self.with_usage(key, |used, now| {
                 // Rows that are still to be written are counted here already.
-                used.spent = used.spent.max(seed);
+                used.spent = used.spent.max(spent);
                 used.seeded = Some(now);
             });
         }
         Ok(())
     }
 
-    fn with<T>(&self, key: &KeyRecord, then: impl FnOnce(&mut Used, Instant) -> T) -> T {
+    fn with_usage<T>(&self, key: &KeyRecord, then: impl FnOnce(&mut KeyUsage, Instant) -> T) -> T {
         let now = Instant::now();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= REMEMBERED && !all.contains_key(&key.id) {
-            all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < RESTED);
+        if all.len() >= MAX_TRACKED_KEYS && !all.contains_key(&key.id) {
+            all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < IDLE_KEY_AGE);
         }
-        let used = all.entry(key.id.clone()).or_insert_with(|| Used {
+        let used = all.entry(key.id.clone()).or_insert_with(|| KeyUsage {
             requests: Bucket::full(now, key.limits.requests_per_minute.unwrap_or(0).into()),
             tokens: Bucket::full(now, key.limits.tokens_per_minute.unwrap_or(0) as f64),
             spent: 0,
@@ -187,49 +197,59 @@ impl Limits {
     }
 }
 
-impl Used {
+impl KeyUsage {
     /// Refuses a request for which there is not enough left.
-    fn check(&mut self, key: &KeyRecord, wanted: Amount, now: Instant) -> Result<(), Refusal> {
+    fn check(
+        &mut self,
+        key: &KeyRecord,
+        amount: Amount,
+        now: Instant,
+    ) -> Result<(), RequestRefusal> {
         if let Some(budget) = key.limits.budget {
-            self.check_budget(key, budget, wanted.nanos)?;
+            self.check_budget(key, budget, amount.nanos)?;
         }
         if let Some(rate) = key.limits.tokens_per_minute {
             // The only one under way may use more than is left, if anything is.
             let least = match self.holders {
                 0 => 1,
-                _ => wanted.tokens.max(1),
+                _ => amount.tokens.max(1),
             };
             let wait = self.tokens.wait_for(now, rate as f64, least as f64);
-            refuse(wait, |wait| Refusal::tokens(key, rate, wait))?;
+            refuse_if_waiting(wait, |wait| RequestRefusal::token_rate(key, rate, wait))?;
         }
         Ok(())
     }
 
-    fn check_requests(&mut self, key: &KeyRecord, now: Instant) -> Result<(), Refusal> {
+    fn check_requests(&mut self, key: &KeyRecord, now: Instant) -> Result<(), RequestRefusal> {
         let Some(rate) = key.limits.requests_per_minute else {
             return Ok(());
         };
         let wait = self.requests.wait_for(now, f64::from(rate), 1.0);
-        refuse(wait, |wait| Refusal::requests(key, rate, wait))
+        refuse_if_waiting(wait, |wait| RequestRefusal::request_rate(key, rate, wait))
     }
 
-    fn check_budget(&self, key: &KeyRecord, budget: Budget, nanos: u64) -> Result<(), Refusal> {
+    fn check_budget(
+        &self,
+        key: &KeyRecord,
+        budget: KeyBudget,
+        nanos: u64,
+    ) -> Result<(), RequestRefusal> {
         if self.spent >= budget.nanos {
-            let rest = period::rest(budget.period, Timestamp::now());
-            return Err(Refusal::budget(key, budget, rest));
+            let rest = period::time_left(budget.period, Timestamp::now());
+            return Err(RequestRefusal::budget_spent(key, budget, rest));
         }
         let left = budget.nanos - self.spent;
         if self.holders > 0 && self.reserved.saturating_add(nanos) > left {
-            return Err(Refusal::budget_reserved(key, budget));
+            return Err(RequestRefusal::budget_reserved(key, budget));
         }
         Ok(())
     }
 }
 
-fn refuse(
+fn refuse_if_waiting(
     wait: Option<Duration>,
-    refusal: impl FnOnce(Duration) -> Refusal,
-) -> Result<(), Refusal> {
+    refusal: impl FnOnce(Duration) -> RequestRefusal,
+) -> Result<(), RequestRefusal> {
     match wait {
         None => Ok(()),
         Some(wait) => Err(refusal(wait)),
@@ -237,11 +257,11 @@ fn refuse(
 }
 
 /// A budget means nothing for a model whose price nobody knows.
-fn check_prices(key: &KeyRecord, route: &Route) -> Result<(), Refusal> {
+fn check_prices(key: &KeyRecord, route: &Route) -> Result<(), RequestRefusal> {
     let mut targets = route.targets().iter();
     match targets.find(|target| target.price().is_none()) {
         None => Ok(()),
-        Some(target) => Err(Refusal::no_price(key, route.name(), target)),
+        Some(target) => Err(RequestRefusal::no_price(key, route.name(), target)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_store::KeyRecord;
 
-use super::Limits;
+use super::KeyRateLimits;
 
 /// Tokens and money, in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,11 +16,11 @@ pub(super) struct Amount {
 /// What a key's request holds back. However the request ends, what it did not use is
 /// given back: by [`Reservation::settle`], or when this is dropped.
 #[derive(Debug, Clone)]
-pub(crate) struct Reservation(Arc<Held>);
+pub(crate) struct SpendReservation(Arc<ReservationState>);
 
 #[derive(Debug)]
-struct Held {
-    limits: Limits,
+struct ReservationState {
+    limits: KeyRateLimits,
     key: Arc<KeyRecord>,
     /// What its input alone uses.
     input: Amount,
@@ -28,15 +28,15 @@ struct Held {
     reserved: Mutex<Option<Amount>>,
 }
 
-impl Reservation {
+impl SpendReservation {
     /// For an amount that `limits` already hold back.
     pub(super) fn new(
-        limits: Limits,
+        limits: KeyRateLimits,
         key: Arc<KeyRecord>,
         reserved: Amount,
         input: Amount,
-    ) -> Reservation {
-        Reservation(Arc::new(Held {
+    ) -> SpendReservation {
+        SpendReservation(Arc::new(ReservationState {
             limits,
             key,
             input,
@@ -52,7 +52,9 @@ impl Reservation {
                 tokens: reserved.tokens.max(tokens),
                 nanos: reserved.nanos.max(nanos),
             };
-            self.0.limits.exchange(&self.0.key, *reserved, raised);
+            self.0
+                .limits
+                .adjust_reservation(&self.0.key, *reserved, raised);
             *reserved = raised;
         }
     }
@@ -68,7 +70,7 @@ impl Reservation {
     }
 }
 
-impl Held {
+impl ReservationState {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Amount>> {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +82,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ReservationState {
     fn drop(&mut self) {
         self.settle(Amount::default());
     }

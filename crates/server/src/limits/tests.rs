@@ -1,6 +1,6 @@
 //! What requests under way hold back, and that nothing of it stays behind.
 
-use prowess_store::{KeyLimits, Period, TenantId};
+use prowess_store::{BudgetPeriod, KeyLimits, TenantId};
 
 use super::*;
 
@@ -12,9 +12,9 @@ const fn amount(tokens: u64, nanos: u64) -> Amount {
 
 /// A key with a budget of a thousand billionths, and many tokens a minute.
 fn key() -> Arc<KeyRecord> {
-    let budget = Budget {
+    let budget = KeyBudget {
         nanos: 1_000,
-        period: Period::Ever,
+        period: BudgetPeriod::Ever,
     };
     Arc::new(KeyRecord {
         id: "key_1".to_owned(),
@@ -34,19 +34,19 @@ fn key() -> Arc<KeyRecord> {
     })
 }
 
-fn reserve(limits: &Limits, key: &Arc<KeyRecord>, nanos: u64) -> Option<Reservation> {
+fn reserve(limits: &KeyRateLimits, key: &Arc<KeyRecord>, nanos: u64) -> Option<SpendReservation> {
     let reserved = limits.reserve(key, amount(10, nanos), INPUT);
     reserved.ok().flatten()
 }
 
 /// Money spent, money reserved, requests that hold something back.
-fn state(limits: &Limits, key: &KeyRecord) -> (u64, u64, u64) {
-    limits.with(key, |used, _| (used.spent, used.reserved, used.holders))
+fn state(limits: &KeyRateLimits, key: &KeyRecord) -> (u64, u64, u64) {
+    limits.with_usage(key, |used, _| (used.spent, used.reserved, used.holders))
 }
 
 #[test]
 fn what_is_reserved_cannot_be_reserved_again() {
-    let (limits, key) = (Limits::default(), key());
+    let (limits, key) = (KeyRateLimits::default(), key());
     let first = reserve(&limits, &key, 600).unwrap();
     assert!(reserve(&limits, &key, 401).is_none());
     let second = reserve(&limits, &key, 400).unwrap();
@@ -58,7 +58,7 @@ fn what_is_reserved_cannot_be_reserved_again() {
 
 #[test]
 fn one_request_alone_may_use_more_than_is_left() {
-    let (limits, key) = (Limits::default(), key());
+    let (limits, key) = (KeyRateLimits::default(), key());
     let only = reserve(&limits, &key, 5_000).unwrap();
     assert!(reserve(&limits, &key, 1).is_none());
     only.settle(1, 999);
@@ -70,7 +70,7 @@ fn one_request_alone_may_use_more_than_is_left() {
 
 #[test]
 fn a_run_holds_back_what_its_turns_used() {
-    let (limits, key) = (Limits::default(), key());
+    let (limits, key) = (KeyRateLimits::default(), key());
     let run = reserve(&limits, &key, 100).unwrap();
     run.raise(50, 40);
     assert_eq!(state(&limits, &key), (0, 100, 1), "less than was thought");
@@ -86,7 +86,7 @@ fn a_run_holds_back_what_its_turns_used() {
 
 #[test]
 fn however_a_request_ends_nothing_stays_reserved() {
-    let (limits, key) = (Limits::default(), key());
+    let (limits, key) = (KeyRateLimits::default(), key());
     drop(reserve(&limits, &key, 900).unwrap());
     assert_eq!(state(&limits, &key), (0, 0, 0));
     reserve(&limits, &key, 900).unwrap().settle_abandoned();
@@ -101,15 +101,15 @@ fn however_a_request_ends_nothing_stays_reserved() {
 
 #[test]
 fn many_threads_never_hold_back_more_than_there_is() {
-    let (limits, key) = (Limits::default(), key());
+    let (limits, key) = (KeyRateLimits::default(), key());
     let held: usize = std::thread::scope(|scope| {
-        let ask = || {
+        let reserve_many = || {
             let held: Vec<_> = (0..50)
                 .filter_map(|_| reserve(&limits, &key, 100))
                 .collect();
             held.into_iter().map(std::mem::forget).count()
         };
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(reserve_many)).collect();
         threads.into_iter().map(|one| one.join().unwrap()).sum()
     });
     assert_eq!(held, 10);

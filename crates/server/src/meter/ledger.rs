@@ -24,48 +24,48 @@ const MAX_ALL_KINDS: usize = 2 * MAX_KINDS;
 /// What stands for the models of rows that are added up without them.
 const OTHER_MODELS: &str = "(other)";
 /// Kinds of rows written in one go.
-const BATCH: usize = 500;
+const BATCH_ROWS: usize = 500;
 /// How long rows are gathered.
-const EVERY: Duration = Duration::from_secs(1);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// How often a batch is tried before it waits with those that come after it.
-const TRIES: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
-const DROPPED: &str = "prowess_usage_dropped_total";
+const DROPPED_METRIC: &str = "prowess_usage_dropped_total";
 
 /// Takes rows and sees to it that they are written.
-pub(crate) struct Ledger {
+pub(crate) struct UsageLedger {
     store: Store,
     /// Where the writer lives: a connection's own runtime ends before the server does.
-    home: Option<Handle>,
-    pending: Arc<Pending>,
+    runtime: Option<Handle>,
+    pending: Arc<PendingRows>,
     // Started by the first row, when there surely is a runtime.
     writer: OnceLock<()>,
 }
 
 /// What waits to be written, and how the writer hears of it.
 #[derive(Default)]
-struct Pending {
-    batch: Mutex<Batch>,
+struct PendingRows {
+    batch: Mutex<RowBatch>,
     /// There is something.
-    some: Notify,
+    has_rows: Notify,
     /// It shall be written now.
-    now: Notify,
+    flush_now: Notify,
 }
 
-impl Ledger {
-    pub(crate) fn new(store: Store) -> Ledger {
-        Ledger {
+impl UsageLedger {
+    pub(crate) fn new(store: Store) -> UsageLedger {
+        UsageLedger {
             store,
-            home: Handle::try_current().ok(),
+            runtime: Handle::try_current().ok(),
             pending: Arc::default(),
             writer: OnceLock::new(),
         }
     }
 
     /// Takes a row, or drops it when too many wait.
-    pub(crate) fn note(&self, row: UsageRow) {
+    pub(crate) fn record(&self, row: UsageRow) {
         if !self.has_writer() || !self.pending.add(row) {
-            metrics::counter!(DROPPED).increment(1);
+            metrics::counter!(DROPPED_METRIC).increment(1);
         }
     }
 
@@ -75,11 +75,11 @@ impl Ledger {
         if self.writer.get().is_some() {
             return true;
         }
-        let Some(runtime) = self.home.clone().or_else(|| Handle::try_current().ok()) else {
+        let Some(runtime) = self.runtime.clone().or_else(|| Handle::try_current().ok()) else {
             return false;
         };
         self.writer.get_or_init(|| {
-            runtime.spawn(write(self.store.clone(), Arc::clone(&self.pending)));
+            runtime.spawn(run_writer(self.store.clone(), Arc::clone(&self.pending)));
         });
         true
     }
@@ -88,13 +88,13 @@ impl Ledger {
     pub(crate) async fn flush(&self) {
         if self.writer.get().is_some() {
             // The writer lives as long as its runtime.
-            let _ = self.pending.ask().await;
+            let _ = self.pending.request_flush().await;
         }
     }
 }
 
-impl Pending {
-    fn batch(&self) -> MutexGuard<'_, Batch> {
+impl PendingRows {
+    fn batch(&self) -> MutexGuard<'_, RowBatch> {
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,74 +105,74 @@ impl Pending {
         if !batch.add(row) {
             return false;
         }
-        let full = batch.rows.len() == BATCH;
+        let full = batch.rows.len() == BATCH_ROWS;
         drop(batch);
         if first {
-            self.some.notify_one();
+            self.has_rows.notify_one();
         }
         if full {
-            self.now.notify_one();
+            self.flush_now.notify_one();
         }
         true
     }
 
     /// Asks for everything so far to be written.
-    fn ask(&self) -> oneshot::Receiver<()> {
+    fn request_flush(&self) -> oneshot::Receiver<()> {
         let (done, written) = oneshot::channel();
-        self.batch().asked.push(done);
-        self.some.notify_one();
-        self.now.notify_one();
+        self.batch().flush_waiters.push(done);
+        self.has_rows.notify_one();
+        self.flush_now.notify_one();
         written
     }
 
-    async fn next(&self) -> Batch {
-        self.some.notified().await;
+    async fn next_batch(&self) -> RowBatch {
+        self.has_rows.notified().await;
         // Ends early when there is enough, or somebody waits.
-        let _ = tokio::time::timeout(EVERY, self.now.notified()).await;
+        let _ = tokio::time::timeout(FLUSH_INTERVAL, self.flush_now.notified()).await;
         std::mem::take(&mut *self.batch())
     }
 }
 
-async fn write(store: Store, pending: Arc<Pending>) {
+async fn run_writer(store: Store, pending: Arc<PendingRows>) {
     loop {
-        let batch = pending.next().await;
-        for rows in batch.rows.chunks(BATCH) {
-            if record(&store, rows).await {
+        let batch = pending.next_batch().await;
+        for rows in batch.rows.chunks(BATCH_ROWS) {
+            if write_rows(&store, rows).await {
                 continue;
             }
             // Rows of a kind are one, so what waits stays bounded however long it takes.
             for row in rows {
                 if !pending.add(row.clone()) {
-                    metrics::counter!(DROPPED).increment(row.requests);
+                    metrics::counter!(DROPPED_METRIC).increment(row.requests);
                 }
             }
         }
-        for asked in batch.asked {
+        for waiter in batch.flush_waiters {
             // Nobody may be waiting any more.
-            let _ = asked.send(());
+            let _ = waiter.send(());
         }
     }
 }
 
 /// Writes rows. False: they could not be written, as the store is full or away, and are
 /// to be tried again later. What can never be written is counted as dropped.
-async fn record(store: &Store, rows: &[UsageRow]) -> bool {
-    for tried in 1..=TRIES {
+async fn write_rows(store: &Store, rows: &[UsageRow]) -> bool {
+    for attempt in 1..=MAX_ATTEMPTS {
         match store.record_usage(rows).await {
             Ok(()) => return true,
             Err(error) if !error.is_transient() => {
                 let requests: u64 = rows.iter().map(|row| row.requests).sum();
-                metrics::counter!(DROPPED).increment(requests);
+                metrics::counter!(DROPPED_METRIC).increment(requests);
                 tracing::error!(requests, %error, "cannot write the usage of requests");
                 return true;
             }
-            Err(error) if tried == TRIES => {
+            Err(error) if attempt == MAX_ATTEMPTS => {
                 tracing::error!(%error, "cannot write the usage of requests; it is kept for later");
                 return false;
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot write usage yet");
-                tokio::time::sleep(EVERY * tried).await;
+                tokio::time::sleep(FLUSH_INTERVAL * attempt).await;
             }
         }
     }
@@ -182,25 +182,25 @@ async fn record(store: &Store, rows: &[UsageRow]) -> bool {
 /// Rows that are to be written together, and who waits for that. Rows that agree in all
 /// but their counts are one.
 #[derive(Default)]
-struct Batch {
+struct RowBatch {
     rows: Vec<UsageRow>,
     /// Where the row of a kind is, by the kind's hash.
-    places: HashMap<u64, usize>,
+    row_indexes: HashMap<u64, usize>,
     /// Kinds of each tenant, with their models.
     kinds: HashMap<TenantId, usize>,
     /// Where the last row went. The next is most often of the same kind.
     last: usize,
     hasher: RandomState,
-    asked: Vec<oneshot::Sender<()>>,
+    flush_waiters: Vec<oneshot::Sender<()>>,
 }
 
-impl Batch {
+impl RowBatch {
     /// Adds a row; false if there is no room.
     fn add(&mut self, row: UsageRow) -> bool {
-        let Some(mut row) = self.sum_up(row) else {
+        let Some(mut row) = self.merge(row) else {
             return true;
         };
-        if self.has_room(&row.tenant) {
+        if self.has_capacity(&row.tenant) {
             *self.kinds.entry(row.tenant.clone()).or_default() += 1;
             self.push(row);
             return true;
@@ -208,7 +208,7 @@ impl Batch {
         // Amounts are never lost to names: budgets are looked up by the key.
         OTHER_MODELS.clone_into(&mut row.model);
         OTHER_MODELS.clone_into(&mut row.upstream_model);
-        let Some(row) = self.sum_up(row) else {
+        let Some(row) = self.merge(row) else {
             return true;
         };
         if self.rows.len() >= MAX_ALL_KINDS {
@@ -219,37 +219,41 @@ impl Batch {
     }
 
     /// Whether another kind of a tenant's may be told from its others.
-    fn has_room(&self, tenant: &TenantId) -> bool {
+    fn has_capacity(&self, tenant: &TenantId) -> bool {
         let kinds = self.kinds.get(tenant).copied().unwrap_or_default();
         kinds < MAX_TENANT_KINDS && self.rows.len() < MAX_KINDS
     }
 
     /// Adds a row to that of its kind; gives it back if there is none.
-    fn sum_up(&mut self, row: UsageRow) -> Option<UsageRow> {
-        let same = |sum: &&mut UsageRow| kind(sum) == kind(&row);
+    fn merge(&mut self, row: UsageRow) -> Option<UsageRow> {
+        let same = |sum: &&mut UsageRow| row_key(sum) == row_key(&row);
         if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
-            add(sum, &row);
+            add_counts(sum, &row);
             return None;
         }
-        let hash = self.hasher.hash_one(kind(&row));
-        self.last = self.places.get(&hash).copied().unwrap_or(self.rows.len());
+        let hash = self.hasher.hash_one(row_key(&row));
+        self.last = self
+            .row_indexes
+            .get(&hash)
+            .copied()
+            .unwrap_or(self.rows.len());
         if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
-            add(sum, &row);
+            add_counts(sum, &row);
             return None;
         }
         Some(row)
     }
 
     fn push(&mut self, row: UsageRow) {
-        let hash = self.hasher.hash_one(kind(&row));
+        let hash = self.hasher.hash_one(row_key(&row));
         self.last = self.rows.len();
-        self.places.insert(hash, self.last);
+        self.row_indexes.insert(hash, self.last);
         self.rows.push(row);
     }
 }
 
 /// What rows must agree in to be one.
-fn kind(row: &UsageRow) -> impl Eq + std::hash::Hash + use<'_> {
+fn row_key(row: &UsageRow) -> impl Eq + std::hash::Hash + use<'_> {
     (
         row.tenant.as_str(),
         row.key.as_deref(),
@@ -258,7 +262,7 @@ fn kind(row: &UsageRow) -> impl Eq + std::hash::Hash + use<'_> {
     )
 }
 
-fn add(sum: &mut UsageRow, row: &UsageRow) {
+fn add_counts(sum: &mut UsageRow, row: &UsageRow) {
     for (mine, theirs) in [
         (&mut sum.requests, row.requests),
         (&mut sum.unpriced, row.unpriced),
@@ -299,14 +303,14 @@ mod tests {
         }
     }
 
-    fn of<'b>(batch: &'b Batch, tenant: &str) -> Vec<&'b UsageRow> {
+    fn rows_of<'b>(batch: &'b RowBatch, tenant: &str) -> Vec<&'b UsageRow> {
         let rows = batch.rows.iter();
         rows.filter(|row| row.tenant.as_str() == tenant).collect()
     }
 
     #[test]
     fn many_names_of_one_tenant_cost_others_no_row_and_nobody_an_amount() {
-        let mut batch = Batch::default();
+        let mut batch = RowBatch::default();
         let flood: usize = MAX_ALL_KINDS + 1_000;
         for number in 0..flood {
             assert!(batch.add(row("loud", format!("m{number}"))));
@@ -314,7 +318,7 @@ mod tests {
         for number in 0..10 {
             assert!(batch.add(row("quiet", format!("m{number}"))));
         }
-        let loud = of(&batch, "loud");
+        let loud = rows_of(&batch, "loud");
         assert_eq!(loud.len(), MAX_TENANT_KINDS + 1);
         let last = loud.last().unwrap();
         assert_eq!(last.model, OTHER_MODELS);
@@ -322,14 +326,14 @@ mod tests {
         let sum = |count: fn(&UsageRow) -> u64| loud.iter().map(|row| count(row)).sum::<u64>();
         assert_eq!(sum(|row| row.requests), flood as u64);
         assert_eq!(sum(|row| row.cost_nanos), 7 * flood as u64);
-        let quiet = of(&batch, "quiet");
+        let quiet = rows_of(&batch, "quiet");
         assert_eq!(quiet.len(), 10);
         assert!(quiet.iter().all(|row| row.model != OTHER_MODELS));
     }
 
     #[test]
     fn when_many_tenants_have_many_names_all_amounts_are_still_there() {
-        let mut batch = Batch::default();
+        let mut batch = RowBatch::default();
         let tenants = MAX_KINDS / MAX_TENANT_KINDS + 10;
         for tenant in 0..tenants {
             for number in 0..MAX_TENANT_KINDS + 5 {

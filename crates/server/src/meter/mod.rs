@@ -5,114 +5,114 @@
 //! whoever collects traces. None of them is waited for.
 
 mod ledger;
-mod scan;
-mod text;
+mod text_counter;
+mod usage_scanner;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use prowess_provider::config::Price;
 use prowess_store::{KeyRecord, TenantId, UsageRow};
-use prowess_wire::Client;
-use prowess_wire::neutral::Usage;
+use prowess_wire::ClientDialect;
+use prowess_wire::neutral::TokenUsage;
 
-pub(crate) use ledger::Ledger;
-pub(crate) use scan::Scanner;
+pub(crate) use ledger::UsageLedger;
+pub(crate) use usage_scanner::UsageScanner;
 
 use crate::app::App;
-use crate::auth::Caller;
-use crate::limits::Reservation;
-use crate::telemetry::{Parent, Span};
+use crate::auth::Principal;
+use crate::limits::SpendReservation;
+use crate::telemetry::{RequestSpan, TraceParent};
 
 /// The status of an answer whose client left before its end.
-const CLIENT_LEFT: u16 = 499;
+const CLIENT_CLOSED_STATUS: u16 = 499;
 /// What stands for the model in the row of a request that found no way to one: what a
 /// client may write there has no bound.
 const UNKNOWN_MODEL: &str = "(unknown)";
 /// Characters of a model's name that are kept; clients may write anything.
-const MODEL_CHARS: usize = 200;
+const MAX_MODEL_CHARS: usize = 200;
 
 /// Follows one request to a model.
-pub(crate) struct Meter(Box<Seen>);
+pub(crate) struct Meter(Box<MeterState>);
 
-struct Seen {
+struct MeterState {
     app: App,
     tenant: TenantId,
     key: Option<Arc<KeyRecord>>,
-    client: Client,
+    client: ClientDialect,
     model: String,
     /// Whether the model is one that the caller may use.
     routed: bool,
     streamed: bool,
-    parent: Option<Parent>,
+    parent: Option<TraceParent>,
     arrived: Instant,
-    at: SystemTime,
+    started_at: SystemTime,
     provider: String,
-    kind: &'static str,
+    provider_kind: &'static str,
     upstream_model: String,
     price: Option<Price>,
     status: u16,
-    usage: Usage,
+    usage: TokenUsage,
     estimated: bool,
-    code: Option<String>,
-    silent: bool,
-    reservation: Option<Reservation>,
-    tap: Option<Tap>,
+    error_code: Option<String>,
+    is_disabled: bool,
+    reservation: Option<SpendReservation>,
+    tap: Option<UsageTap>,
 }
 
 impl Meter {
     /// For a request that has just been read.
     pub(crate) fn start(
         app: &App,
-        caller: &Caller,
-        client: Client,
+        principal: &Principal,
+        client: ClientDialect,
         model: &str,
         streamed: bool,
     ) -> Meter {
-        Meter(Box::new(Seen {
+        Meter(Box::new(MeterState {
             app: app.clone(),
-            tenant: caller.tenant.clone(),
-            key: caller.key().cloned(),
+            tenant: principal.tenant.clone(),
+            key: principal.key().cloned(),
             client,
-            model: shortened(model),
+            model: truncate_model(model),
             routed: false,
             streamed,
             parent: None,
             arrived: Instant::now(),
-            at: SystemTime::now(),
+            started_at: SystemTime::now(),
             provider: String::new(),
-            kind: "",
+            provider_kind: "",
             upstream_model: String::new(),
             price: None,
-            status: CLIENT_LEFT,
-            usage: Usage::default(),
+            status: CLIENT_CLOSED_STATUS,
+            usage: TokenUsage::default(),
             estimated: false,
-            code: None,
-            silent: false,
+            error_code: None,
+            is_disabled: false,
             reservation: None,
             tap: None,
         }))
     }
 
     /// The span of the client's, in a trace that goes on here.
-    pub(crate) fn within(&mut self, parent: Option<Parent>) {
+    pub(crate) fn set_parent(&mut self, parent: Option<TraceParent>) {
         self.0.parent = parent;
     }
 
     /// There is a way to the model, and the caller may take it: the row may name it.
-    pub(crate) fn routed(&mut self) {
+    pub(crate) fn mark_routed(&mut self) {
         self.0.routed = true;
     }
 
     /// What the key's limits hold back for it, until its end.
-    pub(crate) fn hold(&mut self, reservation: Option<Reservation>) {
+    pub(crate) fn set_reservation(&mut self, reservation: Option<SpendReservation>) {
         self.0.reservation = reservation;
     }
 
     /// A way to tell it what a run of several turns used so far: the answer says so only
     /// at its end, which may never come.
-    pub(crate) fn tap(&mut self) -> Tap {
-        let tap = Tap(Arc::new(Tapped {
+    pub(crate) fn usage_tap(&mut self) -> UsageTap {
+        let tap = UsageTap(Arc::new(TapState {
             price: self.0.price.clone(),
             reservation: self.0.reservation.clone(),
             usage: Mutex::default(),
@@ -122,8 +122,8 @@ impl Meter {
     }
 
     /// This one is not to be counted.
-    pub(crate) fn silence(&mut self) {
-        self.0.silent = true;
+    pub(crate) fn disable(&mut self) {
+        self.0.is_disabled = true;
     }
 
     /// Whether anything is known of the cost.
@@ -133,37 +133,37 @@ impl Meter {
     }
 
     /// Who answers, and at what price.
-    pub(crate) fn answered_by(&mut self, provider: &str, model: &str, price: Option<&Price>) {
+    pub(crate) fn set_target(&mut self, provider: &str, model: &str, price: Option<&Price>) {
         provider.clone_into(&mut self.0.provider);
-        self.0.upstream_model = shortened(model);
+        self.0.upstream_model = truncate_model(model);
         self.0.price = price.cloned();
     }
 
     /// The kind of provider, in the word of configuration files.
-    pub(crate) fn kind(&mut self, kind: &'static str) {
-        self.0.kind = kind;
+    pub(crate) fn set_provider_kind(&mut self, kind: &'static str) {
+        self.0.provider_kind = kind;
     }
 
     /// What is known of the cost; later counts of the same answer are higher.
-    pub(crate) fn used(&mut self, usage: &Usage) {
-        self.0.usage.raise(usage);
+    pub(crate) fn record_usage(&mut self, usage: &TokenUsage) {
+        self.0.usage.merge_max(usage);
     }
 
     /// Counts of our own making, for want of the upstream's.
-    pub(crate) fn guess(&mut self, usage: &Usage) {
-        self.0.usage.raise(usage);
+    pub(crate) fn record_estimate(&mut self, usage: &TokenUsage) {
+        self.0.usage.merge_max(usage);
         self.0.estimated = true;
     }
 
     /// The answer has ended with this status; until then the client counts as gone.
-    pub(crate) fn ended(&mut self, status: u16) {
+    pub(crate) fn record_end(&mut self, status: u16) {
         self.0.status = status;
     }
 
     /// All that was used is known: the client may ask again as soon as it hears the end
     /// of its answer, and must not find its own share held back.
-    pub(crate) fn ended_with_usage(&mut self, status: u16) {
-        self.ended(status);
+    pub(crate) fn record_end_and_settle(&mut self, status: u16) {
+        self.record_end(status);
         if self.has_usage() {
             let cost = self.0.cost();
             self.0.settle(cost);
@@ -171,32 +171,32 @@ impl Meter {
     }
 
     /// It failed with this status, for this reason.
-    pub(crate) fn failed(&mut self, status: u16, code: &str) {
+    pub(crate) fn record_failure(&mut self, status: u16, code: &str) {
         self.0.status = status;
-        self.0.code = Some(code.to_owned());
+        self.0.error_code = Some(code.to_owned());
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        let seen = &mut *self.0;
-        if seen.silent {
+        let state = &mut *self.0;
+        if state.is_disabled {
             return;
         }
-        if let Some(tap) = &seen.tap {
-            seen.usage.raise(&tap.0.usage());
+        if let Some(tap) = &state.tap {
+            state.usage.merge_max(&tap.0.usage());
         }
-        let cost = seen.cost();
-        seen.settle(cost);
-        if let Some(telemetry) = seen.app.telemetry() {
-            telemetry.note(seen.span());
+        let cost = state.cost();
+        state.settle(cost);
+        if let Some(telemetry) = state.app.telemetry() {
+            telemetry.record(state.span());
         }
-        let row = seen.row(cost);
-        seen.app.ledger().note(row);
+        let row = state.row(cost);
+        state.app.ledger().record(row);
     }
 }
 
-impl Seen {
+impl MeterState {
     /// What it cost, in billionths, if there is a price.
     fn cost(&self) -> Option<u64> {
         let price = self.price.as_ref()?;
@@ -208,8 +208,8 @@ impl Seen {
         let Some(reservation) = self.reservation.take() else {
             return;
         };
-        match total(&self.usage) {
-            0 if self.status == CLIENT_LEFT => reservation.settle_abandoned(),
+        match total_tokens(&self.usage) {
+            0 if self.status == CLIENT_CLOSED_STATUS => reservation.settle_abandoned(),
             tokens => reservation.settle(tokens, cost.unwrap_or_default()),
         }
     }
@@ -224,7 +224,7 @@ impl Seen {
             },
             provider: std::mem::take(&mut self.provider),
             upstream_model: std::mem::take(&mut self.upstream_model),
-            dialect: word(self.client).to_owned(),
+            dialect: dialect_name(self.client).to_owned(),
             status: self.status,
             requests: 1,
             unpriced: u64::from(cost.is_none()),
@@ -238,19 +238,19 @@ impl Seen {
         }
     }
 
-    fn span(&self) -> Span {
-        Span {
+    fn span(&self) -> RequestSpan {
+        RequestSpan {
             parent: self.parent.clone(),
-            began: self.at,
-            took: self.arrived.elapsed(),
-            dialect: word(self.client),
+            started_at: self.started_at,
+            duration: self.arrived.elapsed(),
+            dialect: dialect_name(self.client),
             provider: self.provider.clone(),
-            kind: self.kind,
-            asked: self.model.clone(),
-            answered: self.upstream_model.clone(),
+            provider_kind: self.provider_kind,
+            requested_model: self.model.clone(),
+            response_model: self.upstream_model.clone(),
             streamed: self.streamed,
             status: self.status,
-            code: self.code.clone(),
+            error_code: self.error_code.clone(),
             usage: self.usage.clone(),
             tenant: self.tenant.as_str().to_owned(),
             key: self.key.as_ref().map(|key| key.id.clone()),
@@ -260,51 +260,51 @@ impl Seen {
 
 /// Tells a meter what a run used so far.
 #[derive(Clone)]
-pub(crate) struct Tap(Arc<Tapped>);
+pub(crate) struct UsageTap(Arc<TapState>);
 
-struct Tapped {
+struct TapState {
     price: Option<Price>,
-    reservation: Option<Reservation>,
-    usage: Mutex<Usage>,
+    reservation: Option<SpendReservation>,
+    usage: Mutex<TokenUsage>,
 }
 
-impl Tap {
+impl UsageTap {
     /// All turns so far used this.
-    pub(crate) fn used(&self, usage: &Usage) {
+    pub(crate) fn record_usage(&self, usage: &TokenUsage) {
         let mut sum = self.0.usage();
-        sum.raise(usage);
+        sum.merge_max(usage);
         if let Some(reservation) = &self.0.reservation {
             let cost = self.0.price.as_ref().map(|price| price.cost_nanos(&sum));
-            reservation.raise(total(&sum), cost.unwrap_or_default());
+            reservation.raise(total_tokens(&sum), cost.unwrap_or_default());
         }
     }
 }
 
-impl Tapped {
-    fn usage(&self) -> MutexGuard<'_, Usage> {
+impl TapState {
+    fn usage(&self) -> MutexGuard<'_, TokenUsage> {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// All tokens, in and out.
-fn total(usage: &Usage) -> u64 {
+fn total_tokens(usage: &TokenUsage) -> u64 {
     usage.total_input().saturating_add(usage.output_tokens)
 }
 
-fn shortened(model: &str) -> String {
+fn truncate_model(model: &str) -> String {
     // As a rule it is short, and not looked through.
-    if model.len() <= MODEL_CHARS {
+    if model.len() <= MAX_MODEL_CHARS {
         return model.to_owned();
     }
-    model.chars().take(MODEL_CHARS).collect()
+    model.chars().take(MAX_MODEL_CHARS).collect()
 }
 
 /// What a client speaks, in a word.
-fn word(client: Client) -> &'static str {
+fn dialect_name(client: ClientDialect) -> &'static str {
     match client {
-        Client::Messages => "messages",
-        Client::Chat => "chat",
-        Client::Responses => "responses",
-        Client::Gemini => "gemini",
+        ClientDialect::Messages => "messages",
+        ClientDialect::Chat => "chat",
+        ClientDialect::Responses => "responses",
+        ClientDialect::Gemini => "gemini",
     }
 }

@@ -20,17 +20,17 @@ use std::sync::LazyLock;
 use axum::Json;
 use serde_json::{Map, Value, json};
 
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 
-const ABOUT: &str = "Models, skills and files in the vendors' dialects. Below `/anthropic/v1` requests and \
+const API_DESCRIPTION: &str = "Models, skills and files in the vendors' dialects. Below `/anthropic/v1` requests and \
     answers have Anthropic's shapes, below `/openai/v1` OpenAI's. The same paths are found below \
     `/v1`, where a request with an `anthropic-version` header speaks Anthropic and any other \
     OpenAI. Below `/gemini/v1beta`, and `/v1beta`, models are asked as Google's API has it. \
     `/mcp` is none of these: it takes JSON-RPC, as MCP's Streamable HTTP has it.";
 
-pub(crate) async fn document(caller: Caller) -> Result<Json<&'static Value>, ApiError> {
-    caller.may(Need::Look)?;
+pub(crate) async fn document(principal: Principal) -> Result<Json<&'static Value>, HttpError> {
+    principal.require(Permission::Browse)?;
     static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
     Ok(Json(&DOCUMENT))
 }
@@ -50,7 +50,7 @@ fn build() -> Value {
         "info": {
             "title": "Prowess",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": ABOUT,
+            "description": API_DESCRIPTION,
         },
         "security": [{ "apiKey": [] }, { "googleKey": [] }, { "bearer": [] }, {}],
         "paths": paths,

@@ -11,8 +11,8 @@ pub(super) struct Operation {
     pub(super) summary: &'static str,
     /// Those beside the path's own.
     pub(super) parameters: &'static [Parameter],
-    pub(super) body: Body,
-    pub(super) answer: Answer,
+    pub(super) body: OperationBody,
+    pub(super) response: OperationResponse,
     pub(super) mount: Mount,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Mount {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Body {
+pub(super) enum OperationBody {
     None,
     Skill,
     File,
@@ -51,7 +51,7 @@ pub(super) enum Body {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Answer {
+pub(super) enum OperationResponse {
     /// A schema, by the name it has in the mount's dialect.
     Object(&'static str),
     /// Any JSON object.
@@ -61,7 +61,7 @@ pub(super) enum Answer {
     /// An object, or a stream of events.
     Stream,
     /// A list of objects that comes piece by piece, or a stream of events.
-    Pieces,
+    Chunks,
     /// Bytes of this type.
     Bytes(&'static str),
     /// A message of JSON-RPC or a stream of them; nothing to those that ask for nothing.
@@ -167,14 +167,14 @@ impl Operation {
             Mount::Mcp => "header",
             _ => "query",
         };
-        let given = self.parameters.iter().map(|(name, kind, meaning)| {
+        let declared = self.parameters.iter().map(|(name, kind, meaning)| {
             json!({ "name": name, "in": place, "description": meaning, "schema": kind.schema() })
         });
-        names.chain(given).collect()
+        names.chain(declared).collect()
     }
 
     fn responses(&self) -> Value {
-        let mut responses = self.answer.describe(self.mount);
+        let mut responses = self.response.describe(self.mount);
         let more: &[(&str, &str)] = match self.mount {
             Mount::Mcp => &MCP_ERRORS,
             _ => &[],
@@ -188,22 +188,26 @@ impl Operation {
     }
 }
 
-impl Answer {
+impl OperationResponse {
     /// The answers to what could be done, by status.
     fn describe(self, mount: Mount) -> Map<String, Value> {
         let json = |schema: Value| ("application/json", schema);
         let events = ("text/event-stream", json!({ "type": "string" }));
         let any = json!({ "type": "object" });
         let contents = match self {
-            Answer::Object(name) => vec![json(mount.schema(name))],
-            Answer::Json => vec![json(any)],
-            Answer::Text => vec![json(json!({ "type": "string" }))],
-            Answer::Stream => vec![json(any), events],
-            Answer::Pieces => vec![json(json!({ "type": "array", "items": any })), events],
-            Answer::Bytes(kind) => vec![(kind, json!({ "type": "string", "format": "binary" }))],
-            Answer::Message => vec![json(mount.schema("Message")), events],
-            Answer::Messages => vec![events],
-            Answer::Nothing => {
+            OperationResponse::Object(name) => vec![json(mount.schema(name))],
+            OperationResponse::Json => vec![json(any)],
+            OperationResponse::Text => vec![json(json!({ "type": "string" }))],
+            OperationResponse::Stream => vec![json(any), events],
+            OperationResponse::Chunks => {
+                vec![json(json!({ "type": "array", "items": any })), events]
+            }
+            OperationResponse::Bytes(kind) => {
+                vec![(kind, json!({ "type": "string", "format": "binary" }))]
+            }
+            OperationResponse::Message => vec![json(mount.schema("Message")), events],
+            OperationResponse::Messages => vec![events],
+            OperationResponse::Nothing => {
                 return Map::from_iter([("204".to_owned(), json!({ "description": "Done" }))]);
             }
         };
@@ -213,7 +217,7 @@ impl Answer {
             .collect();
         let done = json!({ "description": "Done", "content": content });
         let mut answers = Map::from_iter([("200".to_owned(), done)]);
-        if let Answer::Message = self {
+        if let OperationResponse::Message = self {
             let taken = json!({ "description": "Taken: it asks for no answer" });
             answers.insert("202".to_owned(), taken);
         }
@@ -221,43 +225,43 @@ impl Answer {
     }
 }
 
-impl Body {
+impl OperationBody {
     fn describe(self) -> Option<Value> {
         let binary = json!({ "type": "string", "format": "binary" });
         let seconds = json!({ "type": "integer", "minimum": 3600, "maximum": 7_776_000 });
         let purpose = json!({ "type": "string", "enum": PURPOSES });
         let version = json!({ "type": "string", "pattern": "^(latest|[1-9][0-9]{0,9})$" });
         let (kind, required, properties) = match self {
-            Body::None => return None,
-            Body::Message => {
+            OperationBody::None => return None,
+            OperationBody::Message => {
                 let content = json!({ "schema": Mount::Mcp.schema("Message") });
                 let content = json!({ "application/json": content });
                 return Some(json!({ "required": true, "content": content }));
             }
-            Body::Skill => {
+            OperationBody::Skill => {
                 let content = json!({ "multipart/form-data": { "schema": skill_form() } });
                 return Some(json!({ "required": true, "content": content }));
             }
-            Body::File => {
+            OperationBody::File => {
                 let all = json!({ "file": binary, "expires_in_seconds": seconds });
                 ("multipart/form-data", json!(["file"]), all)
             }
-            Body::FileWithPurpose => {
+            OperationBody::FileWithPurpose => {
                 let all = json!({ "file": binary, "purpose": purpose });
                 ("multipart/form-data", json!(["file", "purpose"]), all)
             }
-            Body::Model(required) => {
+            OperationBody::Model(required) => {
                 let name = json!({ "type": "string", "minLength": 1 });
                 let all = json!({ "model": name, "stream": { "type": "boolean" } });
                 ("application/json", json!(required), all)
             }
-            Body::Contents => {
+            OperationBody::Contents => {
                 let list = json!({ "type": "array", "items": { "type": "object" } });
                 let any = json!({ "type": "object" });
                 let all = json!({ "contents": list, "generationConfig": any, "container": any });
                 ("application/json", json!(["contents"]), all)
             }
-            Body::Container => {
+            OperationBody::Container => {
                 let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
                 let list = ["array", "null"];
                 let ids = json!({ "type": list, "items": { "type": "string" } });
@@ -265,24 +269,24 @@ impl Body {
                 let all = json!({ "name": name, "file_ids": ids, "skills": skills });
                 ("application/json", json!(["name"]), all)
             }
-            Body::Conversation => {
+            OperationBody::Conversation => {
                 let none = json!({ "type": "null" });
-                let all = json!({ "metadata": notes(), "items": { "anyOf": [items(), none] } });
+                let all = json!({ "metadata": metadata_schema(), "items": { "anyOf": [items_schema(), none] } });
                 ("application/json", json!([]), all)
             }
-            Body::Items => {
-                let all = json!({ "items": items() });
+            OperationBody::Items => {
+                let all = json!({ "items": items_schema() });
                 ("application/json", json!(["items"]), all)
             }
-            Body::Metadata => {
-                let all = json!({ "metadata": notes() });
+            OperationBody::Metadata => {
+                let all = json!({ "metadata": metadata_schema() });
                 ("application/json", json!(["metadata"]), all)
             }
-            Body::ContainerFile => {
+            OperationBody::ContainerFile => {
                 let all = json!({ "file": binary });
                 ("multipart/form-data", json!(["file"]), all)
             }
-            Body::DefaultVersion => {
+            OperationBody::DefaultVersion => {
                 let all = json!({ "default_version": version });
                 ("application/json", json!(["default_version"]), all)
             }
@@ -297,15 +301,15 @@ fn skill_form() -> Value {
     let binary = json!({ "type": "string", "format": "binary" });
     let text = |meaning: &str| json!({ "type": "string", "description": meaning });
     let title = json!({ "type": "string", "maxLength": 255 });
-    let made = "For a skill without files; beside files, what their SKILL.md says";
+    let without_files = "For a skill without files; beside files, what their SKILL.md says";
     json!({
         "type": "object",
         "properties": {
             "files[]": { "type": "array", "items": binary, "minItems": 1 },
             "display_name": title,
             "display_title": title,
-            "description": text(made),
-            "instructions": text(made),
+            "description": text(without_files),
+            "instructions": text(without_files),
             "metadata": text("A JSON object, for a skill without files"),
             "default": { "type": "boolean" },
             "custom_llm_provider": { "type": "string", "enum": ["litellm_proxy", "anthropic"] },
@@ -318,11 +322,11 @@ fn skill_form() -> Value {
     })
 }
 
-fn notes() -> Value {
+fn metadata_schema() -> Value {
     let note = json!({ "type": "string", "maxLength": 512 });
     json!({ "type": ["object", "null"], "additionalProperties": note, "maxProperties": 16 })
 }
 
-fn items() -> Value {
+fn items_schema() -> Value {
     json!({ "type": "array", "items": { "type": "object" }, "maxItems": 20 })
 }

@@ -1,13 +1,13 @@
 //! The parameters of lists, and the headers of MCP.
 
-use prowess_store::UsageBy;
+use prowess_store::UsageGrouping;
 use serde_json::{Value, json};
 
 /// Name, kind, meaning.
-pub(super) type Parameter = (&'static str, Kind, &'static str);
+pub(super) type Parameter = (&'static str, ParameterKind, &'static str);
 
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ParameterKind {
     Limit,
     Text,
     Words,
@@ -22,56 +22,84 @@ pub(super) enum Kind {
     Number,
 }
 
-const LIMIT: Parameter = ("limit", Kind::Limit, "How many at most");
-const PAGE: Parameter = ("page", Kind::Text, "The `next_page` of the page before");
-const AFTER: Parameter = ("after", Kind::Text, "The `last_id` of the page before");
-const ORDER: Parameter = ("order", Kind::Order, "Newest first, or oldest first");
-const SOURCE: Parameter = ("source", Kind::Source, "Only skills from here");
-const NAME: Parameter = ("name", Kind::Text, "Only skills of this name");
+const LIMIT: Parameter = ("limit", ParameterKind::Limit, "How many at most");
+const PAGE: Parameter = (
+    "page",
+    ParameterKind::Text,
+    "The `next_page` of the page before",
+);
+const AFTER: Parameter = (
+    "after",
+    ParameterKind::Text,
+    "The `last_id` of the page before",
+);
+const ORDER: Parameter = (
+    "order",
+    ParameterKind::Order,
+    "Newest first, or oldest first",
+);
+const SOURCE: Parameter = ("source", ParameterKind::Source, "Only skills from here");
+const NAME: Parameter = ("name", ParameterKind::Text, "Only skills of this name");
 const QUERY: Parameter = (
     "query",
-    Kind::Words,
+    ParameterKind::Words,
     "Only skills that fit these words, best first, 200 at most",
 );
-const IDS: Parameter = ("ids[]", Kind::Ids, "Only these, and neither limit nor page");
-const SCOPE: Parameter = ("scope_id", Kind::Text, "Only files of this session");
-const PURPOSE: Parameter = ("purpose", Kind::Text, "Only files for this");
+const IDS: Parameter = (
+    "ids[]",
+    ParameterKind::Ids,
+    "Only these, and neither limit nor page",
+);
+const SCOPE: Parameter = (
+    "scope_id",
+    ParameterKind::Text,
+    "Only files of this session",
+);
+const PURPOSE: Parameter = ("purpose", ParameterKind::Text, "Only files for this");
 
 pub(super) const ITEMS: &[Parameter] = &[
-    ("limit", Kind::SmallLimit, "How many at most"),
+    ("limit", ParameterKind::SmallLimit, "How many at most"),
     AFTER,
     ORDER,
 ];
 pub(super) const REPLAY: &[Parameter] = &[
-    ("stream", Kind::Flag, "As events"),
+    ("stream", ParameterKind::Flag, "As events"),
     (
         "starting_after",
-        Kind::Number,
+        ParameterKind::Number,
         "Without the events up to this one",
     ),
 ];
 pub(super) const CHATS: &[Parameter] = &[
-    ("limit", Kind::SmallLimit, "How many at most"),
+    ("limit", ParameterKind::SmallLimit, "How many at most"),
     AFTER,
     ORDER,
-    ("model", Kind::Text, "Only completions of this model"),
+    (
+        "model",
+        ParameterKind::Text,
+        "Only completions of this model",
+    ),
 ];
 pub(super) const USAGE: &[Parameter] = &[
-    ("since", Kind::Text, "`7d`, `24h`, a day or a time"),
-    ("by", Kind::UsageBy, "What to add up by"),
+    ("since", ParameterKind::Text, "`7d`, `24h`, a day or a time"),
+    ("by", ParameterKind::UsageBy, "What to add up by"),
     (
         "tenant",
-        Kind::Tenant,
+        ParameterKind::Tenant,
         "Of one tenant only; for the server's owner",
     ),
 ];
 pub(super) const ALT: &[Parameter] = &[(
     "alt",
-    Kind::Words,
+    ParameterKind::Words,
     "`sse` for a stream of events; otherwise it is one JSON array",
 )];
-const CONTAINER_NAME: Parameter = ("name", Kind::Words, "Only containers of this name");
-const AFTER_ANY: Parameter = ("after", Kind::Words, "The `last_id` of the page before");
+const CONTAINER_NAME: Parameter = ("name", ParameterKind::Words, "Only containers of this name");
+const AFTER_ANY: Parameter = (
+    "after",
+    ParameterKind::Words,
+    "The `last_id` of the page before",
+);
 
 pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(super) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
@@ -85,17 +113,17 @@ pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
 
 const SESSION: Parameter = (
     "Mcp-Session-Id",
-    Kind::Header,
+    ParameterKind::Header,
     "The session, as the answer to `initialize` named it; newer versions have none",
 );
 const PROTOCOL: Parameter = (
     "MCP-Protocol-Version",
-    Kind::Header,
+    ParameterKind::Header,
     "The version of the protocol that was agreed on",
 );
 const LAST_EVENT: Parameter = (
     "Last-Event-ID",
-    Kind::Header,
+    ParameterKind::Header,
     "The last event that was heard, to go on after it",
 );
 
@@ -105,30 +133,32 @@ pub(super) const MCP_STREAM: &[Parameter] = &[SESSION, PROTOCOL, LAST_EVENT];
 /// No text in the store holds a NUL, so none may be asked for.
 const TEXT: &str = r"^[^\u0000]*$";
 
-impl Kind {
+impl ParameterKind {
     pub(super) fn schema(self) -> Value {
         match self {
-            Kind::Limit => {
+            ParameterKind::Limit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
             }
-            Kind::SmallLimit => {
+            ParameterKind::SmallLimit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
             }
-            Kind::UsageBy => {
-                json!({ "type": "string", "enum": UsageBy::ALL.map(UsageBy::as_str) })
+            ParameterKind::UsageBy => {
+                json!({ "type": "string", "enum": UsageGrouping::ALL.map(UsageGrouping::as_str) })
             }
-            Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Number => json!({ "type": "integer", "minimum": 0 }),
-            Kind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),
-            Kind::Text => json!({ "type": "string", "pattern": TEXT }),
+            ParameterKind::Flag => json!({ "type": "boolean" }),
+            ParameterKind::Number => json!({ "type": "integer", "minimum": 0 }),
+            ParameterKind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),
+            ParameterKind::Text => json!({ "type": "string", "pattern": TEXT }),
             // Whatever is in it, it is taken; it may find nothing.
-            Kind::Words | Kind::Header => json!({ "type": "string" }),
-            Kind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
-            Kind::Source => {
+            ParameterKind::Words | ParameterKind::Header => json!({ "type": "string" }),
+            ParameterKind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
+            ParameterKind::Source => {
                 let sources = ["custom", "anthropic", "anthropic_example", "plugin"];
                 json!({ "type": "string", "enum": sources })
             }
-            Kind::Ids => json!({ "type": "array", "items": { "type": "string" }, "maxItems": 100 }),
+            ParameterKind::Ids => {
+                json!({ "type": "array", "items": { "type": "string" }, "maxItems": 100 })
+            }
         }
     }
 }

@@ -1,65 +1,65 @@
 //! Every verb, a line each.
 
-use super::operations::{Answer, Body, Mount, Operation};
+use super::operations::{Mount, Operation, OperationBody, OperationResponse};
 use super::parameters::{self as query, MCP, MCP_STREAM, Parameter};
 
-type Line = (
+type OperationRow = (
     &'static str,
     &'static str,
     &'static str,
     &'static [Parameter],
-    Body,
-    Answer,
+    OperationBody,
+    OperationResponse,
 );
 
-const ZIP: Answer = Answer::Bytes("application/zip");
-const TEXT: Answer = Answer::Bytes("text/plain");
-const ANY: Answer = Answer::Bytes("*/*");
+const ZIP: OperationResponse = OperationResponse::Bytes("application/zip");
+const TEXT: OperationResponse = OperationResponse::Bytes("text/plain");
+const ANY: OperationResponse = OperationResponse::Bytes("*/*");
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 const OLD_INDEX: &str = "/.well-known/skills/index.json";
 
 #[rustfmt::skip]
-const PLAIN: [Line; 12] = [
-    ("get", "/healthz",      "The process runs",                &[], Body::None, Answer::Json),
-    ("get", "/readyz",       "Requests can be answered",        &[], Body::None, Answer::Json),
-    ("get", "/metrics",      "Counts and times for Prometheus", &[], Body::None, TEXT),
-    ("get", "/health/liveliness", "The process runs, as LiteLLM says it",         &[], Body::None, Answer::Text),
-    ("get", "/health/liveness",   "The same",                                     &[], Body::None, Answer::Text),
-    ("get", "/health/readiness",  "Requests can be answered, as LiteLLM says it", &[], Body::None, Answer::Json),
-    ("get", "/health",            "The models that can be called",                &[], Body::None, Answer::Json),
-    ("get", "/model/info",        "The models and their prices",                  &[], Body::None, Answer::Json),
-    ("get", "/v1/model/info",     "The same",                                     &[], Body::None, Answer::Json),
-    ("get", "/openapi.json", "This description",                &[], Body::None, Answer::Json),
-    ("get", INDEX,           "The public index",                &[], Body::None, Answer::Json),
-    ("get", OLD_INDEX,       "The public index, older form",    &[], Body::None, Answer::Json),
+const PLAIN: [OperationRow; 12] = [
+    ("get", "/healthz",      "The process runs",                &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/readyz",       "Requests can be answered",        &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/metrics",      "Counts and times for Prometheus", &[], OperationBody::None, TEXT),
+    ("get", "/health/liveliness", "The process runs, as LiteLLM says it",         &[], OperationBody::None, OperationResponse::Text),
+    ("get", "/health/liveness",   "The same",                                     &[], OperationBody::None, OperationResponse::Text),
+    ("get", "/health/readiness",  "Requests can be answered, as LiteLLM says it", &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/health",            "The models that can be called",                &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/model/info",        "The models and their prices",                  &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/v1/model/info",     "The same",                                     &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/openapi.json", "This description",                &[], OperationBody::None, OperationResponse::Json),
+    ("get", INDEX,           "The public index",                &[], OperationBody::None, OperationResponse::Json),
+    ("get", OLD_INDEX,       "The public index, older form",    &[], OperationBody::None, OperationResponse::Json),
 ];
 
 /// JSON-RPC over MCP's Streamable HTTP.
 #[rustfmt::skip]
-const MCP_VERBS: [Line; 3] = [
-    ("post",   "/mcp", "Send a message of MCP",           MCP,        Body::Message, Answer::Message),
-    ("get",    "/mcp", "Hear what the server has to say", MCP_STREAM, Body::None,    Answer::Messages),
-    ("delete", "/mcp", "End a session",                   MCP,        Body::None,    Answer::Nothing),
+const MCP_VERBS: [OperationRow; 3] = [
+    ("post",   "/mcp", "Send a message of MCP",           MCP,        OperationBody::Message, OperationResponse::Message),
+    ("get",    "/mcp", "Hear what the server has to say", MCP_STREAM, OperationBody::None,    OperationResponse::Messages),
+    ("delete", "/mcp", "End a session",                   MCP,        OperationBody::None,    OperationResponse::Nothing),
 ];
 
 /// OpenAI's alone.
 #[rustfmt::skip]
-const CONTAINERS: [Line; 9] = {
-    use Answer::Object;
+const CONTAINERS: [OperationRow; 9] = {
+    use OperationResponse::Object;
     const ONE: &str = "/containers/{container}";
     const FILES: &str = "/containers/{container}/files";
     const FILE: &str = "/containers/{container}/files/{file}";
     const CONTENT: &str = "/containers/{container}/files/{file}/content";
     [
-        ("get",    "/containers", "List containers",           query::OPENAI_CONTAINERS, Body::None, Object("ContainerList")),
-        ("post",   "/containers", "Create a container",        &[], Body::Container,     Object("Container")),
-        ("get",    ONE,           "Get a container",           &[], Body::None,          Object("Container")),
-        ("delete", ONE,           "Delete a container",        &[], Body::None,          Object("Deleted")),
-        ("get",    FILES,         "List its files",            query::OPENAI_CONTAINER_FILES, Body::None, Object("ContainerFileList")),
-        ("post",   FILES,         "Put a file in",             &[], Body::ContainerFile, Object("ContainerFile")),
-        ("get",    FILE,          "Get one of its files",      &[], Body::None,          Object("ContainerFile")),
-        ("delete", FILE,          "Delete one of its files",   &[], Body::None,          Object("Deleted")),
-        ("get",    CONTENT,       "The content of its file",   &[], Body::None,          ANY),
+        ("get",    "/containers", "List containers",           query::OPENAI_CONTAINERS, OperationBody::None, Object("ContainerList")),
+        ("post",   "/containers", "Create a container",        &[], OperationBody::Container,     Object("Container")),
+        ("get",    ONE,           "Get a container",           &[], OperationBody::None,          Object("Container")),
+        ("delete", ONE,           "Delete a container",        &[], OperationBody::None,          Object("Deleted")),
+        ("get",    FILES,         "List its files",            query::OPENAI_CONTAINER_FILES, OperationBody::None, Object("ContainerFileList")),
+        ("post",   FILES,         "Put a file in",             &[], OperationBody::ContainerFile, Object("ContainerFile")),
+        ("get",    FILE,          "Get one of its files",      &[], OperationBody::None,          Object("ContainerFile")),
+        ("delete", FILE,          "Delete one of its files",   &[], OperationBody::None,          Object("Deleted")),
+        ("get",    CONTENT,       "The content of its file",   &[], OperationBody::None,          ANY),
     ]
 };
 
@@ -71,7 +71,10 @@ pub(super) fn all() -> Vec<Operation> {
         query::ANTHROPIC_PAGE,
         query::ANTHROPIC_FILES,
     );
-    all.extend(operations(Mount::Anthropic, &api(queries, Body::File)));
+    all.extend(operations(
+        Mount::Anthropic,
+        &api(queries, OperationBody::File),
+    ));
     let queries = (
         query::OPENAI_SKILLS,
         query::OPENAI_PAGE,
@@ -79,62 +82,62 @@ pub(super) fn all() -> Vec<Operation> {
     );
     all.extend(operations(
         Mount::OpenAi,
-        &api(queries, Body::FileWithPurpose),
+        &api(queries, OperationBody::FileWithPurpose),
     ));
     all.extend(operations(Mount::Anthropic, &ANTHROPIC_MODELS));
     all.extend(operations(Mount::OpenAi, &OPENAI_MODELS));
     all.extend(operations(Mount::OpenAi, &CONTAINERS));
     all.extend(operations(Mount::Gemini, &GEMINI));
-    all.extend(operations(Mount::OpenAi, &KEPT));
+    all.extend(operations(Mount::OpenAi, &STORED));
     all
 }
 
 /// Google's alone.
 #[rustfmt::skip]
-const GEMINI: [Line; 7] = {
-    use Answer::Object;
+const GEMINI: [OperationRow; 7] = {
+    use OperationResponse::Object;
     const GENERATE: &str = "/models/{model}:generateContent";
     const STREAM: &str = "/models/{model}:streamGenerateContent";
     const COUNT: &str = "/models/{model}:countTokens";
     [
-        ("post", GENERATE,                 "Ask a model",              &[],        Body::Contents, Answer::Json),
-        ("post", STREAM,                   "Ask a model for a stream", query::ALT, Body::Contents, Answer::Pieces),
-        ("post", COUNT,                    "Count its tokens",         &[],        Body::Contents, Answer::Json),
-        ("get",  "/models",                "List models",              &[],        Body::None,     Object("ModelList")),
-        ("get",  "/models/{model}",        "Get a model",              &[],        Body::None,     Object("Model")),
-        ("get",  "/files/{file}",          "Get a file",               &[],        Body::None,     Object("File")),
-        ("get",  "/files/{file}:download", "Its content",              &[],        Body::None,     ANY),
+        ("post", GENERATE,                 "Ask a model",              &[],        OperationBody::Contents, OperationResponse::Json),
+        ("post", STREAM,                   "Ask a model for a stream", query::ALT, OperationBody::Contents, OperationResponse::Chunks),
+        ("post", COUNT,                    "Count its tokens",         &[],        OperationBody::Contents, OperationResponse::Json),
+        ("get",  "/models",                "List models",              &[],        OperationBody::None,     Object("ModelList")),
+        ("get",  "/models/{model}",        "Get a model",              &[],        OperationBody::None,     Object("Model")),
+        ("get",  "/files/{file}",          "Get a file",               &[],        OperationBody::None,     Object("File")),
+        ("get",  "/files/{file}:download", "Its content",              &[],        OperationBody::None,     ANY),
     ]
 };
 
-const ASK: Body = Body::Model(&["model", "messages"]);
-const ASK_MESSAGES: Body = Body::Model(&["model", "max_tokens", "messages"]);
-const ASK_RESPONSES: Body = Body::Model(&["model"]);
+const CHAT_BODY: OperationBody = OperationBody::Model(&["model", "messages"]);
+const MESSAGES_BODY: OperationBody = OperationBody::Model(&["model", "max_tokens", "messages"]);
+const RESPONSES_BODY: OperationBody = OperationBody::Model(&["model"]);
 
 #[rustfmt::skip]
-const ANTHROPIC_MODELS: [Line; 2] = [
-    ("post", "/messages",              "Ask a model",      &[], ASK_MESSAGES, Answer::Stream),
-    ("post", "/messages/count_tokens", "Count its tokens", &[], ASK,          Answer::Json),
+const ANTHROPIC_MODELS: [OperationRow; 2] = [
+    ("post", "/messages",              "Ask a model",      &[], MESSAGES_BODY, OperationResponse::Stream),
+    ("post", "/messages/count_tokens", "Count its tokens", &[], CHAT_BODY,          OperationResponse::Json),
 ];
 
 #[rustfmt::skip]
-const OPENAI_MODELS: [Line; 10] = [
-    ("post",   "/chat/completions",           "Ask a model",             &[],          ASK,           Answer::Stream),
-    ("post",   "/responses",                  "Ask a model",             &[],          ASK_RESPONSES, Answer::Stream),
-    ("post",   "/responses/input_tokens",     "Count its tokens",        &[],          ASK_RESPONSES, Answer::Json),
-    ("post",   "/responses/compact",          "Shorten a conversation",  &[],          ASK_RESPONSES, Answer::Json),
-    ("get",    "/responses/{id}",             "Get a kept answer",       query::REPLAY, Body::None,   Answer::Stream),
-    ("post",   "/responses/{id}/cancel",      "Cancel an answer",        &[],          Body::None,    Answer::Json),
-    ("delete", "/responses/{id}",             "Forget a kept answer",    &[],          Body::None,    Answer::Json),
-    ("get",    "/responses/{id}/input_items", "What was said before it", query::ITEMS, Body::None,    Answer::Json),
-    ("delete", "/models/{model}",             "Refused: models are configured", &[],   Body::None,    Answer::Json),
-    ("get",    "/usage",                      "What requests used",      query::USAGE, Body::None,    Answer::Json),
+const OPENAI_MODELS: [OperationRow; 10] = [
+    ("post",   "/chat/completions",           "Ask a model",             &[],          CHAT_BODY,           OperationResponse::Stream),
+    ("post",   "/responses",                  "Ask a model",             &[],          RESPONSES_BODY, OperationResponse::Stream),
+    ("post",   "/responses/input_tokens",     "Count its tokens",        &[],          RESPONSES_BODY, OperationResponse::Json),
+    ("post",   "/responses/compact",          "Shorten a conversation",  &[],          RESPONSES_BODY, OperationResponse::Json),
+    ("get",    "/responses/{id}",             "Get a kept answer",       query::REPLAY, OperationBody::None,   OperationResponse::Stream),
+    ("post",   "/responses/{id}/cancel",      "Cancel an answer",        &[],          OperationBody::None,    OperationResponse::Json),
+    ("delete", "/responses/{id}",             "Forget a kept answer",    &[],          OperationBody::None,    OperationResponse::Json),
+    ("get",    "/responses/{id}/input_items", "What was said before it", query::ITEMS, OperationBody::None,    OperationResponse::Json),
+    ("delete", "/models/{model}",             "Refused: models are configured", &[],   OperationBody::None,    OperationResponse::Json),
+    ("get",    "/usage",                      "What requests used",      query::USAGE, OperationBody::None,    OperationResponse::Json),
 ];
 
 /// What clients of OpenAI's API keep here.
 #[rustfmt::skip]
-const KEPT: [Line; 13] = {
-    use Answer::Object;
+const STORED: [OperationRow; 13] = {
+    use OperationResponse::Object;
     const ONE: &str = "/conversations/{conversation}";
     const ITEMS: &str = "/conversations/{conversation}/items";
     const ITEM: &str = "/conversations/{conversation}/items/{item}";
@@ -142,30 +145,30 @@ const KEPT: [Line; 13] = {
     const CHAT: &str = "/chat/completions/{completion}";
     const MESSAGES: &str = "/chat/completions/{completion}/messages";
     [
-        ("post",   "/conversations", "Begin a conversation",        &[],          Body::Conversation, Object("Conversation")),
-        ("get",    ONE,              "Get a conversation",          &[],          Body::None,         Object("Conversation")),
-        ("post",   ONE,              "Note something about it",     &[],          Body::Metadata,     Object("Conversation")),
-        ("delete", ONE,              "Forget a conversation",       &[],          Body::None,         Object("Deleted")),
-        ("get",    ITEMS,            "List its items",              query::ITEMS, Body::None,         Answer::Json),
-        ("post",   ITEMS,            "Add items",                   &[],          Body::Items,        Answer::Json),
-        ("get",    ITEM,             "Get one of its items",        &[],          Body::None,         Answer::Json),
-        ("delete", ITEM,             "Take an item out",            &[],          Body::None,         Object("Conversation")),
-        ("get",    CHATS,            "List stored completions",     query::CHATS, Body::None,         Answer::Json),
-        ("get",    CHAT,             "Get a stored completion",     &[],          Body::None,         Answer::Json),
-        ("post",   CHAT,             "Note something about it",     &[],          Body::Metadata,     Answer::Json),
-        ("delete", CHAT,             "Forget a stored completion",  &[],          Body::None,         Object("Deleted")),
-        ("get",    MESSAGES,         "The messages of its request", query::ITEMS, Body::None,         Answer::Json),
+        ("post",   "/conversations", "Begin a conversation",        &[],          OperationBody::Conversation, Object("Conversation")),
+        ("get",    ONE,              "Get a conversation",          &[],          OperationBody::None,         Object("Conversation")),
+        ("post",   ONE,              "Note something about it",     &[],          OperationBody::Metadata,     Object("Conversation")),
+        ("delete", ONE,              "Forget a conversation",       &[],          OperationBody::None,         Object("Deleted")),
+        ("get",    ITEMS,            "List its items",              query::ITEMS, OperationBody::None,         OperationResponse::Json),
+        ("post",   ITEMS,            "Add items",                   &[],          OperationBody::Items,        OperationResponse::Json),
+        ("get",    ITEM,             "Get one of its items",        &[],          OperationBody::None,         OperationResponse::Json),
+        ("delete", ITEM,             "Take an item out",            &[],          OperationBody::None,         Object("Conversation")),
+        ("get",    CHATS,            "List stored completions",     query::CHATS, OperationBody::None,         OperationResponse::Json),
+        ("get",    CHAT,             "Get a stored completion",     &[],          OperationBody::None,         OperationResponse::Json),
+        ("post",   CHAT,             "Note something about it",     &[],          OperationBody::Metadata,     OperationResponse::Json),
+        ("delete", CHAT,             "Forget a stored completion",  &[],          OperationBody::None,         Object("Deleted")),
+        ("get",    MESSAGES,         "The messages of its request", query::ITEMS, OperationBody::None,         OperationResponse::Json),
     ]
 };
 
-fn operations(mount: Mount, lines: &[Line]) -> Vec<Operation> {
-    let operation = |(method, path, summary, parameters, body, answer): &Line| Operation {
+fn operations(mount: Mount, lines: &[OperationRow]) -> Vec<Operation> {
+    let operation = |(method, path, summary, parameters, body, answer): &OperationRow| Operation {
         method,
         path: format!("{}{path}", mount.prefix()),
         summary,
         parameters,
         body: *body,
-        answer: *answer,
+        response: *answer,
         mount,
     };
     lines.iter().map(operation).collect()
@@ -179,8 +182,8 @@ type Queries = (
 );
 
 #[rustfmt::skip]
-fn api((skills, versions, files): Queries, upload: Body) -> [Line; 20] {
-    use Answer::Object;
+fn api((skills, versions, files): Queries, upload: OperationBody) -> [OperationRow; 20] {
+    use OperationResponse::Object;
     const SKILL: &str = "/skills/{skill}";
     const SKILL_CONTENT: &str = "/skills/{skill}/content";
     const VERSIONS: &str = "/skills/{skill}/versions";
@@ -188,25 +191,25 @@ fn api((skills, versions, files): Queries, upload: Body) -> [Line; 20] {
     const CONTENT: &str = "/skills/{skill}/versions/{version}/content";
     const FILE: &str = "/files/{file}";
     [
-        ("get",    "/skills",               "List or search skills",   skills,   Body::None,           Object("SkillList")),
-        ("post",   "/skills",               "Create a skill",          &[],      Body::Skill,          Object("Skill")),
-        ("get",    SKILL,                   "Get a skill",             &[],      Body::None,           Object("Skill")),
-        ("post",   SKILL,                   "Set the default version", &[],      Body::DefaultVersion, Object("Skill")),
-        ("delete", SKILL,                   "Delete a skill",          &[],      Body::None,           Object("Deleted")),
-        ("get",    SKILL_CONTENT,           "Its default version",     &[],      Body::None,           ZIP),
-        ("get",    VERSIONS,                "List versions",           versions, Body::None,           Object("VersionList")),
-        ("post",   VERSIONS,                "Create a version",        &[],      Body::Skill,          Object("Version")),
-        ("get",    VERSION,                 "Get a version",           &[],      Body::None,           Object("Version")),
-        ("delete", VERSION,                 "Delete a version",        &[],      Body::None,           Object("Deleted")),
-        ("get",    CONTENT,                 "Its files",               &[],      Body::None,           ZIP),
-        ("get",    "/files",                "List files",              files,    Body::None,           Object("FileList")),
+        ("get",    "/skills",               "List or search skills",   skills,   OperationBody::None,           Object("SkillList")),
+        ("post",   "/skills",               "Create a skill",          &[],      OperationBody::Skill,          Object("Skill")),
+        ("get",    SKILL,                   "Get a skill",             &[],      OperationBody::None,           Object("Skill")),
+        ("post",   SKILL,                   "Set the default version", &[],      OperationBody::DefaultVersion, Object("Skill")),
+        ("delete", SKILL,                   "Delete a skill",          &[],      OperationBody::None,           Object("Deleted")),
+        ("get",    SKILL_CONTENT,           "Its default version",     &[],      OperationBody::None,           ZIP),
+        ("get",    VERSIONS,                "List versions",           versions, OperationBody::None,           Object("VersionList")),
+        ("post",   VERSIONS,                "Create a version",        &[],      OperationBody::Skill,          Object("Version")),
+        ("get",    VERSION,                 "Get a version",           &[],      OperationBody::None,           Object("Version")),
+        ("delete", VERSION,                 "Delete a version",        &[],      OperationBody::None,           Object("Deleted")),
+        ("get",    CONTENT,                 "Its files",               &[],      OperationBody::None,           ZIP),
+        ("get",    "/files",                "List files",              files,    OperationBody::None,           Object("FileList")),
         ("post",   "/files",                "Upload a file",           &[],      upload,               Object("File")),
-        ("get",    FILE,                    "Get a file",              &[],      Body::None,           Object("File")),
-        ("delete", FILE,                    "Delete a file",           &[],      Body::None,           Object("Deleted")),
-        ("get",    "/files/{file}/content", "Its content",             &[],      Body::None,           ANY),
-        ("get",    "/models",               "List models",             &[],      Body::None,           Object("ModelList")),
-        ("get",    "/models/{model}",       "Get a model",             &[],      Body::None,           Object("Model")),
-        ("get",    "/runs",                 "List runs",               query::ANTHROPIC_PAGE, Body::None, Answer::Json),
-        ("get",    "/runs/{run}",           "Get a run",               &[],      Body::None,           Answer::Json),
+        ("get",    FILE,                    "Get a file",              &[],      OperationBody::None,           Object("File")),
+        ("delete", FILE,                    "Delete a file",           &[],      OperationBody::None,           Object("Deleted")),
+        ("get",    "/files/{file}/content", "Its content",             &[],      OperationBody::None,           ANY),
+        ("get",    "/models",               "List models",             &[],      OperationBody::None,           Object("ModelList")),
+        ("get",    "/models/{model}",       "Get a model",             &[],      OperationBody::None,           Object("Model")),
+        ("get",    "/runs",                 "List runs",               query::ANTHROPIC_PAGE, OperationBody::None, OperationResponse::Json),
+        ("get",    "/runs/{run}",           "Get a run",               &[],      OperationBody::None,           OperationResponse::Json),
     ]
 }

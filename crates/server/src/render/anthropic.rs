@@ -1,6 +1,6 @@
 //! Anthropic's objects: the beta's shapes, and those since general availability.
 
-use prowess_store::{FileRecord, Page, SkillRecord, VersionRecord};
+use prowess_store::{FileRecord, RecordPage, SkillRecord, VersionRecord};
 use serde_json::{Value, json};
 
 use super::rfc3339;
@@ -75,7 +75,7 @@ pub(crate) fn file(file: &FileRecord) -> Value {
 }
 
 /// A page of a list; the beta says twice whether there is more.
-pub(crate) fn page(page: Page<Value>, beta: bool) -> Value {
+pub(crate) fn page(page: RecordPage<Value>, beta: bool) -> Value {
     let more = page.has_more();
     let next = page.next.map(|cursor| cursor.encode());
     let mut list = json!({ "data": page.items, "next_page": next });
@@ -86,7 +86,7 @@ pub(crate) fn page(page: Page<Value>, beta: bool) -> Value {
 }
 
 /// A page whose cursors are ids.
-pub(crate) fn page_by_id(page: Page<Value>) -> Value {
+pub(crate) fn page_by_id(page: RecordPage<Value>) -> Value {
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
     json!({
         "first_id": id(page.items.first()),

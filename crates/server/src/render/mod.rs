@@ -22,7 +22,7 @@ pub(crate) fn run(run: &RunRecord) -> Value {
         "output_tokens": run.output_tokens,
         "created_at": rfc3339(run.started_at),
         "duration_ms": micros / 1000,
-        "container": run.session,
+        "container": run.container,
         "error": run.error,
     })
 }

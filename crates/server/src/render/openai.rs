@@ -3,12 +3,12 @@
 use prowess_store::{FileRecord, SkillRecord, VersionRecord, VersionRef};
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// A skill. One without versions cannot be told in this dialect.
-pub(crate) fn skill(skill: &SkillRecord) -> Result<Value, ApiError> {
+pub(crate) fn skill(skill: &SkillRecord) -> Result<Value, HttpError> {
     let (Some(default), Some(latest)) = (&skill.default, &skill.latest) else {
-        return Err(ApiError::from(prowess_store::Error::NoVersion {
+        return Err(HttpError::from(prowess_store::Error::NoVersion {
             skill: skill.id.clone(),
         }));
     };
@@ -52,21 +52,21 @@ pub(crate) fn file(file: &FileRecord) -> Value {
 }
 
 /// A file that Anthropic keeps, from what it says of it.
-pub(crate) fn foreign_file(id: &str, about: &Value) -> Value {
+pub(crate) fn provider_file(id: &str, about: &Value) -> Value {
     json!({
         "id": id,
         "object": "file",
         "bytes": bytes(about),
-        "created_at": second(about, "created_at").unwrap_or_default(),
+        "created_at": unix_seconds(about, "created_at").unwrap_or_default(),
         "filename": filename(about).unwrap_or(id),
         "purpose": "assistants_output",
         "status": "processed",
-        "expires_at": second(about, "expires_at"),
+        "expires_at": unix_seconds(about, "expires_at"),
     })
 }
 
 /// The same as one of a container. Where in it the file lay, nobody says.
-pub(crate) fn foreign_container_file(container: &str, id: &str, about: &Value) -> Value {
+pub(crate) fn provider_container_file(container: &str, id: &str, about: &Value) -> Value {
     json!({
         "id": id,
         "object": "container.file",
@@ -74,7 +74,7 @@ pub(crate) fn foreign_container_file(container: &str, id: &str, about: &Value) -
         "path": filename(about).unwrap_or(id),
         "bytes": bytes(about),
         "source": "assistant",
-        "created_at": second(about, "created_at").unwrap_or_default(),
+        "created_at": unix_seconds(about, "created_at").unwrap_or_default(),
     })
 }
 
@@ -87,7 +87,7 @@ fn bytes(about: &Value) -> u64 {
     bytes.unwrap_or_default()
 }
 
-fn second(about: &Value, key: &str) -> Option<i64> {
+fn unix_seconds(about: &Value, key: &str) -> Option<i64> {
     let at: jiff::Timestamp = about.get(key)?.as_str()?.parse().ok()?;
     Some(at.as_second())
 }

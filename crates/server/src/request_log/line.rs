@@ -83,17 +83,17 @@ mod tests {
     use crate::context::RequestId;
 
     #[derive(Default)]
-    struct Kept(Mutex<Vec<u8>>);
+    struct CollectingSink(Mutex<Vec<u8>>);
 
-    impl LineSink for Kept {
+    impl LineSink for CollectingSink {
         fn write_line(&self, line: &[u8]) {
             self.0.lock().unwrap().extend_from_slice(line);
         }
     }
 
     #[test]
-    fn a_line_is_json_with_the_usual_fields_in_the_usual_order() {
-        let kept = Kept::default();
+    fn a_line_is_json_with_fixed_fields_in_a_fixed_order() {
+        let kept = CollectingSink::default();
         let method = Method::from_bytes(b"POST").unwrap();
         let info = RequestInfo::new(RequestId::default(), method, "/v1/\"x\"\n");
         for _ in 0..2 {

@@ -125,7 +125,7 @@ impl RequestInfo {
     }
 
     /// Logs that it was answered. Few want to read of the quiet ones.
-    pub(crate) fn log_done(&self, status: u16, taken: Duration, quiet: bool) {
+    pub(crate) fn log_done(&self, status: u16, elapsed: Duration, quiet: bool) {
         let enabled = match quiet {
             true => tracing::enabled!(tracing::Level::DEBUG),
             false => tracing::enabled!(tracing::Level::INFO),
@@ -133,7 +133,7 @@ impl RequestInfo {
         if !enabled {
             return;
         }
-        let ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX);
+        let ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         if let Some(sink) = SINK.get() {
             let level = if quiet { "DEBUG" } else { "INFO" };
             return line::write(&**sink, self, level, status, ms);

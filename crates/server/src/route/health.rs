@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 
 /// The process runs, and its sandbox is this strong.
 pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
@@ -19,7 +19,7 @@ pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
 
 /// Requests can be answered, and what they change can be written. Anyone may ask, so
 /// the answer names what failed and no more.
-pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, ApiError> {
+pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpError> {
     let Err(unready) = app.store().check_ready().await else {
         return Ok(Json(json!({ "status": "ok" })));
     };
@@ -31,13 +31,16 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, ApiErro
         "cannot be written"
     };
     let message = format!("not ready: the {part} {why}");
-    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
-    Err(error.with("part", part))
+    let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
+    Err(error.with_detail("part", part))
 }
 
 /// Counts of all tenants together, so not for everyone.
-pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, ApiError> {
-    caller.may(Need::Administer)?;
+pub(crate) async fn metrics(
+    State(app): State<App>,
+    principal: Principal,
+) -> Result<Response, HttpError> {
+    principal.require(Permission::Administer)?;
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     Ok((kind, app.metrics().render()).into_response())
 }

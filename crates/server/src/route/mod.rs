@@ -23,11 +23,11 @@ use prowess_wire::excerpt;
 pub(crate) use files::PURPOSES;
 pub(crate) use gateway::{OpenSockets, SocketMemories};
 pub(crate) use mcp::Mcp;
-pub(crate) use models::UpstreamLists;
+pub(crate) use models::UpstreamModelLists;
 
 use crate::app::App;
 use crate::context;
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::openapi;
 
 /// Where the same API is found: as the vendors have it, and below a mount that says
@@ -64,11 +64,11 @@ pub(crate) fn router(app: App) -> Router {
         .merge(discovery::routes())
         .merge(mcp::routes());
     for mount in MOUNTS {
-        let mut below = api(&app);
+        let mut routes = api_routes(&app);
         if !mount.starts_with("/anthropic") {
-            below = below.merge(models::delete_routes());
+            routes = routes.merge(models::delete_routes());
         }
-        router = router.nest(mount, below).merge(gateway::routes(mount));
+        router = router.nest(mount, routes).merge(gateway::routes(mount));
     }
     for mount in GOOGLE_MOUNTS {
         let google = models::routes().merge(files::google_routes());
@@ -82,13 +82,15 @@ pub(crate) fn router(app: App) -> Router {
         .merge(containers::routes(&app))
         .merge(litellm::routes());
     router
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(async |method, OriginalUri(uri)| wrong_method(method, uri))
-        .layer(from_fn(context::around))
+        .fallback(not_found)
+        .method_not_allowed_fallback(async |method, OriginalUri(uri)| {
+            method_not_allowed(method, uri)
+        })
+        .layer(from_fn(context::middleware))
         .with_state(app)
 }
 
-fn api(app: &App) -> Router<App> {
+fn api_routes(app: &App) -> Router<App> {
     skills::routes(app)
         .merge(files::routes(app))
         .merge(containers::routes(app))
@@ -97,16 +99,16 @@ fn api(app: &App) -> Router<App> {
         .merge(usage::routes())
 }
 
-async fn nothing_here(method: Method, uri: Uri) -> ApiError {
-    ApiError::new(
+async fn not_found(method: Method, uri: Uri) -> HttpError {
+    HttpError::new(
         StatusCode::NOT_FOUND,
         "route-not-found",
         format!("nothing here: {method} {}", excerpt(uri.path())),
     )
 }
 
-pub(crate) fn wrong_method(method: Method, uri: Uri) -> ApiError {
-    ApiError::new(
+pub(crate) fn method_not_allowed(method: Method, uri: Uri) -> HttpError {
+    HttpError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method-not-allowed",
         format!("{method} means nothing at {}", excerpt(uri.path())),

@@ -3,17 +3,17 @@
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use prowess_store::{TenantId, Timestamp, UsageBy, UsageQuery, UsageSum};
+use prowess_store::{TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 use crate::extract::Query;
 
 /// What is added up when nothing is said.
-const USUAL_SINCE: &str = "30d";
+const DEFAULT_SINCE: &str = "30d";
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/usage", get(list))
@@ -22,24 +22,27 @@ pub(super) fn routes() -> Router<App> {
 /// An admin's key sees its tenant; the server's owner sees all, or the one asked for.
 async fn list(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::Administer)?;
-    let tenant = match (caller.key(), query.get("tenant")) {
-        (Some(_), _) => Some(caller.tenant.clone()),
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::Administer)?;
+    let tenant = match (principal.key(), query.get("tenant")) {
+        (Some(_), _) => Some(principal.tenant.clone()),
         (None, None) => None,
         (None, Some(tenant)) => Some(TenantId::new(tenant)?),
     };
-    let since = UsageQuery::since(query.get("since").unwrap_or(USUAL_SINCE), Timestamp::now())?;
-    let by = by(&query)?;
+    let since = UsageQuery::parse_since(
+        query.get("since").unwrap_or(DEFAULT_SINCE),
+        Timestamp::now(),
+    )?;
+    let by = parse_by(&query)?;
     let usage = UsageQuery {
         tenant: tenant.as_ref(),
         since,
         by,
     };
     let sums = app.store().usage(&usage).await?;
-    let data: Vec<Value> = sums.iter().map(|sum| object(by, sum)).collect();
+    let data: Vec<Value> = sums.iter().map(|sum| usage_json(by, sum)).collect();
     Ok(Json(json!({
         "object": "list",
         "since": since.as_seconds(),
@@ -48,18 +51,18 @@ async fn list(
     })))
 }
 
-fn by(query: &Query) -> Result<UsageBy, ApiError> {
+fn parse_by(query: &Query) -> Result<UsageGrouping, HttpError> {
     let Some(text) = query.get("by") else {
-        return Ok(UsageBy::Model);
+        return Ok(UsageGrouping::Model);
     };
-    UsageBy::parse(text).ok_or_else(|| {
-        let words = UsageBy::ALL.map(UsageBy::as_str).join(", ");
+    UsageGrouping::parse(text).ok_or_else(|| {
+        let words = UsageGrouping::ALL.map(UsageGrouping::as_str).join(", ");
         let message = format!("by: `{}` is not one of {words}", excerpt(text));
-        ApiError::bad_request("query-invalid", message).with("param", "by")
+        HttpError::bad_request("query-invalid", message).with_detail("param", "by")
     })
 }
 
-fn object(by: UsageBy, sum: &UsageSum) -> Value {
+fn usage_json(by: UsageGrouping, sum: &UsageSum) -> Value {
     json!({
         "object": "usage",
         by.as_str(): sum.group,

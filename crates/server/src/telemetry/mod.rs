@@ -6,41 +6,41 @@
 //! not fit is dropped and counted.
 
 mod otlp;
-mod parent;
+mod trace_parent;
 
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use prowess_wire::neutral::Usage;
+use prowess_wire::neutral::TokenUsage;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-pub(crate) use parent::Parent;
+pub(crate) use trace_parent::TraceParent;
 
 use crate::settings::TelemetrySettings;
 
-const QUEUE: usize = 4_096;
-const BATCH: usize = 256;
-const EVERY: Duration = Duration::from_secs(2);
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_QUEUED_SPANS: usize = 4_096;
+const MAX_BATCH_SPANS: usize = 256;
+const SEND_INTERVAL: Duration = Duration::from_secs(2);
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
-const DROPPED: &str = "prowess_spans_dropped_total";
+const DROPPED_METRIC: &str = "prowess_spans_dropped_total";
 
 /// What is told of one request.
-pub(crate) struct Span {
-    pub(crate) parent: Option<Parent>,
-    pub(crate) began: SystemTime,
-    pub(crate) took: Duration,
+pub(crate) struct RequestSpan {
+    pub(crate) parent: Option<TraceParent>,
+    pub(crate) started_at: SystemTime,
+    pub(crate) duration: Duration,
     pub(crate) dialect: &'static str,
     pub(crate) provider: String,
-    pub(crate) kind: &'static str,
-    pub(crate) asked: String,
-    pub(crate) answered: String,
+    pub(crate) provider_kind: &'static str,
+    pub(crate) requested_model: String,
+    pub(crate) response_model: String,
     pub(crate) streamed: bool,
     pub(crate) status: u16,
-    pub(crate) code: Option<String>,
-    pub(crate) usage: Usage,
+    pub(crate) error_code: Option<String>,
+    pub(crate) usage: TokenUsage,
     pub(crate) tenant: String,
     pub(crate) key: Option<String>,
 }
@@ -49,12 +49,12 @@ pub(crate) struct Span {
 pub(crate) struct Telemetry {
     settings: TelemetrySettings,
     /// Where the sender lives: a connection's own runtime ends before the server does.
-    home: Option<Handle>,
-    queue: OnceLock<mpsc::Sender<Entry>>,
+    runtime: Option<Handle>,
+    queue: OnceLock<mpsc::Sender<SpanQueueEntry>>,
 }
 
-enum Entry {
-    Span(Box<Span>),
+enum SpanQueueEntry {
+    Span(Box<RequestSpan>),
     Flush(oneshot::Sender<()>),
 }
 
@@ -62,27 +62,30 @@ impl Telemetry {
     pub(crate) fn new(settings: TelemetrySettings) -> Telemetry {
         Telemetry {
             settings,
-            home: Handle::try_current().ok(),
+            runtime: Handle::try_current().ok(),
             queue: OnceLock::new(),
         }
     }
 
     /// Takes a span, unless its trace is not recorded or too many wait.
-    pub(crate) fn note(&self, span: Span) {
+    pub(crate) fn record(&self, span: RequestSpan) {
         if span.parent.as_ref().is_some_and(|parent| !parent.sampled) {
             return;
         }
-        let Some(runtime) = self.home.clone().or_else(|| Handle::try_current().ok()) else {
-            metrics::counter!(DROPPED).increment(1);
+        let Some(runtime) = self.runtime.clone().or_else(|| Handle::try_current().ok()) else {
+            metrics::counter!(DROPPED_METRIC).increment(1);
             return;
         };
         let queue = self.queue.get_or_init(|| {
-            let (sender, receiver) = mpsc::channel(QUEUE);
-            runtime.spawn(send_all(self.settings.clone(), receiver));
+            let (sender, receiver) = mpsc::channel(MAX_QUEUED_SPANS);
+            runtime.spawn(run_sender(self.settings.clone(), receiver));
             sender
         });
-        if queue.try_send(Entry::Span(Box::new(span))).is_err() {
-            metrics::counter!(DROPPED).increment(1);
+        if queue
+            .try_send(SpanQueueEntry::Span(Box::new(span)))
+            .is_err()
+        {
+            metrics::counter!(DROPPED_METRIC).increment(1);
         }
     }
 
@@ -90,7 +93,7 @@ impl Telemetry {
     pub(crate) async fn flush(&self) {
         let (done, sent) = oneshot::channel();
         if let Some(queue) = self.queue.get()
-            && queue.send(Entry::Flush(done)).await.is_ok()
+            && queue.send(SpanQueueEntry::Flush(done)).await.is_ok()
         {
             // The sender lives as long as the queue.
             let _ = sent.await;
@@ -98,15 +101,15 @@ impl Telemetry {
     }
 }
 
-async fn send_all(settings: TelemetrySettings, mut queue: mpsc::Receiver<Entry>) {
-    let client = reqwest::Client::builder().timeout(PATIENCE).build();
+async fn run_sender(settings: TelemetrySettings, mut queue: mpsc::Receiver<SpanQueueEntry>) {
+    let client = reqwest::Client::builder().timeout(SEND_TIMEOUT).build();
     let mut spans = Vec::new();
     while let Some(entry) = queue.recv().await {
-        let until = Instant::now() + EVERY;
-        let mut waiting = take(entry, &mut spans);
-        while waiting.is_none() && spans.len() < BATCH {
+        let until = Instant::now() + SEND_INTERVAL;
+        let mut waiting = accept_entry(entry, &mut spans);
+        while waiting.is_none() && spans.len() < MAX_BATCH_SPANS {
             match tokio::time::timeout_at(until, queue.recv()).await {
-                Ok(Some(entry)) => waiting = take(entry, &mut spans),
+                Ok(Some(entry)) => waiting = accept_entry(entry, &mut spans),
                 Ok(None) | Err(_) => break,
             }
         }
@@ -116,7 +119,7 @@ async fn send_all(settings: TelemetrySettings, mut queue: mpsc::Receiver<Entry>)
             Err(error) => Err(error.to_string()),
         };
         if let Err(reason) = sent {
-            metrics::counter!(DROPPED).increment(batch.len() as u64);
+            metrics::counter!(DROPPED_METRIC).increment(batch.len() as u64);
             tracing::warn!(spans = batch.len(), reason, "cannot send traces");
         }
         if let Some(waiting) = waiting {
@@ -126,10 +129,13 @@ async fn send_all(settings: TelemetrySettings, mut queue: mpsc::Receiver<Entry>)
     }
 }
 
-fn take(entry: Entry, spans: &mut Vec<Span>) -> Option<oneshot::Sender<()>> {
+fn accept_entry(
+    entry: SpanQueueEntry,
+    spans: &mut Vec<RequestSpan>,
+) -> Option<oneshot::Sender<()>> {
     match entry {
-        Entry::Flush(done) => Some(done),
-        Entry::Span(span) => {
+        SpanQueueEntry::Flush(done) => Some(done),
+        SpanQueueEntry::Span(span) => {
             spans.push(*span);
             None
         }
@@ -139,20 +145,20 @@ fn take(entry: Entry, spans: &mut Vec<Span>) -> Option<oneshot::Sender<()>> {
 async fn send(
     client: &reqwest::Client,
     settings: &TelemetrySettings,
-    spans: &[Span],
+    spans: &[RequestSpan],
 ) -> Result<(), String> {
     if spans.is_empty() {
         return Ok(());
     }
     let mut request = client
         .post(&settings.endpoint)
-        .json(&otlp::request(spans, &settings.service));
+        .json(&otlp::export_request(spans, &settings.service));
     for (name, value) in &settings.headers {
         request = request.header(name, value);
     }
-    let answer = request.send().await;
-    let answer = answer.map_err(|error| error.without_url().to_string())?;
-    match answer.status() {
+    let response = request.send().await;
+    let response = response.map_err(|error| error.without_url().to_string())?;
+    match response.status() {
         status if status.is_success() => Ok(()),
         status => Err(format!("the collector answered {status}")),
     }

@@ -7,19 +7,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::Span;
+use super::RequestSpan;
 
 const KIND_CLIENT: u8 = 3;
 const STATUS_ERROR: u8 = 2;
 
 /// A request to a collector.
-pub(super) fn request(spans: &[Span], service: &str) -> Value {
+pub(super) fn export_request(spans: &[RequestSpan], service: &str) -> Value {
     let version = env!("CARGO_PKG_VERSION");
-    let spans: Vec<Value> = spans.iter().map(span).collect();
+    let spans: Vec<Value> = spans.iter().map(span_json).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": [
-            text("service.name", service),
-            text("service.version", version),
+            text_attribute("service.name", service),
+            text_attribute("service.version", version),
         ] },
         "scopeSpans": [{
             "scope": { "name": "prowess", "version": version },
@@ -28,69 +28,69 @@ pub(super) fn request(spans: &[Span], service: &str) -> Value {
     }] })
 }
 
-fn span(span: &Span) -> Value {
-    let began = nanos(span.began);
+fn span_json(span: &RequestSpan) -> Value {
+    let started_at = unix_nanos(span.started_at);
     let parent = span.parent.as_ref();
-    let mut told = json!({
-        "traceId": parent.map_or_else(|| id(16), |parent| parent.trace.clone()),
-        "spanId": id(8),
+    let mut rendered = json!({
+        "traceId": parent.map_or_else(|| random_hex(16), |parent| parent.trace.clone()),
+        "spanId": random_hex(8),
         "parentSpanId": parent.map_or("", |parent| &parent.span),
-        "name": format!("chat {}", span.asked),
+        "name": format!("chat {}", span.requested_model),
         "kind": KIND_CLIENT,
-        "startTimeUnixNano": began.to_string(),
-        "endTimeUnixNano": began.saturating_add(span.took.as_nanos()).to_string(),
+        "startTimeUnixNano": started_at.to_string(),
+        "endTimeUnixNano": started_at.saturating_add(span.duration.as_nanos()).to_string(),
         "attributes": attributes(span),
     });
     if span.status >= 400
-        && let Some(told) = told.as_object_mut()
+        && let Some(fields) = rendered.as_object_mut()
     {
-        let message = span.code.clone().unwrap_or_default();
+        let message = span.error_code.clone().unwrap_or_default();
         let status = json!({ "code": STATUS_ERROR, "message": message });
-        told.insert("status".to_owned(), status);
+        fields.insert("status".to_owned(), status);
     }
-    told
+    rendered
 }
 
-fn attributes(span: &Span) -> Vec<Value> {
-    let system = system(span.kind);
+fn attributes(span: &RequestSpan) -> Vec<Value> {
+    let system = system_name(span.provider_kind);
     let mut all = vec![
-        text("gen_ai.operation.name", "chat"),
-        text("gen_ai.request.model", &span.asked),
-        number("http.response.status_code", span.status.into()),
-        text("prowess.dialect", span.dialect),
-        text("prowess.tenant", &span.tenant),
-        flag("prowess.streamed", span.streamed),
+        text_attribute("gen_ai.operation.name", "chat"),
+        text_attribute("gen_ai.request.model", &span.requested_model),
+        number_attribute("http.response.status_code", span.status.into()),
+        text_attribute("prowess.dialect", span.dialect),
+        text_attribute("prowess.tenant", &span.tenant),
+        flag_attribute("prowess.streamed", span.streamed),
     ];
     if !span.provider.is_empty() {
         let usage = &span.usage;
         all.extend([
-            text("gen_ai.system", system),
-            text("gen_ai.provider.name", system),
-            text("gen_ai.response.model", &span.answered),
-            text("prowess.provider", &span.provider),
-            number("gen_ai.usage.input_tokens", usage.total_input()),
-            number("gen_ai.usage.output_tokens", usage.output_tokens),
-            number(
+            text_attribute("gen_ai.system", system),
+            text_attribute("gen_ai.provider.name", system),
+            text_attribute("gen_ai.response.model", &span.response_model),
+            text_attribute("prowess.provider", &span.provider),
+            number_attribute("gen_ai.usage.input_tokens", usage.total_input()),
+            number_attribute("gen_ai.usage.output_tokens", usage.output_tokens),
+            number_attribute(
                 "gen_ai.usage.cache_read.input_tokens",
                 usage.cache_read_input_tokens,
             ),
-            number(
+            number_attribute(
                 "gen_ai.usage.cache_creation.input_tokens",
                 usage.cache_creation_input_tokens,
             ),
         ]);
     }
     if let Some(key) = &span.key {
-        all.push(text("prowess.key", key));
+        all.push(text_attribute("prowess.key", key));
     }
-    if let Some(code) = &span.code {
-        all.push(text("error.type", code));
+    if let Some(code) = &span.error_code {
+        all.push(text_attribute("error.type", code));
     }
     all
 }
 
 /// The conventions' word for a kind of provider.
-fn system(kind: &str) -> &str {
+fn system_name(kind: &str) -> &str {
     match kind {
         "azure" => "azure.ai.openai",
         "bedrock" => "aws.bedrock",
@@ -100,27 +100,27 @@ fn system(kind: &str) -> &str {
     }
 }
 
-fn text(key: &str, value: &str) -> Value {
+fn text_attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
 /// Numbers of 64 bits are strings in this form.
-fn number(key: &str, value: u64) -> Value {
+fn number_attribute(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
 
-fn flag(key: &str, value: bool) -> Value {
+fn flag_attribute(key: &str, value: bool) -> Value {
     json!({ "key": key, "value": { "boolValue": value } })
 }
 
-fn nanos(time: SystemTime) -> u128 {
+fn unix_nanos(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_nanos()
 }
 
 /// Random bytes in hexadecimal.
-fn id(bytes: usize) -> String {
+fn random_hex(bytes: usize) -> String {
     let mut random = [0_u8; 16];
     // Ids of traces guard nothing.
     let _ = getrandom::fill(&mut random);

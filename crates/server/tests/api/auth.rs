@@ -2,20 +2,22 @@
 
 use axum::http::{Method, StatusCode};
 use prowess_provider::Providers;
-use prowess_provider::config::{Config, Kind, ModelConfig, ProviderConfig, ScriptedOptions};
-use prowess_server::{Secret, Settings};
-use prowess_store::{Scope, TenantId};
+use prowess_provider::config::{
+    ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions,
+};
+use prowess_server::{SecretString, ServerSettings};
+use prowess_store::{KeyScope, TenantId};
 
-use crate::client::{ALL, As, Form, Server};
+use crate::client::{ALL, Form, Server, TestDialect};
 use prowess_testkit::SkillFixture;
 
 const MASTER: &str = "the-master-key-of-these-tests";
 
 async fn locked() -> Server {
-    Server::with(Settings {
-        master_key: Some(Secret::new(MASTER)),
+    Server::with(ServerSettings {
+        master_key: Some(SecretString::new(MASTER)),
         providers: Some(small()),
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await
 }
@@ -23,188 +25,228 @@ async fn locked() -> Server {
 /// One model that always says the same.
 fn small() -> Providers {
     let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
-    let config = Config {
-        providers: vec![ProviderConfig::new("stage", Kind::Scripted(script))],
+    let config = ProvidersConfig {
+        providers: vec![ProviderConfig::new("stage", ProviderKind::Scripted(script))],
         models: vec![ModelConfig::new("small", "stage")],
-        ..Config::default()
+        ..ProvidersConfig::default()
     };
     Providers::new(config).unwrap()
 }
 
 /// Every route that needs a key, with what it needs.
-const ROUTES: [(&str, &str, &[Scope]); 72] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 72] = [
     // What became of requests to models may hold their texts.
-    ("GET", "/v1/runs", &[Scope::Use]),
-    ("GET", "/v1/runs/run_x", &[Scope::Use]),
-    ("GET", "/v1/responses/resp_x", &[Scope::Use]),
-    ("GET", "/v1/responses/resp_x/input_items", &[Scope::Use]),
-    ("DELETE", "/v1/responses/resp_x", &[Scope::Use]),
-    ("POST", "/v1/responses/input_tokens", &[Scope::Use]),
-    ("GET", "/v1/containers", &[Scope::Use]),
-    ("POST", "/v1/containers", &[Scope::Use]),
-    ("GET", "/v1/containers/cntr_x", &[Scope::Use]),
-    ("DELETE", "/v1/containers/cntr_x", &[Scope::Use]),
-    ("GET", "/v1/containers/cntr_x/files", &[Scope::Use]),
-    ("POST", "/v1/containers/cntr_x/files", &[Scope::Use]),
-    ("GET", "/v1/containers/cntr_x/files/file_x", &[Scope::Use]),
+    ("GET", "/v1/runs", &[KeyScope::Use]),
+    ("GET", "/v1/runs/run_x", &[KeyScope::Use]),
+    ("GET", "/v1/responses/resp_x", &[KeyScope::Use]),
+    ("GET", "/v1/responses/resp_x/input_items", &[KeyScope::Use]),
+    ("DELETE", "/v1/responses/resp_x", &[KeyScope::Use]),
+    ("POST", "/v1/responses/input_tokens", &[KeyScope::Use]),
+    ("GET", "/v1/containers", &[KeyScope::Use]),
+    ("POST", "/v1/containers", &[KeyScope::Use]),
+    ("GET", "/v1/containers/cntr_x", &[KeyScope::Use]),
+    ("DELETE", "/v1/containers/cntr_x", &[KeyScope::Use]),
+    ("GET", "/v1/containers/cntr_x/files", &[KeyScope::Use]),
+    ("POST", "/v1/containers/cntr_x/files", &[KeyScope::Use]),
+    (
+        "GET",
+        "/v1/containers/cntr_x/files/file_x",
+        &[KeyScope::Use],
+    ),
     (
         "DELETE",
         "/v1/containers/cntr_x/files/file_x",
-        &[Scope::Use],
+        &[KeyScope::Use],
     ),
     (
         "GET",
         "/v1/containers/cntr_x/files/file_x/content",
-        &[Scope::Use],
+        &[KeyScope::Use],
     ),
-    ("POST", "/mcp", &[Scope::Read, Scope::Use, Scope::Publish]),
-    ("GET", "/mcp", &[Scope::Read, Scope::Use, Scope::Publish]),
-    ("DELETE", "/mcp", &[Scope::Read, Scope::Use, Scope::Publish]),
+    (
+        "POST",
+        "/mcp",
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+    ),
+    (
+        "GET",
+        "/mcp",
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+    ),
+    (
+        "DELETE",
+        "/mcp",
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+    ),
     ("GET", "/v1/usage", &[]),
-    ("HEAD", "/v1/runs", &[Scope::Use]),
-    ("POST", "/v1/messages", &[Scope::Use]),
-    ("POST", "/v1/messages/count_tokens", &[Scope::Use]),
-    ("POST", "/v1/chat/completions", &[Scope::Use]),
-    ("POST", "/v1/responses", &[Scope::Use]),
-    ("GET", "/v1/skills", &[Scope::Read, Scope::Publish]),
-    ("POST", "/v1/skills", &[Scope::Publish]),
-    ("GET", "/v1/skills/skill_x", &[Scope::Read, Scope::Publish]),
-    ("POST", "/v1/skills/skill_x", &[Scope::Publish]),
-    ("DELETE", "/v1/skills/skill_x", &[Scope::Publish]),
+    ("HEAD", "/v1/runs", &[KeyScope::Use]),
+    ("POST", "/v1/messages", &[KeyScope::Use]),
+    ("POST", "/v1/messages/count_tokens", &[KeyScope::Use]),
+    ("POST", "/v1/chat/completions", &[KeyScope::Use]),
+    ("POST", "/v1/responses", &[KeyScope::Use]),
+    ("GET", "/v1/skills", &[KeyScope::Read, KeyScope::Publish]),
+    ("POST", "/v1/skills", &[KeyScope::Publish]),
+    (
+        "GET",
+        "/v1/skills/skill_x",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
+    ("POST", "/v1/skills/skill_x", &[KeyScope::Publish]),
+    ("DELETE", "/v1/skills/skill_x", &[KeyScope::Publish]),
     (
         "GET",
         "/v1/skills/skill_x/content",
-        &[Scope::Read, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1/skills/skill_x/versions",
-        &[Scope::Read, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Publish],
     ),
-    ("POST", "/v1/skills/skill_x/versions", &[Scope::Publish]),
+    ("POST", "/v1/skills/skill_x/versions", &[KeyScope::Publish]),
     (
         "GET",
         "/v1/skills/skill_x/versions/1",
-        &[Scope::Read, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Publish],
     ),
-    ("DELETE", "/v1/skills/skill_x/versions/1", &[Scope::Publish]),
+    (
+        "DELETE",
+        "/v1/skills/skill_x/versions/1",
+        &[KeyScope::Publish],
+    ),
     (
         "GET",
         "/v1/skills/skill_x/versions/1/content",
-        &[Scope::Read, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1/skills?custom_llm_provider=anthropic",
-        &[Scope::Read, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Publish],
     ),
     (
         "DELETE",
         "/v1/skills/skill_x?custom_llm_provider=anthropic",
-        &[Scope::Publish],
+        &[KeyScope::Publish],
     ),
     (
         "GET",
         "/v1/files",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
-    ("POST", "/v1/files", &[Scope::Use, Scope::Publish]),
+    ("POST", "/v1/files", &[KeyScope::Use, KeyScope::Publish]),
     (
         "GET",
         "/v1/files/file_x",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
-    ("DELETE", "/v1/files/file_x", &[Scope::Use, Scope::Publish]),
+    (
+        "DELETE",
+        "/v1/files/file_x",
+        &[KeyScope::Use, KeyScope::Publish],
+    ),
     (
         "GET",
         "/v1/files/file_x/content",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1/models",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1/models/small",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "DELETE",
         "/v1/models/small",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
-    ("POST", "/v1/responses/compact", &[Scope::Use]),
-    ("POST", "/v1/responses/resp_x/cancel", &[Scope::Use]),
-    ("POST", "/v1/conversations", &[Scope::Use]),
-    ("GET", "/v1/conversations/conv_x", &[Scope::Use]),
-    ("POST", "/v1/conversations/conv_x", &[Scope::Use]),
-    ("DELETE", "/v1/conversations/conv_x", &[Scope::Use]),
-    ("GET", "/v1/conversations/conv_x/items", &[Scope::Use]),
-    ("POST", "/v1/conversations/conv_x/items", &[Scope::Use]),
-    ("GET", "/v1/conversations/conv_x/items/msg_x", &[Scope::Use]),
+    ("POST", "/v1/responses/compact", &[KeyScope::Use]),
+    ("POST", "/v1/responses/resp_x/cancel", &[KeyScope::Use]),
+    ("POST", "/v1/conversations", &[KeyScope::Use]),
+    ("GET", "/v1/conversations/conv_x", &[KeyScope::Use]),
+    ("POST", "/v1/conversations/conv_x", &[KeyScope::Use]),
+    ("DELETE", "/v1/conversations/conv_x", &[KeyScope::Use]),
+    ("GET", "/v1/conversations/conv_x/items", &[KeyScope::Use]),
+    ("POST", "/v1/conversations/conv_x/items", &[KeyScope::Use]),
+    (
+        "GET",
+        "/v1/conversations/conv_x/items/msg_x",
+        &[KeyScope::Use],
+    ),
     (
         "DELETE",
         "/v1/conversations/conv_x/items/msg_x",
-        &[Scope::Use],
+        &[KeyScope::Use],
     ),
-    ("GET", "/v1/chat/completions", &[Scope::Use]),
-    ("GET", "/v1/chat/completions/chatcmpl_x", &[Scope::Use]),
-    ("POST", "/v1/chat/completions/chatcmpl_x", &[Scope::Use]),
-    ("DELETE", "/v1/chat/completions/chatcmpl_x", &[Scope::Use]),
+    ("GET", "/v1/chat/completions", &[KeyScope::Use]),
+    ("GET", "/v1/chat/completions/chatcmpl_x", &[KeyScope::Use]),
+    ("POST", "/v1/chat/completions/chatcmpl_x", &[KeyScope::Use]),
+    (
+        "DELETE",
+        "/v1/chat/completions/chatcmpl_x",
+        &[KeyScope::Use],
+    ),
     (
         "GET",
         "/v1/chat/completions/chatcmpl_x/messages",
-        &[Scope::Use],
+        &[KeyScope::Use],
     ),
-    ("GET", "/health", &[Scope::Read, Scope::Use, Scope::Publish]),
+    (
+        "GET",
+        "/health",
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+    ),
     (
         "GET",
         "/model/info",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1/model/info",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "POST",
         "/v1beta/models/small:generateContent",
-        &[Scope::Use],
+        &[KeyScope::Use],
     ),
     (
         "POST",
         "/v1beta/models/small:streamGenerateContent",
-        &[Scope::Use],
+        &[KeyScope::Use],
     ),
-    ("POST", "/v1beta/models/small:countTokens", &[Scope::Use]),
+    ("POST", "/v1beta/models/small:countTokens", &[KeyScope::Use]),
     (
         "GET",
         "/v1beta/models",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1beta/models/small",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1beta/files/file_x",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (
         "GET",
         "/v1beta/files/file_x:download",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     ("GET", "/metrics", &[]),
     (
         "GET",
         "/openapi.json",
-        &[Scope::Read, Scope::Use, Scope::Publish],
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
 ];
 
@@ -239,7 +281,7 @@ async fn with_a_master_key_every_route_needs_a_key() {
         "/health/readiness",
     ] {
         assert_eq!(
-            server.get(As::OpenAi, path).send().await.status,
+            server.get(TestDialect::OpenAi, path).send().await.status,
             StatusCode::OK
         );
     }
@@ -259,7 +301,7 @@ const PUBLIC: [&str; 7] = [
 #[tokio::test]
 async fn the_table_of_scopes_has_every_route_that_is_described() {
     let server = locked().await;
-    let document = server.get(As::OpenAi, "/openapi.json").key(MASTER);
+    let document = server.get(TestDialect::OpenAi, "/openapi.json").key(MASTER);
     let document = document.send().await.ok();
     let pattern = |path: &str| {
         let path = path.split('?').next().unwrap_or_default();
@@ -280,7 +322,7 @@ async fn the_table_of_scopes_has_every_route_that_is_described() {
         let path = path.replace("/openai/v1", "/v1");
         let path = path.replace("/gemini/v1beta", "/v1beta");
         for method in methods.as_object().unwrap().keys() {
-            let same = |(verb, listed, _): &(&str, &str, &[Scope])| {
+            let same = |(verb, listed, _): &(&str, &str, &[KeyScope])| {
                 verb.eq_ignore_ascii_case(method) && pattern(listed) == pattern(&path)
             };
             let known = ROUTES.iter().any(same) || PUBLIC.contains(&path.as_str());
@@ -292,17 +334,22 @@ async fn the_table_of_scopes_has_every_route_that_is_described() {
 #[tokio::test]
 async fn a_key_reaches_as_far_as_its_scopes() {
     let server = locked().await;
-    for scope in [Scope::Read, Scope::Use, Scope::Publish, Scope::Admin] {
+    for scope in [
+        KeyScope::Read,
+        KeyScope::Use,
+        KeyScope::Publish,
+        KeyScope::Admin,
+    ] {
         let key = server.key("default", &[scope]).await;
         for (method, path, enough) in ROUTES {
             let method: Method = method.parse().unwrap();
             let answer = server
-                .request(As::Ga, method.clone(), path)
+                .request(TestDialect::Ga, method.clone(), path)
                 .key(&key)
                 .send()
                 .await;
             let refused = answer.status == StatusCode::FORBIDDEN;
-            let reaches = scope == Scope::Admin || enough.contains(&scope);
+            let reaches = scope == KeyScope::Admin || enough.contains(&scope);
             assert_eq!(
                 refused, !reaches,
                 "{scope:?} {method} {path}: {}",
@@ -321,14 +368,14 @@ async fn keys_come_in_either_header() {
         ("authorization", format!("bearer {MASTER}")),
     ] {
         let answer = server
-            .get(As::Ga, "/v1/skills")
+            .get(TestDialect::Ga, "/v1/skills")
             .header(name, &value)
             .send()
             .await;
         assert_eq!(answer.status, StatusCode::OK, "{name}: {value}");
     }
     let basic = server
-        .get(As::Ga, "/v1/skills")
+        .get(TestDialect::Ga, "/v1/skills")
         .header("authorization", &format!("Basic {MASTER}"));
     assert_eq!(basic.send().await.status, StatusCode::UNAUTHORIZED);
 }
@@ -336,10 +383,10 @@ async fn keys_come_in_either_header() {
 #[tokio::test]
 async fn a_revoked_key_is_refused_at_once() {
     let server = locked().await;
-    let key = server.key("default", &[Scope::Read]).await;
+    let key = server.key("default", &[KeyScope::Read]).await;
     assert_eq!(
         server
-            .get(As::Ga, "/v1/skills")
+            .get(TestDialect::Ga, "/v1/skills")
             .key(&key)
             .send()
             .await
@@ -350,7 +397,11 @@ async fn a_revoked_key_is_refused_at_once() {
     let store = server.app.store();
     let id = store.list_keys(&tenant).await.unwrap()[0].id.clone();
     store.revoke_key(&tenant, &id).await.unwrap();
-    let refused = server.get(As::Ga, "/v1/skills").key(&key).send().await;
+    let refused = server
+        .get(TestDialect::Ga, "/v1/skills")
+        .key(&key)
+        .send()
+        .await;
     insta::assert_snapshot!(refused.exchange());
 }
 
@@ -358,7 +409,7 @@ async fn a_revoked_key_is_refused_at_once() {
 async fn without_a_master_key_any_key_or_none_will_do_from_this_machine() {
     let server = Server::new().await;
     for key in [None, Some("sk-ant-whatever"), Some("k")] {
-        let call = server.get(As::Ga, "/v1/skills");
+        let call = server.get(TestDialect::Ga, "/v1/skills");
         let call = match key {
             Some(key) => call.key(key),
             None => call,
@@ -367,7 +418,7 @@ async fn without_a_master_key_any_key_or_none_will_do_from_this_machine() {
     }
     // Something that looks like one of our keys, and is none, is a mistake.
     let mistaken = server
-        .get(As::Ga, "/v1/skills")
+        .get(TestDialect::Ga, "/v1/skills")
         .key("sk-pw-0123456789-abc")
         .send()
         .await;
@@ -378,39 +429,45 @@ async fn without_a_master_key_any_key_or_none_will_do_from_this_machine() {
 async fn web_pages_cannot_use_an_open_server() {
     let server = Server::new().await;
     let page = server
-        .get(As::Ga, "/v1/skills")
+        .get(TestDialect::Ga, "/v1/skills")
         .header("origin", "https://evil.example");
     assert_eq!(page.send().await.code(), "not-local");
     let form = Form::skill(&SkillFixture::new("planted"));
     let page = server
-        .post(As::OpenAi, "/v1/skills")
+        .post(TestDialect::OpenAi, "/v1/skills")
         .header("origin", "https://evil.example");
     assert_eq!(page.form(&form).await.status, StatusCode::FORBIDDEN);
-    let list = server.get(As::Ga, "/v1/skills").send().await.ok();
+    let list = server.get(TestDialect::Ga, "/v1/skills").send().await.ok();
     assert_eq!(list["data"], serde_json::json!([]));
 }
 
 #[tokio::test]
 async fn the_master_key_acts_for_the_tenant_it_names() {
     let server = locked().await;
-    let key = server.key("acme", &[Scope::Publish, Scope::Read]).await;
+    let key = server
+        .key("acme", &[KeyScope::Publish, KeyScope::Read])
+        .await;
     let form = Form::skill(&SkillFixture::new("theirs"));
     let made = server
-        .post(As::OpenAi, "/v1/skills")
+        .post(TestDialect::OpenAi, "/v1/skills")
         .key(&key)
         .form(&form)
         .await
         .ok();
     let path = format!("/v1/skills/{}", made["id"].as_str().unwrap());
-    let own = server.get(As::OpenAi, &path).key(MASTER).send().await;
+    let own = server
+        .get(TestDialect::OpenAi, &path)
+        .key(MASTER)
+        .send()
+        .await;
     assert_eq!(own.status, StatusCode::NOT_FOUND);
     let theirs = server
-        .get(As::OpenAi, &path)
+        .get(TestDialect::OpenAi, &path)
         .key(MASTER)
         .header("prowess-tenant", "acme");
     assert_eq!(theirs.send().await.status, StatusCode::OK);
     let odd = server
-        .get(As::OpenAi, &path)
+        .get(TestDialect::OpenAi, &path)
         .key(MASTER)
         .header("prowess-tenant", "A b");
     assert_eq!(odd.send().await.status, StatusCode::BAD_REQUEST);
@@ -420,11 +477,15 @@ async fn the_master_key_acts_for_the_tenant_it_names() {
 async fn metrics_count_requests_by_route_and_hold_no_ids() {
     let server = locked().await;
     server
-        .get(As::Ga, "/v1/skills/skill_secret_id")
+        .get(TestDialect::Ga, "/v1/skills/skill_secret_id")
         .key(MASTER)
         .send()
         .await;
-    let metrics = server.get(As::OpenAi, "/metrics").key(MASTER).send().await;
+    let metrics = server
+        .get(TestDialect::OpenAi, "/metrics")
+        .key(MASTER)
+        .send()
+        .await;
     let text = String::from_utf8(metrics.body.to_vec()).unwrap();
     assert!(text.contains("prowess_http_requests_total{method=\"GET\",route=\"/v1/skills/{skill}\",status=\"404\"}"), "{text}");
     assert!(

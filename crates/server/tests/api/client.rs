@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
-use prowess_server::{App, Front, Settings};
-use prowess_store::{NewKey, Scope, Store, StoreConfig, TenantId};
+use prowess_server::{App, HttpService, ServerSettings};
+use prowess_store::{KeyScope, NewKey, Store, StoreConfig, TenantId};
 use prowess_testkit::SkillFixture;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -12,7 +12,7 @@ use tower::ServiceExt;
 
 /// Whose client it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum As {
+pub(crate) enum TestDialect {
     /// Anthropic's beta of skills and of files.
     Beta,
     /// Anthropic since general availability.
@@ -22,18 +22,23 @@ pub(crate) enum As {
     OpenAi,
 }
 
-pub(crate) const ALL: [As; 4] = [As::Beta, As::Ga, As::G3, As::OpenAi];
+pub(crate) const ALL: [TestDialect; 4] = [
+    TestDialect::Beta,
+    TestDialect::Ga,
+    TestDialect::G3,
+    TestDialect::OpenAi,
+];
 
-impl As {
+impl TestDialect {
     fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            As::Beta => &[
+            TestDialect::Beta => &[
                 ("anthropic-version", "2023-06-01"),
                 ("anthropic-beta", "skills-2025-10-02,files-api-2025-04-14"),
             ],
-            As::Ga => &[("anthropic-version", "2023-06-01")],
-            As::G3 => &[("anthropic-version", "2026-10-21")],
-            As::OpenAi => &[],
+            TestDialect::Ga => &[("anthropic-version", "2023-06-01")],
+            TestDialect::G3 => &[("anthropic-version", "2026-10-21")],
+            TestDialect::OpenAi => &[],
         }
     }
 }
@@ -41,13 +46,13 @@ impl As {
 /// A server and the folder it keeps things in.
 pub(crate) struct Server {
     pub(crate) app: App,
-    pub(crate) front: Front,
+    pub(crate) front: HttpService,
     _folder: TempDir,
 }
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ClientResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -55,29 +60,32 @@ pub(crate) struct Answer {
 
 impl Server {
     pub(crate) async fn new() -> Server {
-        Server::with(Settings::default()).await
+        Server::with(ServerSettings::default()).await
     }
 
-    pub(crate) async fn with(settings: Settings) -> Server {
+    pub(crate) async fn with(settings: ServerSettings) -> Server {
         Server::with_store(settings, |_| {}).await
     }
 
     /// A server whose store is changed before it is opened.
-    pub(crate) async fn with_store(settings: Settings, change: fn(&mut StoreConfig)) -> Server {
+    pub(crate) async fn with_store(
+        settings: ServerSettings,
+        change: fn(&mut StoreConfig),
+    ) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let mut config = StoreConfig::local(folder.path());
         change(&mut config);
         let store = Store::open(&config).await.unwrap();
         let app = App::new(store, settings);
         Server {
-            front: app.front(),
+            front: app.service(),
             app,
             _folder: folder,
         }
     }
 
     /// A key of a tenant.
-    pub(crate) async fn key(&self, tenant: &str, scopes: &[Scope]) -> String {
+    pub(crate) async fn key(&self, tenant: &str, scopes: &[KeyScope]) -> String {
         let tenant = TenantId::new(tenant).unwrap();
         self.app
             .store()
@@ -93,7 +101,7 @@ impl Server {
         secret.reveal().to_owned()
     }
 
-    pub(crate) fn request(&self, dialect: As, method: Method, path: &str) -> Call {
+    pub(crate) fn request(&self, dialect: TestDialect, method: Method, path: &str) -> Call {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
@@ -107,23 +115,23 @@ impl Server {
         }
     }
 
-    pub(crate) fn get(&self, dialect: As, path: &str) -> Call {
+    pub(crate) fn get(&self, dialect: TestDialect, path: &str) -> Call {
         self.request(dialect, Method::GET, path)
     }
 
-    pub(crate) fn delete(&self, dialect: As, path: &str) -> Call {
+    pub(crate) fn delete(&self, dialect: TestDialect, path: &str) -> Call {
         // As the SDKs send it: a type, and no body.
         let call = self.request(dialect, Method::DELETE, path);
         call.header("content-type", "application/json")
     }
 
-    pub(crate) fn post(&self, dialect: As, path: &str) -> Call {
+    pub(crate) fn post(&self, dialect: TestDialect, path: &str) -> Call {
         self.request(dialect, Method::POST, path)
     }
 
     /// Creates a skill and gives its id.
     pub(crate) async fn skill(&self, name: &str) -> String {
-        let call = self.post(As::OpenAi, "/v1/skills");
+        let call = self.post(TestDialect::OpenAi, "/v1/skills");
         let answer = call.form(&Form::skill(&SkillFixture::new(name))).await;
         answer.ok()["id"].as_str().unwrap().to_owned()
     }
@@ -131,7 +139,7 @@ impl Server {
 
 /// A request to be.
 pub(crate) struct Call {
-    front: Front,
+    front: HttpService,
     request: axum::http::request::Builder,
 }
 
@@ -145,28 +153,28 @@ impl Call {
         self.header("x-api-key", key)
     }
 
-    pub(crate) async fn send(self) -> Answer {
+    pub(crate) async fn send(self) -> ClientResponse {
         self.body(Body::empty()).await
     }
 
-    pub(crate) async fn json(self, value: &Value) -> Answer {
+    pub(crate) async fn json(self, value: &Value) -> ClientResponse {
         let call = self.header("content-type", "application/json");
         call.body(Body::from(value.to_string())).await
     }
 
-    pub(crate) async fn form(self, form: &Form) -> Answer {
+    pub(crate) async fn form(self, form: &Form) -> ClientResponse {
         let kind = format!("multipart/form-data; boundary={BOUNDARY}");
         self.header("content-type", &kind).body(form.body()).await
     }
 
-    pub(crate) async fn body(self, body: Body) -> Answer {
+    pub(crate) async fn body(self, body: Body) -> ClientResponse {
         let response = self
             .front
             .oneshot(self.request.body(body).unwrap())
             .await
             .unwrap();
         let (parts, body) = response.into_parts();
-        Answer {
+        ClientResponse {
             status: parts.status,
             headers: parts.headers,
             body: axum::body::to_bytes(body, usize::MAX).await.unwrap(),
@@ -174,7 +182,7 @@ impl Call {
     }
 }
 
-impl Answer {
+impl ClientResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| {
             panic!("{error}: {}", String::from_utf8_lossy(&self.body));

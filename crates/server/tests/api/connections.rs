@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use prowess_server::{Secret, ServeOptions, Settings};
-use prowess_store::Scope;
+use prowess_server::{SecretString, ServeOptions, ServerSettings};
+use prowess_store::KeyScope;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -41,7 +41,7 @@ async fn silent_connections_shut_nobody_out() {
         connections: 64,
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     let mut silent = Vec::new();
     for bytes in silences().iter().cycle().take(70 * silences().len()) {
         silent.push(running.send(bytes).await);
@@ -52,12 +52,12 @@ async fn silent_connections_shut_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_request_is_closed_whatever_it_began_to_say() {
+async fn a_connection_without_a_request_is_closed_whatever_it_began_to_send() {
     let options = ServeOptions {
         head: SHORT,
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     for bytes in silences() {
         let closed = running.send(&bytes).await;
         rest(closed).await;
@@ -70,7 +70,7 @@ async fn a_connection_that_had_a_request_is_closed_when_idle() {
         idle: SHORT,
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     let plain = rest(running.send(GET).await).await;
     assert!(plain.starts_with(b"HTTP/1.1 200"));
     let slow_head = [GET, b"GET /healthz HTTP/1.1\r\n"].concat();
@@ -89,7 +89,7 @@ async fn an_answer_that_is_not_read_does_not_keep_its_connection() {
         idle: SHORT,
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     let no_window = [0, 4, 0, 0, 0, 0];
     let request = frame(1, 5, 1, &h2_get("/healthz"));
     let unread = [h2_settings(&no_window), request].concat();
@@ -105,7 +105,7 @@ async fn what_was_never_used_is_closed_first_and_then_what_is_idle_for_longest()
         connections_per_address: Some(4),
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     let mut open = Vec::new();
     for _ in 0..4 {
         open.push(running.connect().await);
@@ -138,7 +138,7 @@ async fn drain(stream: &mut TcpStream) {
 }
 
 /// Frames of an HTTP/2 connection, up to the head of the answer on a stream.
-async fn head(connection: &mut TcpStream, wanted: u32) {
+async fn head(connection: &mut TcpStream, expected: u32) {
     loop {
         let mut head = [0; 9];
         connection.read_exact(&mut head).await.unwrap();
@@ -146,7 +146,7 @@ async fn head(connection: &mut TcpStream, wanted: u32) {
         let mut payload = vec![0; usize::try_from(length).unwrap()];
         connection.read_exact(&mut payload).await.unwrap();
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-        if head[3] == 1 && stream == wanted {
+        if head[3] == 1 && stream == expected {
             return;
         }
     }
@@ -155,10 +155,10 @@ async fn head(connection: &mut TcpStream, wanted: u32) {
 const MASTER: &str = "the-master-key-of-these-tests";
 
 /// A server that only answers to keys, and little to others.
-fn locked() -> Settings {
-    Settings {
-        master_key: Some(Secret::new(MASTER)),
-        ..Settings::default()
+fn locked() -> ServerSettings {
+    ServerSettings {
+        master_key: Some(SecretString::new(MASTER)),
+        ..ServerSettings::default()
     }
 }
 
@@ -203,7 +203,7 @@ async fn a_request_under_way_is_never_closed_for_others() {
         connections_per_address: Some(2),
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     let uploads = [
         running.begin("/v1/files", "", b"").await,
         running.begin("/v1/files", "", b"").await,
@@ -224,14 +224,14 @@ async fn a_request_under_way_is_never_closed_for_others() {
 }
 
 #[tokio::test]
-async fn an_address_over_its_bound_makes_room_among_its_own() {
+async fn an_address_over_its_bound_evicts_its_own() {
     let options = ServeOptions {
         connections: 64,
         connections_per_address: Some(2),
         head: NEVER,
         ..patient()
     };
-    let running = Running::start(Settings::default(), options).await;
+    let running = Running::start(ServerSettings::default(), options).await;
     let first = running.connect().await;
     let mut second = running.connect().await;
     let mut third = running.connect().await;
@@ -242,12 +242,12 @@ async fn an_address_over_its_bound_makes_room_among_its_own() {
 
 #[tokio::test]
 async fn a_tenant_cannot_have_every_request_under_way_whatever_it_asks_for() {
-    let settings = Settings {
+    let settings = ServerSettings {
         requests_per_tenant: 2,
         ..locked()
     };
     let running = Running::start(settings, patient()).await;
-    let scopes = [Scope::Use, Scope::Publish];
+    let scopes = [KeyScope::Use, KeyScope::Publish];
     let slow = running.server.key("slow", &scopes).await;
     let other = running.server.key("other", &scopes).await;
     let header = format!("x-api-key: {slow}\r\n");
@@ -284,7 +284,7 @@ async fn get_with(running: &Running, path: &str, key: &str) -> String {
 /// It is one piece, which is given away in several.
 #[tokio::test]
 async fn a_large_answer_arrives_whole() {
-    let running = Running::start(Settings::default(), patient()).await;
+    let running = Running::start(ServerSettings::default(), patient()).await;
     let answer = running.get("/openapi.json").await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(body.len() > 64 << 10, "{}", body.len());

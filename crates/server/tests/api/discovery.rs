@@ -1,23 +1,23 @@
 //! The public index, as installers read it.
 
 use axum::http::{Method, StatusCode};
-use prowess_server::Settings;
-use prowess_skill::{Bundle, Digest, Limits};
+use prowess_server::ServerSettings;
+use prowess_skill::{Bundle, BundleLimits, Digest};
 use prowess_store::TenantId;
 use prowess_testkit::SkillFixture;
 
-use crate::client::{As, Form, Server};
+use crate::client::{Form, Server, TestDialect};
 
 async fn public() -> Server {
-    let server = Server::with(Settings {
+    let server = Server::with(ServerSettings {
         index_tenant: Some(TenantId::default_tenant()),
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let many = SkillFixture::new("many-files").script("scripts/run.sh", "echo hi\n");
     for skill in [SkillFixture::new("one-file"), many] {
         server
-            .post(As::Ga, "/v1/skills")
+            .post(TestDialect::Ga, "/v1/skills")
             .form(&Form::skill(&skill))
             .await
             .ok();
@@ -26,7 +26,7 @@ async fn public() -> Server {
 }
 
 #[tokio::test]
-async fn the_index_is_off_unless_asked_for() {
+async fn the_index_is_off_by_default() {
     let server = Server::new().await;
     for path in [
         "/.well-known/agent-skills/index.json",
@@ -34,7 +34,7 @@ async fn the_index_is_off_unless_asked_for() {
         "/.well-known/agent-skills/a.tar.gz",
         "/.well-known/skills/a/SKILL.md",
     ] {
-        let answer = server.get(As::OpenAi, path).send().await;
+        let answer = server.get(TestDialect::OpenAi, path).send().await;
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (StatusCode::NOT_FOUND, "index-off"),
@@ -47,7 +47,7 @@ async fn the_index_is_off_unless_asked_for() {
 async fn the_index_names_artifacts_by_digests_that_hold() {
     let server = public().await;
     let index = server
-        .get(As::OpenAi, "/.well-known/agent-skills/index.json")
+        .get(TestDialect::OpenAi, "/.well-known/agent-skills/index.json")
         .send()
         .await;
     insta::assert_snapshot!(index.exchange());
@@ -56,21 +56,24 @@ async fn the_index_names_artifacts_by_digests_that_hold() {
             "/.well-known/agent-skills/{}",
             skill["url"].as_str().unwrap()
         );
-        let artifact = server.get(As::OpenAi, &path).send().await;
+        let artifact = server.get(TestDialect::OpenAi, &path).send().await;
         assert_eq!(artifact.status, StatusCode::OK);
         assert_eq!(
-            Digest::of(&artifact.body).to_string(),
+            Digest::from_content(&artifact.body).to_string(),
             skill["digest"].as_str().unwrap()
         );
-        let again = server.get(As::OpenAi, &path).send().await;
+        let again = server.get(TestDialect::OpenAi, &path).send().await;
         assert_eq!(again.body, artifact.body);
     }
     let archive = server
-        .get(As::OpenAi, "/.well-known/agent-skills/many-files.tar.gz")
+        .get(
+            TestDialect::OpenAi,
+            "/.well-known/agent-skills/many-files.tar.gz",
+        )
         .send()
         .await;
     assert_eq!(archive.header("content-type"), Some("application/gzip"));
-    let bundle = Bundle::from_tar_gz(&archive.body, &Limits::default()).unwrap();
+    let bundle = Bundle::from_tar_gz(&archive.body, &BundleLimits::default()).unwrap();
     assert_eq!((bundle.folder(), bundle.len()), (None, 2));
 }
 
@@ -78,7 +81,7 @@ async fn the_index_names_artifacts_by_digests_that_hold() {
 async fn the_older_index_lists_files_that_are_there() {
     let server = public().await;
     let index = server
-        .get(As::OpenAi, "/.well-known/skills/index.json")
+        .get(TestDialect::OpenAi, "/.well-known/skills/index.json")
         .send()
         .await;
     insta::assert_snapshot!(index.exchange());
@@ -90,7 +93,7 @@ async fn the_older_index_lists_files_that_are_there() {
                 file.as_str().unwrap()
             );
             assert_eq!(
-                server.get(As::OpenAi, &path).send().await.status,
+                server.get(TestDialect::OpenAi, &path).send().await.status,
                 StatusCode::OK,
                 "{path}"
             );
@@ -98,7 +101,7 @@ async fn the_older_index_lists_files_that_are_there() {
     }
     let up = "/.well-known/skills/many-files/../../etc/passwd";
     assert_eq!(
-        server.get(As::OpenAi, up).send().await.status,
+        server.get(TestDialect::OpenAi, up).send().await.status,
         StatusCode::NOT_FOUND
     );
 }
@@ -107,7 +110,10 @@ async fn the_older_index_lists_files_that_are_there() {
 async fn installers_may_ask_with_head() {
     let server = public().await;
     let path = "/.well-known/agent-skills/index.json";
-    let head = server.request(As::OpenAi, Method::HEAD, path).send().await;
+    let head = server
+        .request(TestDialect::OpenAi, Method::HEAD, path)
+        .send()
+        .await;
     assert_eq!(head.status, StatusCode::OK);
     assert!(head.body.is_empty());
 }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use futures_util::stream;
 
-use crate::client::{ALL, As, Form, Server};
+use crate::client::{ALL, Form, Server, TestDialect};
 
 /// What one frame of an endless body brings.
 const FRAME_BYTES: usize = 16 << 10;
@@ -74,12 +74,12 @@ async fn a_form_is_read_whatever_the_size_of_its_pieces() {
     for size in [97, 4_096, 70_000, form.len()] {
         let frames: Vec<_> = form.chunks(size).map(Bytes::copy_from_slice).collect();
         let frames = frames.into_iter().map(Ok::<_, std::io::Error>);
-        let call = server.post(As::OpenAi, "/v1/files");
+        let call = server.post(TestDialect::OpenAi, "/v1/files");
         let call = call.header("content-type", &Form::kind());
         let made = call.body(Body::from_stream(stream::iter(frames))).await;
         let id = made.ok()["id"].as_str().unwrap().to_owned();
         let path = format!("/v1/files/{id}/content");
-        let content = server.get(As::OpenAi, &path).send().await.body;
+        let content = server.get(TestDialect::OpenAi, &path).send().await.body;
         assert_eq!(content, data, "pieces of {size} bytes");
     }
 }

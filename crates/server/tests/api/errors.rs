@@ -3,26 +3,29 @@
 use axum::http::{Method, StatusCode};
 use prowess_testkit::SkillFixture;
 
-use crate::client::{ALL, As, Form, Server};
+use crate::client::{ALL, Form, Server, TestDialect};
 
 #[tokio::test]
-async fn an_invalid_skill_is_told_with_every_place() {
+async fn an_invalid_skill_is_refused_with_every_place() {
     let server = Server::new().await;
     let skill = SkillFixture::new("my-skill").field("name", "Claude Helper");
     let skill = skill.field("description", "Uses <b>tags</b>.");
     let form = Form::skill(&skill);
-    let told = server.post(As::G3, "/v1/skills").form(&form).await;
-    insta::assert_snapshot!("invalid_in_anthropics_envelope", told.exchange());
-    let told = server.post(As::OpenAi, "/v1/skills").form(&form).await;
-    insta::assert_snapshot!("invalid_in_openais_envelope", told.exchange());
+    let refused = server.post(TestDialect::G3, "/v1/skills").form(&form).await;
+    insta::assert_snapshot!("invalid_in_anthropics_envelope", refused.exchange());
+    let refused = server
+        .post(TestDialect::OpenAi, "/v1/skills")
+        .form(&form)
+        .await;
+    insta::assert_snapshot!("invalid_in_openais_envelope", refused.exchange());
 }
 
 #[tokio::test]
-async fn a_hostile_name_is_told_with_its_entry() {
+async fn a_hostile_name_is_refused_with_its_entry() {
     let server = Server::new().await;
     let form = Form::skill(&SkillFixture::new("a")).file("files[]", "a/../../etc/passwd", b"x");
-    let told = server.post(As::Ga, "/v1/skills").form(&form).await;
-    insta::assert_snapshot!(told.exchange());
+    let refused = server.post(TestDialect::Ga, "/v1/skills").form(&form).await;
+    insta::assert_snapshot!(refused.exchange());
 }
 
 #[tokio::test]
@@ -82,7 +85,7 @@ async fn nothing_there_and_wrong_methods_have_envelopes_and_ids_too() {
             );
             let id = answer.header("request-id").unwrap().to_owned();
             assert_eq!(answer.header("x-request-id"), Some(id.as_str()));
-            if dialect != As::OpenAi {
+            if dialect != TestDialect::OpenAi {
                 assert_eq!(answer.json()["request_id"], id.as_str());
             }
         }
@@ -90,7 +93,7 @@ async fn nothing_there_and_wrong_methods_have_envelopes_and_ids_too() {
 }
 
 #[tokio::test]
-async fn errors_about_skills_say_skill_and_name_the_id() {
+async fn errors_about_skills_contain_skill_and_the_id() {
     let server = Server::new().await;
     for dialect in ALL {
         for path in [
@@ -115,7 +118,7 @@ async fn errors_about_skills_say_skill_and_name_the_id() {
 async fn a_version_of_the_api_that_nobody_knows_is_refused() {
     let server = Server::new().await;
     let call = server
-        .get(As::OpenAi, "/v1/skills")
+        .get(TestDialect::OpenAi, "/v1/skills")
         .header("anthropic-version", "1999-01-01");
     let answer = call.send().await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);

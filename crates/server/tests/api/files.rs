@@ -5,73 +5,73 @@ use futures_util::stream;
 use prowess_store::{NewFile, TenantId};
 use serde_json::json;
 
-use crate::client::{As, Form, Server};
+use crate::client::{Form, Server, TestDialect};
 
-async fn life(dialect: As) -> String {
+async fn life(dialect: TestDialect) -> String {
     let server = Server::new().await;
-    let mut told = String::new();
-    let mut tell = |step: &str, exchange: String| {
-        told.push_str(&format!("=== {step}\n{exchange}\n\n"));
+    let mut log = String::new();
+    let mut record = |step: &str, exchange: String| {
+        log.push_str(&format!("=== {step}\n{exchange}\n\n"));
     };
     let form = Form::default().text("purpose", "user_data");
     let form = form
         .file("file", "notes/a.txt", b"hello")
         .text("expires_in_seconds", "3600");
     let created = server.post(dialect, "/v1/files").form(&form).await;
-    tell("create", created.exchange());
+    record("create", created.exchange());
     let id = created.ok()["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/files/{id}");
-    tell("get", server.get(dialect, &path).send().await.exchange());
-    tell(
+    record("get", server.get(dialect, &path).send().await.exchange());
+    record(
         "list",
         server.get(dialect, "/v1/files").send().await.exchange(),
     );
     let content = format!("{path}/content");
-    tell(
+    record(
         "content",
         server.get(dialect, &content).send().await.exchange(),
     );
-    tell(
+    record(
         "delete",
         server.delete(dialect, &path).send().await.exchange(),
     );
-    tell(
+    record(
         "get what is gone",
         server.get(dialect, &path).send().await.exchange(),
     );
-    told
+    log
 }
 
 #[tokio::test]
 async fn a_file_lives_in_anthropics_beta() {
-    insta::assert_snapshot!(life(As::Beta).await);
+    insta::assert_snapshot!(life(TestDialect::Beta).await);
 }
 
 #[tokio::test]
 async fn a_file_lives_in_anthropics_general_availability() {
-    insta::assert_snapshot!(life(As::Ga).await);
+    insta::assert_snapshot!(life(TestDialect::Ga).await);
 }
 
 #[tokio::test]
 async fn a_file_lives_in_openais_dialect() {
-    insta::assert_snapshot!(life(As::OpenAi).await);
+    insta::assert_snapshot!(life(TestDialect::OpenAi).await);
 }
 
 async fn upload(server: &Server, name: &str, data: &[u8]) -> String {
     let form = Form::default().file("file", name, data);
-    let answer = server.post(As::Ga, "/v1/files").form(&form).await;
+    let answer = server.post(TestDialect::Ga, "/v1/files").form(&form).await;
     answer.ok()["id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn files_are_asked_for_by_ids_and_unknown_ones_left_out() {
+async fn files_are_fetched_by_ids_and_unknown_ones_left_out() {
     let server = Server::new().await;
     let (a, b) = (
         upload(&server, "a", b"1").await,
         upload(&server, "b", b"2").await,
     );
     let path = format!("/v1/files?ids%5B%5D={b}&ids%5B%5D=file_none&ids[]={a}");
-    let list = server.get(As::G3, &path).send().await.ok();
+    let list = server.get(TestDialect::G3, &path).send().await.ok();
     let names: Vec<_> = list["data"]
         .as_array()
         .unwrap()
@@ -81,7 +81,7 @@ async fn files_are_asked_for_by_ids_and_unknown_ones_left_out() {
     assert_eq!(names, [b.as_str(), a.as_str()]);
     assert_eq!(list["next_page"], json!(null));
     let both = server
-        .get(As::G3, &format!("/v1/files?ids[]={a}&limit=2"))
+        .get(TestDialect::G3, &format!("/v1/files?ids[]={a}&limit=2"))
         .send()
         .await;
     assert_eq!(both.status, StatusCode::BAD_REQUEST);
@@ -95,7 +95,10 @@ async fn the_beta_pages_files_by_their_ids() {
         made.push(upload(&server, name, b"x").await);
     }
     let page = server
-        .get(As::Beta, &format!("/v1/files?limit=1&after_id={}", made[2]))
+        .get(
+            TestDialect::Beta,
+            &format!("/v1/files?limit=1&after_id={}", made[2]),
+        )
         .send()
         .await
         .ok();
@@ -105,7 +108,7 @@ async fn the_beta_pages_files_by_their_ids() {
     );
     let page = server
         .get(
-            As::Beta,
+            TestDialect::Beta,
             &format!("/v1/files?limit=1&before_id={}", made[0]),
         )
         .send()
@@ -138,13 +141,13 @@ async fn what_a_run_made_can_be_fetched_by_anthropics_clients() {
         .await
         .unwrap();
     let answer = server
-        .get(As::G3, &format!("/v1/files/{}/content", file.id))
+        .get(TestDialect::G3, &format!("/v1/files/{}/content", file.id))
         .send()
         .await;
     insta::assert_snapshot!(answer.exchange());
     assert_eq!(&answer.body[..], b"<script>");
     let scoped = server
-        .get(As::Ga, "/v1/files?scope_id=container_1")
+        .get(TestDialect::Ga, "/v1/files?scope_id=container_1")
         .send()
         .await
         .ok();
@@ -157,7 +160,7 @@ async fn a_large_file_comes_back_byte_for_byte() {
     let data: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     let id = upload(&server, "big.bin", &data).await;
     let answer = server
-        .get(As::OpenAi, &format!("/v1/files/{id}/content"))
+        .get(TestDialect::OpenAi, &format!("/v1/files/{id}/content"))
         .send()
         .await;
     assert!(answer.body == data);
@@ -165,13 +168,13 @@ async fn a_large_file_comes_back_byte_for_byte() {
 
 #[tokio::test]
 async fn a_file_beyond_its_limit_is_too_large() {
-    let settings = prowess_server::Settings {
+    let settings = prowess_server::ServerSettings {
         file_bytes: 1_000,
-        ..prowess_server::Settings::default()
+        ..prowess_server::ServerSettings::default()
     };
     let server = Server::with(settings).await;
     let form = Form::default().file("file", "a", &[0; 1_001]);
-    let answer = server.post(As::Ga, "/v1/files").form(&form).await;
+    let answer = server.post(TestDialect::Ga, "/v1/files").form(&form).await;
     assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(answer.code(), "file-too-large");
 }
@@ -182,33 +185,44 @@ async fn forms_without_a_file_or_with_nonsense_are_refused() {
     let file = || Form::default().file("file", "a.txt", b"x");
     for (dialect, form, code) in [
         (
-            As::Ga,
+            TestDialect::Ga,
             Form::default().text("purpose", "user_data"),
             "file-missing",
         ),
         (
-            As::Ga,
+            TestDialect::Ga,
             Form::default().file("upload", "a", b"x"),
             "form-field-invalid",
         ),
         (
-            As::Ga,
+            TestDialect::Ga,
             file().text("expires_in_seconds", "1"),
             "form-field-invalid",
         ),
-        (As::Ga, file().file("file", "b", b"y"), "form-field-invalid"),
         (
-            As::OpenAi,
+            TestDialect::Ga,
+            file().file("file", "b", b"y"),
+            "form-field-invalid",
+        ),
+        (
+            TestDialect::OpenAi,
             file().text("expires_after[anchor]", "last_active_at"),
             "form-field-invalid",
         ),
-        (As::OpenAi, file(), "file-purpose"),
-        (As::OpenAi, file().text("purpose", "fun"), "file-purpose"),
+        (TestDialect::OpenAi, file(), "file-purpose"),
+        (
+            TestDialect::OpenAi,
+            file().text("purpose", "fun"),
+            "file-purpose",
+        ),
     ] {
         let answer = server.post(dialect, "/v1/files").form(&form).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST);
         assert_eq!(answer.code(), code);
     }
-    let json = server.post(As::Ga, "/v1/files").json(&json!({})).await;
+    let json = server
+        .post(TestDialect::Ga, "/v1/files")
+        .json(&json!({}))
+        .await;
     assert_eq!(json.code(), "form-missing");
 }

@@ -2,38 +2,38 @@
 
 use std::time::Duration;
 
-use prowess_server::{Secret, Settings};
-use prowess_store::Scope;
+use prowess_server::{SecretString, ServerSettings};
+use prowess_store::KeyScope;
 use prowess_testkit::SkillFixture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::client::{As, Form};
+use crate::client::{Form, TestDialect};
 use crate::running::{NEVER, Running, go_on, patient, rest};
 
 const MASTER: &str = "the-master-key-of-these-tests";
 
-async fn start(settings: Settings) -> (Running, String, String) {
-    let settings = Settings {
-        master_key: Some(Secret::new(MASTER)),
+async fn start(settings: ServerSettings) -> (Running, String, String) {
+    let settings = ServerSettings {
+        master_key: Some(SecretString::new(MASTER)),
         ..settings
     };
     let running = Running::start(settings, patient()).await;
-    let scopes = [Scope::Publish, Scope::Use];
+    let scopes = [KeyScope::Publish, KeyScope::Use];
     let slow = running.server.key("slow", &scopes).await;
     let other = running.server.key("other", &scopes).await;
     (running, format!("x-api-key: {slow}\r\n"), other)
 }
 
 /// Settings under which nothing ends by itself.
-fn settings() -> Settings {
-    Settings {
+fn settings() -> ServerSettings {
+    ServerSettings {
         idle: NEVER,
         body_grace: NEVER,
         upload_wait: NEVER,
         body_wait: NEVER,
-        ..Settings::default()
+        ..ServerSettings::default()
     }
 }
 
@@ -44,7 +44,7 @@ async fn refusal(stream: TcpStream) -> String {
 
 #[tokio::test]
 async fn slow_uploads_of_one_tenant_do_not_keep_anothers_waiting() {
-    let (running, slow, other) = start(Settings {
+    let (running, slow, other) = start(ServerSettings {
         uploads: 4,
         ..settings()
     })
@@ -65,12 +65,12 @@ async fn slow_uploads_of_one_tenant_do_not_keep_anothers_waiting() {
         }
         let form = Form::skill(&SkillFixture::new("others"));
         let server = &running.server;
-        let made = server.post(As::OpenAi, "/v1/skills").key(&other);
+        let made = server.post(TestDialect::OpenAi, "/v1/skills").key(&other);
         made.form(&form).await.ok();
         let form = Form::default()
             .text("purpose", "user_data")
             .file("file", "a.txt", b"a");
-        let made = server.post(As::OpenAi, "/v1/files").key(&other);
+        let made = server.post(TestDialect::OpenAi, "/v1/files").key(&other);
         made.form(&form).await.ok();
         assert!(waiting.try_join_next().is_none(), "no turn was free");
         // A turn that is free again is used.
@@ -80,8 +80,8 @@ async fn slow_uploads_of_one_tenant_do_not_keep_anothers_waiting() {
 }
 
 #[tokio::test]
-async fn an_upload_whose_turn_does_not_come_is_told_when_to_try_again() {
-    let (running, slow, _) = start(Settings {
+async fn an_upload_whose_turn_does_not_come_learns_when_to_try_again() {
+    let (running, slow, _) = start(ServerSettings {
         uploads: 2,
         upload_wait: Duration::ZERO,
         ..settings()
@@ -98,7 +98,7 @@ async fn an_upload_whose_turn_does_not_come_is_told_when_to_try_again() {
 
 #[tokio::test]
 async fn a_body_that_trickles_is_refused_wherever_it_is_sent() {
-    let (running, slow, _) = start(Settings {
+    let (running, slow, _) = start(ServerSettings {
         body_grace: Duration::from_millis(50),
         ..settings()
     })
@@ -115,8 +115,8 @@ async fn a_body_that_trickles_is_refused_wherever_it_is_sent() {
 }
 
 /// Bounds that a few bodies reach.
-fn tight() -> Settings {
-    let mut settings = Settings {
+fn tight() -> ServerSettings {
+    let mut settings = ServerSettings {
         body_bytes_in_flight: 4 << 20,
         request_bytes: 1 << 20,
         body_wait: Duration::ZERO,
@@ -128,7 +128,7 @@ fn tight() -> Settings {
 }
 
 #[tokio::test]
-async fn unfinished_bodies_of_one_tenant_are_bounded_and_leave_room_for_others() {
+async fn unfinished_bodies_of_one_tenant_are_bounded_and_leave_space_for_others() {
     let (running, slow, other) = start(tight()).await;
     let piece = vec![b' '; 900 << 10];
     let mut answers = JoinSet::new();
@@ -152,9 +152,9 @@ async fn unfinished_bodies_of_one_tenant_are_bounded_and_leave_room_for_others()
 }
 
 #[tokio::test]
-async fn large_bodies_of_all_tenants_together_leave_room_for_small_ones() {
+async fn large_bodies_of_all_tenants_together_leave_space_for_small_ones() {
     let (running, slow, other) = start(tight()).await;
-    let second = running.server.key("second", &[Scope::Use]).await;
+    let second = running.server.key("second", &[KeyScope::Use]).await;
     let second = format!("x-api-key: {second}\r\n");
     let piece = vec![b' '; (1 << 20) - 1];
     let mut answers = JoinSet::new();
@@ -174,7 +174,10 @@ async fn large_bodies_of_all_tenants_together_leave_room_for_small_ones() {
         { "role": "user", "content": "a".repeat(60 << 10) },
     ]});
     for _ in 0..3 {
-        let call = running.server.post(As::Ga, "/v1/messages").key(&other);
+        let call = running
+            .server
+            .post(TestDialect::Ga, "/v1/messages")
+            .key(&other);
         let answer = call.json(&body).await;
         assert_eq!(answer.status, 404, "{:?}", answer.body);
     }
@@ -186,7 +189,10 @@ async fn whole(running: &Running, key: &str) {
     let body = serde_json::json!({ "model": "none", "max_tokens": 1, "messages": [
         { "role": "user", "content": words },
     ]});
-    let call = running.server.post(As::Ga, "/v1/messages").key(key);
+    let call = running
+        .server
+        .post(TestDialect::Ga, "/v1/messages")
+        .key(key);
     let answer = call.json(&body).await;
     assert_eq!(answer.status, 404, "{:?}", answer.body);
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
-use prowess_server::{Secret, Settings};
+use prowess_server::{SecretString, ServerSettings};
 use prowess_store::{
-    NewChat, NewConversation, NewItem, NewResponse, NewRun, Scope, Store, TenantId, Timestamp,
+    KeyScope, NewChat, NewConversation, NewItem, NewResponse, NewRun, Store, TenantId, Timestamp,
 };
 use prowess_testkit::SkillFixture;
 use serde_json::json;
 
-use crate::client::{ALL, Answer, As, Form, Server};
+use crate::client::{ALL, ClientResponse, Form, Server, TestDialect};
 
 struct Tenants {
     server: Server,
@@ -30,26 +30,31 @@ struct Tenants {
 const WORDS: &str = "unmistakable-words-of-the-owner";
 
 async fn tenants() -> Tenants {
-    let server = Server::with(Settings {
-        master_key: Some(Secret::new("the-master-key-of-these-tests")),
-        ..Settings::default()
+    let server = Server::with(ServerSettings {
+        master_key: Some(SecretString::new("the-master-key-of-these-tests")),
+        ..ServerSettings::default()
     })
     .await;
-    let every = [Scope::Read, Scope::Use, Scope::Publish];
+    let every = [KeyScope::Read, KeyScope::Use, KeyScope::Publish];
     let owner = server.key("owner", &every).await;
-    let stranger = server.key("stranger", &[Scope::Admin]).await;
+    let stranger = server.key("stranger", &[KeyScope::Admin]).await;
     let skill = SkillFixture::new("the-owners").field("description", WORDS);
     let made = server
-        .post(As::OpenAi, "/v1/skills")
+        .post(TestDialect::OpenAi, "/v1/skills")
         .key(&owner)
         .form(&Form::skill(&skill))
         .await;
     let skill = made.ok()["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/skills/{skill}/versions/1");
-    let version = server.get(As::OpenAi, &path).key(&owner).send().await.ok();
+    let version = server
+        .get(TestDialect::OpenAi, &path)
+        .key(&owner)
+        .send()
+        .await
+        .ok();
     let form = Form::default().file("file", "the-owners.txt", WORDS.as_bytes());
     let file = server
-        .post(As::Ga, "/v1/files")
+        .post(TestDialect::Ga, "/v1/files")
         .key(&owner)
         .form(&form)
         .await
@@ -89,7 +94,7 @@ async fn keep_run(server: &Server) -> String {
         output_tokens: 1,
         started_at: Timestamp::now(),
         ended_at: Timestamp::now(),
-        session: None,
+        container: None,
         error: None,
         usage: json!({}),
         skills: json!([]),
@@ -120,13 +125,13 @@ async fn keep_response(server: &Server, id: &str) {
 }
 
 async fn keep_conversation(server: &Server, id: &str, item: &str) {
-    let said = json!({ "id": item, "type": "message", "role": "user", "content": WORDS });
+    let message = json!({ "id": item, "type": "message", "role": "user", "content": WORDS });
     let new = NewConversation {
         id,
         metadata: &json!({ "note": WORDS }).to_string(),
         items: &[NewItem {
             id: item,
-            item: &said.to_string(),
+            json: &message.to_string(),
         }],
         expires_in: Duration::from_secs(600),
     };
@@ -203,7 +208,13 @@ impl Tenants {
         routes
     }
 
-    async fn call(&self, dialect: As, method: &Method, path: &str, key: &str) -> Answer {
+    async fn call(
+        &self,
+        dialect: TestDialect,
+        method: &Method,
+        path: &str,
+        key: &str,
+    ) -> ClientResponse {
         let call = self.server.request(dialect, method.clone(), path).key(key);
         match (method, path.ends_with("/versions")) {
             (&Method::POST, true) => {
@@ -249,13 +260,17 @@ async fn what_belongs_to_another_is_not_found_on_any_route() {
                 .await;
             assert_eq!(unreal.status, real.status);
             assert_eq!(unreal.code(), real.code());
-            let said = |answer: &Answer| {
+            let comparable = |answer: &ClientResponse| {
                 answer.json()["error"]["message"]
                     .as_str()
                     .unwrap()
                     .to_owned()
             };
-            assert_eq!(said(&unreal), invented(&said(&real)), "{method} {path}");
+            assert_eq!(
+                comparable(&unreal),
+                invented(&comparable(&real)),
+                "{method} {path}"
+            );
         }
     }
 }
@@ -263,7 +278,7 @@ async fn what_belongs_to_another_is_not_found_on_any_route() {
 #[tokio::test]
 async fn the_table_has_every_route_that_names_something_of_a_tenant() {
     let tenants = tenants().await;
-    let document = tenants.server.get(As::OpenAi, "/openapi.json");
+    let document = tenants.server.get(TestDialect::OpenAi, "/openapi.json");
     let document = document.key(&tenants.owner).send().await;
     let table = tenants.named();
     let mut checked = 0;
@@ -314,7 +329,7 @@ async fn lists_and_searches_hold_nothing_of_others() {
             format!("/v1/chat/completions?model={WORDS}"),
             format!("/v1/chat/completions?metadata[note]={WORDS}"),
         ] {
-            if dialect == As::Beta && path.contains("ids[]") {
+            if dialect == TestDialect::Beta && path.contains("ids[]") {
                 continue;
             }
             let answer = tenants
@@ -341,7 +356,7 @@ async fn after_all_that_the_owner_still_has_everything() {
     let versions = format!("/v1/skills/{}/versions", tenants.skill);
     let versions = tenants
         .server
-        .get(As::OpenAi, &versions)
+        .get(TestDialect::OpenAi, &versions)
         .key(&tenants.owner)
         .send()
         .await;
@@ -349,7 +364,7 @@ async fn after_all_that_the_owner_still_has_everything() {
     let file = format!("/v1/files/{}/content", tenants.file);
     let file = tenants
         .server
-        .get(As::OpenAi, &file)
+        .get(TestDialect::OpenAi, &file)
         .key(&tenants.owner)
         .send()
         .await;
@@ -358,17 +373,17 @@ async fn after_all_that_the_owner_still_has_everything() {
 
 #[tokio::test]
 async fn the_public_index_shows_only_the_tenant_that_is_public() {
-    let server = Server::with(Settings {
-        master_key: Some(Secret::new("the-master-key-of-these-tests")),
+    let server = Server::with(ServerSettings {
+        master_key: Some(SecretString::new("the-master-key-of-these-tests")),
         index_tenant: Some(prowess_store::TenantId::new("open").unwrap()),
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     for tenant in ["open", "closed"] {
-        let key = server.key(tenant, &[Scope::Publish]).await;
+        let key = server.key(tenant, &[KeyScope::Publish]).await;
         let skill = SkillFixture::new(&format!("{tenant}-skill"));
         server
-            .post(As::Ga, "/v1/skills")
+            .post(TestDialect::Ga, "/v1/skills")
             .key(&key)
             .form(&Form::skill(&skill))
             .await
@@ -378,7 +393,7 @@ async fn the_public_index_shows_only_the_tenant_that_is_public() {
         "/.well-known/agent-skills/index.json",
         "/.well-known/skills/index.json",
     ] {
-        let index = server.get(As::OpenAi, path).send().await.ok();
+        let index = server.get(TestDialect::OpenAi, path).send().await.ok();
         let names: Vec<_> = index["skills"]
             .as_array()
             .unwrap()
@@ -393,7 +408,7 @@ async fn the_public_index_shows_only_the_tenant_that_is_public() {
         "skills/closed-skill/SKILL.md",
     ] {
         let answer = server
-            .get(As::OpenAi, &format!("/.well-known/{path}"))
+            .get(TestDialect::OpenAi, &format!("/.well-known/{path}"))
             .send()
             .await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");

@@ -15,7 +15,7 @@ mod connections;
 mod discovery;
 mod endless_forms;
 mod errors;
-mod file_room;
+mod file_space;
 mod files;
 mod in_flight;
 mod leaks;

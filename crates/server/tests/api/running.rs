@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use prowess_server::{ServeOptions, Settings, serve};
+use prowess_server::{ServeOptions, ServerSettings, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -33,7 +33,7 @@ pub(crate) fn patient() -> ServeOptions {
 }
 
 impl Running {
-    pub(crate) async fn start(settings: Settings, options: ServeOptions) -> Running {
+    pub(crate) async fn start(settings: ServerSettings, options: ServeOptions) -> Running {
         let server = Server::with(settings).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use prowess_server::{ServeOptions, Settings, serve};
+use prowess_server::{ServeOptions, ServerSettings, serve};
 use prowess_testkit::SkillFixture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{As, Form, Server};
+use crate::client::{Form, Server, TestDialect};
 
 struct Running {
     server: Server,
@@ -18,7 +18,7 @@ struct Running {
 }
 
 async fn start(grace: Duration) -> Running {
-    let server = Server::with(Settings::default()).await;
+    let server = Server::with(ServerSettings::default()).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
@@ -71,7 +71,7 @@ async fn an_upload_that_is_under_way_finishes() {
     );
     let list = running
         .server
-        .get(As::OpenAi, "/v1/skills")
+        .get(TestDialect::OpenAi, "/v1/skills")
         .send()
         .await
         .ok();
@@ -89,7 +89,7 @@ async fn a_request_that_never_ends_is_ended_after_the_grace() {
     assert!(answer.is_empty(), "{}", String::from_utf8_lossy(&answer));
     let list = running
         .server
-        .get(As::OpenAi, "/v1/skills")
+        .get(TestDialect::OpenAi, "/v1/skills")
         .send()
         .await
         .ok();
@@ -110,7 +110,7 @@ async fn an_idle_connection_does_not_hold_the_end_up() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_heard_by_a_client_that_is_still_sending() {
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
     let running = start(Duration::from_secs(60)).await;
     let body = vec![0; 8 << 20];
     let mut stream = TcpStream::connect(running.address).await.unwrap();

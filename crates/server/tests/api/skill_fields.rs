@@ -2,11 +2,11 @@
 
 use axum::body::Body;
 use axum::http::StatusCode;
-use prowess_skill::{Bundle, Limits, Options, Skill};
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
 use prowess_testkit::SkillFixture;
 use serde_json::{Value, json};
 
-use crate::client::{ALL, Answer, As, Form, Server};
+use crate::client::{ALL, ClientResponse, Form, Server, TestDialect};
 
 /// A form as LiteLLM's clients write it for a skill without files.
 fn greeter() -> Form {
@@ -20,13 +20,13 @@ fn greeter() -> Form {
 
 async fn content(server: &Server, id: &Value) -> Skill {
     let path = format!("/v1/skills/{}/content", id.as_str().unwrap());
-    let zip = server.get(As::OpenAi, &path).send().await.body;
-    let bundle = Bundle::from_zip(&zip, &Limits::default()).unwrap();
-    Skill::load(bundle, &Options::default()).skill.unwrap()
+    let zip = server.get(TestDialect::OpenAi, &path).send().await.body;
+    let bundle = Bundle::from_zip(&zip, &BundleLimits::default()).unwrap();
+    Skill::load(bundle, &LoadOptions::default()).skill.unwrap()
 }
 
 /// Code, field and message of a refusal.
-fn refusal(answer: &Answer) -> (String, String, String) {
+fn refusal(answer: &ClientResponse) -> (String, String, String) {
     assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{:?}", answer.body);
     let error = &answer.json()["error"];
     let param = error["param"]
@@ -57,7 +57,7 @@ async fn a_form_without_files_may_be_urlencoded() {
     let server = Server::new().await;
     let body = "display_title=My+Skill&description=It+says+hi.&instructions=Say%20hi.\
                 &metadata%5Bteam%5D=support&custom_llm_provider=litellm_proxy";
-    let call = server.post(As::OpenAi, "/v1/skills");
+    let call = server.post(TestDialect::OpenAi, "/v1/skills");
     let call = call.header("content-type", "application/x-www-form-urlencoded");
     let made = call.body(Body::from(body)).await.ok();
     let skill = content(&server, &made["id"]).await;
@@ -75,22 +75,33 @@ async fn a_form_without_files_may_be_urlencoded() {
 #[tokio::test]
 async fn a_version_is_made_of_fields_too_and_keeps_the_skills_name() {
     let server = Server::new().await;
-    let made = server.post(As::Ga, "/v1/skills").form(&greeter()).await;
+    let made = server
+        .post(TestDialect::Ga, "/v1/skills")
+        .form(&greeter())
+        .await;
     let id = made.ok()["id"].clone();
     let versions = format!("/v1/skills/{}/versions", id.as_str().unwrap());
     let next = Form::default()
         .text("description", "Greets people better.")
         .text("instructions", "Say hello twice.")
         .text("default", "true");
-    server.post(As::Ga, &versions).form(&next).await.ok();
+    server
+        .post(TestDialect::Ga, &versions)
+        .form(&next)
+        .await
+        .ok();
     let skill = content(&server, &id).await;
     assert_eq!(skill.name, "greeter-of-people");
     assert_eq!(skill.body.trim(), "Say hello twice.");
 
     let same = next.clone().text("display_name", "Greeter of People");
-    server.post(As::Ga, &versions).form(&same).await.ok();
+    server
+        .post(TestDialect::Ga, &versions)
+        .form(&same)
+        .await
+        .ok();
     let other = next.text("display_name", "Other");
-    let refused = server.post(As::Ga, &versions).form(&other).await;
+    let refused = server.post(TestDialect::Ga, &versions).form(&other).await;
     let (code, param, message) = refusal(&refused);
     assert_eq!(
         (code.as_str(), param.as_str()),
@@ -121,7 +132,7 @@ async fn what_is_missing_for_a_skill_without_files_is_named() {
         ),
     ] {
         let refused = server
-            .post(As::OpenAi, "/v1/skills")
+            .post(TestDialect::OpenAi, "/v1/skills")
             .form(&text(&fields))
             .await;
         let (code, param, message) = refusal(&refused);
@@ -132,30 +143,36 @@ async fn what_is_missing_for_a_skill_without_files_is_named() {
         assert!(message.contains("files[]"), "{message}");
     }
     let title = text(&[title]);
-    let refused = server.post(As::OpenAi, "/v1/skills").form(&title).await;
+    let refused = server
+        .post(TestDialect::OpenAi, "/v1/skills")
+        .form(&title)
+        .await;
     assert_eq!(refused.code(), "skill-files-missing");
     let nameless = text(&[("display_title", "日本語"), description, instructions]);
-    let refused = server.post(As::OpenAi, "/v1/skills").form(&nameless).await;
+    let refused = server
+        .post(TestDialect::OpenAi, "/v1/skills")
+        .form(&nameless)
+        .await;
     assert_eq!(refusal(&refused).0, "skill-title-invalid");
 }
 
 #[tokio::test]
-async fn fields_beside_files_say_what_the_skill_says_or_are_refused() {
+async fn fields_beside_files_match_the_skill_or_are_refused() {
     let server = Server::new().await;
     let id = server.skill("pdf-forms").await;
     let fixture = SkillFixture::new("pdf-forms")
         .field("metadata", "{team: support, version: 2}")
         .body("Fill in all fields.\n");
     let skill = Form::skill(&fixture);
-    let bundle = Bundle::from_files(fixture.files(), &Limits::default()).unwrap();
-    let loaded = Skill::load(bundle, &Options::default()).skill.unwrap();
+    let bundle = Bundle::from_files(fixture.files(), &BundleLimits::default()).unwrap();
+    let loaded = Skill::load(bundle, &LoadOptions::default()).skill.unwrap();
     let same = skill
         .clone()
         .text("description", &loaded.description)
         .text("instructions", "Fill in all fields.")
         .text("metadata", r#"{"version": 2, "team": "support"}"#);
     for path in ["/v1/skills".to_owned(), format!("/v1/skills/{id}/versions")] {
-        server.post(As::Ga, &path).form(&same).await.ok();
+        server.post(TestDialect::Ga, &path).form(&same).await.ok();
         for (field, value, param) in [
             ("description", "Something else.", "description"),
             ("instructions", "Do something else.", "instructions"),
@@ -165,9 +182,9 @@ async fn fields_beside_files_say_what_the_skill_says_or_are_refused() {
             for dialect in ALL {
                 let form = skill.clone().text(field, value);
                 let refused = server.post(dialect, &path).form(&form).await;
-                let (code, told, message) = refusal(&refused);
+                let (code, named, message) = refusal(&refused);
                 assert_eq!(
-                    (code.as_str(), told.as_str()),
+                    (code.as_str(), named.as_str()),
                     ("skill-field-conflict", param)
                 );
                 assert!(message.contains("Leave the field out"), "{message}");
@@ -196,15 +213,19 @@ async fn a_field_that_means_nothing_is_refused_by_its_name() {
     }
     // By which LiteLLM's clients choose an account.
     let form = Form::skill(&SkillFixture::new("for-every-model")).text("model", "claude");
-    server.post(As::Ga, "/v1/skills").form(&form).await.ok();
+    server
+        .post(TestDialect::Ga, "/v1/skills")
+        .form(&form)
+        .await
+        .ok();
     for (field, value) in [("metadata", "no JSON"), ("default", "maybe")] {
         let form = greeter().text(field, value);
-        let refused = server.post(As::Ga, "/v1/skills").form(&form).await;
+        let refused = server.post(TestDialect::Ga, "/v1/skills").form(&form).await;
         assert_eq!(refusal(&refused).0, "form-field-invalid", "{field}");
     }
     for field in ["description", "display_name", "instructions"] {
         let form = greeter().text(field, "twice");
-        let refused = server.post(As::Ga, "/v1/skills").form(&form).await;
+        let refused = server.post(TestDialect::Ga, "/v1/skills").form(&form).await;
         assert_eq!(refusal(&refused).0, "form-field-invalid", "{field}");
     }
 }

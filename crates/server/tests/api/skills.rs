@@ -1,34 +1,34 @@
 //! The life of a skill, in every generation.
 
 use axum::http::StatusCode;
-use prowess_skill::{Bundle, Limits};
+use prowess_skill::{Bundle, BundleLimits};
 use prowess_testkit::SkillFixture;
 use serde_json::json;
 
-use crate::client::{ALL, As, Form, Server};
+use crate::client::{ALL, Form, Server, TestDialect};
 
 fn fixture(name: &str) -> SkillFixture {
     SkillFixture::new(name).script("scripts/run.py", "print(1)\n")
 }
 
 /// Create, get, list, a second version, its list, its content, the end.
-async fn life(dialect: As) -> String {
+async fn life(dialect: TestDialect) -> String {
     let server = Server::new().await;
     let title = match dialect {
-        As::Beta => "display_title",
+        TestDialect::Beta => "display_title",
         _ => "display_name",
     };
-    let mut told = String::new();
-    let mut tell = |step: &str, exchange: String| {
-        told.push_str(&format!("=== {step}\n{exchange}\n\n"));
+    let mut log = String::new();
+    let mut record = |step: &str, exchange: String| {
+        log.push_str(&format!("=== {step}\n{exchange}\n\n"));
     };
     let form = Form::skill(&fixture("pdf-forms")).text(title, "PDF forms");
     let created = server.post(dialect, "/v1/skills").form(&form).await;
-    tell("create", created.exchange());
+    record("create", created.exchange());
     let id = created.ok()["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/skills/{id}");
-    tell("get", server.get(dialect, &path).send().await.exchange());
-    tell(
+    record("get", server.get(dialect, &path).send().await.exchange());
+    record(
         "list",
         server.get(dialect, "/v1/skills").send().await.exchange(),
     );
@@ -36,16 +36,16 @@ async fn life(dialect: As) -> String {
     let next = fixture("pdf-forms").body("# Better\n");
     let versions = format!("{path}/versions");
     let call = server.post(dialect, &versions);
-    tell(
+    record(
         "new version",
         call.form(&Form::skill(&next)).await.exchange(),
     );
-    tell(
+    record(
         "versions",
         server.get(dialect, &versions).send().await.exchange(),
     );
     let latest = format!("{versions}/latest");
-    tell(
+    record(
         "latest",
         server.get(dialect, &latest).send().await.exchange(),
     );
@@ -53,13 +53,13 @@ async fn life(dialect: As) -> String {
         .get(dialect, &format!("{latest}/content"))
         .send()
         .await;
-    tell("content", content.exchange());
-    let bundle = Bundle::from_zip(&content.body, &Limits::default()).unwrap();
+    record("content", content.exchange());
+    let bundle = Bundle::from_zip(&content.body, &BundleLimits::default()).unwrap();
     assert_eq!(bundle.skill_md(), next.skill_md().as_bytes());
     assert_eq!(bundle.folder(), Some("pdf-forms"));
 
     let first = server
-        .get(As::OpenAi, &format!("{versions}/1"))
+        .get(TestDialect::OpenAi, &format!("{versions}/1"))
         .send()
         .await;
     let first = first.ok()["id"].as_str().unwrap().to_owned();
@@ -67,38 +67,38 @@ async fn life(dialect: As) -> String {
         .delete(dialect, &format!("{versions}/{first}"))
         .send()
         .await;
-    tell("delete the first version", first.exchange());
+    record("delete the first version", first.exchange());
     let last = server.delete(dialect, &latest).send().await;
-    tell("delete the last version", last.exchange());
-    tell(
+    record("delete the last version", last.exchange());
+    record(
         "delete",
         server.delete(dialect, &path).send().await.exchange(),
     );
-    tell(
+    record(
         "get what is gone",
         server.get(dialect, &path).send().await.exchange(),
     );
-    told
+    log
 }
 
 #[tokio::test]
 async fn a_skill_lives_in_anthropics_beta() {
-    insta::assert_snapshot!(life(As::Beta).await);
+    insta::assert_snapshot!(life(TestDialect::Beta).await);
 }
 
 #[tokio::test]
 async fn a_skill_lives_in_anthropics_general_availability() {
-    insta::assert_snapshot!(life(As::Ga).await);
+    insta::assert_snapshot!(life(TestDialect::Ga).await);
 }
 
 #[tokio::test]
 async fn the_newest_generation_has_the_shapes_of_general_availability() {
-    assert_eq!(life(As::G3).await, life(As::Ga).await);
+    assert_eq!(life(TestDialect::G3).await, life(TestDialect::Ga).await);
 }
 
 #[tokio::test]
 async fn a_skill_lives_in_openais_dialect() {
-    insta::assert_snapshot!(life(As::OpenAi).await);
+    insta::assert_snapshot!(life(TestDialect::OpenAi).await);
 }
 
 #[tokio::test]
@@ -106,11 +106,11 @@ async fn mounts_decide_the_dialect_and_a_doubled_v1_is_forgiven() {
     let server = Server::new().await;
     let id = server.skill("pdf-forms").await;
     for (dialect, mount, key) in [
-        (As::OpenAi, "/anthropic/v1", "type"),
-        (As::OpenAi, "/anthropic/v1/v1", "type"),
-        (As::Ga, "/openai/v1", "object"),
-        (As::OpenAi, "/v1/v1", "object"),
-        (As::G3, "/v1/v1", "type"),
+        (TestDialect::OpenAi, "/anthropic/v1", "type"),
+        (TestDialect::OpenAi, "/anthropic/v1/v1", "type"),
+        (TestDialect::Ga, "/openai/v1", "object"),
+        (TestDialect::OpenAi, "/v1/v1", "object"),
+        (TestDialect::G3, "/v1/v1", "type"),
     ] {
         let answer = server
             .get(dialect, &format!("{mount}/skills/{id}"))
@@ -127,35 +127,43 @@ async fn the_default_version_is_set_and_fetched_and_kept() {
     let path = format!("/v1/skills/{id}");
     let versions = format!("{path}/versions");
     let form = Form::skill(&SkillFixture::new("pdf-forms").body("two\n")).text("default", "false");
-    server.post(As::OpenAi, &versions).form(&form).await.ok();
-    let skill = server.get(As::OpenAi, &path).send().await.ok();
+    server
+        .post(TestDialect::OpenAi, &versions)
+        .form(&form)
+        .await
+        .ok();
+    let skill = server.get(TestDialect::OpenAi, &path).send().await.ok();
     assert_eq!(
         (&skill["default_version"], &skill["latest_version"]),
         (&json!("1"), &json!("2"))
     );
 
     let set = server
-        .post(As::OpenAi, &path)
+        .post(TestDialect::OpenAi, &path)
         .json(&json!({ "default_version": "2" }))
         .await;
     assert_eq!(set.ok()["default_version"], "2");
     let content = server
-        .get(As::OpenAi, &format!("{path}/content"))
+        .get(TestDialect::OpenAi, &format!("{path}/content"))
         .send()
         .await;
-    let bundle = Bundle::from_zip(&content.body, &Limits::default()).unwrap();
+    let bundle = Bundle::from_zip(&content.body, &BundleLimits::default()).unwrap();
     assert!(bundle.skill_md().ends_with(b"two\n"));
     let refused = server
-        .delete(As::OpenAi, &format!("{versions}/2"))
+        .delete(TestDialect::OpenAi, &format!("{versions}/2"))
         .send()
         .await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     assert_eq!(refused.code(), "skill-default-version");
 
     let form = Form::skill(&SkillFixture::new("pdf-forms").body("three\n")).text("default", "true");
-    server.post(As::OpenAi, &versions).form(&form).await.ok();
+    server
+        .post(TestDialect::OpenAi, &versions)
+        .form(&form)
+        .await
+        .ok();
     assert_eq!(
-        server.get(As::OpenAi, &path).send().await.ok()["default_version"],
+        server.get(TestDialect::OpenAi, &path).send().await.ok()["default_version"],
         "3"
     );
 }
@@ -165,25 +173,25 @@ async fn a_skill_emptied_in_the_beta_is_hidden_elsewhere() {
     let server = Server::new().await;
     let id = server.skill("pdf-forms").await;
     let path = format!("/v1/skills/{id}");
-    let kept = server.delete(As::Beta, &path).send().await;
+    let kept = server.delete(TestDialect::Beta, &path).send().await;
     assert_eq!(kept.status, StatusCode::BAD_REQUEST);
     assert_eq!(kept.code(), "skill-has-versions");
     server
-        .delete(As::Beta, &format!("{path}/versions/latest"))
+        .delete(TestDialect::Beta, &format!("{path}/versions/latest"))
         .send()
         .await
         .ok();
 
-    let empty = server.get(As::Beta, &path).send().await.ok();
+    let empty = server.get(TestDialect::Beta, &path).send().await.ok();
     assert_eq!(empty["latest_version"], json!(null));
-    for dialect in [As::Ga, As::G3, As::OpenAi] {
+    for dialect in [TestDialect::Ga, TestDialect::G3, TestDialect::OpenAi] {
         let answer = server.get(dialect, &path).send().await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{dialect:?}");
         assert_eq!(answer.code(), "skill-without-version");
         let list = server.get(dialect, "/v1/skills").send().await.ok();
         assert_eq!(list["data"], json!([]), "{dialect:?}");
     }
-    server.delete(As::Beta, &path).send().await.ok();
+    server.delete(TestDialect::Beta, &path).send().await.ok();
 }
 
 #[tokio::test]
@@ -192,15 +200,15 @@ async fn general_availability_keeps_the_last_version_and_cascades() {
     let id = server.skill("pdf-forms").await;
     let path = format!("/v1/skills/{id}");
     let kept = server
-        .delete(As::Ga, &format!("{path}/versions/latest"))
+        .delete(TestDialect::Ga, &format!("{path}/versions/latest"))
         .send()
         .await;
     assert_eq!(
         (kept.status, kept.code().as_str()),
         (StatusCode::BAD_REQUEST, "skill-last-version")
     );
-    server.delete(As::Ga, &path).send().await.ok();
-    let gone = server.get(As::Ga, &path).send().await;
+    server.delete(TestDialect::Ga, &path).send().await.ok();
+    let gone = server.get(TestDialect::Ga, &path).send().await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
 }
 
@@ -209,12 +217,12 @@ async fn the_last_version_takes_the_skill_with_it_in_openais_dialect() {
     let server = Server::new().await;
     let id = server.skill("pdf-forms").await;
     server
-        .delete(As::OpenAi, &format!("/v1/skills/{id}/versions/1"))
+        .delete(TestDialect::OpenAi, &format!("/v1/skills/{id}/versions/1"))
         .send()
         .await
         .ok();
     let gone = server
-        .get(As::OpenAi, &format!("/v1/skills/{id}"))
+        .get(TestDialect::OpenAi, &format!("/v1/skills/{id}"))
         .send()
         .await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
@@ -240,12 +248,12 @@ async fn titles_are_unique_in_the_beta_only() {
     let server = Server::new().await;
     let form = |title| Form::skill(&SkillFixture::new("pdf-forms")).text(title, "Same");
     server
-        .post(As::Beta, "/v1/skills")
+        .post(TestDialect::Beta, "/v1/skills")
         .form(&form("display_title"))
         .await
         .ok();
     let taken = server
-        .post(As::Beta, "/v1/skills")
+        .post(TestDialect::Beta, "/v1/skills")
         .form(&form("display_title"))
         .await;
     assert_eq!(taken.status, StatusCode::BAD_REQUEST);
@@ -258,7 +266,7 @@ async fn titles_are_unique_in_the_beta_only() {
         "{message}"
     );
     server
-        .post(As::Ga, "/v1/skills")
+        .post(TestDialect::Ga, "/v1/skills")
         .form(&form("display_name"))
         .await
         .ok();

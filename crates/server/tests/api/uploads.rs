@@ -2,22 +2,22 @@
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use prowess_skill::{Bundle, Layout, Limits, Manifest};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits, Manifest};
 use prowess_testkit::{SkillFixture, hostile};
 
-use crate::client::{ALL, As, Form, Server};
+use crate::client::{ALL, Form, Server, TestDialect};
 
 fn fixture() -> SkillFixture {
     SkillFixture::new("pdf-forms").file("scripts/run.py", "print(1)\n")
 }
 
 fn bundle(files: impl IntoIterator<Item = (String, Bytes, bool)>) -> Bundle {
-    Bundle::from_files(files, &Limits::default()).unwrap()
+    Bundle::from_files(files, &BundleLimits::default()).unwrap()
 }
 
 /// The digest that a server gives the skill of a form.
 async fn digest(server: &Server, form: &Form) -> String {
-    let answer = server.post(As::Ga, "/v1/skills").form(form).await;
+    let answer = server.post(TestDialect::Ga, "/v1/skills").form(form).await;
     answer.ok();
     answer.header("prowess-digest").unwrap().to_owned()
 }
@@ -26,7 +26,7 @@ async fn digest(server: &Server, form: &Form) -> String {
 async fn folders_flat_names_and_archives_make_the_same_skill() {
     let server = Server::new().await;
     let bundle = bundle(fixture().files());
-    let wrapped = Layout::wrapped("pdf-forms").unwrap();
+    let wrapped = ArchiveLayout::wrapped("pdf-forms").unwrap();
     let flat = fixture()
         .files()
         .into_iter()
@@ -34,7 +34,7 @@ async fn folders_flat_names_and_archives_make_the_same_skill() {
             form.file("files[]", &path, &data)
         });
     let archive = |field: &str, name: &str, data: Vec<u8>| Form::default().file(field, name, &data);
-    let expected = Manifest::of(&bundle).digest().to_string();
+    let expected = Manifest::from_bundle(&bundle).digest().to_string();
     for (how, form) in [
         ("with folders", Form::skill(&fixture())),
         ("flat", flat),
@@ -44,7 +44,11 @@ async fn folders_flat_names_and_archives_make_the_same_skill() {
         ),
         (
             "zip in files",
-            archive("files", "s.zip", bundle.to_zip(&Layout::FLAT).unwrap()),
+            archive(
+                "files",
+                "s.zip",
+                bundle.to_zip(&ArchiveLayout::FLAT).unwrap(),
+            ),
         ),
         (
             "zip without an ending",
@@ -65,19 +69,24 @@ async fn names_are_read_as_the_sdks_write_them() {
     let form = Form::skill(&SkillFixture::new("pdf-forms"))
         .file("files[]", "pdf-forms/résumé 1.md", b"x")
         .file("files[]", "pdf-forms/say %22hi%22.md", b"x");
-    let id = server.post(As::Ga, "/v1/skills").form(&form).await.ok()["id"].clone();
+    let id = server
+        .post(TestDialect::Ga, "/v1/skills")
+        .form(&form)
+        .await
+        .ok()["id"]
+        .clone();
     let path = format!(
         "/v1/skills/{}/versions/latest/content",
         id.as_str().unwrap()
     );
-    let zip = server.get(As::Ga, &path).send().await.body;
-    let bundle = Bundle::from_zip(&zip, &Limits::default()).unwrap();
+    let zip = server.get(TestDialect::Ga, &path).send().await.body;
+    let bundle = Bundle::from_zip(&zip, &BundleLimits::default()).unwrap();
     let names: Vec<_> = bundle.files().map(|(path, _)| path.as_str()).collect();
     assert_eq!(names, ["SKILL.md", "résumé 1.md", "say \"hi\".md"]);
 }
 
 #[tokio::test]
-async fn colliding_flat_names_are_told_to_come_as_a_zip() {
+async fn colliding_flat_names_are_refused_with_the_advice_to_send_a_zip() {
     let server = Server::new().await;
     let form = Form::default()
         .file(
@@ -87,7 +96,10 @@ async fn colliding_flat_names_are_told_to_come_as_a_zip() {
         )
         .file("files[]", "util.py", b"1")
         .file("files[]", "util.py", b"2");
-    let refused = server.post(As::OpenAi, "/v1/skills").form(&form).await;
+    let refused = server
+        .post(TestDialect::OpenAi, "/v1/skills")
+        .form(&form)
+        .await;
     insta::assert_snapshot!(refused.json()["error"]["message"].as_str().unwrap(), @"skill upload refused: two files are called `util.py`. If they lie in different folders, your client has dropped the folders from their names: send the skill as one zip instead");
     assert_eq!(refused.code(), "skill-names-collide");
 }
@@ -99,16 +111,16 @@ async fn every_hostile_archive_is_refused_with_its_reason() {
     assert!(all.len() > 50, "the table is there");
     for archive in all {
         let form = Form::default().file("files[]", "skill.zip", &archive.bytes);
-        let answer = server.post(As::Ga, "/v1/skills").form(&form).await;
+        let answer = server.post(TestDialect::Ga, "/v1/skills").form(&form).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", archive.name);
         assert_eq!(answer.code(), archive.code, "{}", archive.name);
     }
-    let list = server.get(As::Ga, "/v1/skills").send().await.ok();
+    let list = server.get(TestDialect::Ga, "/v1/skills").send().await.ok();
     assert_eq!(list["data"].as_array().unwrap().len(), 0);
 }
 
 #[tokio::test]
-async fn what_is_no_upload_is_told_in_the_callers_envelope() {
+async fn what_is_no_upload_is_refused_in_the_clients_envelope() {
     let server = Server::new().await;
     for dialect in ALL {
         for path in ["/v1/skills", "/v1/skills/skill_x/versions"] {
@@ -132,13 +144,13 @@ async fn what_is_no_upload_is_told_in_the_callers_envelope() {
 
 #[tokio::test]
 async fn a_body_beyond_all_limits_is_too_large_before_it_is_read_whole() {
-    let settings = prowess_server::Settings {
-        skill_limits: Limits {
+    let settings = prowess_server::ServerSettings {
+        skill_limits: BundleLimits {
             total_bytes: 10_000,
             archive_bytes: 10_000,
-            ..Limits::default()
+            ..BundleLimits::default()
         },
-        ..prowess_server::Settings::default()
+        ..prowess_server::ServerSettings::default()
     };
     let server = Server::with(settings).await;
     let form = Form::skill(&SkillFixture::new("big").file("data.bin", vec![0; 20_000]));
@@ -155,7 +167,7 @@ async fn an_upload_may_be_repeated_without_making_a_second_skill() {
     let form = Form::skill(&fixture());
     let send = || {
         server
-            .post(As::Ga, "/v1/skills")
+            .post(TestDialect::Ga, "/v1/skills")
             .header("idempotency-key", "once")
     };
     let first = send().form(&form).await;
@@ -169,19 +181,23 @@ async fn an_upload_may_be_repeated_without_making_a_second_skill() {
 }
 
 #[tokio::test]
-async fn unchanged_files_make_no_version_when_asked_so() {
+async fn unchanged_files_make_no_version_on_request() {
     let server = Server::new().await;
     let id = server.skill("pdf-forms").await;
     let path = format!("/v1/skills/{id}/versions");
     let form = Form::skill(&SkillFixture::new("pdf-forms"));
     let kept = server
-        .post(As::OpenAi, &path)
+        .post(TestDialect::OpenAi, &path)
         .header("prowess-unchanged", "keep");
     let kept = kept.form(&form).await;
     assert_eq!(kept.ok()["version"], "1");
     assert_eq!(kept.header("prowess-outcome"), Some("unchanged"));
     assert_eq!(
-        server.post(As::OpenAi, &path).form(&form).await.ok()["version"],
+        server
+            .post(TestDialect::OpenAi, &path)
+            .form(&form)
+            .await
+            .ok()["version"],
         "2"
     );
 }
@@ -192,7 +208,7 @@ async fn a_version_must_bear_the_name_of_its_skill() {
     let id = server.skill("pdf-forms").await;
     let form = Form::skill(&SkillFixture::new("other"));
     let refused = server
-        .post(As::Ga, &format!("/v1/skills/{id}/versions"))
+        .post(TestDialect::Ga, &format!("/v1/skills/{id}/versions"))
         .form(&form)
         .await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);

@@ -1,16 +1,16 @@
 //! Coding agents on other vendors' models: the tools they bring, over HTTP.
 
-use prowess_testkit::upstream::Answer as Told;
+use prowess_testkit::upstream::MockResponse;
 use serde_json::{Value, json};
 
-use crate::gateway::{Answer, Gateway};
+use crate::gateway::{ClientResponse, Gateway};
 
 async fn sent(gateway: &Gateway) -> Value {
     serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap()
 }
 
 /// A Chat upstream's stream that calls one tool.
-fn calls(name: &str, arguments: &str) -> Told {
+fn calls(name: &str, arguments: &str) -> MockResponse {
     let (first, second) = arguments.split_at(arguments.len() / 2);
     let delta = |call: Value| json!({"id": "c1", "choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
     let function = json!({"name": name, "arguments": first});
@@ -23,11 +23,11 @@ fn calls(name: &str, arguments: &str) -> Told {
         .iter()
         .map(|event| format!("data: {event}\n\n"))
         .collect();
-    Told::sse(&format!("{events}data: [DONE]\n\n")).in_pieces(41)
+    MockResponse::sse(&format!("{events}data: [DONE]\n\n")).in_chunks(41)
 }
 
 /// The data of the last event of a type.
-fn event(answer: &Answer, kind: &str) -> Value {
+fn event(answer: &ClientResponse, kind: &str) -> Value {
     let mut events = answer.text().lines().filter_map(|line| {
         let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
         (event["type"] == kind).then_some(event)
@@ -45,7 +45,7 @@ fn schema() -> Value {
 async fn codex_keeps_its_mcp_tools_on_a_chat_model() {
     let gateway = Gateway::start().await;
     let member = json!({"type": "function", "name": "load_skill", "parameters": schema()});
-    let mut asked = json!({
+    let mut request = json!({
         "model": "oai/m1", "stream": true, "store": false,
         "input": [{"role": "user", "content": "Fill in the form"}],
         "tools": [
@@ -55,8 +55,8 @@ async fn codex_keeps_its_mcp_tools_on_a_chat_model() {
     });
     gateway
         .upstream
-        .answer(calls("mcp__skills__load_skill", r#"{"name":"forms"}"#));
-    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+        .respond(calls("mcp__skills__load_skill", r#"{"name":"forms"}"#));
+    let answer = gateway.post("/v1/responses", request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.header("prowess-dropped"), None);
     let first = sent(&gateway).await;
@@ -73,12 +73,12 @@ async fn codex_keeps_its_mcp_tools_on_a_chat_model() {
         call
     );
 
-    let input = asked["input"].as_array_mut().unwrap();
+    let input = request["input"].as_array_mut().unwrap();
     let output =
         json!({"type": "function_call_output", "call_id": call["call_id"], "output": "Do."});
     input.extend([call, output]);
-    gateway.upstream.answer(calls("exec", "{}"));
-    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+    gateway.upstream.respond(calls("exec", "{}"));
+    let answer = gateway.post("/v1/responses", request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let second = sent(&gateway).await;
     assert_eq!(second["tools"], first["tools"]);
@@ -91,7 +91,7 @@ async fn codex_keeps_its_mcp_tools_on_a_chat_model() {
 async fn claude_code_finds_deferred_tools_on_a_chat_model() {
     let gateway = Gateway::start().await;
     let tool = |name: &str, deferred: bool| json!({"name": name, "input_schema": schema(), "defer_loading": deferred});
-    let mut asked = json!({
+    let mut request = json!({
         "model": "oai/m1", "max_tokens": 100, "stream": true,
         "messages": [{"role": "user", "content": "Fill in the form"}],
         "tools": [tool("ToolSearch", false), tool("mcp__skills__load_skill", true), tool("Bash", false)],
@@ -102,21 +102,21 @@ async fn claude_code_finds_deferred_tools_on_a_chat_model() {
     };
     gateway
         .upstream
-        .answer(calls("ToolSearch", r#"{"query":"skill"}"#));
-    let answer = gateway.post("/v1/messages", asked.to_string()).await;
+        .respond(calls("ToolSearch", r#"{"query":"skill"}"#));
+    let answer = gateway.post("/v1/messages", request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(names(&sent(&gateway).await), ["ToolSearch", "Bash"]);
     let call = event(&answer, "content_block_start")["content_block"].clone();
 
     let found = json!([{"type": "tool_reference", "tool_name": "mcp__skills__load_skill"}]);
     let result = json!({"type": "tool_result", "tool_use_id": call["id"], "content": found});
-    let messages = asked["messages"].as_array_mut().unwrap();
+    let messages = request["messages"].as_array_mut().unwrap();
     messages.push(json!({"role": "assistant", "content": [call]}));
     messages.push(json!({"role": "user", "content": [result]}));
     gateway
         .upstream
-        .answer(calls("mcp__skills__load_skill", r#"{"name":"forms"}"#));
-    let answer = gateway.post("/v1/messages", asked.to_string()).await;
+        .respond(calls("mcp__skills__load_skill", r#"{"name":"forms"}"#));
+    let answer = gateway.post("/v1/messages", request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.header("prowess-dropped"), None);
     let second = sent(&gateway).await;
@@ -124,8 +124,8 @@ async fn claude_code_finds_deferred_tools_on_a_chat_model() {
         names(&second),
         ["ToolSearch", "Bash", "mcp__skills__load_skill"]
     );
-    let told = &second["messages"][2]["content"];
-    assert_eq!(told, "Tool mcp__skills__load_skill is now available.");
+    let content = &second["messages"][2]["content"];
+    assert_eq!(content, "Tool mcp__skills__load_skill is now available.");
     let call = &event(&answer, "content_block_start")["content_block"];
     assert_eq!(call["name"], "mcp__skills__load_skill");
 }
@@ -139,10 +139,10 @@ async fn a_local_shell_is_called_on_an_anthropic_model() {
         "content": [block], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}});
     gateway
         .upstream
-        .answer(Told::json(200, &answer.to_string()));
-    let asked = json!({"model": "ant/m1", "input": "List the files",
+        .respond(MockResponse::json(200, &answer.to_string()));
+    let request = json!({"model": "ant/m1", "input": "List the files",
         "tools": [{"type": "shell", "environment": {"type": "local"}}]});
-    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+    let answer = gateway.post("/v1/responses", request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let item = answer.json()["output"][0].clone();
     assert_eq!(item["type"], "shell_call", "{item}");
@@ -153,11 +153,11 @@ async fn a_local_shell_is_called_on_an_anthropic_model() {
 #[tokio::test]
 async fn a_forced_web_search_is_refused_before_a_chat_model_invents_its_results() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "oai/m1", "max_tokens": 100, "stream": true,
+    let request = json!({"model": "oai/m1", "max_tokens": 100, "stream": true,
         "messages": [{"role": "user", "content": "Perform a web search for the query: rust"}],
         "tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 8}],
         "tool_choice": {"type": "tool", "name": "web_search"}});
-    let answer = gateway.post("/v1/messages", asked.to_string()).await;
+    let answer = gateway.post("/v1/messages", request.to_string()).await;
     assert_eq!(answer.status, 400, "{}", answer.text());
     let error = answer.json()["error"].clone();
     assert_eq!(error["type"], "invalid_request_error");

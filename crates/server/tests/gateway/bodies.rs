@@ -1,31 +1,31 @@
 //! What clients send and upstreams answer: a question, and a word with a tool call.
 
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 /// A question with a tool, in a client's dialect.
-pub(crate) fn question(client: Client, model: &str, stream: bool) -> Value {
+pub(crate) fn question(client: ClientDialect, model: &str, stream: bool) -> Value {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
-    let asked = json!([{"role": "user", "content": "Weather in Bern?"}]);
+    let request = json!([{"role": "user", "content": "Weather in Bern?"}]);
     match client {
-        Client::Messages => json!({
-            "model": model, "max_tokens": 50, "stream": stream, "messages": asked,
+        ClientDialect::Messages => json!({
+            "model": model, "max_tokens": 50, "stream": stream, "messages": request,
             "tools": [{"name": "weather", "description": "Looks", "input_schema": schema}],
         }),
-        Client::Chat => json!({
-            "model": model, "stream": stream, "messages": asked,
+        ClientDialect::Chat => json!({
+            "model": model, "stream": stream, "messages": request,
             "tools": [{"type": "function", "function": {
                 "name": "weather", "description": "Looks", "parameters": schema,
             }}],
         }),
-        Client::Responses => json!({
-            "model": model, "stream": stream, "input": asked,
+        ClientDialect::Responses => json!({
+            "model": model, "stream": stream, "input": request,
             "tools": [{
                 "type": "function", "name": "weather", "description": "Looks",
                 "parameters": schema, "strict": false,
             }],
         }),
-        Client::Gemini => json!({
+        ClientDialect::Gemini => json!({
             "contents": [{"role": "user", "parts": [{"text": "Weather in Bern?"}]}],
             "tools": [{"functionDeclarations": [{
                 "name": "weather", "description": "Looks", "parametersJsonSchema": schema,

@@ -1,8 +1,8 @@
 //! Chat completions that clients ask to be stored.
 
-use prowess_store::{KeyLimits, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
@@ -11,10 +11,10 @@ use crate::gateway::{Gateway, masked};
 const PATH: &str = "/v1/chat/completions";
 
 fn stored(model: &str, stream: bool) -> Value {
-    let mut asked = question(Client::Chat, model, stream);
-    asked["store"] = true.into();
-    asked["metadata"] = json!({"topic": "weather"});
-    asked
+    let mut request = question(ClientDialect::Chat, model, stream);
+    request["store"] = true.into();
+    request["metadata"] = json!({"topic": "weather"});
+    request
 }
 
 async fn list(gateway: &Gateway, query: &str) -> Vec<Value> {
@@ -31,12 +31,12 @@ async fn a_completion_is_stored_however_it_came() {
     ] {
         for streamed in [false, true] {
             let gateway = Gateway::start().await;
-            gateway.upstream.answer(match streamed {
-                false => Told::json(200, whole),
-                true => Told::sse(stream),
+            gateway.upstream.respond(match streamed {
+                false => MockResponse::json(200, whole),
+                true => MockResponse::sse(stream),
             });
-            let asked = stored(model, streamed).to_string();
-            let answer = gateway.post(PATH, asked).await;
+            let request = stored(model, streamed).to_string();
+            let answer = gateway.post(PATH, request).await;
             assert_eq!(answer.status, 200, "{}", answer.text());
             assert_eq!(answer.header("prowess-dropped"), None);
             let sent = gateway.upstream.next_request().await;
@@ -67,9 +67,9 @@ async fn a_completion_is_stored_however_it_came() {
 async fn only_what_is_to_be_stored_is() {
     let gateway = Gateway::start().await;
     for store in [Value::Null, false.into()] {
-        let mut asked = question(Client::Chat, "stage/hero", false);
-        asked["store"] = store;
-        gateway.post(PATH, asked.to_string()).await;
+        let mut request = question(ClientDialect::Chat, "stage/hero", false);
+        request["store"] = store;
+        gateway.post(PATH, request.to_string()).await;
     }
     let mut failing = stored("stage/hero", false);
     failing["messages"][0]["content"] = "fail".into();
@@ -84,9 +84,9 @@ async fn only_what_is_to_be_stored_is() {
 async fn stored_completions_are_listed_by_model_and_notes_in_pages() {
     let gateway = Gateway::start().await;
     for (model, topic) in [("stage/a", "x"), ("stage/b", "y"), ("stage/a", "y")] {
-        let mut asked = stored(model, false);
-        asked["metadata"]["topic"] = topic.into();
-        gateway.post(PATH, asked.to_string()).await;
+        let mut request = stored(model, false);
+        request["metadata"]["topic"] = topic.into();
+        gateway.post(PATH, request.to_string()).await;
     }
     let all = list(&gateway, "order=asc").await;
     let ids = |list: &[Value]| list.iter().map(|one| one["id"].clone()).collect::<Vec<_>>();
@@ -111,10 +111,10 @@ async fn stored_completions_are_listed_by_model_and_notes_in_pages() {
 #[tokio::test]
 async fn a_stored_completion_is_noted_about_shown_and_forgotten() {
     let gateway = Gateway::start().await;
-    let mut asked = stored("stage/hero", false);
+    let mut request = stored("stage/hero", false);
     let parts = json!({"role": "user", "content": [{"type": "text", "text": "And?"}]});
-    asked["messages"].as_array_mut().unwrap().push(parts);
-    let answer = gateway.post(PATH, asked.to_string()).await.json();
+    request["messages"].as_array_mut().unwrap().push(parts);
+    let answer = gateway.post(PATH, request.to_string()).await.json();
     let path = format!("{PATH}/{}", answer["id"].as_str().unwrap());
     let noted = json!({"metadata": {"new": "note"}}).to_string();
     let noted = gateway.post(&path, noted).await.json();
@@ -122,7 +122,7 @@ async fn a_stored_completion_is_noted_about_shown_and_forgotten() {
     assert_eq!(gateway.get(&path, &[]).await.json(), noted);
     let messages = gateway.get(&format!("{path}/messages"), &[]).await;
     let messages = messages
-        .shown()
+        .render()
         .replace(answer["id"].as_str().unwrap(), "chatcmpl-…");
     insta::assert_snapshot!("messages", masked(&messages));
     let newest = gateway
@@ -142,10 +142,14 @@ async fn a_stored_completion_is_noted_about_shown_and_forgotten() {
 #[tokio::test]
 async fn a_stored_completion_is_its_tenants_alone() {
     let gateway = Gateway::start().await;
-    let one = gateway.key("one", Scope::Use, &KeyLimits::default()).await;
-    let two = gateway.key("two", Scope::Use, &KeyLimits::default()).await;
-    let asked = stored("stage/hero", false).to_string();
-    gateway.send(PATH, &[("x-api-key", &one)], asked).await;
+    let one = gateway
+        .key("one", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let two = gateway
+        .key("two", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let request = stored("stage/hero", false).to_string();
+    gateway.send(PATH, &[("x-api-key", &one)], request).await;
     for (key, number) in [(&one, 1), (&two, 0)] {
         let listed = gateway.get(PATH, &[("x-api-key", key)]).await.json();
         assert_eq!(listed["data"].as_array().unwrap().len(), number);
@@ -155,8 +159,8 @@ async fn a_stored_completion_is_its_tenants_alone() {
 #[tokio::test]
 async fn an_update_of_a_completion_without_metadata_is_refused_and_removes_nothing() {
     let gateway = Gateway::start().await;
-    let asked = stored("stage/hero", false).to_string();
-    let answer = gateway.post(PATH, asked).await.json();
+    let request = stored("stage/hero", false).to_string();
+    let answer = gateway.post(PATH, request).await.json();
     let path = format!("{PATH}/{}", answer["id"].as_str().unwrap());
     let refused = gateway.post(&path, "{}").await;
     assert_eq!(refused.status, 400, "{}", refused.text());
@@ -174,9 +178,9 @@ async fn a_streamed_completion_that_is_too_long_passes_and_is_not_stored() {
         let (start, rest) = CHAT_STREAM.split_once("\n\n").unwrap();
         let long = start.replace("Looking.", &"x".repeat(1 << 20));
         let stream = format!("{long}\n\n").repeat(pieces) + rest;
-        gateway.upstream.answer(Told::sse(&stream));
-        let asked = stored("oai/m1", true).to_string();
-        let answer = gateway.post(PATH, asked).await;
+        gateway.upstream.respond(MockResponse::sse(&stream));
+        let request = stored("oai/m1", true).to_string();
+        let answer = gateway.post(PATH, request).await;
         assert!(answer.text() == stream);
         assert_eq!(list(&gateway, "").await.len(), number, "{pieces}");
     }

@@ -1,7 +1,7 @@
 //! Conversations made shorter, and gone on from.
 
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, question};
@@ -13,8 +13,8 @@ const PATH: &str = "/v1/responses/compact";
 async fn a_conversation_is_summarised_and_the_summary_read_by_any_provider() {
     let gateway = Gateway::start().await;
     let summary = CHAT.replace("Looking.", "They talked about Bern.");
-    gateway.upstream.answer(Told::json(200, &summary));
-    let asked = json!({
+    gateway.upstream.respond(MockResponse::json(200, &summary));
+    let request = json!({
         "model": "oai/m1", "instructions": "Be kind.",
         "input": [
             {"role": "user", "content": "Weather in Bern?"},
@@ -22,14 +22,14 @@ async fn a_conversation_is_summarised_and_the_summary_read_by_any_provider() {
             {"type": "function_call_output", "call_id": "c", "output": "sunny"},
         ],
     });
-    let compacted = gateway.post(PATH, asked.to_string()).await;
+    let compacted = gateway.post(PATH, request.to_string()).await;
     let mut shown = compacted.json();
-    let sealed = shown["output"][1]["encrypted_content"].take();
+    let encoded = shown["output"][1]["encrypted_content"].take();
     insta::assert_snapshot!(
         "compacted",
         masked(&serde_json::to_string_pretty(&shown).unwrap())
     );
-    assert!(!sealed.as_str().unwrap().contains("Bern"));
+    assert!(!encoded.as_str().unwrap().contains("Bern"));
     let sent: Value = serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
     insta::assert_json_snapshot!("asked_for_a_summary", sent["messages"][1]);
     assert_eq!(sent.get("tools"), None);
@@ -37,7 +37,7 @@ async fn a_conversation_is_summarised_and_the_summary_read_by_any_provider() {
     let mut input = compacted.json()["output"].as_array().unwrap().clone();
     input.push(json!({"role": "user", "content": "And tomorrow?"}));
     for model in ["oai/m1", "ant/m1", "rsp/m1"] {
-        gateway.upstream.answer(Told::json(200, CHAT));
+        gateway.upstream.respond(MockResponse::json(200, CHAT));
         let on = json!({"model": model, "input": input}).to_string();
         gateway.post("/v1/responses", on).await;
         let sent = gateway.upstream.next_request().await;
@@ -50,9 +50,11 @@ async fn a_conversation_is_summarised_and_the_summary_read_by_any_provider() {
 #[tokio::test]
 async fn what_goes_on_from_a_stored_answer_is_compacted_with_it() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, CHAT));
-    let asked = question(Client::Responses, "oai/m1", false).to_string();
-    let first = gateway.post("/v1/responses", asked).await.json();
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, CHAT));
+    let request = question(ClientDialect::Responses, "oai/m1", false).to_string();
+    let first = gateway.post("/v1/responses", request).await.json();
     gateway.upstream.next_request().await;
     let on = json!({"model": "oai/m1", "previous_response_id": first["id"]});
     let compacted = gateway.post(PATH, on.to_string()).await;
@@ -70,19 +72,23 @@ async fn a_compaction_without_anything_to_compact_is_refused() {
     let unknown = json!({"model": "oai/m1", "previous_response_id": "resp_none"});
     let answer = gateway.post(PATH, unknown.to_string()).await;
     assert_eq!(answer.status, 400, "{}", answer.text());
-    gateway.upstream.answer_always(Told::json(500, "{}"));
-    let asked = json!({"model": "oai/m1", "input": "Hi"}).to_string();
-    assert!(gateway.post(PATH, asked).await.status.is_server_error());
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(500, "{}"));
+    let request = json!({"model": "oai/m1", "input": "Hi"}).to_string();
+    assert!(gateway.post(PATH, request).await.status.is_server_error());
 }
 
 #[tokio::test]
 async fn a_compaction_is_counted_as_what_it_used() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, CHAT));
-    let asked = json!({"model": "oai/m1", "input": "Hi"}).to_string();
-    let compacted = gateway.post(PATH, asked).await.json();
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, CHAT));
+    let request = json!({"model": "oai/m1", "input": "Hi"}).to_string();
+    let compacted = gateway.post(PATH, request).await.json();
     assert_eq!(compacted["usage"]["input_tokens"], 30);
-    gateway.app.settle().await;
+    gateway.app.flush().await;
     let usage = gateway.get("/v1/usage?since=1d", &[]).await;
     assert!(usage.text().contains("30"), "{}", usage.text());
 }

@@ -1,8 +1,8 @@
 //! Conversations that are kept here, and gone on in with any provider.
 
-use prowess_store::{KeyLimits, NewItem, Scope, TenantId};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_store::{KeyLimits, KeyScope, NewItem, TenantId};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, CHAT_STREAM, question};
@@ -39,7 +39,7 @@ async fn a_conversation_is_made_changed_and_forgotten() {
     let gateway = Gateway::start().await;
     let body = json!({"metadata": {"topic": "demo"}, "items": [message("Hello!")]});
     let made = gateway.post(PATH, body.to_string()).await;
-    insta::assert_snapshot!("made", masked(&made.shown()));
+    insta::assert_snapshot!("made", masked(&made.render()));
     let id = made.json()["id"].as_str().unwrap().to_owned();
     let path = format!("{PATH}/{id}");
     assert_eq!(gateway.get(&path, &[]).await.json(), made.json());
@@ -73,7 +73,7 @@ async fn items_are_added_listed_fetched_and_taken_out() {
     });
     let body = json!({"items": [message("2"), call]}).to_string();
     let added = gateway.post(&path, body).await;
-    insta::assert_snapshot!("added", masked(&added.shown()));
+    insta::assert_snapshot!("added", masked(&added.render()));
     let newest = gateway.get(&format!("{path}?limit=1"), &[]).await.json();
     assert_eq!(newest["has_more"], true);
     assert_eq!(newest["data"][0]["type"], "function_call");
@@ -104,7 +104,7 @@ async fn items_with_the_same_stand_in_for_an_id_are_all_kept() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_conversation_is_said() {
+async fn an_invalid_conversation_is_refused_with_the_reason() {
     let gateway = Gateway::start().await;
     let id = begin(&gateway, json!({})).await;
     let many = vec![message("x"); 21];
@@ -134,13 +134,13 @@ async fn a_request_goes_on_in_its_conversation_whole_and_streamed() {
     for stream in [false, true] {
         let gateway = Gateway::start().await;
         let id = begin(&gateway, json!({"items": [message("Earlier")]})).await;
-        gateway.upstream.answer(match stream {
-            false => Told::json(200, CHAT),
-            true => Told::sse(CHAT_STREAM),
+        gateway.upstream.respond(match stream {
+            false => MockResponse::json(200, CHAT),
+            true => MockResponse::sse(CHAT_STREAM),
         });
-        let mut asked = question(Client::Responses, "oai/m1", stream);
-        asked["conversation"] = id.as_str().into();
-        let first = gateway.post("/v1/responses", asked.to_string()).await;
+        let mut request = question(ClientDialect::Responses, "oai/m1", stream);
+        request["conversation"] = id.as_str().into();
+        let first = gateway.post("/v1/responses", request.to_string()).await;
         assert_eq!(first.status, 200, "{}", first.text());
         let belongs = format!(r#""conversation":{{"id":"{id}"}}"#);
         assert!(first.text().contains(&belongs), "{}", first.text());
@@ -148,9 +148,9 @@ async fn a_request_goes_on_in_its_conversation_whole_and_streamed() {
         let sent: Value =
             serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
         assert_eq!(sent["messages"][0]["content"], "Earlier");
-        let said = items(&gateway, &id).await;
+        let stored = items(&gateway, &id).await;
         let expected = ["Earlier", "Weather in Bern?", "Looking.", "function_call"];
-        assert_eq!(texts(&said), expected);
+        assert_eq!(texts(&stored), expected);
 
         // And on with another vendor, not stored by itself, named by an object.
         let on = json!({
@@ -160,9 +160,9 @@ async fn a_request_goes_on_in_its_conversation_whole_and_streamed() {
         let second = gateway.post("/v1/responses", on.to_string()).await;
         assert_eq!(second.status, 200, "{}", second.text());
         assert_eq!(second.json()["store"], false);
-        let said = items(&gateway, &id).await;
-        assert_eq!(said.len(), 6, "{said:?}");
-        assert_eq!(said[4]["type"], "function_call_output");
+        let stored = items(&gateway, &id).await;
+        assert_eq!(stored.len(), 6, "{stored:?}");
+        assert_eq!(stored[4]["type"], "function_call_output");
     }
 }
 
@@ -176,14 +176,14 @@ async fn an_answer_that_passes_as_it_came_is_added_too() {
     for stream in [false, true] {
         let gateway = Gateway::start().await;
         let id = begin(&gateway, json!({"items": [message("Earlier")]})).await;
-        gateway.upstream.answer(match stream {
-            false => Told::json(200, whole),
-            true => Told::sse(&streamed),
+        gateway.upstream.respond(match stream {
+            false => MockResponse::json(200, whole),
+            true => MockResponse::sse(&streamed),
         });
-        let asked = json!({
+        let request = json!({
             "model": "rsp/m1", "input": "Hello", "conversation": id, "stream": stream,
         });
-        let answer = gateway.post("/v1/responses", asked.to_string()).await;
+        let answer = gateway.post("/v1/responses", request.to_string()).await;
         match stream {
             false => assert_eq!(answer.text(), whole),
             true => assert_eq!(answer.text(), streamed),
@@ -192,33 +192,35 @@ async fn an_answer_that_passes_as_it_came_is_added_too() {
             serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
         assert_eq!(sent.get("conversation"), None);
         assert_eq!(sent["input"].as_array().unwrap().len(), 2);
-        let said = items(&gateway, &id).await;
-        assert_eq!(texts(&said), ["Earlier", "Hello", "Hi"]);
+        let stored = items(&gateway, &id).await;
+        assert_eq!(texts(&stored), ["Earlier", "Hello", "Hi"]);
     }
 }
 
 #[tokio::test]
 async fn an_upstreams_own_conversation_passes_untouched() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, "{}"));
-    let asked = json!({"model": "rsp/m1", "input": "Hi", "conversation": "conv_theirs"});
-    gateway.post("/v1/responses", asked.to_string()).await;
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, "{}"));
+    let request = json!({"model": "rsp/m1", "input": "Hi", "conversation": "conv_theirs"});
+    gateway.post("/v1/responses", request.to_string()).await;
     let sent = gateway.upstream.next_request().await;
-    assert_eq!(sent.text(), asked.to_string().replace("rsp/m1", "m1"));
+    assert_eq!(sent.text(), request.to_string().replace("rsp/m1", "m1"));
 }
 
 #[tokio::test]
 async fn a_conversation_that_is_not_there_or_not_alone_is_refused_as_openai_does() {
     let gateway = Gateway::start().await;
-    let mut asked = json!({"model": "oai/m1", "input": "Hi", "conversation": "conv_none"});
-    let answer = gateway.post("/v1/responses", asked.to_string()).await;
-    insta::assert_snapshot!("not_there", masked(&answer.shown()));
-    asked["previous_response_id"] = "resp_none".into();
-    let answer = gateway.post("/v1/responses", asked.to_string()).await;
-    insta::assert_snapshot!("not_alone", masked(&answer.shown()));
-    asked["conversation"] = 5.into();
-    asked["previous_response_id"] = Value::Null;
-    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+    let mut request = json!({"model": "oai/m1", "input": "Hi", "conversation": "conv_none"});
+    let answer = gateway.post("/v1/responses", request.to_string()).await;
+    insta::assert_snapshot!("not_there", masked(&answer.render()));
+    request["previous_response_id"] = "resp_none".into();
+    let answer = gateway.post("/v1/responses", request.to_string()).await;
+    insta::assert_snapshot!("not_alone", masked(&answer.render()));
+    request["conversation"] = 5.into();
+    request["previous_response_id"] = Value::Null;
+    let answer = gateway.post("/v1/responses", request.to_string()).await;
     assert_eq!(answer.status, 400);
     assert_eq!(answer.json()["error"]["param"], "conversation");
     assert!(gateway.upstream.requests().await.is_empty());
@@ -229,10 +231,10 @@ async fn a_failed_answer_adds_nothing() {
     let gateway = Gateway::start().await;
     let id = begin(&gateway, json!({})).await;
     for stream in [false, true] {
-        let asked = json!({
+        let request = json!({
             "model": "stage/hero", "input": "fail", "conversation": id, "stream": stream,
         });
-        gateway.post("/v1/responses", asked.to_string()).await;
+        gateway.post("/v1/responses", request.to_string()).await;
     }
     assert!(items(&gateway, &id).await.is_empty());
 }
@@ -240,24 +242,30 @@ async fn a_failed_answer_adds_nothing() {
 #[tokio::test]
 async fn another_tenants_conversation_is_not_found_by_a_request() {
     let gateway = Gateway::start().await;
-    let one = gateway.key("one", Scope::Use, &KeyLimits::default()).await;
-    let two = gateway.key("two", Scope::Use, &KeyLimits::default()).await;
+    let one = gateway
+        .key("one", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let two = gateway
+        .key("two", KeyScope::Use, &KeyLimits::default())
+        .await;
     let made = gateway.send(PATH, &[("x-api-key", &one)], "{}").await;
     let id = made.json()["id"].clone();
-    let asked = json!({"model": "stage/hero", "input": "Hi", "conversation": id}).to_string();
+    let request = json!({"model": "stage/hero", "input": "Hi", "conversation": id}).to_string();
     let path = "/v1/responses";
     let theirs = gateway
-        .send(path, &[("x-api-key", &two)], asked.clone())
+        .send(path, &[("x-api-key", &two)], request.clone())
         .await;
     assert_eq!(theirs.status, 404, "{}", theirs.text());
-    let own = gateway.send(path, &[("x-api-key", &one)], asked).await;
+    let own = gateway.send(path, &[("x-api-key", &one)], request).await;
     assert_eq!(own.status, 200, "{}", own.text());
 }
 
 #[tokio::test]
 async fn a_key_that_may_not_use_models_keeps_no_conversations() {
     let gateway = Gateway::start().await;
-    let reader = gateway.key("one", Scope::Read, &KeyLimits::default()).await;
+    let reader = gateway
+        .key("one", KeyScope::Read, &KeyLimits::default())
+        .await;
     let headers = [("x-api-key", reader.as_str())];
     assert_eq!(gateway.send(PATH, &headers, "{}").await.status, 403);
     let path = format!("{PATH}/conv_x");
@@ -314,7 +322,7 @@ async fn what_an_answer_adds_under_ids_that_others_have_is_added_with_new_ids() 
     let gateway = Gateway::start().await;
     let id = begin(&gateway, json!({})).await;
     // A server that numbers its items from the start in each answer.
-    for (asked, answered) in [("1", "one"), ("2", "two")] {
+    for (text, answered) in [("1", "one"), ("2", "two")] {
         let answer = json!({
             "id": "resp_up", "object": "response", "status": "completed",
             "output": [{
@@ -324,23 +332,26 @@ async fn what_an_answer_adds_under_ids_that_others_have_is_added_with_new_ids() 
         });
         gateway
             .upstream
-            .answer(Told::json(200, &answer.to_string()));
-        let mut item = message(asked);
+            .respond(MockResponse::json(200, &answer.to_string()));
+        let mut item = message(text);
         item["id"] = "msg_in".into();
         let body = json!({"model": "rsp/m1", "input": [item], "conversation": id});
         let answer = gateway.post("/v1/responses", body.to_string()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
-    let said = items(&gateway, &id).await;
-    assert_eq!(texts(&said), ["1", "one", "2", "two"]);
-    let mut ids: Vec<&str> = said.iter().filter_map(|item| item["id"].as_str()).collect();
+    let stored = items(&gateway, &id).await;
+    assert_eq!(texts(&stored), ["1", "one", "2", "two"]);
+    let mut ids: Vec<&str> = stored
+        .iter()
+        .filter_map(|item| item["id"].as_str())
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 4);
 }
 
 #[tokio::test]
-async fn a_conversation_without_room_for_an_answer_is_refused_before_the_model_is_asked() {
+async fn a_conversation_without_space_for_an_answer_is_refused_before_the_model_is_called() {
     let gateway = Gateway::start().await;
     let tenant = TenantId::default_tenant();
     let store = gateway.app.store();
@@ -351,15 +362,15 @@ async fn a_conversation_without_room_for_an_answer_is_refused_before_the_model_i
     let item = item.to_string();
     let new = [NewItem {
         id: "msg_1",
-        item: &item,
+        json: &item,
     }];
     let added = store.add_conversation_items(&tenant, &id, &new, time);
     added.await.unwrap();
     let before = store.conversation(&tenant, &id).await.unwrap();
     // There is room for the input, but not for an answer as well.
     let input = "y".repeat((1 << 20) + (1 << 19));
-    let asked = json!({"model": "oai/m1", "input": input, "conversation": id});
-    let refused = gateway.post("/v1/responses", asked.to_string()).await;
+    let request = json!({"model": "oai/m1", "input": input, "conversation": id});
+    let refused = gateway.post("/v1/responses", request.to_string()).await;
     assert_eq!(refused.status, 400, "{}", refused.text());
     let error = &refused.json()["error"];
     assert_eq!(error["code"], "conversation-full", "{error}");

@@ -1,25 +1,30 @@
 //! What a model cannot be told, or its client: named as the client knows it.
 
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, MESSAGES};
-use crate::gateway::{Answer, Gateway, path};
+use crate::gateway::{ClientResponse, Gateway, path};
 
 const GEMINI: &str = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Yes."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1}}"#;
 
-async fn ask(gateway: &Gateway, client: Client, asked: &Value, told: Told) -> Answer {
-    gateway.upstream.answer(told);
-    let answer = gateway.post(path(client), asked.to_string()).await;
+async fn ask(
+    gateway: &Gateway,
+    client: ClientDialect,
+    request: &Value,
+    response: MockResponse,
+) -> ClientResponse {
+    gateway.upstream.respond(response);
+    let answer = gateway.post(path(client), request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer
 }
 
 #[tokio::test]
-async fn a_chat_client_is_told_of_its_own_fields() {
+async fn a_chat_client_learns_of_its_own_unsupported_fields() {
     let gateway = Gateway::start().await;
-    let mut asked = json!({
+    let mut request = json!({
         "model": "gem/m1", "parallel_tool_calls": false, "logit_bias": {"1": 2},
         "messages": [
             {"role": "system", "content": "Be kind."},
@@ -28,14 +33,26 @@ async fn a_chat_client_is_told_of_its_own_fields() {
             {"role": "user", "content": "And now?", "name": "ann"}],
         "tools": [{"type": "function", "function": {"name": "look", "parameters": {}}}],
     });
-    let answer = ask(&gateway, Client::Chat, &asked, Told::json(200, GEMINI)).await;
+    let answer = ask(
+        &gateway,
+        ClientDialect::Chat,
+        &request,
+        MockResponse::json(200, GEMINI),
+    )
+    .await;
     assert_eq!(
         answer.header("prowess-dropped"),
         Some("messages[3].name, messages[2].reasoning_content, parallel_tool_calls, logit_bias")
     );
-    asked["model"] = "ant/m1".into();
-    asked["response_format"] = json!({"type": "json_object"});
-    let answer = ask(&gateway, Client::Chat, &asked, Told::json(200, MESSAGES)).await;
+    request["model"] = "ant/m1".into();
+    request["response_format"] = json!({"type": "json_object"});
+    let answer = ask(
+        &gateway,
+        ClientDialect::Chat,
+        &request,
+        MockResponse::json(200, MESSAGES),
+    )
+    .await;
     assert_eq!(
         answer.header("prowess-dropped"),
         Some("messages[2].reasoning_content, messages[3].name, response_format, logit_bias")
@@ -43,9 +60,9 @@ async fn a_chat_client_is_told_of_its_own_fields() {
 }
 
 #[tokio::test]
-async fn a_responses_client_is_told_of_its_own_fields() {
+async fn a_responses_client_learns_of_its_own_unsupported_fields() {
     let gateway = Gateway::start().await;
-    let asked = json!({
+    let request = json!({
         "model": "gem/m1", "instructions": "Be kind.", "parallel_tool_calls": false,
         "store": false, "truncation": "auto",
         "input": [
@@ -57,7 +74,13 @@ async fn a_responses_client_is_told_of_its_own_fields() {
             {"role": "user", "content": "And now?"}],
         "tools": [{"type": "function", "name": "look", "parameters": {}, "strict": true}],
     });
-    let answer = ask(&gateway, Client::Responses, &asked, Told::json(200, GEMINI)).await;
+    let answer = ask(
+        &gateway,
+        ClientDialect::Responses,
+        &request,
+        MockResponse::json(200, GEMINI),
+    )
+    .await;
     assert_eq!(
         answer.header("prowess-dropped"),
         Some(
@@ -68,9 +91,9 @@ async fn a_responses_client_is_told_of_its_own_fields() {
 }
 
 #[tokio::test]
-async fn a_messages_client_is_told_of_its_own_fields() {
+async fn a_messages_client_learns_of_its_own_unsupported_fields() {
     let gateway = Gateway::start().await;
-    let asked = json!({
+    let request = json!({
         "model": "oai/m1", "max_tokens": 9, "top_k": 5, "metadata": {"user_id": "u", "x": 1},
         "messages": [{"role": "user", "content": "Hi"},
             {"role": "assistant", "content": [
@@ -78,7 +101,13 @@ async fn a_messages_client_is_told_of_its_own_fields() {
                 {"type": "text", "text": "Hello.", "cache_control": {"type": "ephemeral"}}]},
             {"role": "user", "content": "And now?"}],
     });
-    let answer = ask(&gateway, Client::Messages, &asked, Told::json(200, CHAT)).await;
+    let answer = ask(
+        &gateway,
+        ClientDialect::Messages,
+        &request,
+        MockResponse::json(200, CHAT),
+    )
+    .await;
     assert_eq!(
         answer.header("prowess-dropped"),
         Some("messages[1].content[0], messages[1].content[1].cache_control, top_k, metadata.x")
@@ -89,44 +118,44 @@ async fn a_messages_client_is_told_of_its_own_fields() {
 async fn what_is_refused_is_named_as_the_client_sent_it() {
     let gateway = Gateway::start().await;
     let odd = json!({"type": "x_odd", "x": 1});
-    for (client, model, asked, field) in [
+    for (client, model, request, field) in [
         (
-            Client::Chat,
+            ClientDialect::Chat,
             "ant/m1",
             json!({"messages": [{"role": "system", "content": "Be kind."},
                 {"role": "user", "content": [{"type": "text", "text": "Hi"}, odd]}]}),
             "messages[1].content[1]",
         ),
         (
-            Client::Responses,
+            ClientDialect::Responses,
             "ant/m1",
             json!({"instructions": "Be kind.", "input": [{"role": "user", "content": "Hi"},
                 {"role": "user", "content": [odd]}]}),
             "input[1].content[0]",
         ),
         (
-            Client::Messages,
+            ClientDialect::Messages,
             "gem/m1",
             json!({"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"},
                 {"role": "user", "content": [odd]}]}),
             "messages[1].content[0]",
         ),
         (
-            Client::Chat,
+            ClientDialect::Chat,
             "gem/m1",
             json!({"response_format": {"type": "x_odd"},
                 "messages": [{"role": "user", "content": "Hi"}]}),
             "response_format",
         ),
     ] {
-        let mut asked = asked;
-        asked["model"] = model.into();
-        let answer = gateway.post(path(client), asked.to_string()).await;
+        let mut request = request;
+        request["model"] = model.into();
+        let answer = gateway.post(path(client), request.to_string()).await;
         assert_eq!(answer.status, 400, "{}", answer.text());
         let error = &answer.json()["error"];
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with(&format!("{field}: ")), "{message}");
-        if client != Client::Messages {
+        if client != ClientDialect::Messages {
             assert_eq!(error["param"], field);
         }
     }
@@ -136,12 +165,24 @@ async fn what_is_refused_is_named_as_the_client_sent_it() {
 async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
     let gateway = Gateway::start().await;
     let first = json!({"model": "oai/m1", "input": "Weather?"});
-    let first = ask(&gateway, Client::Responses, &first, Told::json(200, CHAT)).await;
+    let first = ask(
+        &gateway,
+        ClientDialect::Responses,
+        &first,
+        MockResponse::json(200, CHAT),
+    )
+    .await;
     let id = first.json()["id"].as_str().unwrap().to_owned();
     let mut next = json!({"model": "gem/m1", "previous_response_id": id, "input": [
         {"type": "function_call_output", "call_id": "call_1", "output": "sunny"},
         {"role": "user", "content": [{"type": "input_text", "text": "And?", "x": 1}]}]});
-    let answer = ask(&gateway, Client::Responses, &next, Told::json(200, GEMINI)).await;
+    let answer = ask(
+        &gateway,
+        ClientDialect::Responses,
+        &next,
+        MockResponse::json(200, GEMINI),
+    )
+    .await;
     assert_eq!(
         answer.header("prowess-dropped"),
         Some("input[1].content[0].x")
@@ -153,7 +194,7 @@ async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
     // What the earlier request had, this one names by the answer it goes on from.
     let first = json!({"model": "rsp/m1", "input": [{"role": "user", "content": "Hi"},
         {"role": "user", "content": [{"type": "x_odd", "x": 1}]}]});
-    let first = ask_kept(&gateway, &first).await;
+    let first = ask_with_stored_history(&gateway, &first).await;
     let next = json!({"model": "gem/m1", "previous_response_id": first, "input": "And?"});
     let refused = gateway.post("/v1/responses", next.to_string()).await;
     let error = &refused.json()["error"];
@@ -161,10 +202,10 @@ async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
 }
 
 /// An answer that is kept, of a request that only Responses can say.
-async fn ask_kept(gateway: &Gateway, asked: &Value) -> String {
+async fn ask_with_stored_history(gateway: &Gateway, request: &Value) -> String {
     let store = gateway.app.store();
     let tenant = prowess_store::TenantId::new("default").unwrap();
-    let conversation = asked["input"].to_string();
+    let conversation = request["input"].to_string();
     let new = prowess_store::NewResponse {
         id: "resp_kept",
         conversation: &conversation,
@@ -179,11 +220,17 @@ async fn ask_kept(gateway: &Gateway, asked: &Value) -> String {
 const WITH_SEARCH: &str = r#"{"id":"msg_up","type":"message","role":"assistant","model":"m1","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}},{"type":"text","text":"Found.","citations":[{"type":"x"}]}],"stop_reason":"end_turn","stop_sequence":null,"context_management":{"applied_edits":[1]},"usage":{"input_tokens":30,"output_tokens":10}}"#;
 
 #[tokio::test]
-async fn what_the_answers_dialect_cannot_say_is_named_too() {
+async fn unsupported_fields_of_the_answer_are_named_too() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "ant/m1", "logit_bias": {"1": 1},
+    let request = json!({"model": "ant/m1", "logit_bias": {"1": 1},
         "messages": [{"role": "user", "content": "Search."}]});
-    let answer = ask(&gateway, Client::Chat, &asked, Told::json(200, WITH_SEARCH)).await;
+    let answer = ask(
+        &gateway,
+        ClientDialect::Chat,
+        &request,
+        MockResponse::json(200, WITH_SEARCH),
+    )
+    .await;
     assert_eq!(
         answer.header("prowess-dropped"),
         Some(
@@ -192,7 +239,13 @@ async fn what_the_answers_dialect_cannot_say_is_named_too() {
         )
     );
     let plain = json!({"model": "ant/m1", "messages": [{"role": "user", "content": "Hi"}]});
-    let answer = ask(&gateway, Client::Chat, &plain, Told::json(200, MESSAGES)).await;
+    let answer = ask(
+        &gateway,
+        ClientDialect::Chat,
+        &plain,
+        MockResponse::json(200, MESSAGES),
+    )
+    .await;
     assert_eq!(answer.header("prowess-dropped"), None);
 }
 
@@ -210,10 +263,10 @@ const WITH_SEARCH_STREAM: &str = concat!(
 #[tokio::test]
 async fn a_stream_names_what_it_left_out_in_a_comment_before_its_end() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "ant/m1", "stream": true, "logit_bias": {"1": 1},
+    let request = json!({"model": "ant/m1", "stream": true, "logit_bias": {"1": 1},
         "messages": [{"role": "user", "content": "Search."}]});
-    let told = Told::sse(WITH_SEARCH_STREAM).in_pieces(50);
-    let answer = ask(&gateway, Client::Chat, &asked, told).await;
+    let response = MockResponse::sse(WITH_SEARCH_STREAM).in_chunks(50);
+    let answer = ask(&gateway, ClientDialect::Chat, &request, response).await;
     assert_eq!(answer.header("prowess-dropped"), Some("logit_bias"));
     let comments: Vec<_> = answer
         .text()

@@ -1,30 +1,34 @@
 //! Whatever goes wrong, the client is told in its own dialect.
 
-use prowess_server::{Secret, Settings};
-use prowess_store::{NewKey, Scope, TenantId};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_server::{SecretString, ServerSettings};
+use prowess_store::{KeyScope, NewKey, TenantId};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use prowess_wire::sse::SseParser;
 use serde_json::Value;
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
-use crate::gateway::{Answer, Gateway, masked, path};
+use crate::gateway::{ClientResponse, Gateway, masked, path};
 
-const CLIENTS: [Client; 3] = [Client::Messages, Client::Chat, Client::Responses];
+const CLIENTS: [ClientDialect; 3] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Responses,
+];
 
 /// Enough for each dialect but for the tools.
 const NO_TOOLS: &str =
     r#"{"model":"stage/hero","max_tokens":1,"messages":[],"input":[],"tools":3}"#;
 
-fn ask(client: Client, model: &str, stream: bool) -> String {
+fn ask(client: ClientDialect, model: &str, stream: bool) -> String {
     question(client, model, stream).to_string()
 }
 
 /// An error's type and message; panics if it is not of the client's dialect.
-fn told(client: Client, answer: &Answer) -> String {
+fn error_line(client: ClientDialect, answer: &ClientResponse) -> String {
     let body = answer.json();
     let error = &body["error"];
-    if client == Client::Messages {
+    if client == ClientDialect::Messages {
         assert_eq!(body["type"], "error", "{body}");
         assert!(body["request_id"].is_string(), "{body}");
     } else {
@@ -36,7 +40,7 @@ fn told(client: Client, answer: &Answer) -> String {
 }
 
 #[tokio::test]
-async fn an_upstreams_error_is_told_in_the_clients_dialect() {
+async fn an_upstreams_error_is_rendered_in_the_clients_dialect() {
     let mut all = String::new();
     for client in CLIENTS {
         for (provider, status, body) in [
@@ -65,15 +69,15 @@ async fn an_upstreams_error_is_told_in_the_clients_dialect() {
             let gateway = Gateway::start().await;
             gateway
                 .upstream
-                .answer_always(Told::json(status, body).header("retry-after", "0"));
+                .respond_always(MockResponse::json(status, body).header("retry-after", "0"));
             let whole = gateway
                 .post(path(client), ask(client, &format!("{provider}/m1"), false))
                 .await;
             let streamed = gateway
                 .post(path(client), ask(client, &format!("{provider}/m1"), true))
                 .await;
-            let line = told(client, &whole);
-            assert_eq!(line, told(client, &streamed));
+            let line = error_line(client, &whole);
+            assert_eq!(line, error_line(client, &streamed));
             all.push_str(&format!("{client:?} from {provider}: {line}\n"));
         }
     }
@@ -99,17 +103,17 @@ async fn an_upstreams_error_is_told_in_the_clients_dialect() {
 #[tokio::test]
 async fn a_stream_that_breaks_off_ends_with_an_error_of_the_clients_dialect() {
     for (name, client) in [
-        ("messages", Client::Messages),
-        ("chat", Client::Chat),
-        ("responses", Client::Responses),
+        ("messages", ClientDialect::Messages),
+        ("chat", ClientDialect::Chat),
+        ("responses", ClientDialect::Responses),
     ] {
         for (provider, stream) in [("ant", MESSAGES_STREAM), ("oai", CHAT_STREAM)] {
             let gateway = Gateway::start().await;
             // In the middle of the second event.
             let cut = &stream[..stream.find("\n\n").unwrap() + 20];
-            gateway.upstream.answer(Told::sse(cut).cut());
-            let asked = ask(client, &format!("{provider}/m1"), true);
-            let answer = gateway.post(path(client), asked).await;
+            gateway.upstream.respond(MockResponse::sse(cut).cut_off());
+            let request = ask(client, &format!("{provider}/m1"), true);
+            let answer = gateway.post(path(client), request).await;
             assert_eq!(answer.status, 200);
             let last = answer.text().trim_end().rsplit("\n\n").next().unwrap();
             insta::assert_snapshot!(format!("{name}_cut_by_{provider}"), masked(last));
@@ -131,8 +135,8 @@ async fn a_stream_that_breaks_off_ends_with_an_error_of_the_clients_dialect() {
 async fn an_error_in_mid_stream_is_an_event_of_the_clients_dialect() {
     let gateway = Gateway::start().await;
     for client in CLIENTS {
-        let asked = ask(client, "stage/hero", true).replace("Weather in Bern?", "break");
-        let answer = gateway.post(path(client), asked).await;
+        let request = ask(client, "stage/hero", true).replace("Weather in Bern?", "break");
+        let answer = gateway.post(path(client), request).await;
         assert_eq!(answer.status, 200);
         assert!(
             answer.text().contains("and then it does not"),
@@ -145,37 +149,39 @@ async fn an_error_in_mid_stream_is_an_event_of_the_clients_dialect() {
 #[tokio::test]
 async fn an_answer_that_breaks_off_becomes_an_error_while_it_still_can() {
     for (client, provider, body) in [
-        (Client::Messages, "ant", MESSAGES),
-        (Client::Chat, "oai", CHAT),
-        (Client::Messages, "oai", CHAT),
-        (Client::Responses, "ant", MESSAGES),
+        (ClientDialect::Messages, "ant", MESSAGES),
+        (ClientDialect::Chat, "oai", CHAT),
+        (ClientDialect::Messages, "oai", CHAT),
+        (ClientDialect::Responses, "ant", MESSAGES),
     ] {
         let gateway = Gateway::start().await;
         let half = &body[..body.len() / 2];
-        gateway.upstream.answer_always(Told::json(200, half).cut());
-        let asked = ask(client, &format!("{provider}/m1"), false);
-        let answer = gateway.post(path(client), asked).await;
+        gateway
+            .upstream
+            .respond_always(MockResponse::json(200, half).cut_off());
+        let request = ask(client, &format!("{provider}/m1"), false);
+        let answer = gateway.post(path(client), request).await;
         assert_eq!(answer.status, 502, "{}", answer.text());
-        let line = told(client, &answer);
+        let line = error_line(client, &answer);
         assert!(line.contains("the connection broke"), "{line}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_json_is_told_as_such() {
-    for client in [Client::Messages, Client::Responses] {
+async fn an_answer_that_is_no_json_is_an_error() {
+    for client in [ClientDialect::Messages, ClientDialect::Responses] {
         let gateway = Gateway::start().await;
         gateway
             .upstream
-            .answer_always(Told::json(200, "{\"id\": \"chat"));
+            .respond_always(MockResponse::json(200, "{\"id\": \"chat"));
         let answer = gateway
             .post(path(client), ask(client, "oai/m1", false))
             .await;
         assert_eq!(answer.status, 502);
-        told(client, &answer);
+        error_line(client, &answer);
         gateway
             .upstream
-            .answer_always(Told::sse("data: {nonsense\n\n"));
+            .respond_always(MockResponse::sse("data: {nonsense\n\n"));
         let answer = gateway
             .post(path(client), ask(client, "oai/m1", true))
             .await;
@@ -188,7 +194,7 @@ async fn an_unknown_model_is_a_404_that_names_it() {
     let gateway = Gateway::start().await;
     for client in CLIENTS {
         let answer = gateway.post(path(client), ask(client, "smal", false)).await;
-        let line = told(client, &answer);
+        let line = error_line(client, &answer);
         assert_eq!(answer.status, 404);
         assert!(
             line.contains("there is no model called \"smal\"; did you mean \"small\"?"),
@@ -196,9 +202,9 @@ async fn an_unknown_model_is_a_404_that_names_it() {
         );
     }
     let answer = gateway
-        .post("/v1/messages", ask(Client::Messages, "smal", false))
+        .post("/v1/messages", ask(ClientDialect::Messages, "smal", false))
         .await;
-    insta::assert_snapshot!(answer.shown(), @r#"
+    insta::assert_snapshot!(answer.render(), @r#"
     404 application/json
     {
       "type": "error",
@@ -215,19 +221,19 @@ async fn an_unknown_model_is_a_404_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_request_is_told_in_the_dialect() {
+async fn a_body_that_is_no_request_is_refused_in_the_dialect() {
     let gateway = Gateway::start().await;
     for client in CLIENTS {
-        for (body, said) in [
+        for (body, expected) in [
             ("", "not valid JSON"),
             ("[1]", "not valid JSON"),
             ("{\"messages\":[]}", "model: Field required"),
             (NO_TOOLS, "tools"),
         ] {
             let answer = gateway.post(path(client), body).await;
-            let line = told(client, &answer);
+            let line = error_line(client, &answer);
             assert_eq!(answer.status, 400, "{line}");
-            assert!(line.contains(said), "{line}");
+            assert!(line.contains(expected), "{line}");
         }
     }
 }
@@ -235,7 +241,9 @@ async fn a_body_that_is_no_request_is_told_in_the_dialect() {
 #[tokio::test]
 async fn a_model_that_fails_is_replaced_by_its_fallback() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(500, "{}"));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(500, "{}"));
     for client in CLIENTS {
         let answer = gateway
             .post(path(client), ask(client, "patient", false))
@@ -247,13 +255,17 @@ async fn a_model_that_fails_is_replaced_by_its_fallback() {
 
 #[tokio::test]
 async fn a_key_needs_the_scope_to_use_models() {
-    let gateway = Gateway::with(Settings {
-        master_key: Some(Secret::new("the-master-key-of-these-tests")),
-        ..Settings::default()
+    let gateway = Gateway::with(ServerSettings {
+        master_key: Some(SecretString::new("the-master-key-of-these-tests")),
+        ..ServerSettings::default()
     })
     .await;
     let tenant = TenantId::default_tenant();
-    for (scope, status) in [(Scope::Read, 403), (Scope::Publish, 403), (Scope::Use, 200)] {
+    for (scope, status) in [
+        (KeyScope::Read, 403),
+        (KeyScope::Publish, 403),
+        (KeyScope::Use, 200),
+    ] {
         let new = NewKey {
             name: "a key",
             scopes: &[scope],
@@ -262,11 +274,11 @@ async fn a_key_needs_the_scope_to_use_models() {
         let (_, key) = gateway.app.store().create_key(&tenant, &new).await.unwrap();
         for client in CLIENTS {
             let headers = [("x-api-key", key.reveal())];
-            let asked = ask(client, "stage/hero", false);
-            let answer = gateway.send(path(client), &headers, asked).await;
+            let request = ask(client, "stage/hero", false);
+            let answer = gateway.send(path(client), &headers, request).await;
             assert_eq!(answer.status, status, "{scope:?}: {}", answer.text());
             if status != 200 {
-                told(client, &answer);
+                error_line(client, &answer);
             }
         }
     }

@@ -7,14 +7,14 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use prowess_provider::config::{
-    AnthropicOptions, Config, GeminiOptions, Kind, ModelConfig, OpenAiOptions, Policies, Price,
-    ProviderConfig, Retry, ScriptedOptions,
+    AnthropicOptions, GeminiOptions, ModelConfig, OpenAiOptions, Policies, Price, ProviderConfig,
+    ProviderKind, ProvidersConfig, RetryPolicy, ScriptedOptions,
 };
 use prowess_provider::{Env, Providers};
-use prowess_server::{App, Front, Settings};
-use prowess_store::{KeyLimits, NewKey, Scope, Store, StoreConfig, TenantId};
-use prowess_testkit::upstream::Upstream;
-use prowess_wire::Client;
+use prowess_server::{App, HttpService, ServerSettings};
+use prowess_store::{KeyLimits, KeyScope, NewKey, Store, StoreConfig, TenantId};
+use prowess_testkit::upstream::MockUpstream;
+use prowess_wire::ClientDialect;
 use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -39,12 +39,12 @@ text = "You said: {{user}}"
 
 pub(crate) struct Gateway {
     pub(crate) app: App,
-    pub(crate) upstream: Arc<Upstream>,
-    front: Front,
+    pub(crate) upstream: Arc<MockUpstream>,
+    front: HttpService,
     folder: Arc<TempDir>,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct ClientResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -52,11 +52,11 @@ pub(crate) struct Answer {
 
 impl Gateway {
     pub(crate) async fn start() -> Gateway {
-        Gateway::with(Settings::default()).await
+        Gateway::with(ServerSettings::default()).await
     }
 
-    pub(crate) async fn with(settings: Settings) -> Gateway {
-        let upstream = Arc::new(Upstream::start().await);
+    pub(crate) async fn with(settings: ServerSettings) -> Gateway {
+        let upstream = Arc::new(MockUpstream::start().await);
         let folder = Arc::new(tempfile::tempdir().unwrap());
         Gateway::at(folder, upstream, settings).await
     }
@@ -64,12 +64,16 @@ impl Gateway {
     /// Another server over the same store and the same upstream.
     pub(crate) async fn restarted(&self) -> Gateway {
         let (folder, upstream) = (self.folder.clone(), self.upstream.clone());
-        Gateway::at(folder, upstream, Settings::default()).await
+        Gateway::at(folder, upstream, ServerSettings::default()).await
     }
 
-    async fn at(folder: Arc<TempDir>, upstream: Arc<Upstream>, settings: Settings) -> Gateway {
+    async fn at(
+        folder: Arc<TempDir>,
+        upstream: Arc<MockUpstream>,
+        settings: ServerSettings,
+    ) -> Gateway {
         let store = Store::open(&StoreConfig::local(folder.path())).await;
-        let settings = Settings {
+        let settings = ServerSettings {
             providers: settings
                 .providers
                 .or_else(|| Some(providers(upstream.url()))),
@@ -77,7 +81,7 @@ impl Gateway {
         };
         let app = App::new(store.unwrap(), settings);
         Gateway {
-            front: app.front(),
+            front: app.service(),
             app,
             upstream,
             folder,
@@ -85,7 +89,7 @@ impl Gateway {
     }
 
     /// A request as the client's SDK sends it.
-    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> ClientResponse {
         self.send(path, &[], body).await
     }
 
@@ -94,7 +98,7 @@ impl Gateway {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Body>,
-    ) -> Answer {
+    ) -> ClientResponse {
         let mut request = Request::builder()
             .method("POST")
             .uri(path)
@@ -106,7 +110,7 @@ impl Gateway {
         self.call(request.body(body.into()).unwrap()).await
     }
 
-    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> ClientResponse {
         let mut request = Request::builder().uri(path).header("host", "localhost");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -114,7 +118,7 @@ impl Gateway {
         self.call(request.body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn delete(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn delete(&self, path: &str, headers: &[(&str, &str)]) -> ClientResponse {
         let mut request = Request::builder().method("DELETE").uri(path);
         for (name, value) in headers.iter().chain(&[("host", "localhost")]) {
             request = request.header(*name, *value);
@@ -123,7 +127,7 @@ impl Gateway {
     }
 
     /// A key of a tenant, and the header that shows it.
-    pub(crate) async fn key(&self, tenant: &str, scope: Scope, limits: &KeyLimits) -> String {
+    pub(crate) async fn key(&self, tenant: &str, scope: KeyScope, limits: &KeyLimits) -> String {
         let tenant = TenantId::new(tenant).unwrap();
         let store = self.app.store();
         store.ensure_tenant(&tenant, "").await.unwrap();
@@ -136,10 +140,10 @@ impl Gateway {
         made.unwrap().1.reveal().to_owned()
     }
 
-    async fn call(&self, request: Request<Body>) -> Answer {
+    async fn call(&self, request: Request<Body>) -> ClientResponse {
         let response = self.front.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        Answer {
+        ClientResponse {
             status: parts.status,
             headers: parts.headers,
             body: axum::body::to_bytes(body, usize::MAX).await.unwrap(),
@@ -147,7 +151,7 @@ impl Gateway {
     }
 }
 
-impl Answer {
+impl ClientResponse {
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
@@ -162,7 +166,7 @@ impl Answer {
     }
 
     /// Status, type and body, with times and our request ids masked.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let kind = self.header("content-type").unwrap_or_default();
         let body = match serde_json::from_slice::<Value>(&self.body) {
             Ok(value) => serde_json::to_string_pretty(&value).unwrap(),
@@ -182,7 +186,7 @@ pub(crate) fn masked(text: &str) -> String {
             format!("TIME{rest}")
         } else if bare.starts_with("req_") && bare.len() == 28 {
             format!("req_…{rest}")
-        } else if let Some((prefix, number)) = made_here(bare) {
+        } else if let Some((prefix, number)) = split_own_id(bare) {
             format!("{prefix}_…{number}{rest}")
         } else {
             word.to_owned()
@@ -192,51 +196,53 @@ pub(crate) fn masked(text: &str) -> String {
 }
 
 /// An id of ours: a prefix, 32 digits of chance, and perhaps a number.
-fn made_here(word: &str) -> Option<(&str, &str)> {
+fn split_own_id(word: &str) -> Option<(&str, &str)> {
     let (prefix, rest) = word.split_once('_')?;
     let hex = rest.get(..32)?;
     let made = hex.bytes().all(|b| b.is_ascii_hexdigit());
     made.then(|| (prefix, &rest[32..]))
 }
 
-pub(crate) fn path(client: Client) -> &'static str {
+pub(crate) fn path(client: ClientDialect) -> &'static str {
     match client {
-        Client::Messages => "/v1/messages",
-        Client::Chat => "/v1/chat/completions",
-        Client::Responses => "/v1/responses",
-        Client::Gemini => panic!("its path names the model"),
+        ClientDialect::Messages => "/v1/messages",
+        ClientDialect::Chat => "/v1/chat/completions",
+        ClientDialect::Responses => "/v1/responses",
+        ClientDialect::Gemini => panic!("its path names the model"),
     }
 }
 
 /// One vendor of each kind at the same address, and a model that follows a script.
 fn providers(url: &str) -> Providers {
     let policies = Policies {
-        retry: Retry {
-            attempts: 2,
+        retry: RetryPolicy {
+            max_attempts: 2,
             first_delay: Duration::from_millis(1),
             max_delay: Duration::from_millis(1),
-            ..Retry::default()
+            ..RetryPolicy::default()
         },
         ..Policies::default()
     };
-    let at = |name: &str, kind: Kind, base: String| ProviderConfig {
+    let at = |name: &str, kind: ProviderKind, base: String| ProviderConfig {
         policies: policies.clone(),
-        caller_key: name == "open",
-        ..ProviderConfig::new(name, kind).at(base).key(KEY)
+        allow_client_key: name == "open",
+        ..ProviderConfig::new(name, kind)
+            .with_base_url(base)
+            .with_api_key(KEY)
     };
-    let anthropic = || Kind::Anthropic(AnthropicOptions::default());
-    let openai = |responses| Kind::OpenAi(OpenAiOptions { responses });
+    let anthropic = || ProviderKind::Anthropic(AnthropicOptions::default());
+    let openai = |responses| ProviderKind::OpenAi(OpenAiOptions { responses });
     let script = ScriptedOptions::Text(SCRIPT.to_owned());
-    let gemini = Kind::Gemini(GeminiOptions::default());
+    let gemini = ProviderKind::Gemini(GeminiOptions::default());
     let vendors = [
         at("ant", anthropic(), url.to_owned()),
         at("open", anthropic(), url.to_owned()),
         at("oai", openai(Some(false)), format!("{url}/v1")),
         at("rsp", openai(Some(true)), format!("{url}/v1")),
-        ProviderConfig::new("stage", Kind::Scripted(script)),
+        ProviderConfig::new("stage", ProviderKind::Scripted(script)),
         at("gem", gemini, url.to_owned()),
     ];
-    Providers::new(Config {
+    Providers::new(ProvidersConfig {
         providers: vendors.into_iter().collect(),
         models: vec![
             ModelConfig {
@@ -246,16 +252,16 @@ fn providers(url: &str) -> Providers {
                     cache_read: None,
                     cache_write: None,
                 }),
-                ..ModelConfig::new("small", "ant").as_model("m1")
+                ..ModelConfig::new("small", "ant").with_upstream_model("m1")
             },
             ModelConfig::new("patient", "oai")
-                .as_model("m1")
-                .or_else(["stage/hero"]),
+                .with_upstream_model("m1")
+                .with_fallbacks(["stage/hero"]),
             ModelConfig::new("wild-*", "oai"),
-            ModelConfig::new("mixed-*", "rsp").or_else(["stage/hero"]),
+            ModelConfig::new("mixed-*", "rsp").with_fallbacks(["stage/hero"]),
         ],
-        env: Env::of([]),
-        ..Config::default()
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
     })
     .unwrap()
 }

@@ -1,14 +1,14 @@
 //! Google's paths: passed to Gemini as they came, answered by any other model, with keys,
 //! limits and errors as its clients know them.
 
-use prowess_server::{Secret, Settings};
-use prowess_store::{KeyLimits, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_server::{SecretString, ServerSettings};
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
-use crate::gateway::{Answer, Gateway, KEY};
+use crate::gateway::{ClientResponse, Gateway, KEY};
 
 /// As no serializer would write it.
 const ODD: &str = "{ \"contents\" : [{\"parts\":[{\"text\":\"Hell\\u00f6\"}]}],\n \"safety_settings\": [],\t\"big\": 12345678901234567890123}\n";
@@ -22,8 +22,8 @@ fn path(model: &str, method: &str) -> String {
     format!("/v1beta/models/{model}:{method}")
 }
 
-fn asked() -> String {
-    question(Client::Gemini, "", false).to_string()
+fn request_body() -> String {
+    question(ClientDialect::Gemini, "", false).to_string()
 }
 
 /// The stream as Google's servers send it to those who do not ask for events.
@@ -37,7 +37,7 @@ fn as_array() -> String {
 async fn bodies_and_streams_pass_to_gemini_byte_for_byte() {
     let gateway = Gateway::start().await;
     let upstream = &gateway.upstream;
-    upstream.answer(Told::json(200, GEMINI));
+    upstream.respond(MockResponse::json(200, GEMINI));
     let headers = [("x-goog-api-key", "of-the-client")];
     let path_of = |method| path("gem/m1", method);
     let whole = path_of("generateContent?key=of-the-client&prettyPrint=true");
@@ -49,7 +49,7 @@ async fn bodies_and_streams_pass_to_gemini_byte_for_byte() {
     assert_eq!(sent.header("x-goog-api-key"), Some(KEY));
     assert!(!sent.render().contains("of-the-client"));
 
-    upstream.answer(Told::sse(GEMINI_STREAM).in_pieces(7));
+    upstream.respond(MockResponse::sse(GEMINI_STREAM).in_chunks(7));
     let events = path_of("streamGenerateContent?alt=sse");
     let answer = gateway.send(&events, &headers, ODD).await;
     assert_eq!(answer.text(), GEMINI_STREAM);
@@ -58,7 +58,7 @@ async fn bodies_and_streams_pass_to_gemini_byte_for_byte() {
     assert_eq!(sent.text(), ODD);
     assert_eq!(sent.path, "/v1beta/models/m1:streamGenerateContent?alt=sse");
 
-    upstream.answer(Told::json(200, &as_array()).in_pieces(7));
+    upstream.respond(MockResponse::json(200, &as_array()).in_chunks(7));
     let array = path_of("streamGenerateContent");
     let answer = gateway.send(&array, &headers, ODD).await;
     assert_eq!(answer.text(), as_array());
@@ -66,7 +66,7 @@ async fn bodies_and_streams_pass_to_gemini_byte_for_byte() {
     let sent = upstream.next_request().await;
     assert_eq!(sent.path, "/v1beta/models/m1:streamGenerateContent");
 
-    upstream.answer(Told::json(200, r#"{ "totalTokens": 31 }"#));
+    upstream.respond(MockResponse::json(200, r#"{ "totalTokens": 31 }"#));
     let counted = gateway.send(&path_of("countTokens"), &headers, ODD).await;
     assert_eq!(counted.text(), r#"{ "totalTokens": 31 }"#);
     let sent = upstream.next_request().await;
@@ -79,7 +79,9 @@ async fn bodies_and_streams_pass_to_gemini_byte_for_byte() {
 #[tokio::test]
 async fn a_body_that_names_a_model_as_well_means_the_one_in_the_path() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, GEMINI));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, GEMINI));
     let body = r#"{"model":"models/other", "contents":[]}"#;
     gateway.post(&path("gem/m1", "generateContent"), body).await;
     let sent = gateway.upstream.next_request().await;
@@ -94,14 +96,14 @@ async fn a_body_that_names_a_model_as_well_means_the_one_in_the_path() {
 }
 
 #[tokio::test]
-async fn errors_of_gemini_pass_and_a_stream_that_breaks_says_so() {
+async fn errors_of_gemini_pass_and_a_broken_stream_ends_with_an_error() {
     let gateway = Gateway::start().await;
     let error = r#"{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}"#;
-    gateway.upstream.answer(Told::json(400, error));
+    gateway.upstream.respond(MockResponse::json(400, error));
     let answer = gateway.post(&path("gem/m1", "generateContent"), ODD).await;
     assert_eq!((answer.status.as_u16(), answer.text()), (400, error));
     let listed = format!("[{error}]");
-    gateway.upstream.answer(Told::json(400, &listed));
+    gateway.upstream.respond(MockResponse::json(400, &listed));
     let array = path("gem/m1", "streamGenerateContent");
     let answer = gateway.post(&array, ODD).await;
     assert_eq!(
@@ -109,13 +111,15 @@ async fn errors_of_gemini_pass_and_a_stream_that_breaks_says_so() {
         (400, listed.as_str())
     );
 
-    gateway.upstream.answer(Told::sse(GEMINI_STREAM).cut());
+    gateway
+        .upstream
+        .respond(MockResponse::sse(GEMINI_STREAM).cut_off());
     let events = path("gem/m1", "streamGenerateContent?alt=sse");
     let answer = gateway.post(&events, ODD).await;
     let rest = answer.text().strip_prefix(GEMINI_STREAM).unwrap();
-    let told: Value =
+    let last_error: Value =
         serde_json::from_str(&rest["data: ".len()..rest.find("\n\n").unwrap()]).unwrap();
-    assert_eq!(told["error"]["status"], "UNAVAILABLE", "{told}");
+    assert_eq!(last_error["error"]["status"], "UNAVAILABLE", "{last_error}");
 }
 
 #[tokio::test]
@@ -126,8 +130,10 @@ async fn models_of_other_vendors_answer() {
         ("ant%2Fm1", MESSAGES, MESSAGES_STREAM),
     ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(Told::json(200, whole));
-        let answer = gateway.post(&path(model, "generateContent"), asked()).await;
+        gateway.upstream.respond(MockResponse::json(200, whole));
+        let answer = gateway
+            .post(&path(model, "generateContent"), request_body())
+            .await;
         let body = answer.json();
         let parts = &body["candidates"][0]["content"]["parts"];
         assert_eq!(parts[0], json!({"text": "Looking."}), "{body}");
@@ -141,9 +147,9 @@ async fn models_of_other_vendors_answer() {
         assert_eq!(body["usageMetadata"]["totalTokenCount"], 40);
         assert_eq!(body["modelVersion"], model.replace("%2F", "/"));
 
-        gateway.upstream.answer(Told::sse(stream));
+        gateway.upstream.respond(MockResponse::sse(stream));
         let events = path(model, "streamGenerateContent?alt=sse");
-        let answer = gateway.post(&events, asked()).await;
+        let answer = gateway.post(&events, request_body()).await;
         let kind = answer.header("content-type").unwrap();
         assert!(kind.starts_with("text/event-stream"), "{kind}");
         let events = answer
@@ -153,9 +159,9 @@ async fn models_of_other_vendors_answer() {
         let events = events.map(|event| serde_json::from_str(&event["data: ".len()..]).unwrap());
         let events: Vec<Value> = events.collect();
 
-        gateway.upstream.answer(Told::sse(stream));
+        gateway.upstream.respond(MockResponse::sse(stream));
         let array = path(model, "streamGenerateContent");
-        let answer = gateway.post(&array, asked()).await;
+        let answer = gateway.post(&array, request_body()).await;
         let kind = answer.header("content-type").unwrap();
         assert!(kind.starts_with("application/json"), "{kind}");
         assert_eq!(answer.json(), json!(events));
@@ -184,37 +190,37 @@ async fn every_form_of_path_leads_to_the_model() {
         assert_eq!(text, "You said: Hi", "{path}");
     }
     let counted = gateway
-        .post(&path("stage/hero", "countTokens"), asked())
+        .post(&path("stage/hero", "countTokens"), request_body())
         .await;
     assert!(counted.json()["totalTokens"].as_u64().unwrap() > 0);
     assert_eq!(counted.header("prowess-estimated"), Some("true"));
 }
 
 #[tokio::test]
-async fn tokens_are_counted_on_every_road() {
-    for (model, told, method) in [
-        ("gem/m1", Told::json(200, GEMINI), "generateContent"),
+async fn tokens_are_counted_on_every_path() {
+    for (model, response, method) in [
+        ("gem/m1", MockResponse::json(200, GEMINI), "generateContent"),
         (
             "gem/m1",
-            Told::sse(GEMINI_STREAM).in_pieces(9),
+            MockResponse::sse(GEMINI_STREAM).in_chunks(9),
             "streamGenerateContent?alt=sse",
         ),
         (
             "gem/m1",
-            Told::json(200, &as_array()).in_pieces(9),
+            MockResponse::json(200, &as_array()).in_chunks(9),
             "streamGenerateContent",
         ),
-        ("oai/m1", Told::json(200, CHAT), "generateContent"),
+        ("oai/m1", MockResponse::json(200, CHAT), "generateContent"),
         (
             "ant/m1",
-            Told::sse(MESSAGES_STREAM),
+            MockResponse::sse(MESSAGES_STREAM),
             "streamGenerateContent?alt=sse",
         ),
     ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(told);
-        gateway.post(&path(model, method), asked()).await;
-        gateway.app.settle().await;
+        gateway.upstream.respond(response);
+        gateway.post(&path(model, method), request_body()).await;
+        gateway.app.flush().await;
         let usage = gateway.get("/v1/usage", &[]).await.json();
         let row = &usage["data"][0];
         let counts = [
@@ -233,7 +239,7 @@ async fn tokens_are_counted_on_every_road() {
     }
 }
 
-fn error_of(answer: &Answer) -> (u16, String, String) {
+fn error_of(answer: &ClientResponse) -> (u16, String, String) {
     let body = answer.json();
     let error = &body["error"];
     assert_eq!(error["code"], answer.status.as_u16(), "{body}");
@@ -243,9 +249,9 @@ fn error_of(answer: &Answer) -> (u16, String, String) {
 }
 
 async fn locked() -> Gateway {
-    Gateway::with(Settings {
-        master_key: Some(Secret::new("the-master-key-of-these-tests")),
-        ..Settings::default()
+    Gateway::with(ServerSettings {
+        master_key: Some(SecretString::new("the-master-key-of-these-tests")),
+        ..ServerSettings::default()
     })
     .await
 }
@@ -254,7 +260,7 @@ async fn locked() -> Gateway {
 async fn a_key_comes_in_googles_header_in_the_query_or_as_a_bearer_token() {
     let gateway = locked().await;
     let key = gateway
-        .key("default", Scope::Use, &KeyLimits::default())
+        .key("default", KeyScope::Use, &KeyLimits::default())
         .await;
     let plain = path("stage/hero", "generateContent");
     let in_query = format!("{plain}?key={key}");
@@ -264,29 +270,29 @@ async fn a_key_comes_in_googles_header_in_the_query_or_as_a_bearer_token() {
         (&plain, vec![("authorization", bearer.as_str())]),
         (&in_query, vec![]),
     ] {
-        let answer = gateway.send(path, &headers, asked()).await;
+        let answer = gateway.send(path, &headers, request_body()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
-    let none = gateway.post(&plain, asked()).await;
+    let none = gateway.post(&plain, request_body()).await;
     let (status, word, message) = error_of(&none);
     assert_eq!((status, word.as_str()), (401, "UNAUTHENTICATED"));
     assert!(message.contains("x-goog-api-key"), "{message}");
     let wrong = gateway
-        .post(&format!("{plain}?key=sk-pw-wrong"), asked())
+        .post(&format!("{plain}?key=sk-pw-wrong"), request_body())
         .await;
     assert_eq!(error_of(&wrong).0, 401);
     assert!(!wrong.text().contains("sk-pw-wrong"));
     // In the URL of another vendor's API a key would be no secret.
     let chat = format!("/v1/chat/completions?key={key}");
-    let body = question(Client::Chat, "stage/hero", false).to_string();
+    let body = question(ClientDialect::Chat, "stage/hero", false).to_string();
     assert_eq!(gateway.post(&chat, body).await.status, 401);
 }
 
 #[tokio::test]
-async fn errors_are_told_as_google_tells_them() {
-    let gateway = Gateway::with(Settings {
+async fn errors_have_googles_shape() {
+    let gateway = Gateway::with(ServerSettings {
         request_bytes: 1_000,
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let limits = KeyLimits {
@@ -294,19 +300,19 @@ async fn errors_are_told_as_google_tells_them() {
         requests_per_minute: Some(1),
         ..KeyLimits::default()
     };
-    let key = gateway.key("default", Scope::Use, &limits).await;
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
     let mine = [("x-goog-api-key", key.as_str())];
     let hero = path("stage/hero", "generateContent");
     let big = format!("{{\"contents\":\"{}\"}}", "x".repeat(2_000));
     let twice = r#"{"contents":[],"generationConfig":{},"generation_config":{}}"#;
     let same = r#"{"contents":[],"contents":[]}"#;
-    let words = |answer: Answer| {
+    let words = |answer: ClientResponse| {
         let (status, word, _) = error_of(&answer);
         (status, word)
     };
     let is = |status: u16, word: &str| (status, word.to_owned());
     let unknown = gateway
-        .post(&path("nobody", "generateContent"), asked())
+        .post(&path("nobody", "generateContent"), request_body())
         .await;
     assert_eq!(words(unknown), is(404, "NOT_FOUND"));
     assert_eq!(
@@ -326,11 +332,11 @@ async fn errors_are_told_as_google_tells_them() {
         is(400, "INVALID_ARGUMENT")
     );
     let embed = gateway
-        .post(&path("stage/hero", "embedContent"), asked())
+        .post(&path("stage/hero", "embedContent"), request_body())
         .await;
     assert_eq!(embed.status, 405);
     assert_eq!(error_of(&embed).1, "INVALID_ARGUMENT");
-    let other = gateway.post("/v1beta/nothing", asked()).await;
+    let other = gateway.post("/v1beta/nothing", request_body()).await;
     assert_eq!(words(other), is(404, "NOT_FOUND"));
     let get = gateway.get(&hero, &[]).await;
     assert_eq!(words(get), is(405, "INVALID_ARGUMENT"));
@@ -339,27 +345,27 @@ async fn errors_are_told_as_google_tells_them() {
     assert_eq!(words(busy), is(503, "UNAVAILABLE"));
 
     let forbidden = gateway
-        .send(&path("ant/m1", "generateContent"), &mine, asked())
+        .send(&path("ant/m1", "generateContent"), &mine, request_body())
         .await;
     assert_eq!(words(forbidden), is(403, "PERMISSION_DENIED"));
-    let slow = gateway.send(&hero, &mine, asked()).await;
+    let slow = gateway.send(&hero, &mine, request_body()).await;
     assert!(slow.header("retry-after").is_some());
     assert_eq!(words(slow), is(429, "RESOURCE_EXHAUSTED"));
 }
 
 #[tokio::test]
-async fn a_translated_stream_that_breaks_says_so() {
+async fn a_translated_stream_that_breaks_ends_with_an_error() {
     let gateway = Gateway::start().await;
     let body = r#"{"contents":[{"parts":[{"text":"break"}]}]}"#;
     let events = path("stage/hero", "streamGenerateContent?alt=sse");
     let answer = gateway.post(&events, body).await;
     let last = answer.text().lines().last().unwrap();
-    let told: Value = serde_json::from_str(last).unwrap();
-    assert_eq!(told["error"]["message"], "and then it does not");
+    let error: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(error["error"]["message"], "and then it does not");
     let array = path("stage/hero", "streamGenerateContent");
     let answer = gateway.post(&array, body).await.json();
-    let told = answer.as_array().unwrap().last().unwrap();
-    assert_eq!(told["error"]["code"], 500);
+    let error = answer.as_array().unwrap().last().unwrap();
+    assert_eq!(error["error"]["code"], 500);
 }
 
 #[tokio::test]

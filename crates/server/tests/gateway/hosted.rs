@@ -1,7 +1,7 @@
 //! What a vendor's own servers give, and what only its dialect says, reaches the client
 //! of a run.
 
-use prowess_testkit::upstream::Answer as Told;
+use prowess_testkit::upstream::MockResponse;
 use serde_json::{Value, json};
 
 use crate::gateway::Gateway;
@@ -24,12 +24,12 @@ fn items() -> Vec<Value> {
 }
 
 /// An answer of OpenAI's made of these items, whole or streamed.
-fn answer(items: &[Value], stream: bool) -> Told {
+fn answer(items: &[Value], stream: bool) -> MockResponse {
     let body = json!({"id": "resp_up", "object": "response", "created_at": 1, "model": "m1",
         "status": "completed", "error": null, "incomplete_details": null, "output": items,
         "usage": {"input_tokens": 30, "output_tokens": 10, "total_tokens": 40}});
     if !stream {
-        return Told::json(200, &body.to_string());
+        return MockResponse::json(200, &body.to_string());
     }
     let mut events = vec![json!({"type": "response.created", "response": body})];
     for (at, item) in items.iter().enumerate() {
@@ -42,11 +42,11 @@ fn answer(items: &[Value], stream: bool) -> Told {
     }
     events.push(json!({"type": "response.completed", "response": body}));
     let text: String = events.iter().map(|e| format!("data: {e}\n\n")).collect();
-    Told::sse(&text).in_pieces(97)
+    MockResponse::sse(&text).in_chunks(97)
 }
 
 /// A conversation that a run of ours was part of, so that it is seen through as a run.
-fn asked(stream: bool) -> Value {
+fn request_body(stream: bool) -> Value {
     let call =
         json!({"type": "shell_call", "call_id": "srvtoolu_pw1", "action": {"commands": ["ls"]}});
     let output = json!({"type": "shell_call_output", "call_id": "srvtoolu_pw1", "output": [
@@ -60,26 +60,31 @@ fn asked(stream: bool) -> Value {
 async fn items_of_openais_servers_and_phases_reach_a_responses_client() {
     let gateway = Gateway::start().await;
     for stream in [false, true] {
-        gateway.upstream.answer(answer(&items(), stream));
-        let told = gateway
-            .post("/v1/responses", asked(stream).to_string())
+        gateway.upstream.respond(answer(&items(), stream));
+        let response = gateway
+            .post("/v1/responses", request_body(stream).to_string())
             .await;
-        assert_eq!(told.status, 200, "{}", told.text());
-        assert!(told.header("prowess-run").is_some(), "{}", told.text());
+        assert_eq!(response.status, 200, "{}", response.text());
+        assert!(
+            response.header("prowess-run").is_some(),
+            "{}",
+            response.text()
+        );
         let sent = gateway.upstream.next_request().await;
         let sent: Value = serde_json::from_str(sent.text()).unwrap();
         assert_eq!(sent["input"][3]["phase"], "final_answer", "{sent}");
         let body = match stream {
-            false => told.json(),
+            false => response.json(),
             true => {
-                let last = told
+                let last = response
                     .text()
                     .lines()
                     .rev()
                     .find_map(|line| line.strip_prefix("data: "));
                 let event: Value = serde_json::from_str(last.unwrap()).unwrap();
                 assert!(
-                    told.text()
+                    response
+                        .text()
                         .contains("response.image_generation_call.generating")
                 );
                 event["response"].clone()
@@ -99,7 +104,7 @@ async fn items_of_openais_servers_and_phases_reach_a_responses_client() {
 }
 
 #[tokio::test]
-async fn what_a_chat_server_says_beside_its_text_reaches_a_chat_client() {
+async fn what_a_chat_server_sends_beside_its_text_reaches_a_chat_client() {
     let gateway = Gateway::start().await;
     let skill = stored(&gateway).await;
     let turn = |message: Value, reason: &str, cost: f64| {
@@ -109,22 +114,22 @@ async fn what_a_chat_server_says_beside_its_text_reaches_a_chat_client() {
             "system_fingerprint": "fp_1", "service_tier": "priority", "choices": [choice],
             "prompt_filter_results": [{"prompt_index": 0}],
             "usage": {"prompt_tokens": 30, "completion_tokens": 10, "cost": cost}});
-        Told::json(200, &body.to_string())
+        MockResponse::json(200, &body.to_string())
     };
     let call = json!([{"id": "call_1", "type": "function",
         "function": {"name": "load_skill", "arguments": "{\"name\":\"pdf-forms\"}"}}]);
     let calls = json!({"role": "assistant", "content": null, "tool_calls": call});
     let cited = json!([{"type": "url_citation", "url_citation": {"url": "https://a.test"}}]);
-    let says = json!({"role": "assistant", "content": "Done.", "annotations": cited});
-    gateway.upstream.answer(turn(calls, "tool_calls", 0.25));
-    gateway.upstream.answer(turn(says, "stop", 0.5));
-    let asked = json!({"model": "oai/m1", "messages": [{"role": "user", "content": "Fill it in"}],
+    let final_message = json!({"role": "assistant", "content": "Done.", "annotations": cited});
+    gateway.upstream.respond(turn(calls, "tool_calls", 0.25));
+    gateway.upstream.respond(turn(final_message, "stop", 0.5));
+    let request = json!({"model": "oai/m1", "messages": [{"role": "user", "content": "Fill it in"}],
         "container": {"skills": [{"type": "custom", "skill_id": skill, "version": "latest"}]}});
-    let told = gateway
-        .post("/v1/chat/completions", asked.to_string())
+    let response = gateway
+        .post("/v1/chat/completions", request.to_string())
         .await;
-    assert_eq!(told.status, 200, "{}", told.text());
-    let body = told.json();
+    assert_eq!(response.status, 200, "{}", response.text());
+    let body = response.json();
     assert_eq!(body["usage"]["cost"], 0.75, "{body}");
     assert_eq!(body["usage"]["prompt_tokens"], 60);
     assert_eq!(body["system_fingerprint"], "fp_1");

@@ -1,21 +1,26 @@
 //! Requests that leave out what their vendor demands: refused in the vendor's words where
 //! they are translated or run here, and passed on where the vendor itself judges them.
 
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, MESSAGES};
-use crate::gateway::{Answer, Gateway, path};
+use crate::gateway::{ClientResponse, Gateway, path};
 use crate::runs::stored;
 
 /// A scripted model, and a vendor of another dialect than the client's.
 const TRANSLATED: [&str; 2] = ["stage/hero", "oai/m1"];
 
-async fn ask(gateway: &Gateway, client: Client, model: &str, body: &Value) -> Answer {
+async fn ask(
+    gateway: &Gateway,
+    client: ClientDialect,
+    model: &str,
+    body: &Value,
+) -> ClientResponse {
     let mut body = body.clone();
     let path = match client {
-        Client::Gemini => format!("/v1beta/models/{model}:generateContent"),
+        ClientDialect::Gemini => format!("/v1beta/models/{model}:generateContent"),
         _ => {
             body["model"] = model.into();
             path(client).to_owned()
@@ -25,18 +30,18 @@ async fn ask(gateway: &Gateway, client: Client, model: &str, body: &Value) -> An
 }
 
 /// The message of an error of the client's vendor.
-fn message(client: Client, answer: &Answer) -> String {
+fn message(client: ClientDialect, answer: &ClientResponse) -> String {
     assert_eq!(answer.status, 400, "{}", answer.text());
     let body = answer.json();
     match client {
-        Client::Messages => {
+        ClientDialect::Messages => {
             assert_eq!(body["type"], "error");
             assert_eq!(body["error"]["type"], "invalid_request_error");
         }
-        Client::Chat | Client::Responses => {
+        ClientDialect::Chat | ClientDialect::Responses => {
             assert_eq!(body["error"]["type"], "invalid_request_error");
         }
-        Client::Gemini => assert_eq!(body["error"]["status"], "INVALID_ARGUMENT"),
+        ClientDialect::Gemini => assert_eq!(body["error"]["status"], "INVALID_ARGUMENT"),
     }
     body["error"]["message"].as_str().unwrap().to_owned()
 }
@@ -44,7 +49,7 @@ fn message(client: Client, answer: &Answer) -> String {
 #[tokio::test]
 async fn messages_need_a_message_and_a_limit_of_tokens() {
     let gateway = Gateway::start().await;
-    let said = json!([{"role": "user", "content": "Hi"}]);
+    let messages = json!([{"role": "user", "content": "Hi"}]);
     let empty = "messages: at least one message is required";
     for model in TRANSLATED {
         for (body, expected) in [
@@ -55,19 +60,19 @@ async fn messages_need_a_message_and_a_limit_of_tokens() {
             ),
             (json!({"messages": []}), empty),
             (json!({"max_tokens": 5}), "messages: Field required"),
-            (json!({"messages": said}), "max_tokens: Field required"),
+            (json!({"messages": messages}), "max_tokens: Field required"),
             (
-                json!({"messages": said, "max_tokens": null}),
+                json!({"messages": messages, "max_tokens": null}),
                 "max_tokens: Field required",
             ),
             (
-                json!({"messages": said, "stream": true}),
+                json!({"messages": messages, "stream": true}),
                 "max_tokens: Field required",
             ),
         ] {
-            let answer = ask(&gateway, Client::Messages, model, &body).await;
+            let answer = ask(&gateway, ClientDialect::Messages, model, &body).await;
             assert_eq!(
-                message(Client::Messages, &answer),
+                message(ClientDialect::Messages, &answer),
                 expected,
                 "{model} {body}"
             );
@@ -83,27 +88,32 @@ async fn openais_and_googles_clients_must_ask_something() {
                    required, and there must be something to answer in it";
     for (client, other, body, expected) in [
         (
-            Client::Chat,
+            ClientDialect::Chat,
             "ant/m1",
             json!({"messages": []}),
             "messages: at least one message is required",
         ),
-        (Client::Responses, "ant/m1", json!({}), nothing),
-        (Client::Responses, "ant/m1", json!({"input": []}), nothing),
+        (ClientDialect::Responses, "ant/m1", json!({}), nothing),
         (
-            Client::Responses,
+            ClientDialect::Responses,
+            "ant/m1",
+            json!({"input": []}),
+            nothing,
+        ),
+        (
+            ClientDialect::Responses,
             "ant/m1",
             json!({"input": null, "previous_response_id": null, "instructions": "Be kind."}),
             nothing,
         ),
         (
-            Client::Gemini,
+            ClientDialect::Gemini,
             "oai/m1",
             json!({"contents": []}),
             "contents: at least one content is required",
         ),
         (
-            Client::Gemini,
+            ClientDialect::Gemini,
             "oai/m1",
             json!({"contents": [], "systemInstruction": {"parts": [{"text": "Be kind."}]}}),
             "contents: at least one content is required",
@@ -123,13 +133,13 @@ async fn a_run_of_skills_needs_them_too_also_at_the_clients_own_vendor() {
     let skill = stored(&gateway).await;
     let container = json!({"skills": [{"type": "custom", "skill_id": skill}]});
     let body = json!({"messages": [{"role": "user", "content": "Hi"}], "container": container});
-    let answer = ask(&gateway, Client::Messages, "ant/m1", &body).await;
-    let told = message(Client::Messages, &answer);
-    assert_eq!(told, "max_tokens: Field required");
+    let answer = ask(&gateway, ClientDialect::Messages, "ant/m1", &body).await;
+    let error = message(ClientDialect::Messages, &answer);
+    assert_eq!(error, "max_tokens: Field required");
     let body = json!({"messages": [], "container": container});
-    let answer = ask(&gateway, Client::Chat, "oai/m1", &body).await;
-    let told = message(Client::Chat, &answer);
-    assert_eq!(told, "messages: at least one message is required");
+    let answer = ask(&gateway, ClientDialect::Chat, "oai/m1", &body).await;
+    let error = message(ClientDialect::Chat, &answer);
+    assert_eq!(error, "messages: at least one message is required");
     assert!(gateway.upstream.requests().await.is_empty());
 }
 
@@ -138,11 +148,11 @@ async fn what_the_vendors_take_is_not_refused() {
     let gateway = Gateway::start().await;
     let alone = json!([{"role": "system", "content": "Say hi."}]);
     for (client, body) in [
-        (Client::Chat, json!({"messages": alone})),
-        (Client::Responses, json!({"input": ""})),
-        (Client::Responses, json!({"input": alone})),
+        (ClientDialect::Chat, json!({"messages": alone})),
+        (ClientDialect::Responses, json!({"input": ""})),
+        (ClientDialect::Responses, json!({"input": alone})),
         (
-            Client::Messages,
+            ClientDialect::Messages,
             json!({"max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}]}),
         ),
     ] {
@@ -152,13 +162,13 @@ async fn what_the_vendors_take_is_not_refused() {
     // A response that is kept here is enough to go on from.
     let first = ask(
         &gateway,
-        Client::Responses,
+        ClientDialect::Responses,
         "stage/hero",
         &json!({"input": "Hi"}),
     )
     .await;
     let goes_on = json!({"previous_response_id": first.json()["id"], "input": []});
-    let second = ask(&gateway, Client::Responses, "stage/hero", &goes_on).await;
+    let second = ask(&gateway, ClientDialect::Responses, "stage/hero", &goes_on).await;
     assert_eq!(second.status, 200, "{}", second.text());
     // Tokens are counted without a limit of them.
     let body = json!({"model": "stage/hero", "messages": [{"role": "user", "content": "Hi"}]});
@@ -171,14 +181,14 @@ async fn what_the_vendors_take_is_not_refused() {
 #[tokio::test]
 async fn what_passes_on_is_the_vendors_to_judge() {
     let gateway = Gateway::start().await;
-    for (client, model, told) in [
-        (Client::Messages, "ant/m1", MESSAGES),
-        (Client::Chat, "oai/m1", CHAT),
+    for (client, model, expected) in [
+        (ClientDialect::Messages, "ant/m1", MESSAGES),
+        (ClientDialect::Chat, "oai/m1", CHAT),
     ] {
-        gateway.upstream.answer(Told::json(200, told));
+        gateway.upstream.respond(MockResponse::json(200, expected));
         let body = format!(r#"{{"model":"{model}", "messages":[]}}"#);
         let answer = gateway.post(path(client), body.clone()).await;
-        assert_eq!(answer.text(), told);
+        assert_eq!(answer.text(), expected);
         let sent = gateway.upstream.next_request().await;
         assert_eq!(sent.text(), body.replace(model, "m1"));
     }

@@ -1,8 +1,8 @@
 //! A client that leaves ends the upstream's work.
 
 use prowess_server::{ServeOptions, serve};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +11,7 @@ use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
 
 /// Asks over a real connection; gives it back once the upstream has been asked.
-async fn asked(gateway: &Gateway, client: Client, model: &str) -> TcpStream {
+async fn send_request(gateway: &Gateway, client: ClientDialect, model: &str) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
@@ -39,28 +39,28 @@ async fn read_until(stream: &mut TcpStream, text: &str) {
 #[tokio::test]
 async fn leaving_in_the_middle_of_a_stream_closes_the_upstream() {
     for (client, model, stream) in [
-        (Client::Messages, "ant/m1", MESSAGES_STREAM),
-        (Client::Chat, "oai/m1", CHAT_STREAM),
-        (Client::Responses, "ant/m1", MESSAGES_STREAM),
-        (Client::Messages, "oai/m1", CHAT_STREAM),
+        (ClientDialect::Messages, "ant/m1", MESSAGES_STREAM),
+        (ClientDialect::Chat, "oai/m1", CHAT_STREAM),
+        (ClientDialect::Responses, "ant/m1", MESSAGES_STREAM),
+        (ClientDialect::Messages, "oai/m1", CHAT_STREAM),
     ] {
         let gateway = Gateway::start().await;
-        let begun = &stream[..stream.find("Looking.").unwrap() + 60];
-        let begun = &begun[..begun.rfind("\n\n").unwrap_or(begun.len())];
+        let beginning = &stream[..stream.find("Looking.").unwrap() + 60];
+        let beginning = &beginning[..beginning.rfind("\n\n").unwrap_or(beginning.len())];
         gateway
             .upstream
-            .answer(Told::sse(&format!("{begun}\n\n")).hang());
-        let mut connection = asked(&gateway, client, model).await;
+            .respond(MockResponse::sse(&format!("{beginning}\n\n")).then_hang());
+        let mut connection = send_request(&gateway, client, model).await;
         read_until(&mut connection, "data: ").await;
         drop(connection);
-        gateway.upstream.client_left().await;
+        gateway.upstream.client_disconnected().await;
     }
 }
 
 /// What all requests so far used, once it is written down.
 async fn output_tokens(gateway: &Gateway) -> (u64, u64) {
     loop {
-        gateway.app.settle().await;
+        gateway.app.flush().await;
         let answer = gateway.get("/v1/usage", &[]).await.json();
         let sum = &answer["data"][0];
         if let Some(tokens) = sum["output_tokens"].as_u64() {
@@ -75,14 +75,20 @@ async fn text_that_was_read_is_paid_for_by_who_leaves_before_its_counts() {
     let text = "word ".repeat(800);
     let stream = MESSAGES_STREAM.replace("Looking.", &text);
     let end = stream.find("event: message_delta").unwrap();
-    for client in [Client::Messages, Client::Chat, Client::Responses] {
+    for client in [
+        ClientDialect::Messages,
+        ClientDialect::Chat,
+        ClientDialect::Responses,
+    ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(Told::sse(&stream[..end]).hang());
-        let mut connection = asked(&gateway, client, "ant/m1").await;
+        gateway
+            .upstream
+            .respond(MockResponse::sse(&stream[..end]).then_hang());
+        let mut connection = send_request(&gateway, client, "ant/m1").await;
         // The tool's input is the last that comes before the counts.
         read_until(&mut connection, "Bern").await;
         drop(connection);
-        gateway.upstream.client_left().await;
+        gateway.upstream.client_disconnected().await;
         let (tokens, estimated) = output_tokens(&gateway).await;
         assert!((1_000..1_020).contains(&tokens), "{client:?}: {tokens}");
         assert_eq!(estimated, 1, "{client:?}");
@@ -95,33 +101,40 @@ async fn leaving_behind_the_counts_changes_nothing_about_them() {
     let stream = MESSAGES_STREAM.replace("Looking.", &text);
     let end = stream.find("event: message_stop").unwrap();
     let gateway = Gateway::start().await;
-    gateway.upstream.answer(Told::sse(&stream[..end]).hang());
-    let mut connection = asked(&gateway, Client::Messages, "ant/m1").await;
+    gateway
+        .upstream
+        .respond(MockResponse::sse(&stream[..end]).then_hang());
+    let mut connection = send_request(&gateway, ClientDialect::Messages, "ant/m1").await;
     read_until(&mut connection, "message_delta").await;
     drop(connection);
-    gateway.upstream.client_left().await;
+    gateway.upstream.client_disconnected().await;
     assert_eq!(output_tokens(&gateway).await, (10, 0));
 }
 
 #[tokio::test]
 async fn leaving_before_the_answer_begins_closes_the_upstream() {
-    for (client, model) in [(Client::Messages, "ant/m1"), (Client::Messages, "oai/m1")] {
+    for (client, model) in [
+        (ClientDialect::Messages, "ant/m1"),
+        (ClientDialect::Messages, "oai/m1"),
+    ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(Told::never());
-        drop(asked(&gateway, client, model).await);
-        gateway.upstream.client_left().await;
+        gateway.upstream.respond(MockResponse::never());
+        drop(send_request(&gateway, client, model).await);
+        gateway.upstream.client_disconnected().await;
     }
 }
 
 #[tokio::test]
 async fn leaving_without_ever_reading_closes_an_upstream_that_pours() {
     for (client, model, stream) in [
-        (Client::Messages, "ant/m1", MESSAGES_STREAM),
-        (Client::Chat, "oai/m1", CHAT_STREAM),
+        (ClientDialect::Messages, "ant/m1", MESSAGES_STREAM),
+        (ClientDialect::Chat, "oai/m1", CHAT_STREAM),
     ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(Told::sse(stream).endless());
-        drop(asked(&gateway, client, model).await);
-        gateway.upstream.client_left().await;
+        gateway
+            .upstream
+            .respond(MockResponse::sse(stream).then_endless());
+        drop(send_request(&gateway, client, model).await);
+        gateway.upstream.client_disconnected().await;
     }
 }

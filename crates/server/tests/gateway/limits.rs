@@ -1,23 +1,27 @@
 //! What a key may spend: on which models, how fast, and how much.
 
-use prowess_store::{Budget, KeyLimits, Period, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_store::{BudgetPeriod, KeyBudget, KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 
 use crate::bodies::{MESSAGES, question};
-use crate::gateway::{Answer, Gateway, path};
+use crate::gateway::{ClientResponse, Gateway, path};
 
-const CLIENTS: [Client; 3] = [Client::Messages, Client::Chat, Client::Responses];
+const CLIENTS: [ClientDialect; 3] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Responses,
+];
 
-async fn ask(gateway: &Gateway, client: Client, model: &str, key: &str) -> Answer {
+async fn ask(gateway: &Gateway, client: ClientDialect, model: &str, key: &str) -> ClientResponse {
     let body = question(client, model, false).to_string();
     let headers = [("x-api-key", key)];
     gateway.send(path(client), &headers, body).await
 }
 
 /// Key prefixes and seconds are never the same.
-fn shown(answer: &Answer) -> String {
-    let text = answer.shown();
+fn shown(answer: &ClientResponse) -> String {
+    let text = answer.render();
     let start = text.find("sk-pw-").unwrap();
     let end = start + "sk-pw-".len() + 10;
     format!("{}sk-pw-…{}", &text[..start], &text[end..])
@@ -30,16 +34,16 @@ async fn a_key_may_use_only_its_models() {
         models: vec!["stage/*".to_owned(), "small".to_owned()],
         ..KeyLimits::default()
     };
-    let key = gateway.key("default", Scope::Use, &limits).await;
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
     for client in CLIENTS {
         let allowed = ask(&gateway, client, "stage/hero", &key).await;
         assert_eq!(allowed.status, 200, "{}", allowed.text());
         let refused = ask(&gateway, client, "ant/m1", &key).await;
         assert_eq!(refused.status, 403, "{}", refused.text());
     }
-    let refused = ask(&gateway, Client::Messages, "ant/m1", &key).await;
+    let refused = ask(&gateway, ClientDialect::Messages, "ant/m1", &key).await;
     insta::assert_snapshot!(shown(&refused));
-    let refused = ask(&gateway, Client::Chat, "ant/m1", &key).await;
+    let refused = ask(&gateway, ClientDialect::Chat, "ant/m1", &key).await;
     insta::assert_snapshot!(shown(&refused));
     assert!(gateway.upstream.requests().await.is_empty());
 
@@ -62,7 +66,7 @@ async fn a_key_may_ask_only_so_often() {
         ..KeyLimits::default()
     };
     for client in CLIENTS {
-        let key = gateway.key("default", Scope::Use, &limits).await;
+        let key = gateway.key("default", KeyScope::Use, &limits).await;
         for _ in 0..2 {
             let answer = ask(&gateway, client, "stage/hero", &key).await;
             assert_eq!(answer.status, 200);
@@ -75,12 +79,12 @@ async fn a_key_may_ask_only_so_often() {
         let error = &refused.json()["error"];
         assert_eq!(error["type"], "rate_limit_error");
         let code = match client {
-            Client::Messages => &error["details"]["error_code"],
+            ClientDialect::Messages => &error["details"]["error_code"],
             _ => &error["code"],
         };
         assert_eq!(code, "rate_limit_exceeded");
         // Others are not kept waiting.
-        let other = gateway.key("default", Scope::Use, &limits).await;
+        let other = gateway.key("default", KeyScope::Use, &limits).await;
         let answer = ask(&gateway, client, "stage/hero", &other).await;
         assert_eq!(answer.status, 200);
     }
@@ -95,7 +99,7 @@ async fn requests_that_name_no_model_of_the_key_count_as_well() {
         ..KeyLimits::default()
     };
     for client in CLIENTS {
-        let key = gateway.key("default", Scope::Use, &limits).await;
+        let key = gateway.key("default", KeyScope::Use, &limits).await;
         let forbidden = ask(&gateway, client, "ant/m1", &key).await;
         assert_eq!(forbidden.status, 403, "{}", forbidden.text());
         let unknown = ask(&gateway, client, "nobody", &key).await;
@@ -111,24 +115,26 @@ async fn requests_that_name_no_model_of_the_key_count_as_well() {
 #[tokio::test]
 async fn a_key_may_use_only_so_many_tokens() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, MESSAGES));
     let limits = KeyLimits {
         tokens_per_minute: Some(10),
         ..KeyLimits::default()
     };
-    let key = gateway.key("default", Scope::Use, &limits).await;
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
     // 30 in and 10 out: more than it may.
-    let answer = ask(&gateway, Client::Messages, "small", &key).await;
+    let answer = ask(&gateway, ClientDialect::Messages, "small", &key).await;
     assert_eq!(answer.status, 200);
-    let refused = ask(&gateway, Client::Chat, "small", &key).await;
+    let refused = ask(&gateway, ClientDialect::Chat, "small", &key).await;
     assert_eq!(refused.status, 429, "{}", refused.text());
     assert!(refused.text().contains("10 tokens per minute"));
     assert!(refused.header("retry-after").is_some());
 }
 
-fn budget(nanos: u64, period: Period) -> KeyLimits {
+fn budget(nanos: u64, period: BudgetPeriod) -> KeyLimits {
     KeyLimits {
-        budget: Some(Budget { nanos, period }),
+        budget: Some(KeyBudget { nanos, period }),
         ..KeyLimits::default()
     }
 }
@@ -136,23 +142,25 @@ fn budget(nanos: u64, period: Period) -> KeyLimits {
 #[tokio::test]
 async fn a_key_may_spend_only_its_budget_also_after_a_restart() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, MESSAGES));
     // One answer costs 30 × 3 + 10 × 15 millionths: 240,000 billionths.
-    let limits = budget(400_000, Period::Month);
-    let key = gateway.key("default", Scope::Use, &limits).await;
+    let limits = budget(400_000, BudgetPeriod::Month);
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
     for _ in 0..2 {
-        let answer = ask(&gateway, Client::Messages, "small", &key).await;
+        let answer = ask(&gateway, ClientDialect::Messages, "small", &key).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
-    let refused = ask(&gateway, Client::Chat, "small", &key).await;
+    let refused = ask(&gateway, ClientDialect::Chat, "small", &key).await;
     assert_eq!(refused.status, 429);
     assert_eq!(refused.header("x-should-retry"), Some("false"));
     assert!(refused.header("retry-after").is_some());
     insta::assert_snapshot!(shown(&refused));
 
-    gateway.app.settle().await;
+    gateway.app.flush().await;
     let again = gateway.restarted().await;
-    let refused = ask(&again, Client::Messages, "small", &key).await;
+    let refused = ask(&again, ClientDialect::Messages, "small", &key).await;
     assert_eq!(refused.status, 429, "{}", refused.text());
     insta::assert_snapshot!(shown(&refused));
 }
@@ -160,9 +168,9 @@ async fn a_key_may_spend_only_its_budget_also_after_a_restart() {
 #[tokio::test]
 async fn a_budget_is_worth_nothing_without_prices() {
     let gateway = Gateway::start().await;
-    let limits = budget(1, Period::Ever);
-    let key = gateway.key("default", Scope::Use, &limits).await;
-    let refused = ask(&gateway, Client::Chat, "stage/hero", &key).await;
+    let limits = budget(1, BudgetPeriod::Ever);
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
+    let refused = ask(&gateway, ClientDialect::Chat, "stage/hero", &key).await;
     assert_eq!(refused.status, 403);
     insta::assert_snapshot!(shown(&refused));
 }

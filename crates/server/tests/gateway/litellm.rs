@@ -1,31 +1,35 @@
 //! Clients and monitors of LiteLLM's proxy find what they look for at its paths.
 
-use prowess_server::{Secret, Settings};
-use prowess_store::{KeyLimits, Scope};
-use prowess_wire::Client;
+use prowess_server::{SecretString, ServerSettings};
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::question;
 use crate::gateway::{Gateway, path};
 
 #[tokio::test]
-async fn models_are_asked_without_v1() {
+async fn models_are_called_without_v1() {
     let gateway = Gateway::start().await;
-    for client in [Client::Chat, Client::Responses, Client::Messages] {
+    for client in [
+        ClientDialect::Chat,
+        ClientDialect::Responses,
+        ClientDialect::Messages,
+    ] {
         let short = path(client).strip_prefix("/v1").unwrap();
-        let asked = question(client, "stage/hero", false).to_string();
-        let answer = gateway.post(short, asked).await;
+        let request = question(client, "stage/hero", false).to_string();
+        let answer = gateway.post(short, request).await;
         assert_eq!(answer.status, 200, "{short}: {}", answer.text());
         assert!(answer.text().contains("You said"), "{}", answer.text());
         let wrong = gateway.post(short, "{}").await;
         assert_eq!(wrong.status, 400, "{short}");
         assert_eq!(
             wrong.json()["type"] == "error",
-            client == Client::Messages,
+            client == ClientDialect::Messages,
             "each in its own words"
         );
     }
-    let counted = question(Client::Messages, "stage/hero", false).to_string();
+    let counted = question(ClientDialect::Messages, "stage/hero", false).to_string();
     let counted = gateway.post("/messages/count_tokens", counted).await;
     assert!(counted.json()["input_tokens"].is_u64());
 }
@@ -33,8 +37,8 @@ async fn models_are_asked_without_v1() {
 #[tokio::test]
 async fn what_is_kept_is_found_without_v1() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hi"}).to_string();
-    let id = gateway.post("/responses", asked).await.json()["id"].clone();
+    let request = json!({"model": "stage/hero", "input": "Hi"}).to_string();
+    let id = gateway.post("/responses", request).await.json()["id"].clone();
     let path = format!("/responses/{}", id.as_str().unwrap());
     assert_eq!(gateway.get(&path, &[]).await.json()["id"], id);
     assert_eq!(
@@ -55,10 +59,10 @@ async fn what_is_kept_is_found_without_v1() {
 }
 
 #[tokio::test]
-async fn health_is_told_to_anyone_in_litellms_shapes() {
-    let gateway = Gateway::with(Settings {
-        master_key: Some(Secret::new("the-master-key-of-these-tests")),
-        ..Settings::default()
+async fn health_is_public_in_litellms_shapes() {
+    let gateway = Gateway::with(ServerSettings {
+        master_key: Some(SecretString::new("the-master-key-of-these-tests")),
+        ..ServerSettings::default()
     })
     .await;
     for path in ["/health/liveliness", "/health/liveness"] {
@@ -81,7 +85,7 @@ async fn health_is_told_to_anyone_in_litellms_shapes() {
 async fn models_are_described_in_litellms_shapes() {
     let gateway = Gateway::start().await;
     let info = gateway.get("/model/info", &[]).await;
-    insta::assert_snapshot!("model_info", info.shown());
+    insta::assert_snapshot!("model_info", info.render());
     assert_eq!(gateway.get("/v1/model/info", &[]).await.json(), info.json());
     let one = gateway
         .get("/model/info?litellm_model_id=patient", &[])
@@ -96,7 +100,7 @@ async fn models_are_described_in_litellms_shapes() {
         models: vec!["small".to_owned()],
         ..KeyLimits::default()
     };
-    let key = gateway.key("one", Scope::Use, &limits).await;
+    let key = gateway.key("one", KeyScope::Use, &limits).await;
     let seen = gateway.get("/model/info", &[("x-api-key", &key)]).await;
     let seen = seen.json();
     let names: Vec<&Value> = seen["data"]
@@ -112,7 +116,7 @@ async fn models_are_described_in_litellms_shapes() {
 async fn a_model_is_not_deleted_over_http() {
     let gateway = Gateway::start().await;
     let refused = gateway.delete("/v1/models/small", &[]).await;
-    insta::assert_snapshot!("not_deletable", refused.shown());
+    insta::assert_snapshot!("not_deletable", refused.render());
     let unknown = gateway.delete("/v1/models/none", &[]).await;
     assert_eq!(unknown.status, 404);
     let there = gateway.get("/v1/models/small", &[]).await;

@@ -1,7 +1,7 @@
 //! What is on offer, in both vendors' shapes.
 
-use prowess_server::Settings;
-use prowess_testkit::upstream::Answer as Told;
+use prowess_server::ServerSettings;
+use prowess_testkit::upstream::MockResponse;
 
 use crate::gateway::Gateway;
 
@@ -11,7 +11,7 @@ const ANTHROPIC: [(&str, &str); 1] = [("anthropic-version", "2023-06-01")];
 async fn the_models_of_the_configuration_are_listed_in_both_shapes() {
     let gateway = Gateway::start().await;
     let anthropic = gateway.get("/v1/models", &ANTHROPIC).await;
-    insta::assert_snapshot!(anthropic.shown(), @r#"
+    insta::assert_snapshot!(anthropic.render(), @r#"
     200 application/json
     {
       "first_id": "small",
@@ -40,7 +40,7 @@ async fn the_models_of_the_configuration_are_listed_in_both_shapes() {
     }
     "#);
     let openai = gateway.get("/v1/models", &[]).await;
-    insta::assert_snapshot!(openai.shown(), @r#"
+    insta::assert_snapshot!(openai.render(), @r#"
     200 application/json
     {
       "object": "list",
@@ -66,7 +66,7 @@ async fn the_models_of_the_configuration_are_listed_in_both_shapes() {
 }
 
 #[tokio::test]
-async fn whatever_can_be_called_can_be_asked_for() {
+async fn whatever_can_be_called_can_be_fetched() {
     let gateway = Gateway::start().await;
     for name in ["small", "wild-one", "stage/any/thing"] {
         for headers in [&ANTHROPIC[..], &[]] {
@@ -79,18 +79,18 @@ async fn whatever_can_be_called_can_be_asked_for() {
 }
 
 #[tokio::test]
-async fn what_upstreams_list_is_shown_where_that_is_wanted_and_a_failing_one_left_out() {
-    let gateway = Gateway::with(Settings {
+async fn what_upstreams_list_is_shown_where_enabled_and_a_failing_one_left_out() {
+    let gateway = Gateway::with(ServerSettings {
         upstream_models: true,
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     // Five providers are asked at once; four of them fail.
     let list = r#"{"data":[{"id":"m1"},{"id":"m2"}]}"#;
     gateway
         .upstream
-        .answer_always(Told::json(500, "{}"))
-        .answer(Told::json(200, list));
+        .respond_always(MockResponse::json(500, "{}"))
+        .respond(MockResponse::json(200, list));
     for _ in 0..2 {
         let shown = gateway.get("/v1/models", &[]).await.json();
         let models = shown["data"].as_array().unwrap().iter();

@@ -1,7 +1,7 @@
 //! Where client and upstream speak the same, every byte passes as it came.
 
-use prowess_server::Settings;
-use prowess_testkit::upstream::Answer as Told;
+use prowess_server::ServerSettings;
+use prowess_testkit::upstream::MockResponse;
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM};
 use crate::gateway::{Gateway, KEY};
@@ -21,14 +21,16 @@ async fn bodies_and_streams_pass_byte_for_byte_but_for_model_and_key() {
         ("/v1/chat/completions", "oai/m1", CHAT, CHAT_STREAM),
     ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(Told::json(200, body));
+        gateway.upstream.respond(MockResponse::json(200, body));
         let answer = gateway.post(path, odd(model, false)).await;
         assert_eq!(answer.text(), body);
         let sent = gateway.upstream.next_request().await;
         assert_eq!(sent.text(), odd("m1", false));
         assert_eq!(sent.path, path);
 
-        gateway.upstream.answer(Told::sse(stream).in_pieces(7));
+        gateway
+            .upstream
+            .respond(MockResponse::sse(stream).in_chunks(7));
         let answer = gateway.post(path, odd(model, true)).await;
         assert_eq!(answer.text(), stream);
         assert_eq!(answer.header("content-type"), Some("text/event-stream"));
@@ -44,7 +46,7 @@ async fn tokens_are_counted_by_the_upstream_that_can() {
     let gateway = Gateway::start().await;
     gateway
         .upstream
-        .answer(Told::json(200, r#"{"input_tokens": 7}"#));
+        .respond(MockResponse::json(200, r#"{"input_tokens": 7}"#));
     let path = "/v1/messages/count_tokens";
     let answer = gateway.post(path, odd("ant/m1", false)).await;
     assert_eq!(answer.text(), r#"{"input_tokens": 7}"#);
@@ -59,18 +61,18 @@ async fn tokens_are_counted_by_the_upstream_that_can() {
         assert!((1..20).contains(&tokens), "{tokens}");
     }
     assert!(gateway.upstream.requests().await.is_empty());
-    let asked = r#"{"model":"stage/hero","input":"Hello"}"#;
-    let estimate = gateway.post("/v1/responses/input_tokens", asked).await;
+    let request = r#"{"model":"stage/hero","input":"Hello"}"#;
+    let estimate = gateway.post("/v1/responses/input_tokens", request).await;
     assert_eq!(estimate.json()["object"], "response.input_tokens");
 }
 
 #[tokio::test]
 async fn headers_travel_both_ways_but_credentials_and_ours_do_not() {
     let gateway = Gateway::start().await;
-    let answer = Told::json(200, MESSAGES)
+    let answer = MockResponse::json(200, MESSAGES)
         .header("request-id", "req_of_the_upstream")
         .header("set-cookie", "a=b");
-    gateway.upstream.answer(answer);
+    gateway.upstream.respond(answer);
     let headers = [
         ("x-api-key", "of-the-client"),
         ("authorization", "Bearer of-the-client"),
@@ -94,7 +96,9 @@ async fn headers_travel_both_ways_but_credentials_and_ours_do_not() {
 #[tokio::test]
 async fn a_client_may_bring_a_key_only_where_the_provider_allows_it() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, MESSAGES));
     for (model, key) in [("open/m1", "brought-along"), ("ant/m1", KEY)] {
         let headers = [("prowess-provider-key", "brought-along")];
         let body = odd(model, false);
@@ -108,20 +112,20 @@ async fn a_client_may_bring_a_key_only_where_the_provider_allows_it() {
 #[tokio::test]
 async fn a_body_of_ten_megabytes_passes_and_one_over_the_limit_does_not() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer(Told::json(200, MESSAGES));
+    gateway.upstream.respond(MockResponse::json(200, MESSAGES));
     let big = odd("ant/m1", false).replace("Hell", &"Hell".repeat(2_500_000));
     let answer = gateway.post("/v1/messages", big.clone()).await;
     assert_eq!(answer.status, 200);
     let sent = gateway.upstream.next_request().await;
     assert!(sent.text() == big.replace("ant/m1", "m1"));
 
-    let strict = Gateway::with(Settings {
+    let strict = Gateway::with(ServerSettings {
         request_bytes: 1_000,
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let answer = strict.post("/v1/messages", big).await;
-    insta::assert_snapshot!(answer.shown(), @r#"
+    insta::assert_snapshot!(answer.render(), @r#"
     413 application/json
     {
       "type": "error",
@@ -151,7 +155,7 @@ async fn a_text_with_the_prefix_of_a_compaction_passes_byte_for_byte() {
                 "{{ \"model\" : \"{model}\",\n \"big\": 12345678901234567890123,\t\"input\": {input}}}\n"
             )
         };
-        gateway.upstream.answer(Told::json(200, "{}"));
+        gateway.upstream.respond(MockResponse::json(200, "{}"));
         let answer = gateway.post("/v1/responses", body("rsp/m1")).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         assert_eq!(gateway.upstream.next_request().await.text(), body("m1"));

@@ -5,20 +5,20 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use futures_util::StreamExt;
-use prowess_server::Settings;
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_server::ServerSettings;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use tower::ServiceExt;
 
 use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
 
 /// Reads a stream until it holds a text.
-async fn until(gateway: &Gateway, client: Client, model: &str, text: &str) -> String {
+async fn until(gateway: &Gateway, client: ClientDialect, model: &str, text: &str) -> String {
     let request = Request::post(path(client))
         .header("host", "localhost")
         .body(Body::from(question(client, model, true).to_string()));
-    let response = gateway.app.front().oneshot(request.unwrap()).await;
+    let response = gateway.app.service().oneshot(request.unwrap()).await;
     let mut body = response.unwrap().into_body().into_data_stream();
     let mut seen = String::new();
     while !seen.contains(text) {
@@ -29,13 +29,15 @@ async fn until(gateway: &Gateway, client: Client, model: &str, text: &str) -> St
 }
 
 async fn silent(stream: &str) -> Gateway {
-    let gateway = Gateway::with(Settings {
-        ping: Some(Duration::from_millis(5)),
-        ..Settings::default()
+    let gateway = Gateway::with(ServerSettings {
+        ping_interval: Some(Duration::from_millis(5)),
+        ..ServerSettings::default()
     })
     .await;
     let first = &stream[..stream.find("\n\n").unwrap() + 2];
-    gateway.upstream.answer(Told::sse(first).hang());
+    gateway
+        .upstream
+        .respond(MockResponse::sse(first).then_hang());
     gateway
 }
 
@@ -43,31 +45,37 @@ async fn silent(stream: &str) -> Gateway {
 async fn a_translated_stream_gives_signs_of_life_in_its_dialect() {
     for (client, sign) in [
         (
-            Client::Messages,
+            ClientDialect::Messages,
             "event: ping\ndata: {\"type\":\"ping\"}\n\n",
         ),
-        (Client::Responses, ": ping\n\n"),
+        (ClientDialect::Responses, ": ping\n\n"),
     ] {
         let gateway = silent(CHAT_STREAM).await;
         let seen = until(&gateway, client, "oai/m1", sign).await;
         assert!(seen.starts_with("event: "), "{seen}");
     }
     let gateway = silent(MESSAGES_STREAM).await;
-    let seen = until(&gateway, Client::Chat, "ant/m1", ": ping\n\n: ping\n\n").await;
+    let seen = until(
+        &gateway,
+        ClientDialect::Chat,
+        "ant/m1",
+        ": ping\n\n: ping\n\n",
+    )
+    .await;
     assert!(seen.starts_with("data: "), "{seen}");
 }
 
 #[tokio::test]
 async fn a_stream_that_is_passed_on_gets_no_byte_of_ours() {
-    let gateway = Gateway::with(Settings {
-        ping: Some(Duration::ZERO),
-        ..Settings::default()
+    let gateway = Gateway::with(ServerSettings {
+        ping_interval: Some(Duration::ZERO),
+        ..ServerSettings::default()
     })
     .await;
     gateway
         .upstream
-        .answer(Told::sse(MESSAGES_STREAM).in_pieces(3));
-    let asked = question(Client::Messages, "ant/m1", true).to_string();
-    let answer = gateway.post("/v1/messages", asked).await;
+        .respond(MockResponse::sse(MESSAGES_STREAM).in_chunks(3));
+    let request = question(ClientDialect::Messages, "ant/m1", true).to_string();
+    let answer = gateway.post("/v1/messages", request).await;
     assert_eq!(answer.text(), MESSAGES_STREAM);
 }

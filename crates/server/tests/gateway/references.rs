@@ -1,8 +1,8 @@
 //! Items of an input that only name an item of an earlier answer.
 
-use prowess_store::{KeyLimits, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
@@ -52,18 +52,18 @@ async fn a_loop_by_reference_goes_on_whole_and_streamed_with_each_vendor() {
     ] {
         for streamed in [false, true] {
             let gateway = Gateway::start().await;
-            gateway.upstream.answer(match streamed {
-                false => Told::json(200, whole),
-                true => Told::sse(stream),
+            gateway.upstream.respond(match streamed {
+                false => MockResponse::json(200, whole),
+                true => MockResponse::sse(stream),
             });
-            let asked = question(Client::Responses, model, streamed).to_string();
-            let first = gateway.post(PATH, asked).await;
+            let request = question(ClientDialect::Responses, model, streamed).to_string();
+            let first = gateway.post(PATH, request).await;
             let first = match streamed {
                 false => first.json(),
                 true => last_response(first.text()),
             };
             gateway.upstream.next_request().await;
-            gateway.upstream.answer(Told::json(200, whole));
+            gateway.upstream.respond(MockResponse::json(200, whole));
             let on = second_step(model, &first["output"]);
             let second = gateway.post(PATH, on.to_string()).await;
             assert_eq!(second.status, 200, "{model}: {}", second.text());
@@ -77,9 +77,11 @@ async fn a_loop_by_reference_goes_on_whole_and_streamed_with_each_vendor() {
 #[tokio::test]
 async fn an_id_alone_is_a_reference_too() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, CHAT));
-    let asked = question(Client::Responses, "oai/m1", false).to_string();
-    let first = gateway.post(PATH, asked).await.json();
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, CHAT));
+    let request = question(ClientDialect::Responses, "oai/m1", false).to_string();
+    let first = gateway.post(PATH, request).await.json();
     sent(&gateway).await;
     let mut on = second_step("oai/m1", &first["output"]);
     on["input"][1] = json!({"id": first["output"][0]["id"]});
@@ -94,14 +96,14 @@ async fn an_id_alone_is_a_reference_too() {
 #[tokio::test]
 async fn an_unknown_reference_is_a_404_that_names_its_place() {
     let gateway = Gateway::start().await;
-    let mut asked = json!({
+    let mut request = json!({
         "model": "oai/m1",
         "input": [{"role": "user", "content": "hi"}, {"type": "item_reference", "id": "msg_x"}],
     });
-    let answer = gateway.post(PATH, asked.to_string()).await;
-    insta::assert_snapshot!("unknown_reference", masked(&answer.shown()));
-    asked["store"] = false.into();
-    let answer = gateway.post(PATH, asked.to_string()).await;
+    let answer = gateway.post(PATH, request.to_string()).await;
+    insta::assert_snapshot!("unknown_reference", masked(&answer.render()));
+    request["store"] = false.into();
+    let answer = gateway.post(PATH, request.to_string()).await;
     assert_eq!(answer.status, 404);
     let message = answer.json()["error"]["message"].to_string();
     assert!(message.contains("`store` is set to false"), "{message}");
@@ -111,8 +113,8 @@ async fn an_unknown_reference_is_a_404_that_names_its_place() {
 #[tokio::test]
 async fn an_item_of_an_answer_that_was_not_stored_is_not_found() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hello", "store": false});
-    let answer = gateway.post(PATH, asked.to_string()).await.json();
+    let request = json!({"model": "stage/hero", "input": "Hello", "store": false});
+    let answer = gateway.post(PATH, request.to_string()).await.json();
     let input = json!([reference(&answer["output"][0]["id"])]);
     let on = json!({"model": "stage/hero", "input": input, "store": false});
     let answer = gateway.post(PATH, on.to_string()).await;
@@ -123,10 +125,14 @@ async fn an_item_of_an_answer_that_was_not_stored_is_not_found() {
 #[tokio::test]
 async fn an_item_of_another_tenant_is_not_found() {
     let gateway = Gateway::start().await;
-    let one = gateway.key("one", Scope::Use, &KeyLimits::default()).await;
-    let two = gateway.key("two", Scope::Use, &KeyLimits::default()).await;
-    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
-    let first = gateway.send(PATH, &[("x-api-key", &one)], asked).await;
+    let one = gateway
+        .key("one", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let two = gateway
+        .key("two", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let request = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let first = gateway.send(PATH, &[("x-api-key", &one)], request).await;
     let input = json!([
         reference(&first.json()["output"][0]["id"]),
         {"role": "user", "content": "And?"},
@@ -142,7 +148,9 @@ async fn an_item_of_another_tenant_is_not_found() {
 async fn an_upstream_that_keeps_its_own_gets_its_references_untouched_and_ours_as_items() {
     let gateway = Gateway::start().await;
     let body = r#"{"id":"resp_up","object":"response","output":[]}"#;
-    gateway.upstream.answer_always(Told::json(200, body));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, body));
     let theirs = json!({
         "model": "rsp/m1",
         "input": [{"type": "item_reference", "id": "msg_theirs"}, {"id": "rs_theirs"}],
@@ -152,8 +160,8 @@ async fn an_upstream_that_keeps_its_own_gets_its_references_untouched_and_ours_a
     let passed = gateway.upstream.next_request().await;
     assert_eq!(passed.text(), theirs.to_string().replace("rsp/m1", "m1"));
 
-    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
-    let ours = gateway.post(PATH, asked).await.json();
+    let request = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let ours = gateway.post(PATH, request).await.json();
     let mut mixed = theirs;
     let ours = reference(&ours["output"][0]["id"]);
     mixed["input"].as_array_mut().unwrap().push(ours);
@@ -168,8 +176,8 @@ async fn an_upstream_that_keeps_its_own_gets_its_references_untouched_and_ours_a
 #[tokio::test]
 async fn a_deleted_answer_takes_its_items_along() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
-    let first = gateway.post(PATH, asked).await.json();
+    let request = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let first = gateway.post(PATH, request).await.json();
     let path = format!("{PATH}/{}", first["id"].as_str().unwrap());
     assert_eq!(gateway.delete(&path, &[]).await.status, 200);
     let on = json!({"model": "stage/hero", "input": [reference(&first["output"][0]["id"])]});
@@ -180,8 +188,8 @@ async fn a_deleted_answer_takes_its_items_along() {
 async fn references_are_bounded() {
     let gateway = Gateway::start().await;
     let input = vec![json!({"id": "msg_x"}); 2_001];
-    let asked = json!({"model": "stage/hero", "input": input}).to_string();
-    let answer = gateway.post(PATH, asked).await;
+    let request = json!({"model": "stage/hero", "input": input}).to_string();
+    let answer = gateway.post(PATH, request).await;
     assert_eq!(answer.status, 400, "{}", answer.text());
     assert_eq!(answer.json()["error"]["param"], "input");
 }

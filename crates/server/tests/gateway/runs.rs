@@ -1,36 +1,36 @@
 //! Requests that name stored skills, over upstreams that say what they were sent. Here
 //! without a sandbox: skills are read, not run.
 
-use prowess_engine::{Limits as RunLimits, Settings as Runs};
-use prowess_server::Settings;
-use prowess_skill::{Bundle, Limits, Options, Skill};
+use prowess_engine::{EngineSettings as Runs, RunLimits};
+use prowess_server::ServerSettings;
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
 use prowess_store::{NewSkill, TenantId};
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::neutral::{Block, Response, StopReason, Usage, replay};
-use prowess_wire::{Client, Dialect, ReplyContext, StreamWriter, write_response};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::neutral::{Block, Response, StopReason, TokenUsage, replay};
+use prowess_wire::{ClientDialect, Dialect, ReplyContext, StreamWriter, write_response};
 use serde_json::{Value, json};
 
-use crate::gateway::{Answer, Gateway, path};
+use crate::gateway::{ClientResponse, Gateway, path};
 
 /// Stores a skill and gives its id.
 pub(crate) async fn stored(gateway: &Gateway) -> String {
     let files = SkillFixture::new("pdf-forms")
         .body("Fill in all fields.\n")
         .files();
-    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
-    let skill = Skill::load(bundle, &Options::default()).skill.unwrap();
+    let bundle = Bundle::from_files(files, &BundleLimits::default()).unwrap();
+    let skill = Skill::load(bundle, &LoadOptions::default()).skill.unwrap();
     let tenant = TenantId::default_tenant();
     let made = gateway
         .app
         .store()
-        .create_skill(&tenant, &NewSkill::of(&skill))
+        .create_skill(&tenant, &NewSkill::from_skill(&skill))
         .await;
     made.unwrap().skill.id
 }
 
 /// What an upstream answers: a text and calls of tools.
-fn says(model: &str, stream: bool, text: &str, calls: &[(&str, Value)]) -> Told {
+fn model_response(model: &str, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
     let mut response = Response::new(Dialect::Messages, "up", "m1");
     response.content.push(Block::text(text));
     for (i, (name, input)) in calls.iter().enumerate() {
@@ -43,48 +43,48 @@ fn says(model: &str, stream: bool, text: &str, calls: &[(&str, Value)]) -> Told 
         true => StopReason::EndTurn,
         false => StopReason::ToolUse,
     });
-    response.usage = Usage {
+    response.usage = TokenUsage {
         input_tokens: 30,
         output_tokens: 10,
-        ..Usage::default()
+        ..TokenUsage::default()
     };
     let client = match model.starts_with("ant/") {
-        true => Client::Messages,
-        false => Client::Chat,
+        true => ClientDialect::Messages,
+        false => ClientDialect::Chat,
     };
     let mut context = ReplyContext::default();
     context.include_usage = true;
     if !stream {
         let (body, _) = write_response(client, &response, &context);
-        return Told::json(200, &body.to_string());
+        return MockResponse::json(200, &body.to_string());
     }
     let mut writer = StreamWriter::new(client, context);
     let mut out = Vec::new();
     for event in replay(response) {
         writer.write(&event, &mut out);
     }
-    Told::sse(std::str::from_utf8(&out).unwrap()).in_pieces(97)
+    MockResponse::sse(std::str::from_utf8(&out).unwrap()).in_chunks(97)
 }
 
 fn load() -> [(&'static str, Value); 1] {
     [("load_skill", json!({"name": "pdf-forms"}))]
 }
 
-fn asked(client: Client, model: &str, skill: &str, stream: bool) -> Value {
+fn request_naming(client: ClientDialect, model: &str, skill: &str, stream: bool) -> Value {
     let container = json!({"skills": [{"type": "custom", "skill_id": skill, "version": "latest"}]});
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
-    let said = json!([{"role": "user", "content": "Fill in the form"}]);
+    let messages = json!([{"role": "user", "content": "Fill in the form"}]);
     match client {
-        Client::Messages => json!({
+        ClientDialect::Messages => json!({
             "model": model, "max_tokens": 50, "stream": stream, "container": container,
             "temperature": 0.5,
             "system": [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
-            "messages": said,
+            "messages": messages,
             "tools": [{"name": "weather", "input_schema": schema}],
         }),
         _ => json!({
             "model": model, "stream": stream, "container": container, "temperature": 0.5,
-            "messages": [{"role": "system", "content": "Be kind."}, said[0]],
+            "messages": [{"role": "system", "content": "Be kind."}, messages[0]],
             "tools": [{"type": "function", "function": {"name": "weather", "parameters": schema}}],
         }),
     }
@@ -95,7 +95,7 @@ async fn sent(gateway: &Gateway) -> Value {
 }
 
 /// The whole text of an answer, streamed or not.
-fn text_of(answer: &Answer) -> String {
+fn text_of(answer: &ClientResponse) -> String {
     let body = answer.text();
     let pieces = body.lines().filter_map(|line| {
         let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
@@ -117,19 +117,21 @@ fn text_of(answer: &Answer) -> String {
 }
 
 #[tokio::test]
-async fn turns_become_one_answer_whatever_is_spoken_on_either_side() {
+async fn turns_become_one_answer_in_any_pair_of_dialects() {
     let gateway = Gateway::start().await;
     let id = stored(&gateway).await;
-    for client in [Client::Messages, Client::Chat] {
+    for client in [ClientDialect::Messages, ClientDialect::Chat] {
         for model in ["ant/m1", "oai/m1"] {
             for stream in [false, true] {
                 let case = format!("{client:?} {model} {stream}");
                 gateway
                     .upstream
-                    .answer(says(model, stream, "Let me see.", &load()));
-                gateway.upstream.answer(says(model, stream, "Done.", &[]));
-                let asked = asked(client, model, &id, stream).to_string();
-                let answer = gateway.post(path(client), asked).await;
+                    .respond(model_response(model, stream, "Let me see.", &load()));
+                gateway
+                    .upstream
+                    .respond(model_response(model, stream, "Done.", &[]));
+                let request = request_naming(client, model, &id, stream).to_string();
+                let answer = gateway.post(path(client), request).await;
                 assert_eq!(answer.status, 200, "{case}: {}", answer.text());
                 assert!(text_of(&answer).starts_with("Let me see."), "{case}");
                 assert!(
@@ -139,16 +141,16 @@ async fn turns_become_one_answer_whatever_is_spoken_on_either_side() {
                 );
                 assert!(answer.header("prowess-run").unwrap().starts_with("run_"));
                 let (first, second) = (sent(&gateway).await, sent(&gateway).await);
-                let told = first.to_string();
+                let prompt = first.to_string();
                 assert!(
-                    told.contains("pdf-forms") && told.contains("Be kind."),
-                    "{case}: {told}"
+                    prompt.contains("pdf-forms") && prompt.contains("Be kind."),
+                    "{case}: {prompt}"
                 );
                 assert!(
-                    !told.contains("Fill in all fields"),
+                    !prompt.contains("Fill in all fields"),
                     "{case}: bodies come on demand"
                 );
-                assert!(!told.contains("container"), "{case}: {told}");
+                assert!(!prompt.contains("container"), "{case}: {prompt}");
                 assert!(
                     second.to_string().contains("Fill in all fields"),
                     "{case}: {second}"
@@ -176,10 +178,12 @@ async fn what_a_messages_client_and_its_upstream_see() {
     for _ in 0..2 {
         gateway
             .upstream
-            .answer(says(model, false, "Let me see.", &load()));
-        gateway.upstream.answer(says(model, false, "Done.", &[]));
+            .respond(model_response(model, false, "Let me see.", &load()));
+        gateway
+            .upstream
+            .respond(model_response(model, false, "Done.", &[]));
     }
-    let body = asked(Client::Messages, model, &id, false).to_string();
+    let body = request_naming(ClientDialect::Messages, model, &id, false).to_string();
     let answer = gateway.post("/v1/messages", body.clone()).await.json();
     let first = sent(&gateway).await;
     insta::assert_json_snapshot!("run_first_turn", first);
@@ -201,20 +205,22 @@ async fn what_a_messages_client_and_its_upstream_see() {
 async fn a_call_of_the_clients_goes_back_to_it_and_ours_is_not_forgotten() {
     let both = [load()[0].clone(), ("weather", json!({"city": "Bern"}))];
     for stream in [false, true] {
-        for client in [Client::Messages, Client::Chat] {
+        for client in [ClientDialect::Messages, ClientDialect::Chat] {
             let gateway = Gateway::start().await;
             let id = stored(&gateway).await;
             let model = "oai/m1";
             gateway
                 .upstream
-                .answer(says(model, stream, "Let me see.", &both));
-            gateway.upstream.answer(says(model, false, "Rain.", &[]));
-            let mut asked = asked(client, model, &id, stream);
-            let answer = gateway.post(path(client), asked.to_string()).await;
+                .respond(model_response(model, stream, "Let me see.", &both));
+            gateway
+                .upstream
+                .respond(model_response(model, false, "Rain.", &[]));
+            let mut request = request_naming(client, model, &id, stream);
+            let answer = gateway.post(path(client), request.to_string()).await;
             sent(&gateway).await;
-            answer_weather(client, &mut asked, &answer, stream);
-            asked["stream"] = false.into();
-            let answer = gateway.post(path(client), asked.to_string()).await;
+            answer_weather(client, &mut request, &answer, stream);
+            request["stream"] = false.into();
+            let answer = gateway.post(path(client), request.to_string()).await;
             assert!(text_of(&answer).contains("Rain."), "{}", answer.text());
             let second = sent(&gateway).await;
             let messages = second["messages"].as_array().unwrap();
@@ -222,10 +228,10 @@ async fn a_call_of_the_clients_goes_back_to_it_and_ours_is_not_forgotten() {
             let calls = last[0]["tool_calls"].as_array().unwrap();
             let names: Vec<_> = calls.iter().map(|call| &call["function"]["name"]).collect();
             assert_eq!(names, ["load_skill", "weather"], "{client:?} {stream}");
-            for (i, told) in [(1, "Fill in all fields"), (2, "sunny")] {
+            for (i, expected) in [(1, "Fill in all fields"), (2, "sunny")] {
                 assert_eq!(last[i]["tool_call_id"], calls[i - 1]["id"]);
                 assert!(
-                    last[i]["content"].as_str().unwrap().contains(told),
+                    last[i]["content"].as_str().unwrap().contains(expected),
                     "{second}"
                 );
             }
@@ -234,10 +240,15 @@ async fn a_call_of_the_clients_goes_back_to_it_and_ours_is_not_forgotten() {
 }
 
 /// The conversation with the client's own tool answered, as a client goes on.
-fn answer_weather(client: Client, asked: &mut Value, answer: &Answer, stream: bool) {
-    let messages = asked["messages"].as_array_mut().unwrap();
+fn answer_weather(
+    client: ClientDialect,
+    request: &mut Value,
+    answer: &ClientResponse,
+    stream: bool,
+) {
+    let messages = request["messages"].as_array_mut().unwrap();
     match (client, stream) {
-        (Client::Messages, _) => {
+        (ClientDialect::Messages, _) => {
             let content = match stream {
                 false => answer.json()["content"].clone(),
                 true => collected(answer),
@@ -253,10 +264,14 @@ fn answer_weather(client: Client, asked: &mut Value, answer: &Answer, stream: bo
             messages.push(json!({"role": "user", "content": result}));
         }
         (_, false) => {
-            let said = answer.json()["choices"][0]["message"].clone();
-            assert_eq!(said["tool_calls"].as_array().unwrap().len(), 1, "{said}");
-            let id = said["tool_calls"][0]["id"].clone();
-            messages.push(said);
+            let message = answer.json()["choices"][0]["message"].clone();
+            assert_eq!(
+                message["tool_calls"].as_array().unwrap().len(),
+                1,
+                "{message}"
+            );
+            let id = message["tool_calls"][0]["id"].clone();
+            messages.push(message);
             messages.push(json!({"role": "tool", "tool_call_id": id, "content": "sunny"}));
         }
         (_, true) => {
@@ -267,18 +282,19 @@ fn answer_weather(client: Client, asked: &mut Value, answer: &Answer, stream: bo
             });
             let call = call.unwrap();
             let function = json!({"name": "weather", "arguments": "{\"city\":\"Bern\"}"});
-            let said = json!([{"id": call["id"], "type": "function", "function": function}]);
-            messages
-                .push(json!({"role": "assistant", "content": "Let me see.", "tool_calls": said}));
+            let tool_calls = json!([{"id": call["id"], "type": "function", "function": function}]);
+            messages.push(
+                json!({"role": "assistant", "content": "Let me see.", "tool_calls": tool_calls}),
+            );
             messages.push(json!({"role": "tool", "tool_call_id": call["id"], "content": "sunny"}));
         }
     }
 }
 
 /// The content of a streamed Messages answer; its indexes must be dense.
-fn collected(answer: &Answer) -> Value {
+fn collected(answer: &ClientResponse) -> Value {
     let mut reader = prowess_wire::StreamReader::new(Dialect::Messages, Default::default());
-    let mut collector = prowess_wire::neutral::Collector::new(Dialect::Messages);
+    let mut collector = prowess_wire::neutral::ResponseCollector::new(Dialect::Messages);
     let mut next = 0;
     for event in reader.push(&answer.body).into_iter().chain(reader.finish()) {
         if let prowess_wire::neutral::StreamEvent::BlockStart { index, .. } = &event {
@@ -288,7 +304,7 @@ fn collected(answer: &Answer) -> Value {
         collector.push(event).unwrap();
     }
     let whole = collector.finish().unwrap();
-    write_response(Client::Messages, &whole, &ReplyContext::default()).0["content"].clone()
+    write_response(ClientDialect::Messages, &whole, &ReplyContext::default()).0["content"].clone()
 }
 
 #[tokio::test]
@@ -301,29 +317,31 @@ async fn a_run_that_meets_its_limit_is_paused_and_goes_on() {
         limits,
         ..Runs::default()
     };
-    let gateway = Gateway::with(Settings {
+    let gateway = Gateway::with(ServerSettings {
         runs,
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let id = stored(&gateway).await;
     gateway
         .upstream
-        .answer(says("oai/m1", false, "Let me see.", &load()));
-    let mut asked_for = asked(Client::Messages, "oai/m1", &id, false);
+        .respond(model_response("oai/m1", false, "Let me see.", &load()));
+    let mut request = request_naming(ClientDialect::Messages, "oai/m1", &id, false);
     let paused = gateway
-        .post("/v1/messages", asked_for.to_string())
+        .post("/v1/messages", request.to_string())
         .await
         .json();
     assert_eq!(paused["stop_reason"], "pause_turn", "{paused}");
     assert_eq!(paused["content"][1]["type"], "server_tool_use");
     sent(&gateway).await;
 
-    let messages = asked_for["messages"].as_array_mut().unwrap();
+    let messages = request["messages"].as_array_mut().unwrap();
     messages.push(json!({"role": "assistant", "content": paused["content"]}));
-    gateway.upstream.answer(says("oai/m1", false, "Done.", &[]));
+    gateway
+        .upstream
+        .respond(model_response("oai/m1", false, "Done.", &[]));
     let answer = gateway
-        .post("/v1/messages", asked_for.to_string())
+        .post("/v1/messages", request.to_string())
         .await
         .json();
     assert_eq!(answer["stop_reason"], "end_turn", "{answer}");
@@ -337,8 +355,8 @@ async fn a_run_that_meets_its_limit_is_paused_and_goes_on() {
 
     gateway
         .upstream
-        .answer(says("oai/m1", false, "Let me see.", &load()));
-    let chat = asked(Client::Chat, "oai/m1", &id, false).to_string();
+        .respond(model_response("oai/m1", false, "Let me see.", &load()));
+    let chat = request_naming(ClientDialect::Chat, "oai/m1", &id, false).to_string();
     let cut = gateway.post("/v1/chat/completions", chat).await.json();
     assert_eq!(cut["choices"][0]["finish_reason"], "length", "{cut}");
 }
@@ -350,12 +368,12 @@ async fn an_upstream_that_fails_in_a_later_turn_is_an_error_and_not_the_first_an
     for stream in [false, true] {
         gateway
             .upstream
-            .answer(says("oai/m1", stream, "Let me see.", &load()));
+            .respond(model_response("oai/m1", stream, "Let me see.", &load()));
         let refused =
             r#"{"error":{"message":"no more","type":"invalid_request_error","code":"quota"}}"#;
-        gateway.upstream.answer(Told::json(402, refused));
-        let asked = asked(Client::Messages, "oai/m1", &id, stream).to_string();
-        let answer = gateway.post("/v1/messages", asked).await;
+        gateway.upstream.respond(MockResponse::json(402, refused));
+        let request = request_naming(ClientDialect::Messages, "oai/m1", &id, stream).to_string();
+        let answer = gateway.post("/v1/messages", request).await;
         assert!(answer.text().contains("no more"), "{}", answer.text());
         match stream {
             false => assert_eq!(answer.status, 402),
@@ -376,15 +394,17 @@ async fn the_upstreams_own_skills_stay_with_it_beside_ours() {
     let model = "ant/m1";
     gateway
         .upstream
-        .answer(says(model, false, "Let me see.", &load()));
-    gateway.upstream.answer(says(model, false, "Done.", &[]));
-    let mut asked = asked(Client::Messages, model, &id, false);
+        .respond(model_response(model, false, "Let me see.", &load()));
+    gateway
+        .upstream
+        .respond(model_response(model, false, "Done.", &[]));
+    let mut request = request_naming(ClientDialect::Messages, model, &id, false);
     let native = json!({"type": "anthropic", "skill_id": "xlsx", "version": "latest"});
-    asked["container"]["skills"]
+    request["container"]["skills"]
         .as_array_mut()
         .unwrap()
         .push(native.clone());
-    let answer = gateway.post("/v1/messages", asked.to_string()).await;
+    let answer = gateway.post("/v1/messages", request.to_string()).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let first = sent(&gateway).await;
     assert_eq!(first["container"], json!({"skills": [native]}));
@@ -407,11 +427,15 @@ async fn the_upstreams_own_skills_stay_with_it_beside_ours() {
 async fn a_choice_that_forces_a_call_is_obeyed_once() {
     let gateway = Gateway::start().await;
     let id = stored(&gateway).await;
-    gateway.upstream.answer(says("oai/m1", false, "", &load()));
-    gateway.upstream.answer(says("oai/m1", false, "Done.", &[]));
-    let mut asked = asked(Client::Messages, "oai/m1", &id, false);
-    asked["tool_choice"] = json!({"type": "any"});
-    gateway.post("/v1/messages", asked.to_string()).await;
+    gateway
+        .upstream
+        .respond(model_response("oai/m1", false, "", &load()));
+    gateway
+        .upstream
+        .respond(model_response("oai/m1", false, "Done.", &[]));
+    let mut request = request_naming(ClientDialect::Messages, "oai/m1", &id, false);
+    request["tool_choice"] = json!({"type": "any"});
+    gateway.post("/v1/messages", request.to_string()).await;
     assert_eq!(sent(&gateway).await["tool_choice"], "required");
     assert_eq!(sent(&gateway).await["tool_choice"], "auto");
 }
@@ -426,10 +450,13 @@ async fn a_client_may_have_a_tool_of_our_tools_name() {
     ];
     gateway
         .upstream
-        .answer(says("oai/m1", false, "Both.", &ours));
-    let mut asked = asked(Client::Messages, "oai/m1", &id, false);
-    asked["tools"][0]["name"] = "load_skill".into();
-    let answer = gateway.post("/v1/messages", asked.to_string()).await.json();
+        .respond(model_response("oai/m1", false, "Both.", &ours));
+    let mut request = request_naming(ClientDialect::Messages, "oai/m1", &id, false);
+    request["tools"][0]["name"] = "load_skill".into();
+    let answer = gateway
+        .post("/v1/messages", request.to_string())
+        .await
+        .json();
     let kinds: Vec<_> = answer["content"]
         .as_array()
         .unwrap()
@@ -450,14 +477,17 @@ async fn a_client_may_have_a_tool_of_our_tools_name() {
 async fn code_execution_without_a_sandbox_is_refused_before_anyone_is_called() {
     let gateway = Gateway::start().await;
     let id = stored(&gateway).await;
-    let mut messages = asked(Client::Messages, "oai/m1", &id, true);
+    let mut messages = request_naming(ClientDialect::Messages, "oai/m1", &id, true);
     messages["tools"] = json!([{"type": "code_execution_20260521", "name": "code_execution"}]);
     let skill = json!({"type": "skill_reference", "skill_id": id});
     let environment = json!({"type": "container_auto", "skills": [skill]});
     let tools = json!([{"type": "shell", "environment": environment}]);
     let responses = json!({"model": "oai/m1", "input": "x", "tools": tools});
-    for (client, asked) in [(Client::Messages, messages), (Client::Responses, responses)] {
-        let answer = gateway.post(path(client), asked.to_string()).await;
+    for (client, request) in [
+        (ClientDialect::Messages, messages),
+        (ClientDialect::Responses, responses),
+    ] {
+        let answer = gateway.post(path(client), request.to_string()).await;
         assert_eq!(answer.status, 503, "{}", answer.text());
         assert!(
             answer.text().contains("sandbox-unavailable"),
@@ -474,10 +504,12 @@ async fn a_run_can_be_read_back() {
     let id = stored(&gateway).await;
     gateway
         .upstream
-        .answer(says("oai/m1", false, "Let me see.", &load()));
-    gateway.upstream.answer(says("oai/m1", false, "Done.", &[]));
-    let asked = asked(Client::Chat, "oai/m1", &id, false).to_string();
-    let answer = gateway.post("/v1/chat/completions", asked).await;
+        .respond(model_response("oai/m1", false, "Let me see.", &load()));
+    gateway
+        .upstream
+        .respond(model_response("oai/m1", false, "Done.", &[]));
+    let request = request_naming(ClientDialect::Chat, "oai/m1", &id, false).to_string();
+    let answer = gateway.post("/v1/chat/completions", request).await;
     let run = answer.header("prowess-run").unwrap().to_owned();
     // It is written behind the answer's back.
     let read = loop {

@@ -1,35 +1,38 @@
 //! Skills a request names are never lost in silence.
 
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{MESSAGES, question};
 use crate::gateway::{Gateway, path};
 
-fn with_skill(client: Client, model: &str, id: &str) -> Value {
-    let mut asked = question(client, model, false);
-    if client == Client::Responses {
+fn with_skill(client: ClientDialect, model: &str, id: &str) -> Value {
+    let mut request = question(client, model, false);
+    if client == ClientDialect::Responses {
         let skill = json!({"type": "skill_reference", "skill_id": id});
         let environment = json!({"type": "container_auto", "skills": [skill]});
-        asked["tools"] = json!([{"type": "shell", "environment": environment}]);
+        request["tools"] = json!([{"type": "shell", "environment": environment}]);
     } else {
         let skill = json!({"type": "custom", "skill_id": id, "version": "latest"});
-        asked["container"] = json!({"skills": [skill]});
+        request["container"] = json!({"skills": [skill]});
     }
-    asked
+    request
 }
 
 #[tokio::test]
 async fn skills_of_the_upstreams_own_pass_untouched() {
     let gateway = Gateway::start().await;
-    for (client, model) in [(Client::Messages, "ant/m1"), (Client::Responses, "rsp/m1")] {
-        gateway.upstream.answer(Told::json(200, MESSAGES));
-        let asked = with_skill(client, model, "skill_theirs").to_string();
-        let answer = gateway.post(path(client), asked.clone()).await;
+    for (client, model) in [
+        (ClientDialect::Messages, "ant/m1"),
+        (ClientDialect::Responses, "rsp/m1"),
+    ] {
+        gateway.upstream.respond(MockResponse::json(200, MESSAGES));
+        let request = with_skill(client, model, "skill_theirs").to_string();
+        let answer = gateway.post(path(client), request.clone()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let sent = gateway.upstream.next_request().await;
-        assert_eq!(sent.text(), asked.replace(model, "m1"));
+        assert_eq!(sent.text(), request.replace(model, "m1"));
     }
 }
 
@@ -37,13 +40,13 @@ async fn skills_of_the_upstreams_own_pass_untouched() {
 async fn an_unknown_skill_is_a_404_that_names_it_where_the_upstream_has_none() {
     let gateway = Gateway::start().await;
     for (client, model) in [
-        (Client::Messages, "oai/m1"),
-        (Client::Messages, "stage/hero"),
-        (Client::Chat, "oai/m1"),
-        (Client::Responses, "oai/m1"),
+        (ClientDialect::Messages, "oai/m1"),
+        (ClientDialect::Messages, "stage/hero"),
+        (ClientDialect::Chat, "oai/m1"),
+        (ClientDialect::Responses, "oai/m1"),
     ] {
-        let asked = with_skill(client, model, "skill_nowhere");
-        let answer = gateway.post(path(client), asked.to_string()).await;
+        let request = with_skill(client, model, "skill_nowhere");
+        let answer = gateway.post(path(client), request.to_string()).await;
         assert_eq!(answer.status, 404, "{client:?} {model}: {}", answer.text());
         assert!(answer.text().contains("skill_nowhere"), "{}", answer.text());
     }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use prowess_server::{Secret, ServeOptions, Settings, serve};
-use prowess_skill::Limits;
-use prowess_store::{KeyLimits, Scope, TenantId};
-use prowess_testkit::upstream::Answer as Told;
+use prowess_server::{SecretString, ServeOptions, ServerSettings, serve};
+use prowess_skill::BundleLimits;
+use prowess_store::{KeyLimits, KeyScope, TenantId};
+use prowess_testkit::upstream::MockResponse;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -27,11 +27,11 @@ struct Listening {
 }
 
 impl Listening {
-    async fn start(settings: Settings) -> Listening {
+    async fn start(settings: ServerSettings) -> Listening {
         Listening::start_with(settings, ServeOptions::default()).await
     }
 
-    async fn start_with(settings: Settings, options: ServeOptions) -> Listening {
+    async fn start_with(settings: ServerSettings, options: ServeOptions) -> Listening {
         let gateway = Gateway::with(settings).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -64,7 +64,7 @@ impl Listening {
 
     /// Waits until the upstream's answer was given up.
     async fn upstream_left(&self) {
-        let left = self.gateway.upstream.client_left();
+        let left = self.gateway.upstream.client_disconnected();
         tokio::time::timeout(Duration::from_secs(30), left)
             .await
             .unwrap();
@@ -125,9 +125,9 @@ fn refused(result: Result<Socket, Error>) -> u16 {
 }
 
 /// The first events of a stream, which has no end.
-fn unfinished() -> Told {
+fn unfinished() -> MockResponse {
     let end = MESSAGES_STREAM.find("event: content_block_stop").unwrap();
-    Told::sse(&MESSAGES_STREAM[..end]).hang()
+    MockResponse::sse(&MESSAGES_STREAM[..end]).then_hang()
 }
 
 fn create(model: &str, input: &str) -> Value {
@@ -140,7 +140,7 @@ fn last(events: &[Value]) -> &Value {
 
 #[tokio::test]
 async fn answers_come_as_events_one_after_the_other() {
-    let server = Listening::start(Settings::default()).await;
+    let server = Listening::start(ServerSettings::default()).await;
     let mut socket = server.connect(None).await.unwrap();
     let first = socket.answer(&create("stage/hero", "Hello")).await;
     assert_eq!(first[0]["type"], "response.created");
@@ -175,11 +175,11 @@ async fn answers_come_as_events_one_after_the_other() {
 #[tokio::test]
 async fn a_connection_goes_on_from_its_last_answer_though_it_is_not_stored() {
     for (model, stream) in [("oai/m1", CHAT_STREAM), ("ant/m1", MESSAGES_STREAM)] {
-        let server = Listening::start(Settings::default()).await;
+        let server = Listening::start(ServerSettings::default()).await;
         let second = stream.replace("_up\"", "_two\"").replace("-up\"", "-two\"");
         let upstream = &server.gateway.upstream;
-        upstream.answer(Told::sse(stream));
-        upstream.answer(Told::sse(&second));
+        upstream.respond(MockResponse::sse(stream));
+        upstream.respond(MockResponse::sse(&second));
         let mut socket = server.connect(None).await.unwrap();
         let mut message = create(model, "Weather in Bern?");
         message["store"] = false.into();
@@ -206,8 +206,11 @@ async fn a_connection_goes_on_from_its_last_answer_though_it_is_not_stored() {
 
 #[tokio::test]
 async fn an_output_without_its_call_fails_the_turn_and_the_last_answer_is_forgotten() {
-    let server = Listening::start(Settings::default()).await;
-    server.gateway.upstream.answer(Told::sse(CHAT_STREAM));
+    let server = Listening::start(ServerSettings::default()).await;
+    server
+        .gateway
+        .upstream
+        .respond(MockResponse::sse(CHAT_STREAM));
     let mut socket = server.connect(None).await.unwrap();
     let mut message = create("oai/m1", "Weather in Bern?");
     message["store"] = false.into();
@@ -228,12 +231,12 @@ async fn an_output_without_its_call_fails_the_turn_and_the_last_answer_is_forgot
 }
 
 #[tokio::test]
-async fn a_connection_can_be_told_what_was_said_before_it_is_asked() {
-    let server = Listening::start(Settings::default()).await;
+async fn a_connection_can_be_warmed_up_before_its_first_request() {
+    let server = Listening::start(ServerSettings::default()).await;
     server
         .gateway
         .upstream
-        .answer_always(Told::sse(CHAT_STREAM));
+        .respond_always(MockResponse::sse(CHAT_STREAM));
     let mut socket = server.connect(None).await.unwrap();
     let mut message = create("oai/m1", "Earlier");
     message["generate"] = false.into();
@@ -250,7 +253,7 @@ async fn a_connection_can_be_told_what_was_said_before_it_is_asked() {
 
 #[tokio::test]
 async fn what_goes_wrong_is_an_event_and_the_connection_goes_on() {
-    let server = Listening::start(Settings::default()).await;
+    let server = Listening::start(ServerSettings::default()).await;
     let mut socket = server.connect(None).await.unwrap();
     for (message, status, code) in [
         (
@@ -276,9 +279,9 @@ async fn what_goes_wrong_is_an_event_and_the_connection_goes_on() {
 #[tokio::test]
 async fn a_connection_needs_a_key_where_requests_do() {
     let key = "the-master-key-of-these-tests";
-    let server = Listening::start(Settings {
-        master_key: Some(Secret::new(key)),
-        ..Settings::default()
+    let server = Listening::start(ServerSettings {
+        master_key: Some(SecretString::new(key)),
+        ..ServerSettings::default()
     })
     .await;
     for wrong in [None, Some("wrong")] {
@@ -294,9 +297,9 @@ async fn a_connection_needs_a_key_where_requests_do() {
 
 #[tokio::test]
 async fn a_message_is_bounded_as_a_body_is() {
-    let server = Listening::start(Settings {
+    let server = Listening::start(ServerSettings {
         request_bytes: 10_000,
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let mut socket = server.connect(None).await.unwrap();
@@ -310,7 +313,7 @@ async fn a_message_is_bounded_as_a_body_is() {
 
 #[tokio::test]
 async fn a_server_that_stops_closes_its_sockets() {
-    let server = Listening::start(Settings::default()).await;
+    let server = Listening::start(ServerSettings::default()).await;
     let mut socket = server.connect(None).await.unwrap();
     socket.answer(&create("stage/hero", "Hello")).await;
     server.stop.cancel();
@@ -325,15 +328,15 @@ async fn a_server_that_stops_closes_its_sockets() {
 
 #[tokio::test]
 async fn a_tenant_has_so_many_sockets_and_no_more() {
-    let server = Listening::start(Settings::default()).await;
+    let server = Listening::start(ServerSettings::default()).await;
     let limits = KeyLimits::default();
-    let key = server.gateway.key("one", Scope::Use, &limits).await;
+    let key = server.gateway.key("one", KeyScope::Use, &limits).await;
     let mut open = Vec::new();
     for _ in 0..64 {
         open.push(server.connect(Some(&key)).await.unwrap());
     }
     assert_eq!(refused(server.connect(Some(&key)).await), 429);
-    let other = server.gateway.key("two", Scope::Use, &limits).await;
+    let other = server.gateway.key("two", KeyScope::Use, &limits).await;
     assert!(server.connect(Some(&other)).await.is_ok());
     let mut first = open.remove(0);
     first.0.close(None).await.unwrap();
@@ -346,16 +349,16 @@ async fn a_tenant_has_so_many_sockets_and_no_more() {
 }
 
 #[tokio::test]
-async fn an_idle_socket_makes_room_for_others_and_one_with_an_answer_does_not() {
+async fn an_idle_socket_is_evicted_for_others_and_one_with_an_answer_is_not() {
     let options = ServeOptions {
         connections: 1,
         ..ServeOptions::default()
     };
-    let server = Listening::start_with(Settings::default(), options).await;
+    let server = Listening::start_with(ServerSettings::default(), options).await;
     let mut idle = server.connect(None).await.unwrap();
     let mut busy = server.connect(None).await.unwrap();
     idle.end().await;
-    server.gateway.upstream.answer(unfinished());
+    server.gateway.upstream.respond(unfinished());
     busy.send(&create("ant/m1", "Hello")).await;
     assert_eq!(busy.event().await["type"], "response.created");
     assert_eq!(refused(server.connect(None).await), 503);
@@ -363,9 +366,9 @@ async fn an_idle_socket_makes_room_for_others_and_one_with_an_answer_does_not() 
 
 #[tokio::test]
 async fn a_ping_is_answered_during_an_answer() {
-    let server = Listening::start(Settings::default()).await;
-    for answer in [unfinished(), Told::never()] {
-        server.gateway.upstream.answer(answer);
+    let server = Listening::start(ServerSettings::default()).await;
+    for answer in [unfinished(), MockResponse::never()] {
+        server.gateway.upstream.respond(answer);
         let mut socket = server.connect(None).await.unwrap();
         socket.send(&create("ant/m1", "Hello")).await;
         server.sent().await;
@@ -382,9 +385,9 @@ async fn a_ping_is_answered_during_an_answer() {
 
 #[tokio::test]
 async fn a_client_that_closes_during_an_answer_ends_it() {
-    for answer in [unfinished(), Told::never()] {
-        let server = Listening::start(Settings::default()).await;
-        server.gateway.upstream.answer(answer);
+    for answer in [unfinished(), MockResponse::never()] {
+        let server = Listening::start(ServerSettings::default()).await;
+        server.gateway.upstream.respond(answer);
         let mut socket = server.connect(None).await.unwrap();
         socket.send(&create("ant/m1", "Hello")).await;
         server.sent().await;
@@ -397,14 +400,17 @@ async fn a_client_that_closes_during_an_answer_ends_it() {
 
 #[tokio::test]
 async fn a_client_that_stops_reading_is_ended() {
-    let server = Listening::start(Settings {
+    let server = Listening::start(ServerSettings {
         idle: Duration::from_millis(200),
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let piece = &CHAT_STREAM[..CHAT_STREAM.find("\n\n").unwrap() + 2];
     let piece = piece.replace("Looking.", &"x".repeat(10_000));
-    server.gateway.upstream.answer(Told::sse(&piece).endless());
+    server
+        .gateway
+        .upstream
+        .respond(MockResponse::sse(&piece).then_endless());
     let mut socket = server.connect(None).await.unwrap();
     let mut message = create("oai/m1", "Hello");
     message["store"] = false.into();
@@ -415,21 +421,21 @@ async fn a_client_that_stops_reading_is_ended() {
 
 #[tokio::test]
 async fn a_warm_up_is_refused_as_a_request_is() {
-    let server = Listening::start(Settings::default()).await;
+    let server = Listening::start(ServerSettings::default()).await;
     let mut message = create("oai/m1", "Earlier");
     message["generate"] = false.into();
     let slow = KeyLimits {
         requests_per_minute: Some(1),
         ..KeyLimits::default()
     };
-    let slow = server.gateway.key("one", Scope::Use, &slow).await;
+    let slow = server.gateway.key("one", KeyScope::Use, &slow).await;
     let mut socket = server.connect(Some(&slow)).await.unwrap();
     let warm = socket.answer(&message).await;
     assert_eq!(last(&warm)["status"], "completed");
     assert_eq!(socket.answer(&message).await[0]["status"], 429);
 
     let limits = KeyLimits::default();
-    let key = server.gateway.key("two", Scope::Use, &limits).await;
+    let key = server.gateway.key("two", KeyScope::Use, &limits).await;
     let mut socket = server.connect(Some(&key)).await.unwrap();
     assert_eq!(last(&socket.answer(&message).await)["status"], "completed");
     let tenant = TenantId::new("two").unwrap();
@@ -443,19 +449,19 @@ async fn a_warm_up_is_refused_as_a_request_is() {
 
 #[tokio::test]
 async fn the_bytes_of_a_message_count_as_those_of_a_body_do() {
-    let server = Listening::start(Settings {
+    let server = Listening::start(ServerSettings {
         request_bytes: 1 << 20,
         body_bytes_in_flight: 0,
         body_wait: Duration::ZERO,
-        skill_limits: Limits {
+        skill_limits: BundleLimits {
             total_bytes: 1_000,
             archive_bytes: 1_000,
-            ..Limits::default()
+            ..BundleLimits::default()
         },
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
-    server.gateway.upstream.answer(Told::never());
+    server.gateway.upstream.respond(MockResponse::never());
     let large = "x".repeat(900_000);
     let mut first = server.connect(None).await.unwrap();
     first.send(&create("oai/m1", &large)).await;

@@ -1,8 +1,8 @@
 //! Responses that are kept, and gone on from.
 
-use prowess_store::{KeyLimits, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, question};
@@ -28,16 +28,16 @@ fn result(previous: &str) -> Value {
 async fn a_conversation_goes_on_from_an_answer_whole_and_streamed() {
     for stream in [false, true] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(match stream {
-            false => Told::json(200, CHAT),
-            true => Told::sse(CHAT_STREAM),
+        gateway.upstream.respond(match stream {
+            false => MockResponse::json(200, CHAT),
+            true => MockResponse::sse(CHAT_STREAM),
         });
-        let asked = question(Client::Responses, "oai/m1", stream).to_string();
-        let first = gateway.post(PATH, asked).await;
+        let request = question(ClientDialect::Responses, "oai/m1", stream).to_string();
+        let first = gateway.post(PATH, request).await;
         let id = id_of(first.text());
         gateway.upstream.next_request().await;
 
-        gateway.upstream.answer(Told::json(200, CHAT));
+        gateway.upstream.respond(MockResponse::json(200, CHAT));
         let second = gateway.post(PATH, result(&id).to_string()).await;
         assert_eq!(second.status, 200, "{}", second.text());
         let body = second.json();
@@ -49,7 +49,7 @@ async fn a_conversation_goes_on_from_an_answer_whole_and_streamed() {
         insta::assert_json_snapshot!("what_was_said_is_sent_again", sent["messages"]);
 
         // And on, from the second to a third, of another vendor.
-        gateway.upstream.answer(Told::json(200, MESSAGES));
+        gateway.upstream.respond(MockResponse::json(200, MESSAGES));
         let mut third = result(body["id"].as_str().unwrap());
         third["model"] = "ant/m1".into();
         let third = gateway.post(PATH, third.to_string()).await;
@@ -63,8 +63,8 @@ async fn a_conversation_goes_on_from_an_answer_whole_and_streamed() {
 #[tokio::test]
 async fn a_kept_answer_can_be_got_listed_and_deleted() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hello", "instructions": "Be kind"});
-    let first = gateway.post(PATH, asked.to_string()).await;
+    let request = json!({"model": "stage/hero", "input": "Hello", "instructions": "Be kind"});
+    let first = gateway.post(PATH, request.to_string()).await;
     let id = id_of(first.text());
     let path = format!("{PATH}/{id}");
     let got = gateway.get(&path, &[]).await;
@@ -104,10 +104,10 @@ async fn a_kept_answer_can_be_got_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_is_told_again_as_events() {
+async fn a_stored_answer_is_replayed_as_events() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
-    let first = gateway.post(PATH, asked).await.json();
+    let request = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let first = gateway.post(PATH, request).await.json();
     let path = format!("{PATH}/{}", first["id"].as_str().unwrap());
     let replay = gateway.get(&format!("{path}?stream=true"), &[]).await;
     let kind = replay.header("content-type").unwrap();
@@ -129,10 +129,10 @@ async fn a_kept_answer_is_told_again_as_events() {
 #[tokio::test]
 async fn an_answer_that_was_waited_for_cannot_be_cancelled() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
-    let id = id_of(gateway.post(PATH, asked).await.text());
+    let request = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let id = id_of(gateway.post(PATH, request).await.text());
     let refused = gateway.post(&format!("{PATH}/{id}/cancel"), "").await;
-    insta::assert_snapshot!(refused.shown());
+    insta::assert_snapshot!(refused.render());
     let unknown = gateway.post(&format!("{PATH}/resp_none/cancel"), "").await;
     assert_eq!(unknown.status, 404);
 }
@@ -140,28 +140,32 @@ async fn an_answer_that_was_waited_for_cannot_be_cancelled() {
 #[tokio::test]
 async fn an_answer_is_not_kept_when_the_client_does_not_want_it() {
     let gateway = Gateway::start().await;
-    let asked = json!({"model": "stage/hero", "input": "Hello", "store": false});
-    let answer = gateway.post(PATH, asked.to_string()).await;
+    let request = json!({"model": "stage/hero", "input": "Hello", "store": false});
+    let answer = gateway.post(PATH, request.to_string()).await;
     assert_eq!(answer.json()["store"], false);
     let id = id_of(answer.text());
     assert_eq!(gateway.get(&format!("{PATH}/{id}"), &[]).await.status, 404);
 }
 
 #[tokio::test]
-async fn what_is_not_kept_here_is_not_found_as_openai_says_it() {
+async fn what_is_not_stored_here_is_not_found_in_openais_words() {
     let gateway = Gateway::start().await;
     let answer = gateway.post(PATH, result("resp_unknown").to_string()).await;
-    insta::assert_snapshot!(answer.shown());
+    insta::assert_snapshot!(answer.render());
     assert!(gateway.upstream.requests().await.is_empty());
 }
 
 #[tokio::test]
 async fn another_tenants_answer_is_not_found() {
     let gateway = Gateway::start().await;
-    let one = gateway.key("one", Scope::Use, &KeyLimits::default()).await;
-    let two = gateway.key("two", Scope::Use, &KeyLimits::default()).await;
-    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
-    let answer = gateway.send(PATH, &[("x-api-key", &one)], asked).await;
+    let one = gateway
+        .key("one", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let two = gateway
+        .key("two", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let request = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let answer = gateway.send(PATH, &[("x-api-key", &one)], request).await;
     let id = id_of(answer.text());
     let path = format!("{PATH}/{id}");
     assert_eq!(gateway.get(&path, &[("x-api-key", &one)]).await.status, 200);
@@ -184,13 +188,15 @@ async fn an_upstream_that_keeps_its_own_gets_its_ids_untouched() {
     let gateway = Gateway::start().await;
     let body =
         r#"{"id":"resp_up2","object":"response","usage":{"input_tokens":1,"output_tokens":1}}"#;
-    gateway.upstream.answer_always(Told::json(200, body));
-    let asked = result("resp_up").to_string().replace("oai/m1", "rsp/m1");
-    let answer = gateway.post(PATH, asked.clone()).await;
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, body));
+    let request = result("resp_up").to_string().replace("oai/m1", "rsp/m1");
+    let answer = gateway.post(PATH, request.clone()).await;
     assert_eq!(answer.text(), body);
     let sent = gateway.upstream.next_request().await;
     assert_eq!(sent.path, "/v1/responses");
-    assert_eq!(sent.text(), asked.replace("rsp/m1", "m1"));
+    assert_eq!(sent.text(), request.replace("rsp/m1", "m1"));
     assert_eq!(gateway.get("/v1/responses/resp_up2", &[]).await.status, 404);
 
     // An answer that is kept here can be gone on from there too.
@@ -206,9 +212,9 @@ async fn an_upstream_that_keeps_its_own_gets_its_ids_untouched() {
 async fn an_answer_that_passed_beside_models_that_keep_none_can_be_gone_on_from() {
     let gateway = Gateway::start().await;
     let body = r#"{"id":"resp_up","object":"response","status":"completed","output":[{"type":"message","id":"msg_up","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]}"#;
-    gateway.upstream.answer(Told::json(200, body));
-    let asked = json!({"model": "mixed-one", "input": "Hello"}).to_string();
-    assert_eq!(gateway.post(PATH, asked).await.text(), body);
+    gateway.upstream.respond(MockResponse::json(200, body));
+    let request = json!({"model": "mixed-one", "input": "Hello"}).to_string();
+    assert_eq!(gateway.post(PATH, request).await.text(), body);
     let kept = gateway.get("/v1/responses/resp_up", &[]).await;
     assert_eq!(kept.text(), body);
     let input =

@@ -1,35 +1,35 @@
 //! Every client talks to every vendor, whole and streamed.
 
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
 
-const CLIENTS: [(&str, Client); 3] = [
-    ("messages", Client::Messages),
-    ("chat", Client::Chat),
-    ("responses", Client::Responses),
+const CLIENTS: [(&str, ClientDialect); 3] = [
+    ("messages", ClientDialect::Messages),
+    ("chat", ClientDialect::Chat),
+    ("responses", ClientDialect::Responses),
 ];
 
 /// What goes to the upstream and what comes back, side by side.
-async fn exchange(client: Client, provider: &str, stream: bool) -> String {
+async fn exchange(client: ClientDialect, provider: &str, stream: bool) -> String {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer(match (provider, stream) {
-        ("ant", false) => Told::json(200, MESSAGES),
-        ("ant", true) => Told::sse(MESSAGES_STREAM).in_pieces(50),
-        (_, false) => Told::json(200, CHAT),
-        (_, true) => Told::sse(CHAT_STREAM).in_pieces(50),
+    gateway.upstream.respond(match (provider, stream) {
+        ("ant", false) => MockResponse::json(200, MESSAGES),
+        ("ant", true) => MockResponse::sse(MESSAGES_STREAM).in_chunks(50),
+        (_, false) => MockResponse::json(200, CHAT),
+        (_, true) => MockResponse::sse(CHAT_STREAM).in_chunks(50),
     });
-    let asked = question(client, &format!("{provider}/m1"), stream);
-    let answer = gateway.post(path(client), asked.to_string()).await;
+    let request = question(client, &format!("{provider}/m1"), stream);
+    let answer = gateway.post(path(client), request.to_string()).await;
     let sent = gateway.upstream.next_request().await;
     let body: serde_json::Value = serde_json::from_str(sent.text()).unwrap();
     format!(
         "> {} {}\n> {body}\n\n{}",
         sent.method,
         sent.path,
-        answer.shown()
+        answer.render()
     )
 }
 
@@ -46,7 +46,7 @@ async fn every_client_talks_to_every_vendor() {
 }
 
 #[tokio::test]
-async fn where_models_are_asked_other_methods_are_told_which_one_is_meant() {
+async fn where_models_are_called_other_methods_learn_which_one_is_allowed() {
     let gateway = Gateway::start().await;
     for path in [
         "/v1/messages",
@@ -69,11 +69,11 @@ async fn a_scripted_model_answers_every_client() {
     let gateway = Gateway::start().await;
     for (_, client) in CLIENTS {
         for stream in [false, true] {
-            let asked = question(client, "stage/hero", stream).to_string();
-            let answer = gateway.post(path(client), asked).await;
+            let request = question(client, "stage/hero", stream).to_string();
+            let answer = gateway.post(path(client), request).await;
             assert_eq!(answer.status, 200, "{}", answer.text());
-            let said = answer.text().contains("You said: Weather in Bern?");
-            assert!(said, "{}", answer.text());
+            let repeated = answer.text().contains("You said: Weather in Bern?");
+            assert!(repeated, "{}", answer.text());
             let kind = answer.header("content-type").unwrap();
             assert_eq!(kind.starts_with("text/event-stream"), stream, "{kind}");
         }
@@ -84,13 +84,13 @@ async fn a_scripted_model_answers_every_client() {
 async fn the_same_is_found_below_every_mount() {
     let gateway = Gateway::start().await;
     for (_, client) in CLIENTS {
-        let asked = question(client, "stage/hero", false).to_string();
-        let at_root = gateway.post(path(client), asked.clone()).await.status;
+        let request = question(client, "stage/hero", false).to_string();
+        let at_root = gateway.post(path(client), request.clone()).await.status;
         assert_eq!(at_root, 200);
         for mount in ["/anthropic", "/openai", "/v1"] {
             let path = format!("{mount}{}", path(client));
             assert_eq!(
-                gateway.post(&path, asked.clone()).await.status,
+                gateway.post(&path, request.clone()).await.status,
                 200,
                 "{path}"
             );
@@ -99,12 +99,12 @@ async fn the_same_is_found_below_every_mount() {
 }
 
 #[tokio::test]
-async fn what_a_dialect_cannot_say_is_named_in_a_header() {
+async fn unsupported_fields_are_named_in_a_header() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer(Told::json(200, CHAT));
-    let mut asked = question(Client::Messages, "oai/m1", false);
-    asked["top_k"] = 5.into();
-    let answer = gateway.post("/v1/messages", asked.to_string()).await;
+    gateway.upstream.respond(MockResponse::json(200, CHAT));
+    let mut request = question(ClientDialect::Messages, "oai/m1", false);
+    request["top_k"] = 5.into();
+    let answer = gateway.post("/v1/messages", request.to_string()).await;
     assert_eq!(answer.header("prowess-dropped"), Some("top_k"));
 }
 
@@ -112,8 +112,8 @@ async fn what_a_dialect_cannot_say_is_named_in_a_header() {
 async fn requests_are_counted_by_route_and_status() {
     let gateway = Gateway::start().await;
     for (model, status) in [("stage/hero", 200), ("nobody/hero", 404)] {
-        let asked = question(Client::Chat, model, false).to_string();
-        gateway.post("/v1/chat/completions", asked).await;
+        let request = question(ClientDialect::Chat, model, false).to_string();
+        gateway.post("/v1/chat/completions", request).await;
         let counted = gateway.get("/metrics", &[]).await;
         let line = format!(r#"route="/v1/chat/completions",status="{status}""#);
         assert!(counted.text().contains(&line), "{}", counted.text());

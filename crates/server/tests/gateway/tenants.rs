@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use prowess_server::{ServeOptions, Settings, serve};
-use prowess_store::{KeyLimits, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_server::{ServeOptions, ServerSettings, serve};
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ const OTHERS: usize = 8;
 
 /// Asks for a stream; gives the status of the answer, and the rest of it to be read.
 async fn ask(address: SocketAddr, key: &str) -> (String, TcpStream) {
-    let body = question(Client::Messages, "ant/m1", true).to_string();
+    let body = question(ClientDialect::Messages, "ant/m1", true).to_string();
     let request = format!(
         "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\
          content-length: {}\r\n\r\n{body}",
@@ -33,19 +33,19 @@ async fn ask(address: SocketAddr, key: &str) -> (String, TcpStream) {
 
 #[tokio::test]
 async fn a_tenant_cannot_have_every_request_under_way() {
-    let gateway = Gateway::with(Settings {
+    let gateway = Gateway::with(ServerSettings {
         requests_per_tenant: 2,
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await;
     let none = KeyLimits::default();
-    let slow = gateway.key("slow", Scope::Use, &none).await;
-    let same = gateway.key("slow", Scope::Use, &none).await;
+    let slow = gateway.key("slow", KeyScope::Use, &none).await;
+    let same = gateway.key("slow", KeyScope::Use, &none).await;
     // Two tenants may share a counter, by chance; several others hardly all do.
     let mut others = Vec::new();
     for number in 0..OTHERS {
         let tenant = format!("other-{number}");
-        others.push(gateway.key(&tenant, Scope::Use, &none).await);
+        others.push(gateway.key(&tenant, KeyScope::Use, &none).await);
     }
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -53,18 +53,18 @@ async fn a_tenant_cannot_have_every_request_under_way() {
     tokio::spawn(serve(listener, gateway.app.clone(), stop, options));
     gateway
         .upstream
-        .answer_always(Told::sse(MESSAGES_STREAM).hang());
+        .respond_always(MockResponse::sse(MESSAGES_STREAM).then_hang());
     let (first, connection) = ask(address, &slow).await;
     let (second, _connection) = ask(address, &slow).await;
     assert_eq!((first.as_str(), second.as_str()), ("200", "200"));
     // Another key of the same tenant does not help; another tenant is not concerned.
     let (third, mut refused) = ask(address, &same).await;
     assert_eq!(third, "429");
-    let mut told = Vec::new();
-    while !String::from_utf8_lossy(&told).contains("tenant-requests-busy") {
-        assert_ne!(refused.read_buf(&mut told).await.unwrap(), 0);
+    let mut received = Vec::new();
+    while !String::from_utf8_lossy(&received).contains("tenant-requests-busy") {
+        assert_ne!(refused.read_buf(&mut received).await.unwrap(), 0);
     }
-    assert!(String::from_utf8_lossy(&told).contains("retry-after: 1\r\n"));
+    assert!(String::from_utf8_lossy(&received).contains("retry-after: 1\r\n"));
     let mut answered = 0;
     for other in &others {
         answered += usize::from(ask(address, other).await.0 == "200");

@@ -1,8 +1,8 @@
 //! Traces for a collector.
 
-use prowess_server::{Settings, TelemetrySettings};
-use prowess_testkit::upstream::{Answer as Told, Upstream};
-use prowess_wire::Client;
+use prowess_server::{ServerSettings, TelemetrySettings};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
+use prowess_wire::ClientDialect;
 use serde_json::Value;
 
 use crate::bodies::{MESSAGES, question};
@@ -10,29 +10,29 @@ use crate::gateway::Gateway;
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-async fn traced(collector: &Upstream) -> Gateway {
-    collector.answer_always(Told::json(200, "{}"));
+async fn traced(collector: &MockUpstream) -> Gateway {
+    collector.respond_always(MockResponse::json(200, "{}"));
     let telemetry = TelemetrySettings {
         endpoint: format!("{}/v1/traces", collector.url()),
         headers: vec![("x-token".to_owned(), "secret".to_owned())],
         service: "gate".to_owned(),
     };
-    Gateway::with(Settings {
+    Gateway::with(ServerSettings {
         telemetry: Some(telemetry),
-        ..Settings::default()
+        ..ServerSettings::default()
     })
     .await
 }
 
 #[tokio::test]
 async fn a_request_is_a_span_with_what_it_used() {
-    let collector = Upstream::start().await;
+    let collector = MockUpstream::start().await;
     let gateway = traced(&collector).await;
-    gateway.upstream.answer(Told::json(200, MESSAGES));
-    let asked = question(Client::Messages, "small", false).to_string();
+    gateway.upstream.respond(MockResponse::json(200, MESSAGES));
+    let request = question(ClientDialect::Messages, "small", false).to_string();
     let headers = [("traceparent", PARENT)];
-    gateway.send("/v1/messages", &headers, asked).await;
-    gateway.app.settle().await;
+    gateway.send("/v1/messages", &headers, request).await;
+    gateway.app.flush().await;
     let sent = collector.next_request().await;
     assert_eq!(sent.path, "/v1/traces");
     assert_eq!(sent.header("x-token"), Some("secret"));
@@ -49,16 +49,18 @@ async fn a_request_is_a_span_with_what_it_used() {
 }
 
 #[tokio::test]
-async fn a_failure_is_a_span_that_says_why_and_an_unrecorded_trace_is_none() {
-    let collector = Upstream::start().await;
+async fn a_failure_is_a_span_with_its_reason_and_an_unrecorded_trace_is_none() {
+    let collector = MockUpstream::start().await;
     let gateway = traced(&collector).await;
     let unrecorded = PARENT.replace("-01", "-00");
     for parent in [unrecorded.as_str(), "nonsense"] {
-        let asked = question(Client::Chat, "nobody", false).to_string();
+        let request = question(ClientDialect::Chat, "nobody", false).to_string();
         let headers = [("traceparent", parent)];
-        gateway.send("/v1/chat/completions", &headers, asked).await;
+        gateway
+            .send("/v1/chat/completions", &headers, request)
+            .await;
     }
-    gateway.app.settle().await;
+    gateway.app.flush().await;
     let sent = collector.next_request().await;
     let body: Value = serde_json::from_str(sent.text()).unwrap();
     let spans = body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array();
@@ -71,11 +73,11 @@ async fn a_failure_is_a_span_that_says_why_and_an_unrecorded_trace_is_none() {
 
 #[tokio::test]
 async fn without_a_collector_requests_are_answered_all_the_same() {
-    let collector = Upstream::start().await;
+    let collector = MockUpstream::start().await;
     let gateway = traced(&collector).await;
     drop(collector);
-    let asked = question(Client::Chat, "stage/hero", false).to_string();
-    let answer = gateway.post("/v1/chat/completions", asked).await;
+    let request = question(ClientDialect::Chat, "stage/hero", false).to_string();
+    let answer = gateway.post("/v1/chat/completions", request).await;
     assert_eq!(answer.status, 200);
-    gateway.app.settle().await;
+    gateway.app.flush().await;
 }

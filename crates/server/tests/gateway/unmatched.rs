@@ -1,12 +1,12 @@
 //! Results of tools that answer no call: refused before a model is asked, but for those
 //! that pass as they came.
 
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, question};
-use crate::gateway::{Answer, Gateway, path};
+use crate::gateway::{ClientResponse, Gateway, path};
 
 const PATH: &str = "/v1/responses";
 
@@ -14,7 +14,7 @@ fn output(call_id: &str) -> Value {
     json!({"type": "function_call_output", "call_id": call_id, "output": "sunny"})
 }
 
-fn assert_refused(answer: &Answer, call_id: &str) {
+fn assert_refused(answer: &ClientResponse, call_id: &str) {
     assert_eq!(answer.status, 400, "{}", answer.text());
     let expected = json!({"error": {
         "message": format!("No tool call found for function call output with call_id {call_id}."),
@@ -26,11 +26,11 @@ fn assert_refused(answer: &Answer, call_id: &str) {
 }
 
 #[tokio::test]
-async fn an_output_without_a_call_is_refused_before_a_model_is_asked() {
+async fn an_output_without_a_call_is_refused_before_a_model_is_called() {
     let gateway = Gateway::start().await;
     for model in ["oai/m1", "ant/m1", "gem/m1", "stage/hero"] {
-        let asked = json!({"model": model, "input": [output("call_1")]});
-        assert_refused(&gateway.post(PATH, asked.to_string()).await, "call_1");
+        let request = json!({"model": model, "input": [output("call_1")]});
+        assert_refused(&gateway.post(PATH, request.to_string()).await, "call_1");
     }
     assert!(gateway.upstream.requests().await.is_empty());
 }
@@ -41,23 +41,26 @@ async fn an_upstream_of_the_clients_dialect_judges_for_itself() {
     let tool = json!([{"role": "tool", "tool_call_id": "c", "content": "1"}]);
     let block = json!([{"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "c", "content": "1"}]}]);
-    for (client, asked) in [
+    for (client, request) in [
         (
-            Client::Responses,
+            ClientDialect::Responses,
             json!({"model": "rsp/m1", "input": [output("c")]}),
         ),
-        (Client::Chat, json!({"model": "oai/m1", "messages": tool})),
         (
-            Client::Messages,
+            ClientDialect::Chat,
+            json!({"model": "oai/m1", "messages": tool}),
+        ),
+        (
+            ClientDialect::Messages,
             json!({"model": "ant/m1", "max_tokens": 9, "messages": block}),
         ),
     ] {
-        gateway.upstream.answer(Told::json(200, "{}"));
-        gateway.post(path(client), asked.to_string()).await;
+        gateway.upstream.respond(MockResponse::json(200, "{}"));
+        gateway.post(path(client), request.to_string()).await;
         let sent: Value =
             serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
         for key in ["input", "messages"] {
-            assert_eq!(sent.get(key), asked.get(key), "{client:?}");
+            assert_eq!(sent.get(key), request.get(key), "{client:?}");
         }
     }
 }
@@ -66,16 +69,18 @@ async fn an_upstream_of_the_clients_dialect_judges_for_itself() {
 async fn a_call_of_the_previous_response_or_conversation_is_found_and_another_is_not() {
     for in_conversation in [false, true] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer_always(Told::json(200, CHAT));
-        let mut asked = question(Client::Responses, "oai/m1", false);
+        gateway
+            .upstream
+            .respond_always(MockResponse::json(200, CHAT));
+        let mut request = question(ClientDialect::Responses, "oai/m1", false);
         if in_conversation {
-            let begun = gateway.post("/v1/conversations", "{}").await.json();
-            asked["conversation"] = begun["id"].clone();
+            let conversation = gateway.post("/v1/conversations", "{}").await.json();
+            request["conversation"] = conversation["id"].clone();
         }
-        let first = gateway.post(PATH, asked.to_string()).await.json();
+        let first = gateway.post(PATH, request.to_string()).await.json();
         let mut on = json!({"model": "ant/m1"});
         match in_conversation {
-            true => on["conversation"] = asked["conversation"].clone(),
+            true => on["conversation"] = request["conversation"].clone(),
             false => on["previous_response_id"] = first["id"].clone(),
         }
         gateway.upstream.requests().await;
@@ -90,17 +95,19 @@ async fn a_call_of_the_previous_response_or_conversation_is_found_and_another_is
 }
 
 #[tokio::test]
-async fn other_dialects_are_told_in_their_words() {
+async fn other_dialects_are_refused_in_their_words() {
     let gateway = Gateway::start().await;
     let tool = json!({"model": "ant/m1", "messages": [
         {"role": "tool", "tool_call_id": "c", "content": "1"}]});
-    let answer = gateway.post(path(Client::Chat), tool.to_string()).await;
+    let answer = gateway
+        .post(path(ClientDialect::Chat), tool.to_string())
+        .await;
     assert_eq!(answer.status, 400, "{}", answer.text());
     assert_eq!(answer.json()["error"]["param"], "messages[0].tool_call_id");
     let block = json!({"model": "oai/m1", "max_tokens": 9, "messages": [{"role": "user",
         "content": [{"type": "tool_result", "tool_use_id": "c", "content": "1"}]}]});
     let answer = gateway
-        .post(path(Client::Messages), block.to_string())
+        .post(path(ClientDialect::Messages), block.to_string())
         .await;
     assert_eq!(answer.status, 400, "{}", answer.text());
     assert_eq!(answer.json()["error"]["type"], "invalid_request_error");

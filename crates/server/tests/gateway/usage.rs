@@ -1,8 +1,8 @@
 //! What requests used is written down and can be read back.
 
-use prowess_store::{KeyLimits, Scope};
-use prowess_testkit::upstream::Answer as Told;
-use prowess_wire::Client;
+use prowess_store::{KeyLimits, KeyScope};
+use prowess_testkit::upstream::MockResponse;
+use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, path};
 
 /// The sums by model, without what depends on the time.
 async fn sums(gateway: &Gateway, query: &str) -> Vec<Value> {
-    gateway.app.settle().await;
+    gateway.app.flush().await;
     let answer = gateway.get(&format!("/v1/usage?{query}"), &[]).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let mut list = answer.json();
@@ -22,26 +22,26 @@ async fn sums(gateway: &Gateway, query: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn tokens_are_counted_on_every_road() {
+async fn tokens_are_counted_on_every_path() {
     for (client, provider, stream) in [
-        (Client::Messages, "ant", false),
-        (Client::Messages, "ant", true),
-        (Client::Messages, "oai", false),
-        (Client::Messages, "oai", true),
-        (Client::Chat, "oai", false),
-        (Client::Chat, "oai", true),
-        (Client::Chat, "ant", true),
-        (Client::Responses, "oai", true),
+        (ClientDialect::Messages, "ant", false),
+        (ClientDialect::Messages, "ant", true),
+        (ClientDialect::Messages, "oai", false),
+        (ClientDialect::Messages, "oai", true),
+        (ClientDialect::Chat, "oai", false),
+        (ClientDialect::Chat, "oai", true),
+        (ClientDialect::Chat, "ant", true),
+        (ClientDialect::Responses, "oai", true),
     ] {
         let gateway = Gateway::start().await;
-        gateway.upstream.answer(match (provider, stream) {
-            ("ant", false) => Told::json(200, MESSAGES),
-            ("ant", true) => Told::sse(MESSAGES_STREAM).in_pieces(50),
-            (_, false) => Told::json(200, CHAT),
-            (_, true) => Told::sse(CHAT_STREAM).in_pieces(50),
+        gateway.upstream.respond(match (provider, stream) {
+            ("ant", false) => MockResponse::json(200, MESSAGES),
+            ("ant", true) => MockResponse::sse(MESSAGES_STREAM).in_chunks(50),
+            (_, false) => MockResponse::json(200, CHAT),
+            (_, true) => MockResponse::sse(CHAT_STREAM).in_chunks(50),
         });
-        let asked = question(client, &format!("{provider}/m1"), stream).to_string();
-        gateway.post(path(client), asked).await;
+        let request = question(client, &format!("{provider}/m1"), stream).to_string();
+        gateway.post(path(client), request).await;
         let sums = sums(&gateway, "").await;
         let expected = json!([{
             "object": "usage", "model": format!("{provider}/m1"), "requests": 1, "errors": 0,
@@ -56,10 +56,12 @@ async fn tokens_are_counted_on_every_road() {
 #[tokio::test]
 async fn cost_follows_the_configured_price() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, MESSAGES));
-    for client in [Client::Messages, Client::Chat] {
-        let asked = question(client, "small", false).to_string();
-        gateway.post(path(client), asked).await;
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, MESSAGES));
+    for client in [ClientDialect::Messages, ClientDialect::Chat] {
+        let request = question(client, "small", false).to_string();
+        gateway.post(path(client), request).await;
     }
     let sums = sums(&gateway, "by=provider").await;
     assert_eq!(sums.len(), 1);
@@ -69,32 +71,32 @@ async fn cost_follows_the_configured_price() {
 }
 
 #[tokio::test]
-async fn a_stream_without_counts_is_estimated_and_said_to_be() {
+async fn a_stream_without_counts_is_estimated_and_marked_so() {
     let gateway = Gateway::start().await;
     let stream = CHAT_STREAM.replace("\"usage\":", "\"unused\":");
-    gateway.upstream.answer(Told::sse(&stream));
-    let asked = question(Client::Chat, "oai/m1", true).to_string();
-    gateway.post("/v1/chat/completions", asked.clone()).await;
+    gateway.upstream.respond(MockResponse::sse(&stream));
+    let request = question(ClientDialect::Chat, "oai/m1", true).to_string();
+    gateway.post("/v1/chat/completions", request.clone()).await;
     let sums = sums(&gateway, "").await;
     assert_eq!(sums[0]["requests_estimated"], 1);
-    assert_eq!(sums[0]["input_tokens"], asked.len() / 4);
+    assert_eq!(sums[0]["input_tokens"], request.len() / 4);
     assert_eq!(sums[0]["output_tokens"], 6);
 }
 
 #[tokio::test]
 async fn failures_are_counted_with_their_status() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(
+    gateway.upstream.respond_always(MockResponse::json(
         400,
         r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#,
     ));
     for model in ["ant/m1", "nobody"] {
-        let asked = question(Client::Messages, model, false).to_string();
-        gateway.post("/v1/messages", asked).await;
+        let request = question(ClientDialect::Messages, model, false).to_string();
+        gateway.post("/v1/messages", request).await;
     }
-    let asked = question(Client::Chat, "stage/hero", true).to_string();
-    let asked = asked.replace("Weather in Bern?", "break");
-    gateway.post("/v1/chat/completions", asked).await;
+    let request = question(ClientDialect::Chat, "stage/hero", true).to_string();
+    let request = request.replace("Weather in Bern?", "break");
+    gateway.post("/v1/chat/completions", request).await;
     let sums = sums(&gateway, "by=model").await;
     let counts: Vec<_> = sums
         .iter()
@@ -117,9 +119,9 @@ async fn names_of_models_that_nobody_may_use_are_not_written_down() {
         models: vec!["stage/*".to_owned()],
         ..KeyLimits::default()
     };
-    let limited = gateway.key("default", Scope::Use, &limits).await;
+    let limited = gateway.key("default", KeyScope::Use, &limits).await;
     let any = KeyLimits::default();
-    let unlimited = gateway.key("default", Scope::Use, &any).await;
+    let unlimited = gateway.key("default", KeyScope::Use, &any).await;
     for number in 0..20 {
         for (key, model, status) in [
             (&limited, "ant/secret", 403),
@@ -127,9 +129,11 @@ async fn names_of_models_that_nobody_may_use_are_not_written_down() {
             (&unlimited, "nobody", 404),
         ] {
             let model = format!("{model}{number}");
-            let asked = question(Client::Chat, &model, false).to_string();
+            let request = question(ClientDialect::Chat, &model, false).to_string();
             let headers = [("x-api-key", key.as_str())];
-            let answer = gateway.send("/v1/chat/completions", &headers, asked).await;
+            let answer = gateway
+                .send("/v1/chat/completions", &headers, request)
+                .await;
             assert_eq!(answer.status, status, "{}", answer.text());
         }
     }
@@ -142,10 +146,13 @@ async fn names_of_models_that_nobody_may_use_are_not_written_down() {
 #[tokio::test]
 async fn any_number_of_names_that_lead_to_a_provider_is_counted_in_full() {
     let gateway = Gateway::start().await;
-    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, MESSAGES));
     for number in 0..300 {
-        let asked = question(Client::Messages, &format!("ant/m{number}"), false).to_string();
-        let answer = gateway.post("/v1/messages", asked).await;
+        let request =
+            question(ClientDialect::Messages, &format!("ant/m{number}"), false).to_string();
+        let answer = gateway.post("/v1/messages", request).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
     let sums = sums(&gateway, "by=provider").await;
@@ -163,15 +170,17 @@ async fn usage_is_for_admins_and_of_their_own_tenant() {
     let gateway = Gateway::start().await;
     let none = KeyLimits::default();
     for tenant in ["one", "two"] {
-        let key = gateway.key(tenant, Scope::Use, &none).await;
-        let asked = question(Client::Chat, "stage/hero", false).to_string();
+        let key = gateway.key(tenant, KeyScope::Use, &none).await;
+        let request = question(ClientDialect::Chat, "stage/hero", false).to_string();
         let headers = [("x-api-key", key.as_str())];
-        gateway.send("/v1/chat/completions", &headers, asked).await;
+        gateway
+            .send("/v1/chat/completions", &headers, request)
+            .await;
         assert_eq!(gateway.get("/v1/usage", &headers).await.status, 403);
     }
     assert_eq!(sums(&gateway, "by=tenant").await.len(), 2);
     assert_eq!(sums(&gateway, "by=tenant&tenant=one").await.len(), 1);
-    let admin = gateway.key("one", Scope::Admin, &none).await;
+    let admin = gateway.key("one", KeyScope::Admin, &none).await;
     let headers = [("x-api-key", admin.as_str())];
     let list = gateway
         .get("/v1/usage?by=tenant&tenant=two", &headers)

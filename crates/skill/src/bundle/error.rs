@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-use crate::path::{PathError, PathRule, quoted};
+use crate::path::{PathError, PathRule, quote_name};
 
 /// Why bytes are not a skill's bundle, and which entry of them showed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleError {
     entry: Option<String>,
-    reason: Reason,
+    kind: BundleErrorKind,
 }
 
 impl BundleError {
     /// An error that one entry shows.
-    pub fn at(entry: impl AsRef<[u8]>, reason: Reason) -> Self {
+    pub fn at(entry: impl AsRef<[u8]>, kind: BundleErrorKind) -> Self {
         BundleError {
-            entry: Some(quoted(entry.as_ref())),
-            reason,
+            entry: Some(quote_name(entry.as_ref())),
+            kind,
         }
     }
 
@@ -27,32 +27,32 @@ impl BundleError {
     }
 
     /// What is wrong.
-    pub fn reason(&self) -> &Reason {
-        &self.reason
+    pub fn kind(&self) -> &BundleErrorKind {
+        &self.kind
     }
 
     /// Stable identifier of the reason.
     pub fn code(&self) -> &'static str {
-        self.reason.code()
+        self.kind.code()
     }
 }
 
 impl fmt::Display for BundleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.entry {
-            Some(entry) => write!(f, "{entry} {}", self.reason),
-            None => write!(f, "the bundle {}", self.reason),
+            Some(entry) => write!(f, "{entry} {}", self.kind),
+            None => write!(f, "the bundle {}", self.kind),
         }
     }
 }
 
 impl std::error::Error for BundleError {}
 
-impl From<Reason> for BundleError {
-    fn from(reason: Reason) -> Self {
+impl From<BundleErrorKind> for BundleError {
+    fn from(reason: BundleErrorKind) -> Self {
         BundleError {
             entry: None,
-            reason,
+            kind: reason,
         }
     }
 }
@@ -61,7 +61,7 @@ impl From<PathError> for BundleError {
     fn from(error: PathError) -> Self {
         BundleError {
             entry: Some(error.name().to_owned()),
-            reason: Reason::Path(*error.rule()),
+            kind: BundleErrorKind::Path(*error.rule()),
         }
     }
 }
@@ -69,7 +69,7 @@ impl From<PathError> for BundleError {
 /// What is wrong with a bundle. Each reads as the end of a sentence that begins
 /// with the name of the entry, or with "the bundle".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum BundleErrorKind {
     // What it costs.
     /// More bytes than [`Limits::archive_bytes`](crate::Limits::archive_bytes).
     #[error("has {size} bytes, more than the {limit} allowed; leave files out or shrink them")]
@@ -233,57 +233,57 @@ pub enum Reason {
     Stray(String),
 }
 
-impl Reason {
+impl BundleErrorKind {
     /// Stable identifier of the reason; never reused for another meaning.
     pub fn code(&self) -> &'static str {
         match self {
-            Reason::ArchiveTooLarge { .. } => "archive-too-large",
-            Reason::TooManyEntries(_) => "too-many-entries",
-            Reason::TooManyFiles(_) => "too-many-files",
-            Reason::FileTooLarge(_) => "file-too-large",
-            Reason::TotalTooLarge(_) => "total-too-large",
-            Reason::Ratio(_) => "compression-ratio",
-            Reason::DirectoryTooLarge(_) => "zip-directory-too-large",
-            Reason::UnknownFormat(_) => "unknown-format",
-            Reason::Path(rule) => rule.code(),
-            Reason::NameNotUtf8 => "name-not-utf8",
-            Reason::NameAmbiguous => "name-ambiguous",
-            Reason::Duplicate => "duplicate-entry",
-            Reason::Collision(_) => "name-collision",
-            Reason::FileAndFolder => "file-and-folder",
-            Reason::Link(_) => "link",
-            Reason::SpecialFile(_) => "special-file",
-            Reason::Sparse => "sparse-file",
-            Reason::FolderWithData => "folder-with-data",
-            Reason::ZipNoEnd => "zip-no-end",
-            Reason::ZipTrailing => "zip-trailing-bytes",
-            Reason::ZipSeveralEnds => "zip-several-ends",
-            Reason::ZipPrefix => "zip-leading-bytes",
-            Reason::ZipGap => "zip-gap",
-            Reason::ZipOverlap => "zip-overlap",
-            Reason::ZipDirectory(_) => "zip-directory",
-            Reason::Zip64 => "zip64",
-            Reason::ZipSplit => "zip-split",
-            Reason::Encrypted => "encrypted",
-            Reason::Method(_) => "zip-method",
-            Reason::Flags(_) => "zip-flags",
-            Reason::HeaderMismatch(_) => "zip-header-mismatch",
-            Reason::ZipHeader(_) => "zip-header",
-            Reason::SizeMismatch(_) => "size-mismatch",
-            Reason::Checksum => "checksum",
-            Reason::Corrupt(_) => "corrupt",
-            Reason::GzipCorrupt(_) => "gzip-corrupt",
-            Reason::GzipMembers => "gzip-members",
-            Reason::GzipTrailing => "gzip-trailing-bytes",
-            Reason::TarHeader(_) => "tar-header",
-            Reason::TarTruncated(_) => "tar-truncated",
-            Reason::TarTrailing => "tar-trailing-bytes",
-            Reason::ExtensionTooLarge(_) => "tar-extension-too-large",
-            Reason::Extension(_) => "tar-extension",
-            Reason::NoSkillFile(_) => "no-skill-file",
-            Reason::SeveralSkills(_) => "several-skills",
-            Reason::SkillTooDeep => "skill-too-deep",
-            Reason::Stray(_) => "stray-file",
+            BundleErrorKind::ArchiveTooLarge { .. } => "archive-too-large",
+            BundleErrorKind::TooManyEntries(_) => "too-many-entries",
+            BundleErrorKind::TooManyFiles(_) => "too-many-files",
+            BundleErrorKind::FileTooLarge(_) => "file-too-large",
+            BundleErrorKind::TotalTooLarge(_) => "total-too-large",
+            BundleErrorKind::Ratio(_) => "compression-ratio",
+            BundleErrorKind::DirectoryTooLarge(_) => "zip-directory-too-large",
+            BundleErrorKind::UnknownFormat(_) => "unknown-format",
+            BundleErrorKind::Path(rule) => rule.code(),
+            BundleErrorKind::NameNotUtf8 => "name-not-utf8",
+            BundleErrorKind::NameAmbiguous => "name-ambiguous",
+            BundleErrorKind::Duplicate => "duplicate-entry",
+            BundleErrorKind::Collision(_) => "name-collision",
+            BundleErrorKind::FileAndFolder => "file-and-folder",
+            BundleErrorKind::Link(_) => "link",
+            BundleErrorKind::SpecialFile(_) => "special-file",
+            BundleErrorKind::Sparse => "sparse-file",
+            BundleErrorKind::FolderWithData => "folder-with-data",
+            BundleErrorKind::ZipNoEnd => "zip-no-end",
+            BundleErrorKind::ZipTrailing => "zip-trailing-bytes",
+            BundleErrorKind::ZipSeveralEnds => "zip-several-ends",
+            BundleErrorKind::ZipPrefix => "zip-leading-bytes",
+            BundleErrorKind::ZipGap => "zip-gap",
+            BundleErrorKind::ZipOverlap => "zip-overlap",
+            BundleErrorKind::ZipDirectory(_) => "zip-directory",
+            BundleErrorKind::Zip64 => "zip64",
+            BundleErrorKind::ZipSplit => "zip-split",
+            BundleErrorKind::Encrypted => "encrypted",
+            BundleErrorKind::Method(_) => "zip-method",
+            BundleErrorKind::Flags(_) => "zip-flags",
+            BundleErrorKind::HeaderMismatch(_) => "zip-header-mismatch",
+            BundleErrorKind::ZipHeader(_) => "zip-header",
+            BundleErrorKind::SizeMismatch(_) => "size-mismatch",
+            BundleErrorKind::Checksum => "checksum",
+            BundleErrorKind::Corrupt(_) => "corrupt",
+            BundleErrorKind::GzipCorrupt(_) => "gzip-corrupt",
+            BundleErrorKind::GzipMembers => "gzip-members",
+            BundleErrorKind::GzipTrailing => "gzip-trailing-bytes",
+            BundleErrorKind::TarHeader(_) => "tar-header",
+            BundleErrorKind::TarTruncated(_) => "tar-truncated",
+            BundleErrorKind::TarTrailing => "tar-trailing-bytes",
+            BundleErrorKind::ExtensionTooLarge(_) => "tar-extension-too-large",
+            BundleErrorKind::Extension(_) => "tar-extension",
+            BundleErrorKind::NoSkillFile(_) => "no-skill-file",
+            BundleErrorKind::SeveralSkills(_) => "several-skills",
+            BundleErrorKind::SkillTooDeep => "skill-too-deep",
+            BundleErrorKind::Stray(_) => "stray-file",
         }
     }
 }

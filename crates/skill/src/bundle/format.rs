@@ -3,7 +3,7 @@
 use super::zip;
 
 /// What an upload turned out to be.
-pub(super) enum Format {
+pub(super) enum ArchiveFormat {
     Zip,
     Gzip,
     /// Something else, in words that complete "the bundle is …".
@@ -11,7 +11,7 @@ pub(super) enum Format {
 }
 
 /// First bytes of what people send by mistake.
-const OTHERS: &[(&[u8], &str)] = &[
+const OTHER_SIGNATURES: &[(&[u8], &str)] = &[
     (b"BZh", "compressed with bzip2"),
     (b"\xfd7zXZ\0", "compressed with xz"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
@@ -24,24 +24,26 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"{", "JSON"),
 ];
 
-impl Format {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+impl ArchiveFormat {
+    pub(super) fn detect(bytes: &[u8]) -> Self {
         if bytes.starts_with(b"PK\x03\x04") {
-            return Format::Zip;
+            return ArchiveFormat::Zip;
         }
         if bytes.starts_with(b"\x1f\x8b") {
-            return Format::Gzip;
+            return ArchiveFormat::Gzip;
         }
         // Last, so that a zip behind other bytes is refused as such by its reader.
         if zip::has_end(bytes) {
-            return Format::Zip;
+            return ArchiveFormat::Zip;
         }
-        Format::Other(describe(bytes))
+        ArchiveFormat::Other(describe_format(bytes))
     }
 }
 
-fn describe(bytes: &[u8]) -> &'static str {
-    let known = OTHERS.iter().find(|(magic, _)| bytes.starts_with(magic));
+fn describe_format(bytes: &[u8]) -> &'static str {
+    let known = OTHER_SIGNATURES
+        .iter()
+        .find(|(magic, _)| bytes.starts_with(magic));
     match known {
         Some((_, what)) => what,
         None if bytes.is_empty() => "empty",

@@ -26,20 +26,20 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-pub use error::{BundleError, Reason};
-pub use pack::{Layout, PackError};
-pub use tree::{Tree, TreeQuery};
+pub use error::{BundleError, BundleErrorKind};
+pub use pack::{ArchiveLayout, PackError};
+pub use tree::{SkillTree, TreeQuery};
 
-use crate::limits::Limits;
+use crate::limits::BundleLimits;
 use crate::path::SkillPath;
-use format::Format;
-use table::Table;
+use format::ArchiveFormat;
+use table::FileTable;
 
 /// The files of one skill, with `SKILL.md` at the root. Sorted by path, so that
 /// everything derived from it is deterministic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
-    files: BTreeMap<SkillPath, File>,
+    files: BTreeMap<SkillPath, BundleFile>,
     skill_file: SkillPath,
     folder: Option<String>,
     ignored: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Bundle {
 
 /// One file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct BundleFile {
     /// The content.
     pub data: Bytes,
     /// Whether it may be executed: the only mode bit a skill keeps.
@@ -56,26 +56,26 @@ pub struct File {
 
 impl Bundle {
     /// Reads a zip or a tar.gz, whichever the bytes are.
-    pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Self, BundleError> {
-        match Format::of(archive) {
-            Format::Zip => Self::from_zip(archive, limits),
-            Format::Gzip => Self::from_tar_gz(archive, limits),
-            Format::Other(what) => Err(Reason::UnknownFormat(what).into()),
+    pub fn from_archive(archive: &[u8], limits: &BundleLimits) -> Result<Self, BundleError> {
+        match ArchiveFormat::detect(archive) {
+            ArchiveFormat::Zip => Self::from_zip(archive, limits),
+            ArchiveFormat::Gzip => Self::from_tar_gz(archive, limits),
+            ArchiveFormat::Other(what) => Err(BundleErrorKind::UnknownFormat(what).into()),
         }
     }
 
     /// Reads a zip, which is also what a `.skill` file is.
-    pub fn from_zip(archive: &[u8], limits: &Limits) -> Result<Self, BundleError> {
+    pub fn from_zip(archive: &[u8], limits: &BundleLimits) -> Result<Self, BundleError> {
         check_size(archive, limits)?;
-        let mut table = Table::new(limits);
+        let mut table = FileTable::new(limits);
         zip::read(archive, limits, &mut table)?;
         table.into_bundle()
     }
 
     /// Reads a gzipped tar.
-    pub fn from_tar_gz(archive: &[u8], limits: &Limits) -> Result<Self, BundleError> {
+    pub fn from_tar_gz(archive: &[u8], limits: &BundleLimits) -> Result<Self, BundleError> {
         check_size(archive, limits)?;
-        let mut table = Table::new(limits);
+        let mut table = FileTable::new(limits);
         tar::read(archive, limits, &mut table)?;
         table.into_bundle()
     }
@@ -84,29 +84,32 @@ impl Bundle {
     /// and whether it may be executed. Flat or all in one folder, as in archives.
     pub fn from_files<N: AsRef<str>>(
         files: impl IntoIterator<Item = (N, Bytes, bool)>,
-        limits: &Limits,
+        limits: &BundleLimits,
     ) -> Result<Self, BundleError> {
-        let mut table = Table::new(limits);
+        let mut table = FileTable::new(limits);
         for (name, data, executable) in files {
-            table.count()?;
-            table.claim(name.as_ref(), data.len() as u64)?;
-            table.add_file(name.as_ref(), File { data, executable })?;
+            table.count_entry()?;
+            table.reserve(name.as_ref(), data.len() as u64)?;
+            table.add_file(name.as_ref(), BundleFile { data, executable })?;
         }
         table.into_bundle()
     }
 
     /// Takes a bare `SKILL.md`.
-    pub fn from_skill_md(text: impl Into<Bytes>, limits: &Limits) -> Result<Self, BundleError> {
+    pub fn from_skill_md(
+        text: impl Into<Bytes>,
+        limits: &BundleLimits,
+    ) -> Result<Self, BundleError> {
         Self::from_files([(root::SKILL_FILE, text.into(), false)], limits)
     }
 
     /// The files, sorted by path.
-    pub fn files(&self) -> impl ExactSizeIterator<Item = (&SkillPath, &File)> {
+    pub fn files(&self) -> impl ExactSizeIterator<Item = (&SkillPath, &BundleFile)> {
         self.files.iter()
     }
 
     /// One file by its path.
-    pub fn get(&self, path: &str) -> Option<&File> {
+    pub fn get(&self, path: &str) -> Option<&BundleFile> {
         self.files.get(path)
     }
 
@@ -147,10 +150,10 @@ impl Bundle {
     }
 }
 
-fn check_size(archive: &[u8], limits: &Limits) -> Result<(), BundleError> {
+fn check_size(archive: &[u8], limits: &BundleLimits) -> Result<(), BundleError> {
     let (size, limit) = (archive.len() as u64, limits.archive_bytes);
     if size > limit {
-        return Err(Reason::ArchiveTooLarge { size, limit }.into());
+        return Err(BundleErrorKind::ArchiveTooLarge { size, limit }.into());
     }
     Ok(())
 }

@@ -9,31 +9,31 @@ use flate2::{Compression, GzBuilder};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
-use super::{Bundle, File};
-use crate::limits::Limits;
+use super::{Bundle, BundleFile};
+use crate::limits::BundleLimits;
 use crate::path::{PathError, SkillPath};
 
 /// zlib's middle way between time and size.
-const LEVEL: u32 = 6;
+const COMPRESSION_LEVEL: u32 = 6;
 
 /// Where in an archive the skill's files lie.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Layout(Option<SkillPath>);
+pub struct ArchiveLayout(Option<SkillPath>);
 
-impl Layout {
+impl ArchiveLayout {
     /// `SKILL.md` at the top, as well-known indexes want it.
-    pub const FLAT: Layout = Layout(None);
+    pub const FLAT: ArchiveLayout = ArchiveLayout(None);
 
     /// Everything in one folder, as skill uploads and `.skill` files have it.
     pub fn wrapped(folder: &str) -> Result<Self, PathError> {
-        let one_part = Limits {
+        let one_part = BundleLimits {
             depth: 0,
-            ..Limits::default()
+            ..BundleLimits::default()
         };
-        SkillPath::parse(folder, &one_part).map(|folder| Layout(Some(folder)))
+        SkillPath::parse(folder, &one_part).map(|folder| ArchiveLayout(Some(folder)))
     }
 
-    fn place(&self, path: &SkillPath) -> String {
+    fn entry_name(&self, path: &SkillPath) -> String {
         match &self.0 {
             None => path.to_string(),
             Some(folder) => format!("{folder}/{path}"),
@@ -66,48 +66,51 @@ impl PackError {
 
 impl Bundle {
     /// Packs the files as a zip.
-    pub fn to_zip(&self, layout: &Layout) -> Result<Vec<u8>, PackError> {
+    pub fn to_zip(&self, layout: &ArchiveLayout) -> Result<Vec<u8>, PackError> {
         self.write_zip(layout)
             .map_err(|error| PackError::new("zip", error))
     }
 
-    fn write_zip(&self, layout: &Layout) -> zip::result::ZipResult<Vec<u8>> {
+    fn write_zip(&self, layout: &ArchiveLayout) -> zip::result::ZipResult<Vec<u8>> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
-            .compression_level(Some(i64::from(LEVEL)))
+            .compression_level(Some(i64::from(COMPRESSION_LEVEL)))
             .last_modified_time(DateTime::default())
             .system(System::Unix);
         for (path, file) in self.files() {
-            zip.start_file(layout.place(path), options.unix_permissions(mode(file)))?;
+            zip.start_file(
+                layout.entry_name(path),
+                options.unix_permissions(unix_mode(file)),
+            )?;
             zip.write_all(&file.data)?;
         }
         Ok(zip.finish()?.into_inner())
     }
 
     /// Packs the files as a gzipped tar.
-    pub fn to_tar_gz(&self, layout: &Layout) -> Result<Vec<u8>, PackError> {
+    pub fn to_tar_gz(&self, layout: &ArchiveLayout) -> Result<Vec<u8>, PackError> {
         self.write_tar_gz(layout)
             .map_err(|error| PackError::new("tar.gz", error))
     }
 
-    fn write_tar_gz(&self, layout: &Layout) -> std::io::Result<Vec<u8>> {
+    fn write_tar_gz(&self, layout: &ArchiveLayout) -> std::io::Result<Vec<u8>> {
         // 255 stands for "unknown", so that the platform leaves no mark either.
         let gzip = GzBuilder::new().mtime(0).operating_system(255);
-        let gzip = gzip.write(Vec::new(), Compression::new(LEVEL));
+        let gzip = gzip.write(Vec::new(), Compression::new(COMPRESSION_LEVEL));
         let mut tar = tar::Builder::new(gzip);
         for (path, file) in self.files() {
             let mut header = tar::Header::new_gnu();
             header.set_size(file.data.len() as u64);
-            header.set_mode(mode(file));
+            header.set_mode(unix_mode(file));
             header.set_mtime(0);
-            tar.append_data(&mut header, layout.place(path), &*file.data)?;
+            tar.append_data(&mut header, layout.entry_name(path), &*file.data)?;
         }
         tar.into_inner()?.finish()
     }
 }
 
-fn mode(file: &File) -> u32 {
+fn unix_mode(file: &BundleFile) -> u32 {
     match file.executable {
         true => 0o755,
         false => 0o644,

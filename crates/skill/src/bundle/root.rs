@@ -5,66 +5,69 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{BundleError, File, Reason};
-use crate::path::{SkillPath, quoted};
+use super::{BundleError, BundleErrorKind, BundleFile};
+use crate::path::{SkillPath, quote_name};
 
 pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// What stands for the folder of a file that lies in none.
-const TOP: &str = "";
+const TOP_FOLDER: &str = "";
 
 /// Names listed in a message, at most.
-const SHOWN: usize = 10;
+const MAX_LISTED_PATHS: usize = 10;
 
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct BundleRoot {
     /// The wrapping folder, or none when the files lie flat.
     pub(super) folder: Option<String>,
     /// The skill's main file below the root, as its author spelled it.
     pub(super) skill_file: String,
 }
 
-pub(super) fn find(files: &BTreeMap<SkillPath, File>) -> Result<Root, BundleError> {
-    let skill = the_skill_file(files)?;
+pub(super) fn find(files: &BTreeMap<SkillPath, BundleFile>) -> Result<BundleRoot, BundleError> {
+    let skill = find_skill_file(files)?;
     let Some((folder, name)) = skill.as_str().split_once('/') else {
-        return Ok(Root {
+        return Ok(BundleRoot {
             folder: None,
             skill_file: skill.as_str().to_owned(),
         });
     };
     if name.contains('/') {
-        return Err(BundleError::at(skill.as_str(), Reason::SkillTooDeep));
+        return Err(BundleError::at(
+            skill.as_str(),
+            BundleErrorKind::SkillTooDeep,
+        ));
     }
     let inside = |path: &SkillPath| path.as_str().split('/').next() == Some(folder);
     if let Some(stray) = files.keys().find(|path| !inside(path)) {
-        let reason = Reason::Stray(quoted(folder.as_bytes()));
+        let reason = BundleErrorKind::Stray(quote_name(folder.as_bytes()));
         return Err(BundleError::at(stray.as_str(), reason));
     }
-    Ok(Root {
+    Ok(BundleRoot {
         folder: Some(folder.to_owned()),
         skill_file: name.to_owned(),
     })
 }
 
 /// The one skill file that lies below no other skill's folder.
-fn the_skill_file(files: &BTreeMap<SkillPath, File>) -> Result<&SkillPath, BundleError> {
+fn find_skill_file(files: &BTreeMap<SkillPath, BundleFile>) -> Result<&SkillPath, BundleError> {
     let mut candidates: Vec<&SkillPath> = files.keys().filter(|p| is_skill_file(p)).collect();
     candidates.sort_by_key(|path| path.ancestors().count());
     let mut folders = HashSet::new();
     let mut roots = Vec::new();
     for candidate in candidates {
-        let mut above = candidate.ancestors().chain([TOP]);
+        let mut above = candidate.ancestors().chain([TOP_FOLDER]);
         if !above.any(|folder| folders.contains(folder)) {
-            folders.insert(candidate.ancestors().next().unwrap_or(TOP));
+            folders.insert(candidate.ancestors().next().unwrap_or(TOP_FOLDER));
             roots.push(candidate);
         }
     }
     match roots.as_slice() {
-        [] => Err(Reason::NoSkillFile(list(files.keys(), files.len())).into()),
+        [] => Err(BundleErrorKind::NoSkillFile(list_paths(files.keys(), files.len())).into()),
         [one] => Ok(one),
         several => {
-            let listed = list(several.iter().copied(), several.len());
-            Err(Reason::SeveralSkills(listed).into())
+            let listed = list_paths(several.iter().copied(), several.len());
+            Err(BundleErrorKind::SeveralSkills(listed).into())
         }
     }
 }
@@ -73,15 +76,15 @@ fn is_skill_file(path: &SkillPath) -> bool {
     path.file_name().eq_ignore_ascii_case(SKILL_FILE)
 }
 
-fn list<'a>(paths: impl Iterator<Item = &'a SkillPath>, count: usize) -> String {
+fn list_paths<'a>(paths: impl Iterator<Item = &'a SkillPath>, count: usize) -> String {
     if count == 0 {
         return "no files".to_owned();
     }
     let shown: Vec<String> = paths
-        .take(SHOWN)
-        .map(|path| quoted(path.as_str().as_bytes()))
+        .take(MAX_LISTED_PATHS)
+        .map(|path| quote_name(path.as_str().as_bytes()))
         .collect();
-    match count.saturating_sub(SHOWN) {
+    match count.saturating_sub(MAX_LISTED_PATHS) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

@@ -5,40 +5,40 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Bundle, BundleError, File, Reason, root};
-use crate::limits::Limits;
-use crate::path::{PathError, SkillPath, ancestors, quoted};
+use super::{Bundle, BundleError, BundleErrorKind, BundleFile, root};
+use crate::limits::BundleLimits;
+use crate::path::{PathError, SkillPath, ancestors, quote_name};
 
-pub(super) struct Table<'l> {
-    limits: &'l Limits,
+pub(super) struct FileTable<'l> {
+    limits: &'l BundleLimits,
     /// Names still have their wrapping folder here, so they may be longer by one
     /// part than a skill's own paths.
-    wrapped: Limits,
-    files: BTreeMap<SkillPath, File>,
+    wrapped_limits: BundleLimits,
+    files: BTreeMap<SkillPath, BundleFile>,
     /// What is known of each name, by its fold.
-    names: HashMap<String, Name>,
+    names: HashMap<String, EntryName>,
     ignored: Vec<String>,
     entries: usize,
     bytes: u64,
 }
 
-struct Name {
-    spelled: String,
+struct EntryName {
+    spelling: String,
     folder: bool,
 }
 
-impl Name {
-    fn new(spelled: &str, folder: bool) -> Self {
-        Name {
-            spelled: spelled.to_owned(),
+impl EntryName {
+    fn new(spelling: &str, folder: bool) -> Self {
+        EntryName {
+            spelling: spelling.to_owned(),
             folder,
         }
     }
 }
 
-impl<'l> Table<'l> {
-    pub(super) fn new(limits: &'l Limits) -> Self {
-        let wrapped = Limits {
+impl<'l> FileTable<'l> {
+    pub(super) fn new(limits: &'l BundleLimits) -> Self {
+        let wrapped_limits = BundleLimits {
             path_bytes: limits
                 .path_bytes
                 .saturating_add(limits.part_bytes)
@@ -46,9 +46,9 @@ impl<'l> Table<'l> {
             depth: limits.depth.saturating_add(1),
             ..limits.clone()
         };
-        Table {
+        FileTable {
             limits,
-            wrapped,
+            wrapped_limits,
             files: BTreeMap::new(),
             names: HashMap::new(),
             ignored: Vec::new(),
@@ -58,23 +58,23 @@ impl<'l> Table<'l> {
     }
 
     /// Counts one more entry of whatever kind.
-    pub(super) fn count(&mut self) -> Result<(), BundleError> {
+    pub(super) fn count_entry(&mut self) -> Result<(), BundleError> {
         self.entries += 1;
         if self.entries > self.limits.entries {
-            return Err(Reason::TooManyEntries(self.limits.entries).into());
+            return Err(BundleErrorKind::TooManyEntries(self.limits.entries).into());
         }
         Ok(())
     }
 
     /// Asks for room for an entry of `size` bytes, before they are read.
-    pub(super) fn claim(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<(), BundleError> {
+    pub(super) fn reserve(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<(), BundleError> {
         if size > self.limits.file_bytes {
-            let reason = Reason::FileTooLarge(self.limits.file_bytes);
+            let reason = BundleErrorKind::FileTooLarge(self.limits.file_bytes);
             return Err(BundleError::at(name, reason));
         }
         self.bytes = self.bytes.saturating_add(size);
         if self.bytes > self.limits.total_bytes {
-            return Err(Reason::TotalTooLarge(self.limits.total_bytes).into());
+            return Err(BundleErrorKind::TotalTooLarge(self.limits.total_bytes).into());
         }
         Ok(())
     }
@@ -85,26 +85,26 @@ impl<'l> Table<'l> {
             return Ok(());
         }
         let path = self.parse(name)?;
-        if is_mac_extra(&path) {
+        if is_macos_metadata(&path) {
             return Ok(());
         }
-        let key = path.fold();
-        self.take_folder(path.as_str(), &key)?;
-        self.take_parents(&path, &key)
+        let key = path.fold_case();
+        self.claim_folder(path.as_str(), &key)?;
+        self.claim_parents(&path, &key)
     }
 
-    pub(super) fn add_file(&mut self, name: &str, file: File) -> Result<(), BundleError> {
+    pub(super) fn add_file(&mut self, name: &str, file: BundleFile) -> Result<(), BundleError> {
         let path = self.parse(name)?;
-        if is_mac_extra(&path) || is_mac_shadow(&path, &file.data) {
+        if is_macos_metadata(&path) || is_apple_double(&path, &file.data) {
             self.ignored.push(path.into());
             return Ok(());
         }
         if self.files.len() == self.limits.files {
-            return Err(Reason::TooManyFiles(self.limits.files).into());
+            return Err(BundleErrorKind::TooManyFiles(self.limits.files).into());
         }
-        let key = path.fold();
-        self.take_file(&path, &key)?;
-        self.take_parents(&path, &key)?;
+        let key = path.fold_case();
+        self.claim_file(&path, &key)?;
+        self.claim_parents(&path, &key)?;
         self.files.insert(path, file);
         Ok(())
     }
@@ -114,34 +114,39 @@ impl<'l> Table<'l> {
     fn parse(&self, name: &str) -> Result<SkillPath, PathError> {
         // Packing the folder one is in puts this before every name.
         let name = name.strip_prefix("./").unwrap_or(name);
-        SkillPath::parse(name, &self.wrapped).or_else(|_| SkillPath::parse(name, self.limits))
+        SkillPath::parse(name, &self.wrapped_limits)
+            .or_else(|_| SkillPath::parse(name, self.limits))
     }
 
-    fn take_file(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
-        let spelled = path.as_str();
+    fn claim_file(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
+        let spelling = path.as_str();
         let reason = match self.names.get(key) {
             None => {
-                self.names.insert(key.to_owned(), Name::new(spelled, false));
+                self.names
+                    .insert(key.to_owned(), EntryName::new(spelling, false));
                 return Ok(());
             }
-            Some(other) if other.folder => Reason::FileAndFolder,
-            Some(other) if other.spelled == spelled => Reason::Duplicate,
-            Some(other) => Reason::Collision(quoted(other.spelled.as_bytes())),
+            Some(other) if other.folder => BundleErrorKind::FileAndFolder,
+            Some(other) if other.spelling == spelling => BundleErrorKind::Duplicate,
+            Some(other) => BundleErrorKind::Collision(quote_name(other.spelling.as_bytes())),
         };
-        Err(BundleError::at(spelled, reason))
+        Err(BundleError::at(spelling, reason))
     }
 
-    fn take_parents(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
+    fn claim_parents(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
         let mut parents = path.ancestors().zip(ancestors(key));
-        parents.try_for_each(|(spelled, key)| self.take_folder(spelled, key))
+        parents.try_for_each(|(spelling, key)| self.claim_folder(spelling, key))
     }
 
-    fn take_folder(&mut self, spelled: &str, key: &str) -> Result<(), BundleError> {
+    fn claim_folder(&mut self, spelling: &str, key: &str) -> Result<(), BundleError> {
         match self.names.get(key) {
-            Some(name) if !name.folder => Err(BundleError::at(spelled, Reason::FileAndFolder)),
+            Some(name) if !name.folder => {
+                Err(BundleError::at(spelling, BundleErrorKind::FileAndFolder))
+            }
             Some(_) => Ok(()),
             None => {
-                self.names.insert(key.to_owned(), Name::new(spelled, true));
+                self.names
+                    .insert(key.to_owned(), EntryName::new(spelling, true));
                 Ok(())
             }
         }
@@ -166,12 +171,12 @@ impl<'l> Table<'l> {
 }
 
 /// What the macOS Finder leaves in folders and archives.
-fn is_mac_extra(path: &SkillPath) -> bool {
+fn is_macos_metadata(path: &SkillPath) -> bool {
     path.as_str().split('/').next() == Some("__MACOSX") || path.file_name() == ".DS_Store"
 }
 
 /// The file of attributes that macOS's tar packs beside each file. Known by its
 /// content too: a skill may have a real file of such a name.
-fn is_mac_shadow(path: &SkillPath, data: &[u8]) -> bool {
+fn is_apple_double(path: &SkillPath, data: &[u8]) -> bool {
     path.file_name().starts_with("._") && data.starts_with(b"\x00\x05\x16\x07")
 }

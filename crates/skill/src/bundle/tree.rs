@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::format::Format;
-use super::{Bundle, BundleError, Reason, check_size, tar, zip};
-use crate::limits::Limits;
+use super::format::ArchiveFormat;
+use super::{Bundle, BundleError, BundleErrorKind, check_size, tar, zip};
+use crate::limits::BundleLimits;
 use crate::path::ancestors;
 
 /// What a repository's archive held.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct SkillTree {
     /// Skills by the path of their folder; the archive itself, when it is a skill, has
     /// an empty one.
     pub skills: BTreeMap<String, Result<Bundle, BundleError>>,
@@ -30,7 +30,7 @@ pub struct TreeQuery<'a> {
     /// Only skills in or below this folder; everywhere when empty.
     pub under: &'a str,
     /// Only the skill whose folder has this name.
-    pub named: Option<&'a str>,
+    pub folder_name: Option<&'a str>,
     /// Which files count at all, by their path in the repository.
     pub keep: fn(&str) -> bool,
 }
@@ -39,22 +39,22 @@ pub struct TreeQuery<'a> {
 const MAX_NAME_BYTES: usize = 4096;
 
 /// Files of one skill while they are gathered.
-type Loose = Vec<(String, Bytes, bool)>;
+type LooseFiles = Vec<(String, Bytes, bool)>;
 
-impl Tree {
+impl SkillTree {
     /// Finds the skills of a zip or a gzipped tar. `whole` bounds the archive and what
     /// is taken from it; `limits` bounds each skill.
     pub fn read(
         archive: &[u8],
         query: &TreeQuery<'_>,
-        whole: &Limits,
-        limits: &Limits,
-    ) -> Result<Tree, BundleError> {
+        whole: &BundleLimits,
+        limits: &BundleLimits,
+    ) -> Result<SkillTree, BundleError> {
         check_size(archive, whole)?;
         let folders = skill_folders(archive, query, whole)?;
-        let mut gathered: BTreeMap<&str, Result<Loose, BundleError>> = BTreeMap::new();
+        let mut gathered: BTreeMap<&str, Result<LooseFiles, BundleError>> = BTreeMap::new();
         each_file(archive, whole, |name, file| {
-            let Some((path, folder)) = belongs(name, query, &folders) else {
+            let Some((path, folder)) = skill_file_path(name, query, &folders) else {
                 return Ok(());
             };
             let inside = path.get(folder.len()..).unwrap_or_default();
@@ -64,10 +64,10 @@ impl Tree {
             if file.size > limits.file_bytes {
                 *loose = Err(BundleError::at(
                     path,
-                    Reason::FileTooLarge(limits.file_bytes),
+                    BundleErrorKind::FileTooLarge(limits.file_bytes),
                 ));
             } else if files.len() >= limits.files {
-                *loose = Err(Reason::TooManyFiles(limits.files).into());
+                *loose = Err(BundleErrorKind::TooManyFiles(limits.files).into());
             } else {
                 match file.read() {
                     Ok((data, executable)) => files.push((inside, data.into(), executable)),
@@ -76,27 +76,27 @@ impl Tree {
             }
             Ok(())
         })?;
-        let bundle = |(folder, files): (&str, Result<Loose, _>)| {
+        let bundle = |(folder, files): (&str, Result<LooseFiles, _>)| {
             let bundle = files.and_then(|files| Bundle::from_files(files, limits));
             (folder.to_owned(), bundle)
         };
         let skills = gathered.into_iter().map(bundle).collect();
-        Ok(Tree { skills })
+        Ok(SkillTree { skills })
     }
 }
 
 /// One regular file of an archive; its bytes are there until the next one is shown.
-pub(super) struct Passing<'e> {
+pub(super) struct ArchiveFile<'e> {
     size: u64,
     read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
 }
 
-impl<'e> Passing<'e> {
+impl<'e> ArchiveFile<'e> {
     pub(super) fn new(
         size: u64,
         read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
     ) -> Self {
-        Passing { size, read }
+        ArchiveFile { size, read }
     }
 
     /// The content, and whether it may be executed.
@@ -107,13 +107,13 @@ impl<'e> Passing<'e> {
 
 fn each_file(
     archive: &[u8],
-    whole: &Limits,
-    visit: impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+    whole: &BundleLimits,
+    visit: impl FnMut(&str, ArchiveFile<'_>) -> Result<(), BundleError>,
 ) -> Result<(), BundleError> {
-    match Format::of(archive) {
-        Format::Zip => zip::each_file(archive, whole, visit),
-        Format::Gzip => tar::each_file(archive, whole, visit),
-        Format::Other(what) => Err(Reason::UnknownFormat(what).into()),
+    match ArchiveFormat::detect(archive) {
+        ArchiveFormat::Zip => zip::each_file(archive, whole, visit),
+        ArchiveFormat::Gzip => tar::each_file(archive, whole, visit),
+        ArchiveFormat::Other(what) => Err(BundleErrorKind::UnknownFormat(what).into()),
     }
 }
 
@@ -121,11 +121,11 @@ fn each_file(
 fn skill_folders(
     archive: &[u8],
     query: &TreeQuery<'_>,
-    whole: &Limits,
+    whole: &BundleLimits,
 ) -> Result<BTreeSet<String>, BundleError> {
     let mut found = BTreeSet::new();
     each_file(archive, whole, |name, _| {
-        if let Some(path) = wanted(name, query) {
+        if let Some(path) = matching_path(name, query) {
             let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
             if file.eq_ignore_ascii_case("SKILL.md") {
                 found.insert(folder.to_owned());
@@ -137,18 +137,18 @@ fn skill_folders(
         let mut above = ancestors(folder).chain((!folder.is_empty()).then_some(""));
         above.any(|above| found.contains(above))
     };
-    let named = |folder: &String| {
+    let has_name = |folder: &String| {
         let own = folder.rsplit('/').next().unwrap_or(folder);
-        query.named.is_none_or(|name| name == own)
+        query.folder_name.is_none_or(|name| name == own)
     };
     let outer = found
         .iter()
-        .filter(|folder| !inner(folder) && named(folder));
+        .filter(|folder| !inner(folder) && has_name(folder));
     Ok(outer.cloned().collect())
 }
 
 /// The path of an entry, if it is looked for.
-fn wanted<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
+fn matching_path<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
     if name.len() > MAX_NAME_BYTES {
         return None;
     }
@@ -163,12 +163,12 @@ fn wanted<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
 }
 
 /// The path of an entry, and the skill's folder that it lies in.
-fn belongs<'n, 'f>(
+fn skill_file_path<'n, 'f>(
     name: &'n str,
     query: &TreeQuery<'_>,
     folders: &'f BTreeSet<String>,
 ) -> Option<(&'n str, &'f str)> {
-    let path = wanted(name, query)?;
+    let path = matching_path(name, query)?;
     let folder = ancestors(path)
         .chain([""])
         .find_map(|above| folders.get(above))?;
@@ -184,14 +184,19 @@ mod tests {
 
     const SKILL: &[u8] = b"---\nname: a\ndescription: d\n---\n";
 
-    fn read(archive: &[u8], under: &str) -> Result<Tree, BundleError> {
+    fn read(archive: &[u8], under: &str) -> Result<SkillTree, BundleError> {
         let query = TreeQuery {
             wrapped: true,
             under,
-            named: None,
+            folder_name: None,
             keep: |_| true,
         };
-        Tree::read(archive, &query, &Limits::default(), &Limits::default())
+        SkillTree::read(
+            archive,
+            &query,
+            &BundleLimits::default(),
+            &BundleLimits::default(),
+        )
     }
 
     #[test]

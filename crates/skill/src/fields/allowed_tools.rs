@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::FieldReader;
-use crate::frontmatter::{Kind, Node};
+use crate::frontmatter::{Node, NodeKind};
 use crate::rules;
 
 /// What a skill says about the tools it may use.
@@ -25,12 +25,12 @@ pub(crate) fn read(reader: &mut FieldReader<'_>) -> AllowedTools {
     let Some(entry) = reader.get(key) else {
         return AllowedTools::Unstated;
     };
-    if reader.frontmatter.repaired() || reader.frontmatter.doubled(key) {
+    if reader.frontmatter.is_repaired() || reader.frontmatter.is_duplicate(key) {
         let message = "`allowed-tools` is not trusted: the frontmatter is not sound YAML";
         reader.report(&rules::PERMISSIONS_IGNORED, &entry.key_range, message);
         return AllowedTools::Distrusted;
     }
-    match patterns(&entry.value) {
+    match read_patterns(&entry.value) {
         Some(patterns) => AllowedTools::Only(patterns),
         None => {
             let message = "`allowed-tools` must be text or a list of text";
@@ -41,20 +41,20 @@ pub(crate) fn read(reader: &mut FieldReader<'_>) -> AllowedTools {
 }
 
 /// The three spellings: separated by blanks, by commas, or a list.
-fn patterns(value: &Node) -> Option<Vec<String>> {
+fn read_patterns(value: &Node) -> Option<Vec<String>> {
     match &value.kind {
-        Kind::Scalar { text, .. } => Some(split(text)),
-        Kind::Sequence(items) => items
+        NodeKind::Scalar { text, .. } => Some(split_patterns(text)),
+        NodeKind::Sequence(items) => items
             .iter()
             .map(|item| item.text().map(|text| text.trim().to_owned()))
             .filter(|item| item.as_ref().is_none_or(|text| !text.is_empty()))
             .collect(),
-        Kind::Mapping(_) => None,
+        NodeKind::Mapping(_) => None,
     }
 }
 
 /// Splits at commas and blanks that are not inside parentheses.
-fn split(text: &str) -> Vec<String> {
+fn split_patterns(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let separator = |c: char| {
         match c {
@@ -76,11 +76,14 @@ mod tests {
 
     #[test]
     fn patterns_split_outside_parentheses_only() {
-        let wanted = ["Bash(git diff *)", "Read", "Write"];
-        assert_eq!(split("Bash(git diff *) Read Write"), wanted);
-        assert_eq!(split("Bash(git diff *), Read,Write"), wanted);
-        assert_eq!(split(" Bash(git diff *)\n Read\n Write "), wanted);
-        assert_eq!(split("Bash(a,(b c)) X("), ["Bash(a,(b c))", "X("]);
-        assert_eq!(split(""), Vec::<String>::new());
+        let expected = ["Bash(git diff *)", "Read", "Write"];
+        assert_eq!(split_patterns("Bash(git diff *) Read Write"), expected);
+        assert_eq!(split_patterns("Bash(git diff *), Read,Write"), expected);
+        assert_eq!(
+            split_patterns(" Bash(git diff *)\n Read\n Write "),
+            expected
+        );
+        assert_eq!(split_patterns("Bash(a,(b c)) X("), ["Bash(a,(b c))", "X("]);
+        assert_eq!(split_patterns(""), Vec::<String>::new());
     }
 }

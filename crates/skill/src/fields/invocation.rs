@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::FieldReader;
-use crate::frontmatter::{Kind, Node};
+use crate::frontmatter::{Node, NodeKind};
 use crate::rules;
 
 /// How a skill wants to be started.
@@ -67,34 +67,34 @@ pub(crate) fn read(reader: &mut FieldReader<'_>) -> Invocation {
     } else {
         "user_invocable"
     };
-    warn_of_hooks(reader);
+    warn_about_hooks(reader);
     Invocation {
-        when_to_use: text(reader, "when_to_use"),
-        argument_hint: text(reader, "argument-hint"),
-        arguments: list(reader, "arguments", char::is_whitespace),
-        by_model: !flag(reader, "disable-model-invocation").unwrap_or(false),
-        by_user: flag(reader, user_invocable).unwrap_or(true),
-        model: text(reader, "model").filter(|model| model != "inherit"),
-        paths: list(reader, "paths", |c| c == ','),
+        when_to_use: read_text(reader, "when_to_use"),
+        argument_hint: read_text(reader, "argument-hint"),
+        arguments: read_list(reader, "arguments", char::is_whitespace),
+        by_model: !read_flag(reader, "disable-model-invocation").unwrap_or(false),
+        by_user: read_flag(reader, user_invocable).unwrap_or(true),
+        model: read_text(reader, "model").filter(|model| model != "inherit"),
+        paths: read_list(reader, "paths", |c| c == ','),
     }
 }
 
-fn warn_of_hooks(reader: &mut FieldReader<'_>) {
+fn warn_about_hooks(reader: &mut FieldReader<'_>) {
     if let Some(entry) = reader.get("hooks") {
         let message = "`hooks` would run commands on the host; they are never run";
         reader.report(&rules::HOST_EXECUTION, &entry.key_range, message);
     }
 }
 
-pub(crate) fn text(reader: &mut FieldReader<'_>, key: &str) -> Option<String> {
+pub(crate) fn read_text(reader: &mut FieldReader<'_>, key: &str) -> Option<String> {
     let entry = reader.get(key)?;
     match &entry.value.kind {
-        Kind::Scalar { .. } => {
+        NodeKind::Scalar { .. } => {
             let text = entry.value.value_text()?.trim();
             (!text.is_empty()).then(|| text.to_owned())
         }
         // `argument-hint: [file]` is text to everyone but YAML.
-        Kind::Sequence(_) if key == "argument-hint" => {
+        NodeKind::Sequence(_) if key == "argument-hint" => {
             let range = entry.value.range.clone();
             Some(reader.frontmatter.source().slice(range).trim().to_owned())
         }
@@ -106,7 +106,7 @@ pub(crate) fn text(reader: &mut FieldReader<'_>, key: &str) -> Option<String> {
     }
 }
 
-fn flag(reader: &mut FieldReader<'_>, key: &str) -> Option<bool> {
+fn read_flag(reader: &mut FieldReader<'_>, key: &str) -> Option<bool> {
     let entry = reader.get(key)?;
     let word = entry.value.text().map(str::to_ascii_lowercase);
     match word.as_deref() {
@@ -120,19 +120,19 @@ fn flag(reader: &mut FieldReader<'_>, key: &str) -> Option<bool> {
     }
 }
 
-fn list(reader: &mut FieldReader<'_>, key: &str, separator: fn(char) -> bool) -> Vec<String> {
+fn read_list(reader: &mut FieldReader<'_>, key: &str, separator: fn(char) -> bool) -> Vec<String> {
     let Some(entry) = reader.get(key) else {
         return Vec::new();
     };
     let clean = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     match &entry.value.kind {
-        Kind::Scalar { text, .. } => text.split(separator).filter_map(clean).collect(),
-        Kind::Sequence(items) => items
+        NodeKind::Scalar { text, .. } => text.split(separator).filter_map(clean).collect(),
+        NodeKind::Sequence(items) => items
             .iter()
             .filter_map(Node::text)
             .filter_map(clean)
             .collect(),
-        Kind::Mapping(_) => {
+        NodeKind::Mapping(_) => {
             let message = format!("`{key}` must be text or a list of text");
             reader.report(&rules::FIELD_TYPE, &entry.value.range, message);
             Vec::new()

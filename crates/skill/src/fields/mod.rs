@@ -12,8 +12,8 @@ pub mod tools;
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
-use crate::frontmatter::{Entry, Frontmatter};
-use crate::rules::Rule;
+use crate::frontmatter::{Frontmatter, FrontmatterEntry};
+use crate::rules::DiagnosticRule;
 
 /// Reads fields and collects what is wrong with them.
 pub(crate) struct FieldReader<'a> {
@@ -31,17 +31,17 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&'a Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a FrontmatterEntry> {
         self.frontmatter.get(key)
     }
 
     pub(crate) fn report(
         &mut self,
-        rule: &'static Rule,
+        rule: &'static DiagnosticRule,
         range: &Range<usize>,
         message: impl Into<String>,
     ) {
-        let place = self.frontmatter.place(range);
+        let place = self.frontmatter.location(range);
         self.diagnostics.push(rule.at(self.file, place, message));
     }
 }

@@ -1,7 +1,7 @@
 //! `requires`: other skills that must be loaded first.
 
 use super::FieldReader;
-use crate::frontmatter::Kind;
+use crate::frontmatter::NodeKind;
 use crate::rules;
 
 /// Names of skills, in the order in which they were written, each once. `own` is the name
@@ -11,9 +11,9 @@ pub(crate) fn read(reader: &mut FieldReader<'_>, own: Option<&str>) -> Vec<Strin
         return Vec::new();
     };
     let items = match &entry.value.kind {
-        Kind::Scalar { .. } => std::slice::from_ref(&entry.value),
-        Kind::Sequence(items) => items.as_slice(),
-        Kind::Mapping(_) => {
+        NodeKind::Scalar { .. } => std::slice::from_ref(&entry.value),
+        NodeKind::Sequence(items) => items.as_slice(),
+        NodeKind::Mapping(_) => {
             let message = "`requires` must be a list of skill names";
             reader.report(&rules::REQUIRES_INVALID, &entry.value.range, message);
             return Vec::new();

@@ -16,17 +16,17 @@ use serde_json::Value;
 
 use super::FieldReader;
 use crate::bundle::Bundle;
-use crate::frontmatter::{Kind, Node};
-use crate::limits::Limits;
+use crate::frontmatter::{Node, NodeKind};
+use crate::limits::BundleLimits;
 use crate::path::SkillPath;
 use crate::rules;
 
 /// Most characters of a tool's or an argument's name.
-const MAX_NAME: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// A declared tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tool {
+pub struct DeclaredTool {
     /// Its name inside the skill: `[a-z0-9_-]+`.
     pub name: String,
     /// What it does, for the model.
@@ -34,17 +34,17 @@ pub struct Tool {
     /// The script that runs, inside the skill.
     pub script: SkillPath,
     /// Its arguments, in the order in which the script gets them.
-    pub args: Vec<Arg>,
+    pub args: Vec<ToolArg>,
 }
 
 /// One argument of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Arg {
+pub struct ToolArg {
     /// Its name.
     pub name: String,
     /// Its type.
     #[serde(rename = "type")]
-    pub kind: ArgType,
+    pub kind: ToolArgType,
     /// What it is for, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -62,7 +62,7 @@ pub struct Arg {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names are JSON Schema's")]
-pub enum ArgType {
+pub enum ToolArgType {
     String,
     Integer,
     Number,
@@ -71,15 +71,15 @@ pub enum ArgType {
     Object,
 }
 
-impl ArgType {
-    fn parse(text: &str) -> Option<ArgType> {
+impl ToolArgType {
+    fn parse(text: &str) -> Option<ToolArgType> {
         Some(match text {
-            "string" | "str" => ArgType::String,
-            "integer" | "int" => ArgType::Integer,
-            "number" | "float" => ArgType::Number,
-            "boolean" | "bool" => ArgType::Boolean,
-            "array" | "list" => ArgType::Array,
-            "object" | "dict" => ArgType::Object,
+            "string" | "str" => ToolArgType::String,
+            "integer" | "int" => ToolArgType::Integer,
+            "number" | "float" => ToolArgType::Number,
+            "boolean" | "bool" => ToolArgType::Boolean,
+            "array" | "list" => ToolArgType::Array,
+            "object" | "dict" => ToolArgType::Object,
             _ => return None,
         })
     }
@@ -87,28 +87,32 @@ impl ArgType {
     /// Whether a value is of this type.
     pub fn admits(self, value: &Value) -> bool {
         match self {
-            ArgType::String => value.is_string(),
-            ArgType::Integer => value.is_i64() || value.is_u64(),
-            ArgType::Number => value.is_number(),
-            ArgType::Boolean => value.is_boolean(),
-            ArgType::Array => value.is_array(),
-            ArgType::Object => value.is_object(),
+            ToolArgType::String => value.is_string(),
+            ToolArgType::Integer => value.is_i64() || value.is_u64(),
+            ToolArgType::Number => value.is_number(),
+            ToolArgType::Boolean => value.is_boolean(),
+            ToolArgType::Array => value.is_array(),
+            ToolArgType::Object => value.is_object(),
         }
     }
 }
 
 /// Reads `tools`. A tool that breaks a rule is reported and left out. Some
 /// skills use `tools` for a plain list of tool names, which declares nothing.
-pub(crate) fn read(reader: &mut FieldReader<'_>, bundle: &Bundle, limits: &Limits) -> Vec<Tool> {
+pub(crate) fn read(
+    reader: &mut FieldReader<'_>,
+    bundle: &Bundle,
+    limits: &BundleLimits,
+) -> Vec<DeclaredTool> {
     let Some(entry) = reader.get("tools") else {
         return Vec::new();
     };
-    let Kind::Mapping(entries) = &entry.value.kind else {
+    let NodeKind::Mapping(entries) = &entry.value.kind else {
         let message = "`tools` is not a mapping of tool names; it declares no tools";
         reader.report(&rules::FIELD_TYPE, &entry.value.range, message);
         return Vec::new();
     };
-    let mut tools: Vec<Tool> = Vec::new();
+    let mut tools: Vec<DeclaredTool> = Vec::new();
     for (name, value) in entries {
         let Some(tool) = read_tool(reader, name, value, bundle, limits) else {
             continue;
@@ -128,15 +132,15 @@ fn read_tool(
     name_node: &Node,
     value: &Node,
     bundle: &Bundle,
-    limits: &Limits,
-) -> Option<Tool> {
+    limits: &BundleLimits,
+) -> Option<DeclaredTool> {
     let name = name_node.key_text();
     if !is_tool_name(&name) {
         let message = format!("`{name}` cannot be the name of a tool");
         reader.report(&rules::TOOL_NAME, &name_node.range, message);
         return None;
     }
-    let Kind::Mapping(fields) = &value.kind else {
+    let NodeKind::Mapping(fields) = &value.kind else {
         let message = format!(
             "the tool `{name}` must be a mapping with `script`, and better with `description`"
         );
@@ -150,7 +154,7 @@ fn read_tool(
             reader.report(&rules::FIELD_TYPE, &key.range, message);
         }
     }
-    let description = field(fields, "description")
+    let description = find_field(fields, "description")
         .and_then(Node::value_text)
         .map(str::trim);
     let description = description.filter(|text| !text.is_empty());
@@ -162,16 +166,16 @@ fn read_tool(
         reader,
         &name,
         name_node,
-        field(fields, "script"),
+        find_field(fields, "script"),
         bundle,
         limits,
     )?;
-    let args = read_args(reader, &name, field(fields, "args"))?;
+    let args = read_args(reader, &name, find_field(fields, "args"))?;
     let description = match description {
         Some(text) => text.to_owned(),
         None => format!("Run the bundled script {script}."),
     };
-    Some(Tool {
+    Some(DeclaredTool {
         name,
         description,
         script,
@@ -185,7 +189,7 @@ fn read_script(
     name_node: &Node,
     value: Option<&Node>,
     bundle: &Bundle,
-    limits: &Limits,
+    limits: &BundleLimits,
 ) -> Option<SkillPath> {
     let Some((node, text)) = value.and_then(|node| Some((node, node.value_text()?))) else {
         let message = format!("the tool `{tool}` has no script");
@@ -209,16 +213,20 @@ fn read_script(
     Some(path)
 }
 
-fn read_args(reader: &mut FieldReader<'_>, tool: &str, value: Option<&Node>) -> Option<Vec<Arg>> {
+fn read_args(
+    reader: &mut FieldReader<'_>,
+    tool: &str,
+    value: Option<&Node>,
+) -> Option<Vec<ToolArg>> {
     let Some(value) = value.filter(|value| !value.to_json().is_null()) else {
         return Some(Vec::new());
     };
-    let Kind::Mapping(entries) = &value.kind else {
+    let NodeKind::Mapping(entries) = &value.kind else {
         let message = format!("`args` of `{tool}` must be a mapping of argument names");
         reader.report(&rules::TOOL_ARGUMENT, &value.range, message);
         return None;
     };
-    let mut args: Vec<Arg> = Vec::with_capacity(entries.len());
+    let mut args: Vec<ToolArg> = Vec::with_capacity(entries.len());
     for (name, value) in entries {
         match read_arg(&name.key_text(), value) {
             Ok(arg) if args.iter().any(|known| known.name == arg.name) => {
@@ -237,24 +245,24 @@ fn read_args(reader: &mut FieldReader<'_>, tool: &str, value: Option<&Node>) -> 
     Some(args)
 }
 
-fn read_arg(name: &str, value: &Node) -> Result<Arg, String> {
+fn read_arg(name: &str, value: &Node) -> Result<ToolArg, String> {
     let argument_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(argument_name) {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(argument_name) {
         return Err("a name has only letters, digits, `_` and `-`, and at most 64 of them".into());
     }
     let fields = match &value.kind {
-        Kind::Scalar { text, .. } => {
-            return Ok(Arg {
+        NodeKind::Scalar { text, .. } => {
+            return Ok(ToolArg {
                 name: name.to_owned(),
-                kind: arg_type(text)?,
+                kind: parse_arg_type(text)?,
                 description: None,
                 choices: Vec::new(),
                 default: None,
                 required: true,
             });
         }
-        Kind::Mapping(fields) => fields,
-        Kind::Sequence(_) => return Err("must be a type or a mapping".into()),
+        NodeKind::Mapping(fields) => fields,
+        NodeKind::Sequence(_) => return Err("must be a type or a mapping".into()),
     };
     let known = ["type", "description", "enum", "default", "required"];
     if let Some((key, _)) = fields
@@ -263,11 +271,11 @@ fn read_arg(name: &str, value: &Node) -> Result<Arg, String> {
     {
         return Err(format!("unknown field `{}`", key.key_text()));
     }
-    let kind = match field(fields, "type") {
-        Some(node) => arg_type(node.text().unwrap_or_default())?,
-        None => ArgType::String,
+    let kind = match find_field(fields, "type") {
+        Some(node) => parse_arg_type(node.text().unwrap_or_default())?,
+        None => ToolArgType::String,
     };
-    let choices = match field(fields, "enum").map(Node::to_json) {
+    let choices = match find_field(fields, "enum").map(Node::to_json) {
         None => Vec::new(),
         Some(Value::Array(choices)) if !choices.is_empty() => choices,
         Some(_) => return Err("`enum` must be a list with at least one value".into()),
@@ -277,7 +285,7 @@ fn read_arg(name: &str, value: &Node) -> Result<Arg, String> {
             "`enum` has {odd}, which is not of the argument's type"
         ));
     }
-    let default = field(fields, "default").map(Node::to_json);
+    let default = find_field(fields, "default").map(Node::to_json);
     if let Some(odd) = default.iter().find(|value| !kind.admits(value)) {
         return Err(format!("the default {odd} is not of the argument's type"));
     }
@@ -287,15 +295,15 @@ fn read_arg(name: &str, value: &Node) -> Result<Arg, String> {
     {
         return Err(format!("the default {odd} is not in `enum`"));
     }
-    let required = match field(fields, "required").map(Node::to_json) {
+    let required = match find_field(fields, "required").map(Node::to_json) {
         None => default.is_none(),
         Some(Value::Bool(required)) => required,
         Some(_) => return Err("`required` must be true or false".into()),
     };
-    Ok(Arg {
+    Ok(ToolArg {
         name: name.to_owned(),
         kind,
-        description: field(fields, "description")
+        description: find_field(fields, "description")
             .and_then(Node::value_text)
             .map(str::to_owned),
         choices,
@@ -304,13 +312,13 @@ fn read_arg(name: &str, value: &Node) -> Result<Arg, String> {
     })
 }
 
-fn arg_type(text: &str) -> Result<ArgType, String> {
-    ArgType::parse(text).ok_or_else(|| {
+fn parse_arg_type(text: &str) -> Result<ToolArgType, String> {
+    ToolArgType::parse(text).ok_or_else(|| {
         format!("unknown type `{text}`; use string, integer, number, boolean, array or object")
     })
 }
 
-fn field<'a>(fields: &'a [(Node, Node)], key: &str) -> Option<&'a Node> {
+fn find_field<'a>(fields: &'a [(Node, Node)], key: &str) -> Option<&'a Node> {
     let found = fields
         .iter()
         .rev()
@@ -320,5 +328,5 @@ fn field<'a>(fields: &'a [(Node, Node)], key: &str) -> Option<&'a Node> {
 
 fn is_tool_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
-    !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(allowed)
+    !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.bytes().all(allowed)
 }

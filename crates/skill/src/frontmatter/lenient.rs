@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use super::fences::{self, NoFences};
+use super::fences::{self, FenceError};
 use super::node::Node;
-use super::repair::{self, MendKind, Repaired};
-use super::source::Source;
+use super::repair::{self, RepairKind, RepairedYaml};
+use super::source::SourceText;
 use super::yaml::{self, YamlError};
-use super::{Frontmatter, entries, shifted};
-use crate::diagnostic::{Diagnostic, Place};
-use crate::limits::Limits;
-use crate::rules::{self, Rule};
+use super::{Frontmatter, entries, shift_range};
+use crate::diagnostic::{Diagnostic, SourceLocation};
+use crate::limits::BundleLimits;
+use crate::rules::{self, DiagnosticRule};
 
 pub(super) fn read(
-    source: Source,
-    limits: &Limits,
+    source: SourceText,
+    limits: &BundleLimits,
     file: &str,
 ) -> (Option<Frontmatter>, Vec<Diagnostic>) {
     let mut reader = LenientReader {
@@ -27,36 +27,36 @@ pub(super) fn read(
 }
 
 /// What there is to say about a file before its frontmatter begins.
-pub(super) fn lead_notes(source: &Source, lead: &Range<usize>, file: &str) -> Vec<Diagnostic> {
+pub(super) fn lead_notes(source: &SourceText, lead: &Range<usize>, file: &str) -> Vec<Diagnostic> {
     let text = source.slice(lead.clone());
     let mut notes = Vec::new();
     if text.starts_with('\u{feff}') {
         let message = "the file begins with a byte-order mark";
-        notes.push(rules::BYTE_ORDER_MARK.at(file, source.place(0..3), message));
+        notes.push(rules::BYTE_ORDER_MARK.at(file, source.location(0..3), message));
     }
     if !text.trim_start_matches('\u{feff}').is_empty() {
         let message = "blank lines stand before the frontmatter";
-        notes.push(rules::LEADING_LINES.at(file, source.place_of_line(1), message));
+        notes.push(rules::LEADING_LINES.at(file, source.line_location(1), message));
     }
     if source.had_carriage_returns {
         let message = "lines end in carriage returns";
-        notes.push(rules::CARRIAGE_RETURNS.at(file, source.place_of_line(1), message));
+        notes.push(rules::CARRIAGE_RETURNS.at(file, source.line_location(1), message));
     }
     notes
 }
 
 struct LenientReader<'a> {
     file: &'a str,
-    limits: &'a Limits,
+    limits: &'a BundleLimits,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl LenientReader<'_> {
-    fn read(&mut self, source: Source) -> Option<Frontmatter> {
+    fn read(&mut self, source: SourceText) -> Option<Frontmatter> {
         let fences = match fences::lenient(&source) {
             Ok(fences) => fences,
             Err(error) => {
-                self.no_fences(&source, error);
+                self.report_no_fences(&source, error);
                 return None;
             }
         };
@@ -68,14 +68,18 @@ impl LenientReader<'_> {
                 fences.yaml.len(),
                 self.limits.frontmatter_bytes
             );
-            self.report(&rules::FRONTMATTER_TOO_LARGE, source.place(0..3), message);
+            self.report(
+                &rules::FRONTMATTER_TOO_LARGE,
+                source.location(0..3),
+                message,
+            );
             return None;
         }
         let (root, repaired) = self.read_yaml(&source, &fences.yaml)?;
         let root_range = root.range.clone();
         let Some((entries, doubled)) = entries(root) else {
             let message = "the frontmatter is not a mapping of fields";
-            self.report(&rules::NOT_A_MAPPING, source.place(root_range), message);
+            self.report(&rules::NOT_A_MAPPING, source.location(root_range), message);
             return None;
         };
         let frontmatter = Frontmatter {
@@ -83,13 +87,13 @@ impl LenientReader<'_> {
             entries,
             body: fences.body,
             repaired,
-            doubled,
+            duplicate_keys: doubled,
         };
-        self.note_doubled(&frontmatter);
+        self.note_duplicate_keys(&frontmatter);
         Some(frontmatter)
     }
 
-    fn read_yaml(&mut self, source: &Source, range: &Range<usize>) -> Option<(Node, bool)> {
+    fn read_yaml(&mut self, source: &SourceText, range: &Range<usize>) -> Option<(Node, bool)> {
         let text = source.slice(range.clone());
         let reading = yaml::read(text, self.limits);
         self.note_features(source, range.start, &reading);
@@ -97,41 +101,41 @@ impl LenientReader<'_> {
             None => {
                 let Some(mut root) = reading.root else {
                     let message = "the frontmatter is empty";
-                    self.report(&rules::NOT_A_MAPPING, source.place(0..3), message);
+                    self.report(&rules::NOT_A_MAPPING, source.location(0..3), message);
                     return None;
                 };
-                root.each_range(&mut |r| *r = shifted(r.clone(), range.start));
+                root.for_each_range(&mut |r| *r = shift_range(r.clone(), range.start));
                 return Some((root, false));
             }
             Some(error) => error,
         };
-        let mended = match error {
+        let repaired = match error {
             YamlError::Syntax { .. } => repair::repair(text, self.limits),
             _ => None,
         };
-        let reread = mended.and_then(|mended| {
-            let reading = yaml::read(&mended.text, self.limits);
+        let reread = repaired.and_then(|repaired| {
+            let reading = yaml::read(&repaired.text, self.limits);
             let root = reading.root.filter(|_| reading.error.is_none())?;
-            Some((mended, root))
+            Some((repaired, root))
         });
-        let Some((mended, mut root)) = reread else {
+        let Some((repaired, mut root)) = reread else {
             self.report_yaml(source, range.start, error);
             return None;
         };
-        self.note_mends(source, range.start, &mended);
-        let map = LineMap::new(source, range.start, &mended);
-        root.each_range(&mut |r| *r = map.original(r));
+        self.note_repairs(source, range.start, &repaired);
+        let map = LineMap::new(source, range.start, &repaired);
+        root.for_each_range(&mut |r| *r = map.original_range(r));
         Some((root, true))
     }
 
-    fn no_fences(&mut self, source: &Source, error: NoFences) {
-        let place = source.place_of_line(1);
+    fn report_no_fences(&mut self, source: &SourceText, error: FenceError) {
+        let place = source.line_location(1);
         match error {
-            NoFences::NotOpened => {
+            FenceError::NotOpened => {
                 let message = "the file does not begin with a frontmatter (`---`)";
                 self.report(&rules::NO_FRONTMATTER, place, message);
             }
-            NoFences::NotClosed => {
+            FenceError::NotClosed => {
                 let message = "the frontmatter is not closed: no later line begins with `---`";
                 self.report(&rules::UNCLOSED_FRONTMATTER, place, message);
             }
@@ -139,7 +143,7 @@ impl LenientReader<'_> {
     }
 
     /// Features that are YAML, but that strict readers refuse: told once each.
-    fn note_features(&mut self, source: &Source, start: usize, reading: &yaml::Reading) {
+    fn note_features(&mut self, source: &SourceText, start: usize, reading: &yaml::ParsedYaml) {
         use yaml::FeatureKind as K;
         let kinds = [
             (K::Flow, &rules::FLOW_STYLE, "values in brackets or braces"),
@@ -149,35 +153,35 @@ impl LenientReader<'_> {
         for (kind, rule, what) in kinds {
             if let Some(feature) = reading.features.iter().find(|f| f.kind == kind) {
                 let end = feature.range.end.max(feature.range.start + 1);
-                let place = source.place(shifted(feature.range.start..end, start));
+                let place = source.location(shift_range(feature.range.start..end, start));
                 self.report(rule, place, format!("{what}: not every reader takes this"));
             }
         }
     }
 
-    fn note_doubled(&mut self, frontmatter: &Frontmatter) {
-        for key in &frontmatter.doubled {
+    fn note_duplicate_keys(&mut self, frontmatter: &Frontmatter) {
+        for key in &frontmatter.duplicate_keys {
             if let Some(entry) = frontmatter.get(key) {
                 let message = format!("`{key}` is written more than once; the last one counts");
                 self.report(
                     &rules::DUPLICATE_KEY,
-                    frontmatter.place(&entry.key_range),
+                    frontmatter.location(&entry.key_range),
                     message,
                 );
             }
         }
     }
 
-    fn note_mends(&mut self, source: &Source, start: usize, mended: &Repaired) {
+    fn note_repairs(&mut self, source: &SourceText, start: usize, repaired: &RepairedYaml) {
         let first_line = source.line_of(start);
-        for mend in &mended.mends {
-            let place = source.place_of_line(first_line + mend.line);
-            match mend.kind {
-                MendKind::Quoted => {
+        for repair in &repaired.repairs {
+            let place = source.line_location(first_line + repair.line);
+            match repair.kind {
+                RepairKind::Quoted => {
                     let message = "the value needs quotes to be YAML; read as text";
                     self.report(&rules::REPAIRED_QUOTES, place, message);
                 }
-                MendKind::BlockText => {
+                RepairKind::BlockText => {
                     let message = "text stands on the line of a block mark (`|` or `>`); read as its first line";
                     self.report(&rules::REPAIRED_BLOCK, place, message);
                 }
@@ -185,10 +189,10 @@ impl LenientReader<'_> {
         }
     }
 
-    fn report_yaml(&mut self, source: &Source, start: usize, error: YamlError) {
+    fn report_yaml(&mut self, source: &SourceText, start: usize, error: YamlError) {
         match error {
             YamlError::Syntax { kind, at } => {
-                let place = source.place(shifted(at..at + 1, start));
+                let place = source.location(shift_range(at..at + 1, start));
                 self.report(
                     &rules::YAML_SYNTAX,
                     place,
@@ -198,50 +202,56 @@ impl LenientReader<'_> {
             YamlError::TooManyNodes(limit) => {
                 let message =
                     format!("the frontmatter has more than {limit} values, aliases unfolded");
-                self.report(&rules::YAML_BUDGET, source.place(start..start), message);
+                self.report(&rules::YAML_BUDGET, source.location(start..start), message);
             }
             YamlError::TooDeep(limit) => {
                 let message = format!("the frontmatter is nested deeper than {limit} levels");
-                self.report(&rules::YAML_BUDGET, source.place(start..start), message);
+                self.report(&rules::YAML_BUDGET, source.location(start..start), message);
             }
         }
     }
 
-    fn report(&mut self, rule: &'static Rule, place: Place, message: impl Into<String>) {
+    fn report(
+        &mut self,
+        rule: &'static DiagnosticRule,
+        place: SourceLocation,
+        message: impl Into<String>,
+    ) {
         self.diagnostics.push(rule.at(self.file, place, message));
     }
 }
 
 /// Places in a mended text, told as places of the original lines.
 struct LineMap<'a> {
-    source: &'a Source,
+    source: &'a SourceText,
     first_line: usize,
-    mended: Source,
+    repaired_source: SourceText,
     lines: &'a [usize],
 }
 
 impl<'a> LineMap<'a> {
-    fn new(source: &'a Source, start: usize, mended: &'a Repaired) -> Self {
+    fn new(source: &'a SourceText, start: usize, repaired: &'a RepairedYaml) -> Self {
         LineMap {
             source,
             first_line: source.line_of(start),
-            mended: Source::new(&mended.text),
-            lines: &mended.lines,
+            repaired_source: SourceText::new(&repaired.text),
+            lines: &repaired.lines,
         }
     }
 
     /// The place of a mended range in the original: exact on a line that was
     /// left alone, else the whole line.
-    fn original(&self, range: &Range<usize>) -> Range<usize> {
-        let line = self.mended.line_of(range.start);
-        let mended = self.mended.line_range(line);
+    fn original_range(&self, range: &Range<usize>) -> Range<usize> {
+        let line = self.repaired_source.line_of(range.start);
+        let repaired_range = self.repaired_source.line_range(line);
         let number = self.lines.get(line - 1).copied().unwrap_or_default();
         let original = self.source.line_range(self.first_line + number);
-        if self.mended.slice(mended.clone()) == self.source.slice(original.clone()) {
-            let start = original.start + (range.start - mended.start);
+        if self.repaired_source.slice(repaired_range.clone()) == self.source.slice(original.clone())
+        {
+            let start = original.start + (range.start - repaired_range.start);
             return start..start + range.len();
         }
-        let place = self.source.place_of_line(self.first_line + number);
+        let place = self.source.line_location(self.first_line + number);
         place.start..place.end
     }
 }

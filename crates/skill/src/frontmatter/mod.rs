@@ -16,25 +16,25 @@ mod yaml;
 
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, Place};
-use crate::limits::Limits;
-use fences::NoFences;
-pub use node::{Kind, Node};
-pub use source::{NotUtf8, Source};
+use crate::diagnostic::{Diagnostic, SourceLocation};
+use crate::limits::BundleLimits;
+use fences::FenceError;
+pub use node::{Node, NodeKind};
+pub use source::{NotUtf8, SourceText};
 
 /// A SKILL.md's frontmatter and where its body is.
 #[derive(Debug, Clone)]
 pub struct Frontmatter {
-    source: Source,
-    entries: Vec<Entry>,
+    source: SourceText,
+    entries: Vec<FrontmatterEntry>,
     body: Range<usize>,
     repaired: bool,
-    doubled: Vec<String>,
+    duplicate_keys: Vec<String>,
 }
 
 /// One top-level field.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct FrontmatterEntry {
     /// The field's name, as written.
     pub key: String,
     /// Where the name stands in the file.
@@ -66,26 +66,27 @@ pub enum StrictError {
 
 impl Frontmatter {
     /// Reads as the reference validator does.
-    pub fn strict(source: Source, limits: &Limits) -> Result<Frontmatter, StrictError> {
+    pub fn strict(source: SourceText, limits: &BundleLimits) -> Result<Frontmatter, StrictError> {
         let fences = fences::strict(&source).map_err(|error| match error {
-            NoFences::NotOpened => StrictError::NotOpened,
-            NoFences::NotClosed => StrictError::NotClosed,
+            FenceError::NotOpened => StrictError::NotOpened,
+            FenceError::NotClosed => StrictError::NotClosed,
         })?;
         if fences.yaml.len() > limits.frontmatter_bytes {
             return Err(StrictError::TooLarge(limits.frontmatter_bytes));
         }
         let start = fences.yaml.start;
-        let root = strict::read(source.slice(fences.yaml), limits)
-            .map_err(|refusal| StrictError::Yaml(refusal.message, shifted(refusal.range, start)))?;
+        let root = strict::read(source.slice(fences.yaml), limits).map_err(|refusal| {
+            StrictError::Yaml(refusal.message, shift_range(refusal.range, start))
+        })?;
         let mut root = root.ok_or(StrictError::NotAMapping)?;
-        root.each_range(&mut |range| *range = shifted(range.clone(), start));
+        root.for_each_range(&mut |range| *range = shift_range(range.clone(), start));
         let (entries, doubled) = entries(root).ok_or(StrictError::NotAMapping)?;
         Ok(Frontmatter {
             source,
             entries,
             body: fences.body,
             repaired: false,
-            doubled,
+            duplicate_keys: doubled,
         })
     }
 
@@ -99,33 +100,33 @@ impl Frontmatter {
     /// Reads what real clients read. `None` means that there is nothing to
     /// load; the diagnostics then hold the error.
     pub fn lenient(
-        source: Source,
-        limits: &Limits,
+        source: SourceText,
+        limits: &BundleLimits,
         file: &str,
     ) -> (Option<Frontmatter>, Vec<Diagnostic>) {
         lenient::read(source, limits, file)
     }
 
     /// The fields in the order in which they were written.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[FrontmatterEntry] {
         &self.entries
     }
 
     /// A field by name.
-    pub fn get(&self, key: &str) -> Option<&Entry> {
+    pub fn get(&self, key: &str) -> Option<&FrontmatterEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// Whether the YAML had to be mended to be read. Fields that grant
     /// permissions must not be trusted then: the author may have meant less.
-    pub fn repaired(&self) -> bool {
+    pub fn is_repaired(&self) -> bool {
         self.repaired
     }
 
     /// Whether a field was written more than once, so that readers differ in
     /// what they see.
-    pub fn doubled(&self, key: &str) -> bool {
-        self.doubled.iter().any(|doubled| doubled == key)
+    pub fn is_duplicate(&self, key: &str) -> bool {
+        self.duplicate_keys.iter().any(|doubled| doubled == key)
     }
 
     /// The Markdown after the closing fence, without the blanks around it.
@@ -134,27 +135,27 @@ impl Frontmatter {
     }
 
     /// The whole file.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &SourceText {
         &self.source
     }
 
     /// The place of a byte range of the file.
-    pub fn place(&self, range: &Range<usize>) -> Place {
-        self.source.place(range.clone())
+    pub fn location(&self, range: &Range<usize>) -> SourceLocation {
+        self.source.location(range.clone())
     }
 }
 
 /// Top-level entries, the last of equal keys winning in the first one's place,
 /// and the keys that came more than once. `None` when the root is no mapping.
-fn entries(root: Node) -> Option<(Vec<Entry>, Vec<String>)> {
-    let Kind::Mapping(pairs) = root.kind else {
+fn entries(root: Node) -> Option<(Vec<FrontmatterEntry>, Vec<String>)> {
+    let NodeKind::Mapping(pairs) = root.kind else {
         return None;
     };
-    let mut entries: Vec<Entry> = Vec::with_capacity(pairs.len());
+    let mut entries: Vec<FrontmatterEntry> = Vec::with_capacity(pairs.len());
     let mut doubled = Vec::new();
     let mut index = std::collections::HashMap::new();
     for (key, value) in pairs {
-        let entry = Entry {
+        let entry = FrontmatterEntry {
             key: key.key_text(),
             key_range: key.range,
             value,
@@ -171,6 +172,6 @@ fn entries(root: Node) -> Option<(Vec<Entry>, Vec<String>)> {
     Some((entries, doubled))
 }
 
-fn shifted(range: Range<usize>, by: usize) -> Range<usize> {
+fn shift_range(range: Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
 }

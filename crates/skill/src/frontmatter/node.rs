@@ -12,14 +12,14 @@ use serde_json::{Map, Number, Value};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// What it holds.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Where it stands.
     pub range: Range<usize>,
 }
 
 /// What a node holds.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A scalar.
     Scalar {
         /// The text after unescaping and folding.
@@ -38,7 +38,7 @@ impl Node {
     /// The text of a scalar, however it was written.
     pub fn text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Scalar { text, .. } => Some(text),
+            NodeKind::Scalar { text, .. } => Some(text),
             _ => None,
         }
     }
@@ -61,10 +61,10 @@ impl Node {
     /// text, the last of equal keys winning.
     pub fn to_json(&self) -> Value {
         match &self.kind {
-            Kind::Scalar { text, plain: true } => resolve(text),
-            Kind::Scalar { text, plain: false } => Value::String(text.clone()),
-            Kind::Sequence(items) => items.iter().map(Node::to_json).collect(),
-            Kind::Mapping(entries) => {
+            NodeKind::Scalar { text, plain: true } => resolve_scalar(text),
+            NodeKind::Scalar { text, plain: false } => Value::String(text.clone()),
+            NodeKind::Sequence(items) => items.iter().map(Node::to_json).collect(),
+            NodeKind::Mapping(entries) => {
                 let pairs = entries.iter().map(|(k, v)| (k.key_text(), v.to_json()));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
@@ -72,15 +72,17 @@ impl Node {
     }
 
     /// Visits the range of this node and of all below it.
-    pub(super) fn each_range(&mut self, visit: &mut impl FnMut(&mut Range<usize>)) {
+    pub(super) fn for_each_range(&mut self, visit: &mut impl FnMut(&mut Range<usize>)) {
         visit(&mut self.range);
         match &mut self.kind {
-            Kind::Scalar { .. } => {}
-            Kind::Sequence(items) => items.iter_mut().for_each(|item| item.each_range(visit)),
-            Kind::Mapping(entries) => {
+            NodeKind::Scalar { .. } => {}
+            NodeKind::Sequence(items) => {
+                items.iter_mut().for_each(|item| item.for_each_range(visit))
+            }
+            NodeKind::Mapping(entries) => {
                 for (key, value) in entries {
-                    key.each_range(visit);
-                    value.each_range(visit);
+                    key.for_each_range(visit);
+                    value.for_each_range(visit);
                 }
             }
         }
@@ -97,17 +99,17 @@ impl Node {
 
 /// The core schema of YAML 1.2 for plain scalars: `no` and `017` stay text and
 /// a number, never a boolean and an octal.
-fn resolve(text: &str) -> Value {
+fn resolve_scalar(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),
         "false" | "False" | "FALSE" => return Value::Bool(false),
         _ => {}
     }
-    number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
+    parse_number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }
 
-fn number(text: &str) -> Option<Number> {
+fn parse_number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let starts_as_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let only_number_marks = digits
@@ -143,7 +145,7 @@ mod tests {
             ("99999999999999999999", "1e+20"),
         ];
         for (text, json) in cases {
-            assert_eq!(resolve(text).to_string(), json, "{text:?}");
+            assert_eq!(resolve_scalar(text).to_string(), json, "{text:?}");
         }
     }
 }

@@ -6,27 +6,27 @@
 //! is only trusted so far: see [`Frontmatter::repaired`](super::Frontmatter::repaired).
 
 use super::yaml;
-use crate::limits::Limits;
+use crate::limits::BundleLimits;
 
 /// A mended YAML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Repaired {
+pub(super) struct RepairedYaml {
     pub(super) text: String,
     /// For each line of `text`, the line of the original it came from (both from 0).
     pub(super) lines: Vec<usize>,
-    pub(super) mends: Vec<Mend>,
+    pub(super) repairs: Vec<Repair>,
 }
 
 /// One mended line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mend {
+pub(super) struct Repair {
     /// The line in the original, from 0.
     pub(super) line: usize,
-    pub(super) kind: MendKind,
+    pub(super) kind: RepairKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MendKind {
+pub(super) enum RepairKind {
     /// A value had to be put in quotes.
     Quoted,
     /// Text stood on the line of a block mark.
@@ -34,35 +34,35 @@ pub(super) enum MendKind {
 }
 
 /// Mends a text; `None` when there is nothing it knows how to mend.
-pub(super) fn repair(text: &str, limits: &Limits) -> Option<Repaired> {
-    let mut mender = Mender {
+pub(super) fn repair(text: &str, limits: &BundleLimits) -> Option<RepairedYaml> {
+    let mut repairer = Repairer {
         lines: text.split('\n').collect(),
         limits,
         out: Vec::new(),
-        mends: Vec::new(),
+        repairs: Vec::new(),
     };
-    mender.run();
-    if mender.mends.is_empty() {
+    repairer.run();
+    if repairer.repairs.is_empty() {
         return None;
     }
-    let (text, lines): (Vec<String>, Vec<usize>) = mender.out.into_iter().unzip();
-    Some(Repaired {
+    let (text, lines): (Vec<String>, Vec<usize>) = repairer.out.into_iter().unzip();
+    Some(RepairedYaml {
         text: text.join("\n"),
         lines,
-        mends: mender.mends,
+        repairs: repairer.repairs,
     })
 }
 
-struct Mender<'a> {
+struct Repairer<'a> {
     lines: Vec<&'a str>,
-    limits: &'a Limits,
+    limits: &'a BundleLimits,
     /// Lines written, each with the line it came from.
     out: Vec<(String, usize)>,
-    mends: Vec<Mend>,
+    repairs: Vec<Repair>,
 }
 
 /// A line of the form `key: value`.
-struct Entry<'a> {
+struct KeyLine<'a> {
     /// Everything up to and with the colon.
     head: &'a str,
     /// Blanks (and list dashes) before the key.
@@ -70,22 +70,22 @@ struct Entry<'a> {
     value: &'a str,
 }
 
-impl<'a> Mender<'a> {
+impl<'a> Repairer<'a> {
     fn run(&mut self) {
         let mut at = 0;
         while let Some(&line) = self.lines.get(at) {
-            at = match entry(line) {
-                Some(entry) => self.mend_entry(at, &entry),
-                None => self.keep(at, at + 1),
+            at = match parse_entry(line) {
+                Some(entry) => self.repair_entry(at, &entry),
+                None => self.keep_lines(at, at + 1),
             };
         }
     }
 
     /// Writes the entry that begins at line `at`; returns the line after it.
-    fn mend_entry(&mut self, at: usize, entry: &Entry<'_>) -> usize {
+    fn repair_entry(&mut self, at: usize, entry: &KeyLine<'_>) -> usize {
         let end = self.end_of_value(at, entry.indent);
         if entry.value.is_empty() || entry.value.starts_with('#') {
-            return self.keep(at, at + 1);
+            return self.keep_lines(at, at + 1);
         }
         if let Some(mark) = entry
             .value
@@ -94,17 +94,17 @@ impl<'a> Mender<'a> {
             .filter(|c| matches!(c, '|' | '>'))
         {
             if is_block_header(entry.value) {
-                return self.keep(at, end);
+                return self.keep_lines(at, end);
             }
-            return self.mend_block_text(at, end, entry, mark);
+            return self.repair_block_text(at, end, entry, mark);
         }
-        let value = self.joined(at, end, entry.value);
-        if self.reads_alone(at, end, entry) {
-            return self.keep(at, end);
+        let value = self.join_value(at, end, entry.value);
+        if self.is_valid_alone(at, end, entry) {
+            return self.keep_lines(at, end);
         }
-        self.mends.push(Mend {
+        self.repairs.push(Repair {
             line: at,
-            kind: MendKind::Quoted,
+            kind: RepairKind::Quoted,
         });
         let quoted = value.replace('\'', "''");
         self.out.push((format!("{} '{quoted}'", entry.head), at));
@@ -112,7 +112,13 @@ impl<'a> Mender<'a> {
     }
 
     /// `key: | text` becomes `key: |` with the text as its first line.
-    fn mend_block_text(&mut self, at: usize, end: usize, entry: &Entry<'_>, mark: char) -> usize {
+    fn repair_block_text(
+        &mut self,
+        at: usize,
+        end: usize,
+        entry: &KeyLine<'_>,
+        mark: char,
+    ) -> usize {
         let rest = entry.value.trim_start_matches(['|', '>']);
         let chomp: String = rest
             .chars()
@@ -124,19 +130,19 @@ impl<'a> Mender<'a> {
         let indent = next
             .iter()
             .find(|line| !line.trim().is_empty())
-            .map_or(entry.indent + 2, |line| blanks(line));
-        self.mends.push(Mend {
+            .map_or(entry.indent + 2, |line| leading_blanks(line));
+        self.repairs.push(Repair {
             line: at,
-            kind: MendKind::BlockText,
+            kind: RepairKind::BlockText,
         });
         self.out.push((format!("{} {mark}{chomp}", entry.head), at));
         self.out.push((format!("{:indent$}{text}", ""), at));
-        self.keep(at + 1, end)
+        self.keep_lines(at + 1, end)
     }
 
     /// The line after the last one that is indented below an entry.
     fn end_of_value(&self, at: usize, indent: usize) -> usize {
-        let below = |line: &&&str| line.trim().is_empty() || blanks(line) > indent;
+        let below = |line: &&&str| line.trim().is_empty() || leading_blanks(line) > indent;
         let more = self.lines.get(at + 1..).unwrap_or_default();
         let mut end = at + 1 + more.iter().take_while(below).count();
         // Blank lines at the end belong to nobody; leave them where they are.
@@ -147,11 +153,11 @@ impl<'a> Mender<'a> {
     }
 
     /// A plain value over several lines, folded into one.
-    fn joined(&self, at: usize, end: usize, first: &str) -> String {
+    fn join_value(&self, at: usize, end: usize, first: &str) -> String {
         let more = self.lines.get(at + 1..end).unwrap_or_default();
         let parts = std::iter::once(first).chain(more.iter().copied());
         parts
-            .map(|part| uncomment(part).trim())
+            .map(|part| strip_comment(part).trim())
             .collect::<Vec<_>>()
             .join(" ")
             .trim()
@@ -159,7 +165,7 @@ impl<'a> Mender<'a> {
     }
 
     /// Whether an entry is YAML when it stands alone.
-    fn reads_alone(&self, at: usize, end: usize, entry: &Entry<'_>) -> bool {
+    fn is_valid_alone(&self, at: usize, end: usize, entry: &KeyLine<'_>) -> bool {
         let lines = self.lines.get(at..end).unwrap_or_default();
         // A list item's first key stands after the dash; blanks keep its column.
         let lines: Vec<String> = lines
@@ -172,7 +178,7 @@ impl<'a> Mender<'a> {
         yaml::read(&lines.join("\n"), self.limits).error.is_none()
     }
 
-    fn keep(&mut self, from: usize, to: usize) -> usize {
+    fn keep_lines(&mut self, from: usize, to: usize) -> usize {
         for at in from..to {
             if let Some(line) = self.lines.get(at) {
                 self.out.push(((*line).to_owned(), at));
@@ -183,7 +189,7 @@ impl<'a> Mender<'a> {
 }
 
 /// Splits `key: value`, also behind `- `.
-fn entry(line: &str) -> Option<Entry<'_>> {
+fn parse_entry(line: &str) -> Option<KeyLine<'_>> {
     let indent = line.len() - line.trim_start_matches([' ', '-']).len();
     let rest = line.get(indent..)?;
     if rest.starts_with([
@@ -196,7 +202,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         .or_else(|| rest.trim_end().strip_suffix(':').map(str::len))?;
     let head = line.get(..indent + colon + 1)?;
     let value = line.get(indent + colon + 1..)?.trim();
-    Some(Entry {
+    Some(KeyLine {
         head,
         indent,
         value,
@@ -212,13 +218,13 @@ fn is_block_header(value: &str) -> bool {
     header_len <= 3 && (marks.trim().is_empty() || marks.starts_with(" #"))
 }
 
-fn uncomment(text: &str) -> &str {
+fn strip_comment(text: &str) -> &str {
     text.find(" #")
         .and_then(|at| text.get(..at))
         .unwrap_or(text)
 }
 
-fn blanks(line: &str) -> usize {
+fn leading_blanks(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
@@ -227,7 +233,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, json: &str) {
-        let limits = Limits::default();
+        let limits = BundleLimits::default();
         assert!(
             yaml::read(text, &limits).error.is_some(),
             "not broken: {text}"
@@ -276,8 +282,8 @@ mod tests {
     #[test]
     fn block_text_is_never_touched() {
         let text = "a: |\n  x: y: z\nb: c: d\n";
-        let repaired = repair(text, &Limits::default()).unwrap();
+        let repaired = repair(text, &BundleLimits::default()).unwrap();
         assert_eq!(repaired.text, "a: |\n  x: y: z\nb: 'c: d'\n");
-        assert_eq!(repaired.mends.len(), 1);
+        assert_eq!(repaired.repairs.len(), 1);
     }
 }

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceLocation;
 
 /// Text that knows its lines. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceText {
     text: Arc<str>,
     /// Byte offset at which each line starts; never empty. Made when first
     /// asked for: a file without fault never is.
@@ -29,11 +29,11 @@ pub struct NotUtf8 {
     pub line: usize,
 }
 
-impl Source {
+impl SourceText {
     /// Decodes a file. Only UTF-8 is text here, as the standard has it.
-    pub fn decode(bytes: &[u8]) -> Result<Source, NotUtf8> {
+    pub fn decode(bytes: &[u8]) -> Result<SourceText, NotUtf8> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Source::new(text)),
+            Ok(text) => Ok(SourceText::new(text)),
             Err(error) => {
                 let offset = error.valid_up_to();
                 let before = bytes.get(..offset).unwrap_or_default();
@@ -44,10 +44,10 @@ impl Source {
     }
 
     /// Takes text that is already decoded.
-    pub fn new(text: &str) -> Source {
+    pub fn new(text: &str) -> SourceText {
         let normal = normalise_line_ends(text);
         let had_carriage_returns = matches!(normal, Cow::Owned(_));
-        Source {
+        SourceText {
             text: normal.into(),
             lines: Arc::default(),
             had_carriage_returns,
@@ -91,10 +91,10 @@ impl Source {
     }
 
     /// The place of a byte range.
-    pub fn place(&self, range: Range<usize>) -> Place {
+    pub fn location(&self, range: Range<usize>) -> SourceLocation {
         let line = self.line_of(range.start);
         let line_start = self.line_range(line).start;
-        Place {
+        SourceLocation {
             line,
             column: 1 + self.slice(line_start..range.start).chars().count(),
             start: range.start,
@@ -103,10 +103,10 @@ impl Source {
     }
 
     /// The place of the first visible characters of a line (from 1).
-    pub fn place_of_line(&self, line: usize) -> Place {
+    pub fn line_location(&self, line: usize) -> SourceLocation {
         let range = self.line_range(line);
         let indent = self.slice(range.clone()).len() - self.slice(range.clone()).trim_start().len();
-        self.place(range.start + indent..range.end)
+        self.location(range.start + indent..range.end)
     }
 }
 
@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn places_count_characters_and_lines_from_one() {
-        let source = Source::new("aé\r\nüx\n");
+        let source = SourceText::new("aé\r\nüx\n");
         let at = source.text().find('x').unwrap();
-        let place = source.place(at..at + 1);
+        let place = source.location(at..at + 1);
         assert_eq!((place.line, place.column), (2, 2));
         assert_eq!(source.slice(source.line_range(2)), "üx");
         assert_eq!(source.slice(source.line_range(9)), "");
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_utf8_name_their_line() {
-        let error = Source::decode(b"ok\nbad \xff").unwrap_err();
+        let error = SourceText::decode(b"ok\nbad \xff").unwrap_err();
         assert_eq!((error.line, error.offset), (2, 7));
     }
 }

@@ -9,13 +9,13 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StructureStyle};
 
-use super::node::{Kind, Node};
-use crate::limits::Limits;
+use super::node::{Node, NodeKind};
+use crate::limits::BundleLimits;
 
 /// What came of reading a YAML text: as much of each as there was before the
 /// reader stopped.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct ParsedYaml {
     /// The first document, when it was read to its end; `None` also for an empty one.
     pub(super) root: Option<Node>,
     /// Marks a strict reader cares about, in the order in which they came.
@@ -67,15 +67,15 @@ pub(super) enum FeatureKind {
 /// key and that a blank stands before a comment; other readers do not. Where it
 /// stops for want of such a blank, one is put there, which changes no value,
 /// and all places are told in terms of the text as it was given.
-pub(super) fn read(text: &str, limits: &Limits) -> Reading {
+pub(super) fn read(text: &str, limits: &BundleLimits) -> ParsedYaml {
     /// Each blank costs another pass, so their number is bounded.
-    const MOST_BLANKS: usize = 64;
+    const MAX_BLANKS: usize = 64;
     let mut spaced = text.to_owned();
     let mut blanks = Vec::new();
     loop {
         let mut reading = read_once(&spaced, limits);
-        match wanted_blank(&spaced, &reading) {
-            Some(at) if blanks.len() < MOST_BLANKS && spaced.is_char_boundary(at) => {
+        match missing_blank(&spaced, &reading) {
+            Some(at) if blanks.len() < MAX_BLANKS && spaced.is_char_boundary(at) => {
                 spaced.insert(at, ' ');
                 blanks.push(at);
             }
@@ -89,7 +89,7 @@ pub(super) fn read(text: &str, limits: &Limits) -> Reading {
     }
 }
 
-fn wanted_blank(text: &str, reading: &Reading) -> Option<usize> {
+fn missing_blank(text: &str, reading: &ParsedYaml) -> Option<usize> {
     let Some(YamlError::Syntax { kind, at }) = &reading.error else {
         return None;
     };
@@ -101,15 +101,15 @@ fn wanted_blank(text: &str, reading: &Reading) -> Option<usize> {
     }
 }
 
-fn read_once(text: &str, limits: &Limits) -> Reading {
+fn read_once(text: &str, limits: &BundleLimits) -> ParsedYaml {
     let options = granit_parser::options! {
         emit_anchor_events: true,
         emit_comments: false,
         flow_nesting_limit: limits.frontmatter_depth,
         block_nesting_limit: limits.frontmatter_depth,
     };
-    let mut builder = Builder {
-        reading: Reading::default(),
+    let mut builder = NodeBuilder {
+        reading: ParsedYaml::default(),
         open: Vec::new(),
         anchors: HashMap::new(),
         nodes_left: limits.frontmatter_nodes,
@@ -118,7 +118,7 @@ fn read_once(text: &str, limits: &Limits) -> Reading {
     };
     for event in Parser::new_from_str_with_options(text, options) {
         let step = match event {
-            Ok((event, span)) => builder.take(event, span),
+            Ok((event, span)) => builder.handle_event(event, span),
             Err(error) => Err(YamlError::Syntax {
                 kind: error.kind().clone(),
                 at: error
@@ -137,12 +137,12 @@ fn read_once(text: &str, limits: &Limits) -> Reading {
     builder.reading
 }
 
-impl Reading {
+impl ParsedYaml {
     /// Tells all places as if the blank at `blank` had not been put in.
     fn forget_blank(&mut self, blank: usize) {
         let shift = |at: &mut usize| *at -= usize::from(*at > blank);
         if let Some(root) = &mut self.root {
-            root.each_range(&mut |range| {
+            root.for_each_range(&mut |range| {
                 shift(&mut range.start);
                 shift(&mut range.end);
             });
@@ -159,26 +159,26 @@ impl Reading {
     }
 }
 
-struct Builder<'a> {
-    reading: Reading,
+struct NodeBuilder<'a> {
+    reading: ParsedYaml,
     /// Collections that are not closed yet, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     /// Finished nodes that carry an anchor.
     anchors: HashMap<usize, Node>,
     nodes_left: usize,
-    limits: &'a Limits,
+    limits: &'a BundleLimits,
     text: &'a str,
 }
 
-struct Open {
+struct OpenNode {
     node: Node,
     anchor: usize,
     /// A mapping's key that waits for its value.
     key: Option<Node>,
 }
 
-impl Builder<'_> {
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
+impl NodeBuilder<'_> {
+    fn handle_event(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
         let range = self.bytes(&span);
         match event {
             Event::DocumentStart(..) => self.reading.documents.push(range.start),
@@ -194,16 +194,16 @@ impl Builder<'_> {
                 } else {
                     text.into_owned()
                 };
-                let kind = Kind::Scalar { text, plain };
+                let kind = NodeKind::Scalar { text, plain };
                 self.finish(Node { kind, range }, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.note_tag(tag.is_some(), &span);
-                self.begin(Kind::Sequence(Vec::new()), style, anchor, range)?;
+                self.begin(NodeKind::Sequence(Vec::new()), style, anchor, range)?;
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.note_tag(tag.is_some(), &span);
-                self.begin(Kind::Mapping(Vec::new()), style, anchor, range)?;
+                self.begin(NodeKind::Mapping(Vec::new()), style, anchor, range)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(mut closed) = self.open.pop() {
@@ -216,9 +216,9 @@ impl Builder<'_> {
                 self.note(FeatureKind::Alias, range.clone());
                 // An anchor that is still open would make the tree endless: it stands for nothing.
                 let target = self.anchors.get(&target);
-                let kind = target.map_or_else(nothing, |node| node.kind.clone());
+                let kind = target.map_or_else(empty_scalar, |node| node.kind.clone());
                 let node = Node { kind, range };
-                self.spend(size(&node))?;
+                self.spend_nodes(count_nodes(&node))?;
                 self.finish(node, 0)?;
             }
             _ => {}
@@ -228,7 +228,7 @@ impl Builder<'_> {
 
     fn begin(
         &mut self,
-        kind: Kind,
+        kind: NodeKind,
         style: StructureStyle,
         anchor: usize,
         range: Range<usize>,
@@ -239,7 +239,7 @@ impl Builder<'_> {
         if self.open.len() >= self.limits.frontmatter_depth {
             return Err(YamlError::TooDeep(self.limits.frontmatter_depth));
         }
-        self.open.push(Open {
+        self.open.push(OpenNode {
             node: Node { kind, range },
             anchor,
             key: None,
@@ -249,9 +249,9 @@ impl Builder<'_> {
 
     /// A node is complete: hand it to the collection around it.
     fn finish(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
-        self.spend(1)?;
+        self.spend_nodes(1)?;
         if anchor > 0 {
-            self.spend(size(&node))?;
+            self.spend_nodes(count_nodes(&node))?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(around) = self.open.last_mut() else {
@@ -261,17 +261,17 @@ impl Builder<'_> {
             return Ok(());
         };
         match &mut around.node.kind {
-            Kind::Sequence(items) => items.push(node),
-            Kind::Mapping(entries) => match around.key.take() {
+            NodeKind::Sequence(items) => items.push(node),
+            NodeKind::Mapping(entries) => match around.key.take() {
                 Some(key) => entries.push((key, node)),
                 None => around.key = Some(node),
             },
-            Kind::Scalar { .. } => {}
+            NodeKind::Scalar { .. } => {}
         }
         Ok(())
     }
 
-    fn spend(&mut self, nodes: usize) -> Result<(), YamlError> {
+    fn spend_nodes(&mut self, nodes: usize) -> Result<(), YamlError> {
         self.nodes_left = self
             .nodes_left
             .checked_sub(nodes)
@@ -296,18 +296,21 @@ impl Builder<'_> {
     }
 }
 
-fn nothing() -> Kind {
-    Kind::Scalar {
+fn empty_scalar() -> NodeKind {
+    NodeKind::Scalar {
         text: String::new(),
         plain: true,
     }
 }
 
-fn size(node: &Node) -> usize {
+fn count_nodes(node: &Node) -> usize {
     1 + match &node.kind {
-        Kind::Scalar { .. } => 0,
-        Kind::Sequence(items) => items.iter().map(size).sum(),
-        Kind::Mapping(entries) => entries.iter().map(|(k, v)| size(k) + size(v)).sum(),
+        NodeKind::Scalar { .. } => 0,
+        NodeKind::Sequence(items) => items.iter().map(count_nodes).sum(),
+        NodeKind::Mapping(entries) => entries
+            .iter()
+            .map(|(k, v)| count_nodes(k) + count_nodes(v))
+            .sum(),
     }
 }
 
@@ -316,7 +319,7 @@ mod tests {
     use super::*;
 
     fn json(text: &str) -> String {
-        let reading = read(text, &Limits::default());
+        let reading = read(text, &BundleLimits::default());
         assert_eq!(reading.error, None, "{text}");
         reading
             .root
@@ -343,14 +346,14 @@ mod tests {
             let aliases = vec![format!("*a{before}"); 9].join(", ");
             bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
         }
-        let reading = read(&bomb, &Limits::default());
+        let reading = read(&bomb, &BundleLimits::default());
         assert_eq!(reading.error, Some(YamlError::TooManyNodes(10_000)));
     }
 
     #[test]
     fn deep_nesting_is_refused_not_followed() {
         for open in ["[", "{a: ", "- "] {
-            let reading = read(&open.repeat(20_000), &Limits::default());
+            let reading = read(&open.repeat(20_000), &BundleLimits::default());
             assert!(reading.error.is_some(), "{open}");
         }
     }

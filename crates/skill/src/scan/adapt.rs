@@ -7,7 +7,7 @@ use crate::skill::Skill;
 
 impl<'a> Subject<'a> {
     /// A bundle of which nothing could be read but its files.
-    pub fn of_bundle(bundle: &'a Bundle) -> Subject<'a> {
+    pub fn from_bundle(bundle: &'a Bundle) -> Subject<'a> {
         let files = bundle.files().map(|(path, file)| SubjectFile {
             path: path.as_str(),
             data: &file.data,
@@ -21,7 +21,7 @@ impl<'a> Subject<'a> {
     }
 
     /// A loaded skill.
-    pub fn of(skill: &'a Skill) -> Subject<'a> {
+    pub fn from_skill(skill: &'a Skill) -> Subject<'a> {
         let allowed_tools = match &skill.allowed_tools {
             AllowedTools::Only(patterns) => Some(patterns.iter().map(String::as_str).collect()),
             AllowedTools::Unstated | AllowedTools::Distrusted => None,
@@ -31,7 +31,7 @@ impl<'a> Subject<'a> {
             description: Some(&skill.description),
             allowed_tools,
             frontmatter_keys: skill.frontmatter.keys().map(String::as_str).collect(),
-            ..Subject::of_bundle(&skill.bundle)
+            ..Subject::from_bundle(&skill.bundle)
         }
     }
 }

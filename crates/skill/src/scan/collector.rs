@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::evidence;
-use super::finding::{Finding, Severity, Weight};
+use super::finding::{Finding, FindingWeight, ScanSeverity};
 use super::limits::ScanLimits;
-use super::report::{Coverage, Gap, GapReason, Report};
-use super::rule::Rule;
+use super::report::{Coverage, CoverageGap, GapReason, ScanReport};
+use super::rule::ScanRule;
 use super::rules::coverage;
-use super::view::View;
-use crate::diagnostic::Place;
+use super::view::FileView;
+use crate::diagnostic::SourceLocation;
 
 /// Gathers findings and gaps.
-pub(crate) struct Collector<'l> {
+pub(crate) struct FindingCollector<'l> {
     limits: &'l ScanLimits,
     findings: Vec<Finding>,
     /// Listed so far, and left out, by rule and severity.
-    tally: BTreeMap<(&'static str, Severity), Tally>,
-    gaps: Vec<Gap>,
+    tally: BTreeMap<(&'static str, ScanSeverity), Tally>,
+    gaps: Vec<CoverageGap>,
 }
 
 #[derive(Default)]
@@ -28,9 +28,9 @@ struct Tally {
     omitted: usize,
 }
 
-impl<'l> Collector<'l> {
+impl<'l> FindingCollector<'l> {
     pub(crate) fn new(limits: &'l ScanLimits) -> Self {
-        Collector {
+        FindingCollector {
             limits,
             findings: Vec::new(),
             tally: BTreeMap::new(),
@@ -39,25 +39,25 @@ impl<'l> Collector<'l> {
     }
 
     /// A finding about a part of a file; the evidence is the text there.
-    pub(crate) fn at(
+    pub(crate) fn report_at(
         &mut self,
-        rule: &'static Rule,
-        view: &View<'_>,
+        rule: &'static ScanRule,
+        view: &FileView<'_>,
         span: Range<usize>,
-        weight: Weight,
+        weight: FindingWeight,
         message: impl Into<Cow<'static, str>>,
     ) {
-        if self.admit(rule, weight.0) {
+        if self.admits(rule, weight.0) {
             let shown = evidence::excerpt(
                 &view.text,
                 span.clone(),
                 &view.masks,
                 self.limits.evidence_chars,
             );
-            self.push(
+            self.push_finding(
                 rule,
                 view.path,
-                Some(view.place(span)),
+                Some(view.location(span)),
                 weight,
                 shown,
                 message,
@@ -66,21 +66,21 @@ impl<'l> Collector<'l> {
     }
 
     /// A finding about a part of a file whose evidence is made up by the rule.
-    pub(crate) fn told(
+    pub(crate) fn report_with_evidence(
         &mut self,
-        rule: &'static Rule,
-        view: &View<'_>,
+        rule: &'static ScanRule,
+        view: &FileView<'_>,
         span: Range<usize>,
-        weight: Weight,
+        weight: FindingWeight,
         evidence: &str,
         message: impl Into<Cow<'static, str>>,
     ) {
-        if self.admit(rule, weight.0) {
+        if self.admits(rule, weight.0) {
             let shown = evidence::escape(evidence, self.limits.evidence_chars);
-            self.push(
+            self.push_finding(
                 rule,
                 view.path,
-                Some(view.place(span)),
+                Some(view.location(span)),
                 weight,
                 shown,
                 message,
@@ -89,23 +89,23 @@ impl<'l> Collector<'l> {
     }
 
     /// A finding about a whole file, or about the skill when that is its file.
-    pub(crate) fn whole(
+    pub(crate) fn report_file(
         &mut self,
-        rule: &'static Rule,
+        rule: &'static ScanRule,
         path: &str,
-        weight: Weight,
+        weight: FindingWeight,
         evidence: &str,
         message: impl Into<Cow<'static, str>>,
     ) {
-        if self.admit(rule, weight.0) {
+        if self.admits(rule, weight.0) {
             let shown = evidence::escape(evidence, self.limits.evidence_chars);
-            self.push(rule, path, None, weight, shown, message);
+            self.push_finding(rule, path, None, weight, shown, message);
         }
     }
 
     /// Something that is not looked at.
-    pub(crate) fn gap(&mut self, file: Option<&str>, reason: GapReason, detail: String) {
-        self.gaps.push(Gap {
+    pub(crate) fn report_gap(&mut self, file: Option<&str>, reason: GapReason, detail: String) {
+        self.gaps.push(CoverageGap {
             file: file.map(str::to_owned),
             reason,
             detail,
@@ -113,15 +113,15 @@ impl<'l> Collector<'l> {
     }
 
     /// Findings of the same kind that were seen but not kept.
-    pub(crate) fn omit(&mut self, rule: &'static Rule, severity: Severity, count: usize) {
+    pub(crate) fn omit(&mut self, rule: &'static ScanRule, severity: ScanSeverity, count: usize) {
         if count > 0 {
             self.tally.entry((rule.id, severity)).or_default().omitted += count;
         }
     }
 
     /// The report: sorted, cut to the limits, and honest about both.
-    pub(crate) fn finish(mut self) -> Report {
-        sort(&mut self.findings);
+    pub(crate) fn finish(mut self) -> ScanReport {
+        sort_findings(&mut self.findings);
         let beyond = self
             .findings
             .split_off(self.findings.len().min(self.limits.findings));
@@ -138,21 +138,21 @@ impl<'l> Collector<'l> {
                     tally.omitted,
                     severity.as_str()
                 );
-                self.gap(None, GapReason::FindingsOmitted, detail);
+                self.report_gap(None, GapReason::FindingsOmitted, detail);
             }
         }
         self.gaps.sort();
         self.gaps.dedup();
         if self.gaps.is_empty() {
-            return Report::new(self.findings, Coverage::Complete, 0);
+            return ScanReport::new(self.findings, Coverage::Complete, 0);
         }
         self.findings
             .extend(self.gaps.iter().map(coverage::finding));
-        sort(&mut self.findings);
-        Report::new(self.findings, Coverage::Partial { reasons: self.gaps }, 0)
+        sort_findings(&mut self.findings);
+        ScanReport::new(self.findings, Coverage::Partial { reasons: self.gaps }, 0)
     }
 
-    fn admit(&mut self, rule: &'static Rule, severity: Severity) -> bool {
+    fn admits(&mut self, rule: &'static ScanRule, severity: ScanSeverity) -> bool {
         let tally = self.tally.entry((rule.id, severity)).or_default();
         let admitted = tally.listed < self.limits.per_rule;
         if admitted {
@@ -163,12 +163,12 @@ impl<'l> Collector<'l> {
         admitted
     }
 
-    fn push(
+    fn push_finding(
         &mut self,
-        rule: &'static Rule,
+        rule: &'static ScanRule,
         path: &str,
-        place: Option<Place>,
-        Weight(severity, confidence): Weight,
+        place: Option<SourceLocation>,
+        FindingWeight(severity, confidence): FindingWeight,
         evidence: String,
         message: impl Into<Cow<'static, str>>,
     ) {
@@ -186,7 +186,7 @@ impl<'l> Collector<'l> {
     }
 }
 
-fn sort(findings: &mut [Finding]) {
+fn sort_findings(findings: &mut [Finding]) {
     let start = |f: &Finding| f.place.map(|p| (p.start, p.end));
     findings.sort_by(|a, b| {
         b.severity

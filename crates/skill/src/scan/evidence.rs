@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 /// Bytes of context shown before the place of a finding.
-const LEAD: usize = 60;
+const LEAD_BYTES: usize = 60;
 
 /// The part of `text` around `span` that is worth showing, on its own line,
 /// with every range of `masks` redacted.
@@ -16,17 +16,17 @@ pub(crate) fn excerpt(
     masks: &[Range<usize>],
     chars: usize,
 ) -> String {
-    let from = line_start(text, span.start, LEAD);
+    let from = line_start(text, span.start, LEAD_BYTES);
     let bound = text.floor_char_boundary(span.start.saturating_add(chars.saturating_mul(4)));
     let line_end = text
         .get(span.end.min(bound)..bound)
         .and_then(|rest| rest.find('\n'))
         .map_or(bound, |at| span.end.min(bound) + at);
-    escape(masked(text, from..line_end, masks).trim(), chars)
+    escape(mask_secrets(text, from..line_end, masks).trim(), chars)
 }
 
 /// A part of `text` with every range of `masks` redacted.
-pub(crate) fn masked(text: &str, span: Range<usize>, masks: &[Range<usize>]) -> String {
+pub(crate) fn mask_secrets(text: &str, span: Range<usize>, masks: &[Range<usize>]) -> String {
     let mut shown = String::new();
     let mut at = span.start;
     for mask in masks

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceLocation;
 
 /// How bad it is if the finding is what it looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum ScanSeverity {
     /// Worth knowing when deciding what a skill may do.
     Info,
     /// Bad habit.
@@ -20,34 +20,34 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
+impl ScanSeverity {
     /// Every severity, mildest first.
-    pub const ALL: [Severity; 5] = [
-        Severity::Info,
-        Severity::Low,
-        Severity::Medium,
-        Severity::High,
-        Severity::Critical,
+    pub const ALL: [ScanSeverity; 5] = [
+        ScanSeverity::Info,
+        ScanSeverity::Low,
+        ScanSeverity::Medium,
+        ScanSeverity::High,
+        ScanSeverity::Critical,
     ];
 
     /// The name used in every output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Severity::Info => "info",
-            Severity::Low => "low",
-            Severity::Medium => "medium",
-            Severity::High => "high",
-            Severity::Critical => "critical",
+            ScanSeverity::Info => "info",
+            ScanSeverity::Low => "low",
+            ScanSeverity::Medium => "medium",
+            ScanSeverity::High => "high",
+            ScanSeverity::Critical => "critical",
         }
     }
 
     /// The next milder severity; `Info` stays.
-    pub(crate) fn lower(self) -> Severity {
+    pub(crate) fn lower(self) -> ScanSeverity {
         match self {
-            Severity::Critical => Severity::High,
-            Severity::High => Severity::Medium,
-            Severity::Medium => Severity::Low,
-            Severity::Low | Severity::Info => Severity::Info,
+            ScanSeverity::Critical => ScanSeverity::High,
+            ScanSeverity::High => ScanSeverity::Medium,
+            ScanSeverity::Medium => ScanSeverity::Low,
+            ScanSeverity::Low | ScanSeverity::Info => ScanSeverity::Info,
         }
     }
 }
@@ -77,7 +77,7 @@ impl Confidence {
 
 /// Severity and confidence together: what context moves up and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Weight(pub(crate) Severity, pub(crate) Confidence);
+pub(crate) struct FindingWeight(pub(crate) ScanSeverity, pub(crate) Confidence);
 
 /// One thing the scanner saw, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -85,7 +85,7 @@ pub struct Finding {
     /// The rule's stable identifier; look it up in [`super::RULES`].
     pub rule: &'static str,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: ScanSeverity,
     /// How sure the scanner is.
     pub confidence: Confidence,
     /// The file, relative to the skill's root.
@@ -93,7 +93,7 @@ pub struct Finding {
     /// The place in that file, when the finding is about a part of it. Byte
     /// offsets count in the text as decoded.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What was seen: bounded, control and invisible characters escaped,
     /// secrets redacted. Safe to print.
     pub evidence: String,

@@ -20,7 +20,7 @@ pub(crate) enum Lang {
 
 impl Lang {
     /// The language a fence's label or a file's ending names.
-    pub(crate) fn named(label: &str) -> Option<Lang> {
+    pub(crate) fn from_label(label: &str) -> Option<Lang> {
         Some(match label {
             "py" | "pyw" | "python" | "python3" | "ipynb" => Lang::Python,
             "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "tsx" | "javascript" | "typescript"
@@ -37,7 +37,7 @@ impl Lang {
 
 /// The role a stretch of text plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TextRole {
     /// Running text.
     Prose = 1,
     /// The YAML header of a Markdown file.
@@ -56,31 +56,31 @@ pub(crate) enum Role {
 
 /// A set of roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Roles(pub(crate) u8);
+pub(crate) struct TextRoles(pub(crate) u8);
 
-impl Roles {
-    pub(crate) const ALL: Roles = Roles(127);
+impl TextRoles {
+    pub(crate) const ALL: TextRoles = TextRoles(127);
     /// What a model or a person may run.
-    pub(crate) const CODE: Roles = Roles(Role::Script as u8 | Role::Block as u8);
+    pub(crate) const CODE: TextRoles = TextRoles(TextRole::Script as u8 | TextRole::Block as u8);
     /// What a model reads as words.
-    pub(crate) const WORDS: Roles =
-        Roles(Role::Prose as u8 | Role::Header as u8 | Role::Hidden as u8);
+    pub(crate) const WORDS: TextRoles =
+        TextRoles(TextRole::Prose as u8 | TextRole::Header as u8 | TextRole::Hidden as u8);
 
-    pub(crate) fn has(self, role: Role) -> bool {
+    pub(crate) fn has(self, role: TextRole) -> bool {
         self.0 & role as u8 != 0
     }
 }
 
 /// Role and language at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Area {
-    pub(crate) role: Role,
+pub(crate) struct TextArea {
+    pub(crate) role: TextRole,
     pub(crate) lang: Lang,
 }
 
-impl Area {
-    pub(crate) fn of(role: Role) -> Area {
-        Area {
+impl TextArea {
+    pub(crate) fn from_role(role: TextRole) -> TextArea {
+        TextArea {
             role,
             lang: Lang::Unknown,
         }
@@ -89,45 +89,45 @@ impl Area {
 
 /// Where the areas of a text begin, in order.
 #[derive(Debug)]
-pub(crate) struct Layout {
-    marks: Vec<(usize, Area)>,
+pub(crate) struct TextLayout {
+    marks: Vec<(usize, TextArea)>,
 }
 
-impl Layout {
+impl TextLayout {
     /// One area throughout.
-    pub(crate) fn uniform(area: Area) -> Layout {
-        Layout {
+    pub(crate) fn uniform(area: TextArea) -> TextLayout {
+        TextLayout {
             marks: vec![(0, area)],
         }
     }
 
     /// The areas of a Markdown text.
-    pub(crate) fn markdown(text: &str) -> Layout {
-        let mut marks = vec![(0, Area::of(Role::Prose))];
-        let mut walk = Walk {
+    pub(crate) fn markdown(text: &str) -> TextLayout {
+        let mut marks = vec![(0, TextArea::from_role(TextRole::Prose))];
+        let mut walk = MarkdownWalk {
             fence: None,
             header: false,
             comment: false,
         };
         let mut at = 0;
         for line in text.split_inclusive('\n') {
-            walk.line(at, line, &mut marks);
+            walk.walk_line(at, line, &mut marks);
             at += line.len();
         }
         marks.dedup_by(|next, before| next.1 == before.1);
-        Layout { marks }
+        TextLayout { marks }
     }
 
     /// The area at a byte offset.
-    pub(crate) fn at(&self, offset: usize) -> Area {
+    pub(crate) fn area_at(&self, offset: usize) -> TextArea {
         let after = self.marks.partition_point(|(start, _)| *start <= offset);
         self.marks
             .get(after.saturating_sub(1))
-            .map_or(Area::of(Role::Data), |(_, area)| *area)
+            .map_or(TextArea::from_role(TextRole::Data), |(_, area)| *area)
     }
 
     /// Start and end of every area with this role.
-    pub(crate) fn spans(&self, role: Role, end: usize) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn spans(&self, role: TextRole, end: usize) -> impl Iterator<Item = (usize, usize)> {
         let ends = self
             .marks
             .iter()
@@ -143,46 +143,46 @@ impl Layout {
 }
 
 /// The state of the walk over the lines of a Markdown text.
-struct Walk {
+struct MarkdownWalk {
     /// Fence character and length of the open code block.
     fence: Option<(char, usize)>,
     header: bool,
     comment: bool,
 }
 
-impl Walk {
-    fn line(&mut self, at: usize, line: &str, marks: &mut Vec<(usize, Area)>) {
+impl MarkdownWalk {
+    fn walk_line(&mut self, at: usize, line: &str, marks: &mut Vec<(usize, TextArea)>) {
         let bare = line.trim();
         let bare = bare.strip_prefix('\u{feff}').unwrap_or(bare);
         if self.header || (at == 0 && bare == "---") {
             self.header = at == 0 || bare != "---";
-            marks.push((at, Area::of(Role::Header)));
+            marks.push((at, TextArea::from_role(TextRole::Header)));
         } else if let Some(open) = self.fence {
-            if closes(bare, open) {
+            if closes_fence(bare, open) {
                 self.fence = None;
-                marks.push((at + line.len(), Area::of(Role::Prose)));
+                marks.push((at + line.len(), TextArea::from_role(TextRole::Prose)));
             }
         } else if self.comment {
-            self.comments(at, line, marks);
-        } else if let Some((fence, label)) = opens(bare) {
+            self.walk_comments(at, line, marks);
+        } else if let Some((fence, label)) = opening_fence(bare) {
             self.fence = Some(fence);
             marks.push((
                 at,
-                Area {
-                    role: Role::Block,
+                TextArea {
+                    role: TextRole::Block,
                     lang: label,
                 },
             ));
         } else if bare.starts_with("[//]:") || bare.starts_with("[comment]:") {
-            marks.push((at, Area::of(Role::Hidden)));
+            marks.push((at, TextArea::from_role(TextRole::Hidden)));
         } else {
-            marks.push((at, Area::of(Role::Prose)));
-            self.comments(at, line, marks);
+            marks.push((at, TextArea::from_role(TextRole::Prose)));
+            self.walk_comments(at, line, marks);
         }
     }
 
     /// Marks the HTML comments that open or close on this line.
-    fn comments(&mut self, at: usize, line: &str, marks: &mut Vec<(usize, Area)>) {
+    fn walk_comments(&mut self, at: usize, line: &str, marks: &mut Vec<(usize, TextArea)>) {
         let mut from = 0;
         while let Some(rest) = line.get(from..) {
             let sought = if self.comment { "-->" } else { "<!--" };
@@ -192,16 +192,16 @@ impl Walk {
             let edge = from + found;
             from = edge + sought.len();
             if self.comment {
-                marks.push((at + from, Area::of(Role::Prose)));
+                marks.push((at + from, TextArea::from_role(TextRole::Prose)));
             } else {
-                marks.push((at + edge, Area::of(Role::Hidden)));
+                marks.push((at + edge, TextArea::from_role(TextRole::Hidden)));
             }
             self.comment = !self.comment;
         }
     }
 }
 
-fn opens(bare: &str) -> Option<((char, usize), Lang)> {
+fn opening_fence(bare: &str) -> Option<((char, usize), Lang)> {
     let mark = bare.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = bare.chars().take_while(|c| *c == mark).count();
     let info = bare.get(length..)?;
@@ -213,7 +213,7 @@ fn opens(bare: &str) -> Option<((char, usize), Lang)> {
         .chars()
         .take_while(|c| c.is_alphanumeric())
         .collect();
-    let lang = match Lang::named(&label.to_ascii_lowercase()) {
+    let lang = match Lang::from_label(&label.to_ascii_lowercase()) {
         Some(lang) => lang,
         None if label.is_empty() => Lang::Unknown,
         None => Lang::Other,
@@ -221,6 +221,6 @@ fn opens(bare: &str) -> Option<((char, usize), Lang)> {
     Some(((mark, length), lang))
 }
 
-fn closes(bare: &str, (mark, length): (char, usize)) -> bool {
+fn closes_fence(bare: &str, (mark, length): (char, usize)) -> bool {
     bare.chars().all(|c| c == mark) && bare.len() >= length
 }

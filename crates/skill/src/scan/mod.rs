@@ -23,12 +23,12 @@
 
 mod adapt;
 mod collector;
-mod engine;
 mod evidence;
 mod finding;
 mod layout;
 mod limits;
 mod magic;
+mod matcher;
 mod pattern;
 mod report;
 mod rule;
@@ -40,10 +40,10 @@ mod subject;
 mod view;
 mod weigh;
 
-pub use finding::{Confidence, Finding, Severity};
+pub use finding::{Confidence, Finding, ScanSeverity};
 pub use limits::ScanLimits;
-pub use report::{Counts, Coverage, Gap, GapReason, Report, Status};
-pub use rule::Rule;
+pub use report::{Coverage, CoverageGap, FindingCounts, GapReason, ScanReport, ScanStatus};
+pub use rule::ScanRule;
 pub use rules::RULES;
 pub use sarif::to_sarif;
 pub use scanner::{Scanner, ScannerError, scan};

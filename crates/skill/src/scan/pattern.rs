@@ -1,14 +1,14 @@
 //! One thing to look for, as data.
 
-use super::finding::{Confidence, Severity, Weight};
-use super::layout::{Area, Lang, Roles};
-use super::rule::Rule;
+use super::finding::{Confidence, FindingWeight, ScanSeverity};
+use super::layout::{Lang, TextArea, TextRoles};
+use super::rule::ScanRule;
 use super::weigh::{self, Hit};
 
 /// One thing to look for. Built by the `const` methods, so that a table of
 /// patterns is data.
 pub(crate) struct Pattern {
-    pub(crate) rule: &'static Rule,
+    pub(crate) rule: &'static ScanRule,
     pub(crate) message: &'static str,
     /// Works on bytes: case does not matter, classes know ASCII only, a byte
     /// of a longer character counts as any other byte. That compiles ten times
@@ -16,12 +16,12 @@ pub(crate) struct Pattern {
     pub(crate) regex: &'static str,
     /// In lower case; every match of `regex` holds at least one of them.
     pub(crate) anchors: &'static [&'static str],
-    pub(crate) weight: Weight,
-    pub(crate) roles: Roles,
+    pub(crate) weight: FindingWeight,
+    pub(crate) roles: TextRoles,
     /// Languages of code it applies to; empty for any.
     pub(crate) langs: &'static [Lang],
     /// Moves the weight by context, or drops the hit.
-    pub(crate) weigh: fn(&Hit<'_>) -> Option<Weight>,
+    pub(crate) weigh: fn(&Hit<'_>) -> Option<FindingWeight>,
     /// Whether every match is kept, because other evidence must not show it.
     pub(crate) masks: bool,
     /// Path and text of a file it must find something in; a test holds it to that.
@@ -30,7 +30,7 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     pub(crate) const fn new(
-        rule: &'static Rule,
+        rule: &'static ScanRule,
         message: &'static str,
         anchors: &'static [&'static str],
         regex: &'static str,
@@ -40,8 +40,8 @@ impl Pattern {
             message,
             regex,
             anchors,
-            weight: Weight(rule.severity, Confidence::Medium),
-            roles: Roles::ALL,
+            weight: FindingWeight(rule.severity, Confidence::Medium),
+            roles: TextRoles::ALL,
             langs: &[],
             weigh: weigh::as_is,
             masks: false,
@@ -49,22 +49,29 @@ impl Pattern {
         }
     }
 
-    pub(crate) const fn weight(mut self, severity: Severity, confidence: Confidence) -> Pattern {
-        self.weight = Weight(severity, confidence);
+    pub(crate) const fn weight(
+        mut self,
+        severity: ScanSeverity,
+        confidence: Confidence,
+    ) -> Pattern {
+        self.weight = FindingWeight(severity, confidence);
         self
     }
 
-    pub(crate) const fn on(mut self, roles: Roles) -> Pattern {
+    pub(crate) const fn in_roles(mut self, roles: TextRoles) -> Pattern {
         self.roles = roles;
         self
     }
 
-    pub(crate) const fn langs(mut self, langs: &'static [Lang]) -> Pattern {
+    pub(crate) const fn in_langs(mut self, langs: &'static [Lang]) -> Pattern {
         self.langs = langs;
         self
     }
 
-    pub(crate) const fn weigh(mut self, weigh: fn(&Hit<'_>) -> Option<Weight>) -> Pattern {
+    pub(crate) const fn weigh_with(
+        mut self,
+        weigh: fn(&Hit<'_>) -> Option<FindingWeight>,
+    ) -> Pattern {
         self.weigh = weigh;
         self
     }
@@ -80,7 +87,7 @@ impl Pattern {
     }
 
     /// Whether the pattern means anything there.
-    pub(crate) fn applies(&self, area: Area) -> bool {
+    pub(crate) fn applies_in(&self, area: TextArea) -> bool {
         self.roles.has(area.role) && (self.langs.is_empty() || self.langs.contains(&area.lang))
     }
 }

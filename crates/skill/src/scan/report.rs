@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::finding::{Confidence, Finding, Severity};
+use super::finding::{Confidence, Finding, ScanSeverity};
 use super::rules;
 
 /// The verdict, derived from the findings by [`Status::of`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum ScanStatus {
     /// Everything was looked at and nothing asks for a person.
     Pass,
     /// A person should look before the skill is trusted.
@@ -21,14 +21,14 @@ pub enum Status {
     Malicious,
 }
 
-impl Status {
+impl ScanStatus {
     /// The name used in every output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Status::Pass => "pass",
-            Status::Review => "review",
-            Status::Warn => "warn",
-            Status::Malicious => "malicious",
+            ScanStatus::Pass => "pass",
+            ScanStatus::Review => "review",
+            ScanStatus::Warn => "warn",
+            ScanStatus::Malicious => "malicious",
         }
     }
 
@@ -40,25 +40,25 @@ impl Status {
     /// - `review`: any other critical or high finding, a medium one of at least
     ///   medium confidence, or a partial coverage;
     /// - `pass`: everything else.
-    pub fn of(findings: &[Finding], coverage: &Coverage) -> Status {
-        let worst = findings.iter().map(Status::of_finding).max();
+    pub fn from_findings(findings: &[Finding], coverage: &Coverage) -> ScanStatus {
+        let worst = findings.iter().map(ScanStatus::from_finding).max();
         let floor = match coverage {
-            Coverage::Complete => Status::Pass,
-            Coverage::Partial { .. } => Status::Review,
+            Coverage::Complete => ScanStatus::Pass,
+            Coverage::Partial { .. } => ScanStatus::Review,
         };
-        worst.unwrap_or(Status::Pass).max(floor)
+        worst.unwrap_or(ScanStatus::Pass).max(floor)
     }
 
-    fn of_finding(finding: &Finding) -> Status {
+    fn from_finding(finding: &Finding) -> ScanStatus {
         let sure = finding.confidence >= Confidence::Medium;
         let certain = finding.confidence == Confidence::High;
         let hostile = rules::find(finding.rule).is_some_and(|rule| rule.hostile);
         match finding.severity {
-            Severity::Critical if certain && hostile => Status::Malicious,
-            Severity::Critical | Severity::High if sure => Status::Warn,
-            Severity::Critical | Severity::High => Status::Review,
-            Severity::Medium if sure => Status::Review,
-            Severity::Medium | Severity::Low | Severity::Info => Status::Pass,
+            ScanSeverity::Critical if certain && hostile => ScanStatus::Malicious,
+            ScanSeverity::Critical | ScanSeverity::High if sure => ScanStatus::Warn,
+            ScanSeverity::Critical | ScanSeverity::High => ScanStatus::Review,
+            ScanSeverity::Medium if sure => ScanStatus::Review,
+            ScanSeverity::Medium | ScanSeverity::Low | ScanSeverity::Info => ScanStatus::Pass,
         }
     }
 }
@@ -72,13 +72,13 @@ pub enum Coverage {
     /// Something was not.
     Partial {
         /// What, and why.
-        reasons: Vec<Gap>,
+        reasons: Vec<CoverageGap>,
     },
 }
 
 /// Something the scan did not look at, or found but did not list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Gap {
+pub struct CoverageGap {
     /// The file, or nothing when it concerns the whole scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -109,7 +109,7 @@ pub enum GapReason {
 /// How many findings of each severity are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the fields are the severities")]
-pub struct Counts {
+pub struct FindingCounts {
     pub critical: usize,
     pub high: usize,
     pub medium: usize,
@@ -117,39 +117,39 @@ pub struct Counts {
     pub info: usize,
 }
 
-impl Counts {
-    fn of(findings: &[Finding]) -> Counts {
+impl FindingCounts {
+    fn from_findings(findings: &[Finding]) -> FindingCounts {
         let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
-        Counts {
-            critical: count(Severity::Critical),
-            high: count(Severity::High),
-            medium: count(Severity::Medium),
-            low: count(Severity::Low),
-            info: count(Severity::Info),
+        FindingCounts {
+            critical: count(ScanSeverity::Critical),
+            high: count(ScanSeverity::High),
+            medium: count(ScanSeverity::Medium),
+            low: count(ScanSeverity::Low),
+            info: count(ScanSeverity::Info),
         }
     }
 }
 
 /// The outcome of a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct ScanReport {
     /// The verdict.
-    pub status: Status,
+    pub status: ScanStatus,
     /// Whether everything was looked at.
     pub coverage: Coverage,
     /// Listed findings by severity.
-    pub counts: Counts,
+    pub counts: FindingCounts,
     /// Findings left out because a baseline names them.
     pub suppressed: usize,
     /// The findings: most severe first, then by file, place and rule.
     pub findings: Vec<Finding>,
 }
 
-impl Report {
-    pub(crate) fn new(findings: Vec<Finding>, coverage: Coverage, suppressed: usize) -> Report {
-        Report {
-            status: Status::of(&findings, &coverage),
-            counts: Counts::of(&findings),
+impl ScanReport {
+    pub(crate) fn new(findings: Vec<Finding>, coverage: Coverage, suppressed: usize) -> ScanReport {
+        ScanReport {
+            status: ScanStatus::from_findings(&findings, &coverage),
+            counts: FindingCounts::from_findings(&findings),
             coverage,
             suppressed,
             findings,
@@ -160,12 +160,12 @@ impl Report {
     /// derived anew. What was not looked at cannot be waved through: coverage
     /// and its findings stay.
     #[must_use]
-    pub fn without(&self, baseline: &BTreeSet<String>) -> Report {
+    pub fn without_baseline(&self, baseline: &BTreeSet<String>) -> ScanReport {
         let stays = |finding: &&Finding| {
             finding.rule == rules::coverage::COVERAGE.id || !baseline.contains(&finding.fingerprint)
         };
         let findings: Vec<Finding> = self.findings.iter().filter(stays).cloned().collect();
         let suppressed = self.suppressed + self.findings.len() - findings.len();
-        Report::new(findings, self.coverage.clone(), suppressed)
+        ScanReport::new(findings, self.coverage.clone(), suppressed)
     }
 }

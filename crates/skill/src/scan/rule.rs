@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use super::finding::Severity;
+use super::finding::ScanSeverity;
 
 /// A rule of the scanner.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Rule {
+pub struct ScanRule {
     /// Stable identifier, for instance `EXEC-FETCH`; never reused for another meaning.
     pub id: &'static str,
     /// A few words.
@@ -15,7 +15,7 @@ pub struct Rule {
     /// What it looks for and why that matters.
     pub description: &'static str,
     /// The severity of a plain hit; context moves single findings up or down.
-    pub severity: Severity,
+    pub severity: ScanSeverity,
     /// What the author or the reviewer should do.
     pub help: &'static str,
     /// Whether a certain, critical hit has no innocent reading. A leaked key is

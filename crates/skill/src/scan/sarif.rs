@@ -2,44 +2,44 @@
 
 use serde_json::Value;
 
-use super::finding::{Finding, Severity};
-use super::report::Report;
+use super::finding::{Finding, ScanSeverity};
+use super::report::ScanReport;
 use super::rules::RULES;
-use crate::sarif::{self, Level, ResultInfo, RuleInfo, Tool};
+use crate::sarif::{self, SarifLevel, SarifResult, SarifRule, SarifTool};
 
-impl Report {
+impl ScanReport {
     /// The report as a SARIF 2.1.0 log, with every rule of the scanner.
-    pub fn to_sarif(&self, tool: Tool<'_>) -> Value {
+    pub fn to_sarif(&self, tool: SarifTool<'_>) -> Value {
         to_sarif(tool, &[("", self)])
     }
 }
 
 /// Several reports as one SARIF 2.1.0 log. Each comes with what to put before
 /// the paths of its files.
-pub fn to_sarif(tool: Tool<'_>, reports: &[(&str, &Report)]) -> Value {
-    let rules: Vec<RuleInfo<'_>> = RULES
+pub fn to_sarif(tool: SarifTool<'_>, reports: &[(&str, &ScanReport)]) -> Value {
+    let rules: Vec<SarifRule<'_>> = RULES
         .iter()
-        .map(|rule| RuleInfo {
+        .map(|rule| SarifRule {
             id: rule.id,
             title: rule.title,
             description: rule.description,
             help: rule.help,
-            level: level(rule.severity),
-            security_severity: Some(score(rule.severity)),
+            level: sarif_level(rule.severity),
+            security_severity: Some(security_severity(rule.severity)),
         })
         .collect();
-    let results: Vec<ResultInfo<'_>> = reports
+    let results: Vec<SarifResult<'_>> = reports
         .iter()
-        .flat_map(|(prefix, report)| report.findings.iter().map(|f| result(prefix, f)))
+        .flat_map(|(prefix, report)| report.findings.iter().map(|f| sarif_result(prefix, f)))
         .collect();
     sarif::render(tool, &rules, &results)
 }
 
-fn result<'a>(prefix: &str, finding: &'a Finding) -> ResultInfo<'a> {
+fn sarif_result<'a>(prefix: &str, finding: &'a Finding) -> SarifResult<'a> {
     let path = format!("{prefix}{}", finding.file);
-    ResultInfo {
+    SarifResult {
         rule_id: finding.rule,
-        level: level(finding.severity),
+        level: sarif_level(finding.severity),
         message: format!("{}: {}", finding.message, finding.evidence),
         path: (!finding.file.is_empty()).then_some(path.into()),
         line: finding.place.map(|place| place.line),
@@ -52,21 +52,21 @@ fn result<'a>(prefix: &str, finding: &'a Finding) -> ResultInfo<'a> {
     }
 }
 
-fn level(severity: Severity) -> Level {
+fn sarif_level(severity: ScanSeverity) -> SarifLevel {
     match severity {
-        Severity::Critical | Severity::High => Level::Error,
-        Severity::Medium => Level::Warning,
-        Severity::Low | Severity::Info => Level::Note,
+        ScanSeverity::Critical | ScanSeverity::High => SarifLevel::Error,
+        ScanSeverity::Medium => SarifLevel::Warning,
+        ScanSeverity::Low | ScanSeverity::Info => SarifLevel::Note,
     }
 }
 
 /// The middle of the band in which code hosts sort this severity.
-fn score(severity: Severity) -> &'static str {
+fn security_severity(severity: ScanSeverity) -> &'static str {
     match severity {
-        Severity::Critical => "9.5",
-        Severity::High => "8.0",
-        Severity::Medium => "5.5",
-        Severity::Low => "2.0",
-        Severity::Info => "0.0",
+        ScanSeverity::Critical => "9.5",
+        ScanSeverity::High => "8.0",
+        ScanSeverity::Medium => "5.5",
+        ScanSeverity::Low => "2.0",
+        ScanSeverity::Info => "0.0",
     }
 }

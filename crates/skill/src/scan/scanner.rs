@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::collector::Collector;
-use super::engine::{Engine, Found};
+use super::collector::FindingCollector;
 use super::evidence;
 use super::limits::ScanLimits;
-use super::report::{GapReason, Report};
+use super::matcher::{Matcher, PatternMatch};
+use super::report::{GapReason, ScanReport};
 use super::rules;
 use super::subject::{Subject, SubjectFile};
-use super::view::View;
+use super::view::FileView;
 
 /// Why the scanner's own tables cannot be compiled: a mistake in this crate,
 /// never in what is scanned.
@@ -47,11 +47,11 @@ impl ScannerError {
 
 /// The compiled rules; make one and keep it.
 pub struct Scanner {
-    engine: Engine,
+    matcher: Matcher,
 }
 
 /// Scans with the built-in rules, compiled once per process.
-pub fn scan(subject: &Subject<'_>, limits: &ScanLimits) -> Report {
+pub fn scan(subject: &Subject<'_>, limits: &ScanLimits) -> ScanReport {
     #[expect(
         clippy::expect_used,
         reason = "the tables are constants, and a test compiles them"
@@ -64,29 +64,29 @@ pub fn scan(subject: &Subject<'_>, limits: &ScanLimits) -> Report {
 impl Scanner {
     /// Compiles the built-in rules.
     pub fn new() -> Result<Scanner, ScannerError> {
-        let engine = Engine::new(rules::patterns())?;
-        Ok(Scanner { engine })
+        let engine = Matcher::new(rules::patterns())?;
+        Ok(Scanner { matcher: engine })
     }
 
     /// Looks at a skill and says what there is.
-    pub fn scan(&self, subject: &Subject<'_>, limits: &ScanLimits) -> Report {
-        let mut log = Collector::new(limits);
-        let mut facts = rules::Facts::default();
+    pub fn scan(&self, subject: &Subject<'_>, limits: &ScanLimits) -> ScanReport {
+        let mut log = FindingCollector::new(limits);
+        let mut facts = rules::SkillFacts::default();
         let (mut bytes, mut work) = (limits.total_bytes, limits.work_bytes);
         let mut files = subject.files.clone();
         // What every model reads comes first, before a flood elsewhere uses up limits.
         files.sort_by_key(|file| (file.path != subject.skill_file, file.path));
         for file in &files {
-            let Some(part) = within(*file, limits, &mut bytes, &mut log) else {
+            let Some(part) = limit_file(*file, limits, &mut bytes, &mut log) else {
                 continue;
             };
-            let mut view = View::open(part, &mut log);
-            let (found, reached) = self
-                .engine
-                .find(&view, limits.per_rule, &mut work, &mut log);
-            self.keep(&mut view, found, reached, &mut log);
+            let mut view = FileView::open(part, &mut log);
+            let (found, reached) =
+                self.matcher
+                    .find_matches(&view, limits.per_rule, &mut work, &mut log);
+            self.report_matches(&mut view, found, reached, &mut log);
             rules::check_file(&view, subject, &mut log);
-            facts.learn(&view);
+            facts.record_file(&view);
         }
         rules::check_skill(subject, &facts, &mut log);
         log.finish()
@@ -95,24 +95,24 @@ impl Scanner {
     /// Logs what the patterns found: of several hits of one rule on one line
     /// only the worst, and of secrets every one, but none in the clear. What was
     /// not reached may hold secrets too, so no evidence shows any of it.
-    fn keep(
+    fn report_matches(
         &self,
-        view: &mut View<'_>,
-        found: Vec<Found>,
+        view: &mut FileView<'_>,
+        found: Vec<PatternMatch>,
         reached: usize,
-        log: &mut Collector<'_>,
+        log: &mut FindingCollector<'_>,
     ) {
-        let mut worst: BTreeMap<(&str, usize), Found> = BTreeMap::new();
+        let mut worst: BTreeMap<(&str, usize), PatternMatch> = BTreeMap::new();
         let mut secrets = Vec::new();
         for found in found {
-            let Some(pattern) = self.engine.pattern(found.pattern) else {
+            let Some(pattern) = self.matcher.pattern(found.pattern) else {
                 continue;
             };
             if pattern.masks {
                 secrets.push(found);
                 continue;
             }
-            let line = view.place(found.span.clone()).line;
+            let line = view.location(found.span.clone()).line;
             worst
                 .entry((pattern.rule.id, line))
                 .and_modify(|kept| {
@@ -122,25 +122,25 @@ impl Scanner {
                 })
                 .or_insert(found);
         }
-        let secrets = rules::secrets::merge(&view.text, secrets);
+        let secrets = rules::secrets::merge_matches(&view.text, secrets);
         view.masks = secrets.iter().map(|found| found.span.clone()).collect();
         if reached < view.text.len() {
             view.masks.push(reached..view.text.len());
         }
-        for Found {
+        for PatternMatch {
             pattern,
             span,
             weight,
         } in secrets
         {
-            if let Some(pattern) = self.engine.pattern(pattern) {
+            if let Some(pattern) = self.matcher.pattern(pattern) {
                 let shown = evidence::redact(view.text.get(span.clone()).unwrap_or_default());
-                log.told(pattern.rule, view, span, weight, &shown, pattern.message);
+                log.report_with_evidence(pattern.rule, view, span, weight, &shown, pattern.message);
             }
         }
         for found in worst.into_values() {
-            if let Some(pattern) = self.engine.pattern(found.pattern) {
-                log.at(
+            if let Some(pattern) = self.matcher.pattern(found.pattern) {
+                log.report_at(
                     pattern.rule,
                     view,
                     found.span,
@@ -152,16 +152,16 @@ impl Scanner {
     }
 }
 
-fn outweighs(new: &Found, old: &Found) -> bool {
+fn outweighs(new: &PatternMatch, old: &PatternMatch) -> bool {
     (new.weight.0, new.weight.1) > (old.weight.0, old.weight.1)
 }
 
 /// The part of a file that the limits allow to look at.
-fn within<'a>(
+fn limit_file<'a>(
     file: SubjectFile<'a>,
     limits: &ScanLimits,
     left: &mut usize,
-    log: &mut Collector<'_>,
+    log: &mut FindingCollector<'_>,
 ) -> Option<SubjectFile<'a>> {
     let (length, allowed) = (file.data.len(), limits.file_bytes.min(*left));
     if length > allowed {
@@ -170,7 +170,7 @@ fn within<'a>(
             false => GapReason::FileTooLong,
         };
         let detail = format!("{allowed} of {length} bytes were looked at");
-        log.gap(Some(file.path), reason, detail);
+        log.report_gap(Some(file.path), reason, detail);
     }
     let seen = length.min(allowed);
     *left -= seen;

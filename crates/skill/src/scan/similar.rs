@@ -2,15 +2,15 @@
 
 /// Whether `a` and `b` differ by exactly one letter inserted, left out,
 /// replaced, or swapped with its neighbour.
-pub(crate) fn one_slip(a: &str, b: &str) -> bool {
+pub(crate) fn differs_by_one_slip(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let start = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let room = a.len().min(b.len()) - start;
+    let max_suffix = a.len().min(b.len()) - start;
     let end = a
         .iter()
         .rev()
         .zip(b.iter().rev())
-        .take(room)
+        .take(max_suffix)
         .take_while(|(x, y)| x == y)
         .count();
     let (left, right) = (a.len() - start - end, b.len() - start - end);

@@ -4,33 +4,33 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::collector::Collector;
-use super::layout::{Area, Lang, Layout, Role};
-use super::magic::Magic;
+use super::collector::FindingCollector;
+use super::layout::{Lang, TextArea, TextLayout, TextRole};
+use super::magic::FileMagic;
 use super::report::GapReason;
 use super::rules::credentials::has_sink;
 use super::subject::SubjectFile;
-use crate::diagnostic::Place;
+use crate::diagnostic::SourceLocation;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Markdown,
     Script(Lang),
     /// Any other text: data, configuration, markup.
     Text,
-    Binary(Magic),
+    Binary(FileMagic),
 }
 
 /// One file, read once.
-pub(crate) struct View<'a> {
+pub(crate) struct FileView<'a> {
     pub(crate) path: &'a str,
     pub(crate) data: &'a [u8],
     pub(crate) executable: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FileKind,
     /// The decoded text; empty for binaries.
     pub(crate) text: Cow<'a, str>,
-    pub(crate) layout: Layout,
+    pub(crate) layout: TextLayout,
     /// Secrets in the text, in order, which no evidence may show.
     pub(crate) masks: Vec<Range<usize>>,
     checkpoints: OnceCell<Vec<Checkpoint>>,
@@ -46,26 +46,28 @@ struct Checkpoint {
 }
 
 /// Bytes between two checkpoints at most, give or take a character.
-const STRIDE: usize = 4096;
+const CHECKPOINT_BYTES: usize = 4096;
 
-impl<'a> View<'a> {
+impl<'a> FileView<'a> {
     /// Reads a file, whose data may already be cut to a limit.
-    pub(crate) fn open(file: SubjectFile<'a>, log: &mut Collector<'_>) -> View<'a> {
+    pub(crate) fn open(file: SubjectFile<'a>, log: &mut FindingCollector<'_>) -> FileView<'a> {
         let text = decode(file, log);
         let kind = match &text {
-            None => Kind::Binary(Magic::of(file.data)),
-            Some(text) => text_kind(file.path, text),
+            None => FileKind::Binary(FileMagic::detect(file.data)),
+            Some(text) => classify_text(file.path, text),
         };
         let text = text.unwrap_or_default();
         let layout = match kind {
-            Kind::Markdown => Layout::markdown(&text),
-            Kind::Script(lang) => Layout::uniform(Area {
-                role: Role::Script,
+            FileKind::Markdown => TextLayout::markdown(&text),
+            FileKind::Script(lang) => TextLayout::uniform(TextArea {
+                role: TextRole::Script,
                 lang,
             }),
-            Kind::Text | Kind::Binary(_) => Layout::uniform(Area::of(Role::Data)),
+            FileKind::Text | FileKind::Binary(_) => {
+                TextLayout::uniform(TextArea::from_role(TextRole::Data))
+            }
         };
-        View {
+        FileView {
             path: file.path,
             data: file.data,
             executable: file.executable,
@@ -84,22 +86,22 @@ impl<'a> View<'a> {
     }
 
     /// The name's last ending in lower case, without the dot.
-    pub(crate) fn ending(&self) -> String {
-        ending(self.path)
+    pub(crate) fn extension(&self) -> String {
+        extension_of(self.path)
     }
 
     pub(crate) fn is_script(&self) -> bool {
-        matches!(self.kind, Kind::Script(_))
+        matches!(self.kind, FileKind::Script(_))
     }
 
     /// Whether the text has the means to send something out, asked only once.
-    pub(crate) fn sends(&self) -> bool {
+    pub(crate) fn has_sink(&self) -> bool {
         *self.sends.get_or_init(|| has_sink(&self.text))
     }
 
     /// The area at an offset; comment lines of scripts told apart from code.
-    pub(crate) fn area(&self, offset: usize) -> Area {
-        let area = self.layout.at(offset);
+    pub(crate) fn area(&self, offset: usize) -> TextArea {
+        let area = self.layout.area_at(offset);
         let start = super::evidence::line_start(&self.text, offset, 512);
         let line = self.text.get(start..).unwrap_or_default().trim_start();
         let marks: &[&str] = match area.lang {
@@ -108,9 +110,9 @@ impl<'a> View<'a> {
             Lang::Other => &["#", "//", "*", "--"],
             Lang::Python | Lang::Shell | Lang::Unknown => &["#"],
         };
-        if area.role == Role::Script && marks.iter().any(|mark| line.starts_with(mark)) {
-            return Area {
-                role: Role::Comment,
+        if area.role == TextRole::Script && marks.iter().any(|mark| line.starts_with(mark)) {
+            return TextArea {
+                role: TextRole::Comment,
                 ..area
             };
         }
@@ -118,7 +120,7 @@ impl<'a> View<'a> {
     }
 
     /// Line and column of a span.
-    pub(crate) fn place(&self, span: Range<usize>) -> Place {
+    pub(crate) fn location(&self, span: Range<usize>) -> SourceLocation {
         let checkpoints = self.checkpoints.get_or_init(|| checkpoints(&self.text));
         let after = checkpoints.partition_point(|mark| mark.offset <= span.start);
         let mark = checkpoints
@@ -130,7 +132,7 @@ impl<'a> View<'a> {
                 column: 1,
             });
         let between = self.text.get(mark.offset..span.start).unwrap_or_default();
-        Place {
+        SourceLocation {
             line: mark.line,
             column: mark.column + between.chars().count(),
             start: span.start,
@@ -140,7 +142,7 @@ impl<'a> View<'a> {
 }
 
 /// The ending of a path's name in lower case, without the dot.
-pub(crate) fn ending(path: &str) -> String {
+pub(crate) fn extension_of(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => ending.to_ascii_lowercase(),
@@ -156,7 +158,7 @@ fn checkpoints(text: &str) -> Vec<Checkpoint> {
     }];
     let (mut line, mut column, mut last) = (1, 1, 0);
     for (offset, c) in text.char_indices() {
-        if offset - last >= STRIDE {
+        if offset - last >= CHECKPOINT_BYTES {
             marks.push(Checkpoint {
                 offset,
                 line,
@@ -178,11 +180,11 @@ fn checkpoints(text: &str) -> Vec<Checkpoint> {
 }
 
 /// The text of a file, or nothing when it is none.
-fn decode<'a>(file: SubjectFile<'a>, log: &mut Collector<'_>) -> Option<Cow<'a, str>> {
-    if let Some(text) = utf16(file, log) {
+fn decode<'a>(file: SubjectFile<'a>, log: &mut FindingCollector<'_>) -> Option<Cow<'a, str>> {
+    if let Some(text) = decode_utf16(file, log) {
         return Some(Cow::Owned(text));
     }
-    if !matches!(Magic::of(file.data), Magic::Unknown) || file.data.contains(&0) {
+    if !matches!(FileMagic::detect(file.data), FileMagic::Unknown) || file.data.contains(&0) {
         return None;
     }
     let text = String::from_utf8_lossy(file.data);
@@ -192,13 +194,13 @@ fn decode<'a>(file: SubjectFile<'a>, log: &mut Collector<'_>) -> Option<Cow<'a, 
             return None;
         }
         let detail = format!("not valid UTF-8; read with {replaced} replacement characters");
-        log.gap(Some(file.path), GapReason::InvalidText, detail);
+        log.report_gap(Some(file.path), GapReason::InvalidText, detail);
     }
     Some(text)
 }
 
 /// UTF-16 with a byte order mark, as some editors write it.
-fn utf16(file: SubjectFile<'_>, log: &mut Collector<'_>) -> Option<String> {
+fn decode_utf16(file: SubjectFile<'_>, log: &mut FindingCollector<'_>) -> Option<String> {
     let unit: fn([u8; 2]) -> u16 = match file.data {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
@@ -211,35 +213,35 @@ fn utf16(file: SubjectFile<'_>, log: &mut Collector<'_>) -> Option<String> {
         .collect();
     if text.contains(['\0', '\u{fffd}']) || !rest.is_empty() {
         let detail = "not valid UTF-16; read with replacement characters".to_owned();
-        log.gap(Some(file.path), GapReason::InvalidText, detail);
+        log.report_gap(Some(file.path), GapReason::InvalidText, detail);
     }
     Some(text)
 }
 
-fn text_kind(path: &str, text: &str) -> Kind {
-    let ending = ending(path);
+fn classify_text(path: &str, text: &str) -> FileKind {
+    let ending = extension_of(path);
     if matches!(
         ending.as_str(),
         "md" | "mdx" | "markdown" | "mdc" | "txt" | "rst" | "adoc"
     ) {
-        return Kind::Markdown;
+        return FileKind::Markdown;
     }
-    if let Some(lang) = Lang::named(&ending) {
-        return Kind::Script(lang);
+    if let Some(lang) = Lang::from_label(&ending) {
+        return FileKind::Script(lang);
     }
-    if let Some(lang) = shebang(text) {
-        return Kind::Script(lang);
+    if let Some(lang) = shebang_lang(text) {
+        return FileKind::Script(lang);
     }
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     match name.as_str() {
         "dockerfile" | "containerfile" | "makefile" | "justfile" | ".envrc" | ".bashrc"
-        | ".zshrc" | ".profile" => Kind::Script(Lang::Shell),
-        "readme" | "license" | "notice" | "changelog" => Kind::Markdown,
-        _ => Kind::Text,
+        | ".zshrc" | ".profile" => FileKind::Script(Lang::Shell),
+        "readme" | "license" | "notice" | "changelog" => FileKind::Markdown,
+        _ => FileKind::Text,
     }
 }
 
-fn shebang(text: &str) -> Option<Lang> {
+fn shebang_lang(text: &str) -> Option<Lang> {
     let line = text.strip_prefix("#!")?.lines().next()?;
     Some(if line.contains("python") {
         Lang::Python

@@ -3,20 +3,20 @@
 use std::ops::Range;
 
 use super::evidence::line_start;
-use super::finding::{Confidence, Severity, Weight};
-use super::layout::{Area, Role};
-use super::view::View;
+use super::finding::{Confidence, FindingWeight, ScanSeverity};
+use super::layout::{TextArea, TextRole};
+use super::view::FileView;
 
 /// A match before it is weighed.
 pub(crate) struct Hit<'v> {
-    pub(crate) view: &'v View<'v>,
+    pub(crate) view: &'v FileView<'v>,
     pub(crate) span: Range<usize>,
-    pub(crate) area: Area,
-    pub(crate) weight: Weight,
+    pub(crate) area: TextArea,
+    pub(crate) weight: FindingWeight,
 }
 
 /// How far a hit's own line is read on either side of it.
-const REACH: usize = 300;
+const REACH_BYTES: usize = 300;
 
 impl Hit<'_> {
     /// The matched text.
@@ -26,7 +26,7 @@ impl Hit<'_> {
 
     /// The line up to the match.
     pub(crate) fn before(&self) -> &str {
-        let start = line_start(&self.view.text, self.span.start, REACH);
+        let start = line_start(&self.view.text, self.span.start, REACH_BYTES);
         self.view
             .text
             .get(start..self.span.start)
@@ -35,7 +35,10 @@ impl Hit<'_> {
 
     /// The line from the end of the match.
     pub(crate) fn after(&self) -> &str {
-        let end = self.view.text.floor_char_boundary(self.span.end + REACH);
+        let end = self
+            .view
+            .text
+            .floor_char_boundary(self.span.end + REACH_BYTES);
         let rest = self.view.text.get(self.span.end..end).unwrap_or_default();
         rest.split('\n').next().unwrap_or_default()
     }
@@ -51,13 +54,13 @@ impl Hit<'_> {
     }
 
     /// Whether one of the words stands on the match's line, but outside it.
-    pub(crate) fn beside(&self, words: &[&str]) -> bool {
+    pub(crate) fn has_any_near(&self, words: &[&str]) -> bool {
         let line = format!("{}\n{}", self.before(), self.after()).to_ascii_lowercase();
         words.iter().any(|word| line.contains(word))
     }
 
     /// Whether the match is between quotes or backticks on its line.
-    pub(crate) fn quoted(&self) -> bool {
+    pub(crate) fn is_quoted(&self) -> bool {
         let marks = ['"', '\'', '`', '“', '”', '‘', '’', '«', '»'];
         let opened = self.before().trim_end().ends_with(marks);
         let closed = self
@@ -69,60 +72,60 @@ impl Hit<'_> {
 }
 
 /// The pattern's own weight, wherever it is.
-pub(crate) fn as_is(hit: &Hit<'_>) -> Option<Weight> {
+pub(crate) fn as_is(hit: &Hit<'_>) -> Option<FindingWeight> {
     Some(hit.weight)
 }
 
 /// Code counts in scripts; in a code block it is one step milder, and words
 /// about it are hardly more than a mention.
-pub(crate) fn code(hit: &Hit<'_>) -> Option<Weight> {
-    let Weight(severity, confidence) = hit.weight;
+pub(crate) fn code(hit: &Hit<'_>) -> Option<FindingWeight> {
+    let FindingWeight(severity, confidence) = hit.weight;
     Some(match hit.area.role {
-        Role::Script => hit.weight,
-        Role::Block => Weight(severity.lower(), confidence),
-        _ => Weight(severity.lower().lower(), Confidence::Low),
+        TextRole::Script => hit.weight,
+        TextRole::Block => FindingWeight(severity.lower(), confidence),
+        _ => FindingWeight(severity.lower().lower(), Confidence::Low),
     })
 }
 
 /// A command a model may copy: a code block counts like a script, prose one
 /// step less, and a warning against it least.
-pub(crate) fn command(hit: &Hit<'_>) -> Option<Weight> {
-    let Weight(severity, confidence) = hit.weight;
-    if warned_against(hit) {
-        return Some(Weight(severity.lower().lower(), Confidence::Low));
+pub(crate) fn command(hit: &Hit<'_>) -> Option<FindingWeight> {
+    let FindingWeight(severity, confidence) = hit.weight;
+    if is_warned_against(hit) {
+        return Some(FindingWeight(severity.lower().lower(), Confidence::Low));
     }
-    if hit.area.role != Role::Hidden && teaches_attacks(hit) {
-        return Some(Weight(severity.lower(), Confidence::Low));
+    if hit.area.role != TextRole::Hidden && teaches_attacks(hit) {
+        return Some(FindingWeight(severity.lower(), Confidence::Low));
     }
     Some(match hit.area.role {
-        Role::Script | Role::Block => hit.weight,
-        Role::Hidden => Weight(severity, Confidence::High),
-        Role::Comment => Weight(severity.lower().lower(), Confidence::Low),
-        _ => Weight(severity.lower(), confidence.min(Confidence::Medium)),
+        TextRole::Script | TextRole::Block => hit.weight,
+        TextRole::Hidden => FindingWeight(severity, Confidence::High),
+        TextRole::Comment => FindingWeight(severity.lower().lower(), Confidence::Low),
+        _ => FindingWeight(severity.lower(), confidence.min(Confidence::Medium)),
     })
 }
 
 /// Words meant for a model. In hidden text there is no excuse for them; quoted,
 /// or beside talk of attacks, they are most likely a lesson about them.
-pub(crate) fn words(hit: &Hit<'_>) -> Option<Weight> {
-    let Weight(severity, confidence) = hit.weight;
-    if hit.area.role == Role::Hidden {
-        return Some(Weight(severity, Confidence::High));
+pub(crate) fn words(hit: &Hit<'_>) -> Option<FindingWeight> {
+    let FindingWeight(severity, confidence) = hit.weight;
+    if hit.area.role == TextRole::Hidden {
+        return Some(FindingWeight(severity, Confidence::High));
     }
-    if mentioned(hit) {
-        return Some(Weight(
-            severity.lower().min(Severity::Medium),
+    if is_mentioned(hit) {
+        return Some(FindingWeight(
+            severity.lower().min(ScanSeverity::Medium),
             Confidence::Low,
         ));
     }
     Some(match hit.area.role {
-        Role::Prose | Role::Header => Weight(severity, confidence),
-        _ => Weight(severity.lower(), Confidence::Low),
+        TextRole::Prose | TextRole::Header => FindingWeight(severity, confidence),
+        _ => FindingWeight(severity.lower(), Confidence::Low),
     })
 }
 
 /// Whether the line talks about the words rather than saying them.
-pub(crate) fn mentioned(hit: &Hit<'_>) -> bool {
+pub(crate) fn is_mentioned(hit: &Hit<'_>) -> bool {
     const ABOUT: &[&str] = &[
         "example",
         "e.g",
@@ -163,7 +166,7 @@ pub(crate) fn mentioned(hit: &Hit<'_>) -> bool {
         "defen",
     ];
     let table = hit.before().trim_start().starts_with('|');
-    table || hit.quoted() || hit.beside(ABOUT) || warned_against(hit)
+    table || hit.is_quoted() || hit.has_any_near(ABOUT) || is_warned_against(hit)
 }
 
 /// Whether a command is shown to those who defend against it or are paid to
@@ -180,11 +183,13 @@ fn teaches_attacks(hit: &Hit<'_>) -> bool {
         "match(",
     ];
     let text = hit.text().to_ascii_lowercase();
-    STAND_INS.iter().any(|word| text.contains(word)) || hit.beside(LESSONS) || hit.beside(STAND_INS)
+    STAND_INS.iter().any(|word| text.contains(word))
+        || hit.has_any_near(LESSONS)
+        || hit.has_any_near(STAND_INS)
 }
 
 /// Whether the line forbids what it names.
-pub(crate) fn warned_against(hit: &Hit<'_>) -> bool {
+pub(crate) fn is_warned_against(hit: &Hit<'_>) -> bool {
     const AGAINST: &[&str] = &[
         "never ",
         "don't ",

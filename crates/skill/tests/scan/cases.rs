@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use prowess_skill::scan::RULES;
 
-use crate::skill::{Skill, file};
+use crate::skill::{ScanFixture, file};
 
 struct Case {
     rule: &'static str,
-    hit: Skill,
-    miss: Skill,
+    hit: ScanFixture,
+    miss: ScanFixture,
 }
 
-fn case(rule: &'static str, hit: Skill, miss: Skill) -> Case {
+fn case(rule: &'static str, hit: ScanFixture, miss: ScanFixture) -> Case {
     Case { rule, hit, miss }
 }
 
-fn md(text: &str) -> Skill {
+fn md(text: &str) -> ScanFixture {
     file("SKILL.md", text)
 }
 
@@ -220,7 +220,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn every_rule_speaks_of_its_case_and_is_silent_on_the_near_miss() {
     for Case { rule, hit, miss } in cases() {
-        let speaks = |skill: &Skill| skill.scan().findings.iter().any(|f| f.rule == rule);
+        let speaks = |skill: &ScanFixture| skill.scan().findings.iter().any(|f| f.rule == rule);
         assert!(speaks(&hit), "{rule} misses its case: {:#?}", hit.scan());
         assert!(
             !speaks(&miss),

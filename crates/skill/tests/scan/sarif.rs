@@ -1,13 +1,13 @@
 //! The report as SARIF.
 
 use insta::assert_json_snapshot;
-use prowess_skill::sarif::{Level, ResultInfo, RuleInfo, Tool, render};
+use prowess_skill::sarif::{SarifLevel, SarifResult, SarifRule, SarifTool, render};
 use prowess_skill::scan::RULES;
 use serde_json::Value;
 
 use crate::skill::file;
 
-pub(crate) const TOOL: Tool<'static> = Tool {
+pub(crate) const TOOL: SarifTool<'static> = SarifTool {
     name: "prowess",
     version: "1.2.3",
     information_uri: "https://example.com",
@@ -22,17 +22,17 @@ fn list<'v>(value: &'v Value, pointer: &str) -> &'v Vec<Value> {
 
 #[test]
 fn plain_results_make_a_whole_log() {
-    let rule = RuleInfo {
+    let rule = SarifRule {
         id: "name-mismatch",
         title: "Name differs from the folder",
         description: "The name must be that of the folder.",
         help: "Rename one of them.",
-        level: Level::Error,
+        level: SarifLevel::Error,
         security_severity: None,
     };
-    let result = ResultInfo {
+    let result = SarifResult {
         rule_id: "name-mismatch",
-        level: Level::Error,
+        level: SarifLevel::Error,
         message: "the name is `a` but the folder is `b`".to_owned(),
         path: Some("my skill/SKILL.md".into()),
         line: Some(2),

@@ -24,9 +24,9 @@ use super::http::Validators;
 use super::options::CacheOptions;
 
 /// Files that a crashed process left unfinished are removed after this long.
-const UNFINISHED: Duration = Duration::from_secs(24 * 60 * 60);
+const UNFINISHED_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of a record that are read at most.
-const MOST_RECORD: u64 = 64 << 10;
+const MAX_RECORD_BYTES: u64 = 64 << 10;
 
 /// A cache in a folder.
 pub(super) struct Cache {
@@ -35,7 +35,7 @@ pub(super) struct Cache {
 
 /// What is known of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct CacheRecord {
     /// Compared when read, because file names are digests.
     url: String,
     pub(super) digest: Digest,
@@ -49,7 +49,7 @@ pub(super) struct Record {
     private: bool,
 }
 
-impl Record {
+impl CacheRecord {
     pub(super) fn new(
         url: &str,
         digest: Digest,
@@ -57,7 +57,7 @@ impl Record {
         fresh: Duration,
         private: bool,
     ) -> Self {
-        Record {
+        CacheRecord {
             url: url.to_owned(),
             digest,
             etag: validators.etag,
@@ -94,7 +94,7 @@ impl Cache {
         let cache = Cache { options };
         let made = [cache.urls(), cache.bytes()]
             .iter()
-            .try_for_each(|folder| make_folder(folder));
+            .try_for_each(|folder| create_private_folder(folder));
         made.map_err(|error| cache.unusable(&error))?;
         Ok(cache)
     }
@@ -112,7 +112,7 @@ impl Cache {
     }
 
     fn record_file(&self, url: &str) -> PathBuf {
-        let name = Digest::of(url.as_bytes()).hex();
+        let name = Digest::from_content(url.as_bytes()).hex();
         self.urls().join(format!("{name}.json"))
     }
 
@@ -124,9 +124,9 @@ impl Cache {
     }
 
     /// What is known of a URL. A record that cannot be read is none.
-    pub(super) fn find(&self, url: &str, allow_private: bool) -> Option<Record> {
-        let text = read_capped(&self.record_file(url), MOST_RECORD).ok()?;
-        let record: Record = serde_json::from_slice(&text).ok()?;
+    pub(super) fn find(&self, url: &str, allow_private: bool) -> Option<CacheRecord> {
+        let text = read_capped(&self.record_file(url), MAX_RECORD_BYTES).ok()?;
+        let record: CacheRecord = serde_json::from_slice(&text).ok()?;
         let open = allow_private || !record.private;
         (open && record.url == url).then_some(record)
     }
@@ -135,7 +135,7 @@ impl Cache {
     pub(super) fn read(&self, digest: Digest, cap: u64) -> Option<Bytes> {
         let path = self.bytes().join(digest.hex());
         let data = read_capped(&path, cap).ok()?;
-        if Digest::of(&data) != digest {
+        if Digest::from_content(&data) != digest {
             return None;
         }
         // Marks it as used; another process may just have removed it.
@@ -144,39 +144,39 @@ impl Cache {
     }
 
     /// Keeps bytes and what is known of their URL, and makes room.
-    pub(super) fn keep(&self, record: &Record, data: &[u8]) -> Result<(), FetchError> {
+    pub(super) fn keep(&self, record: &CacheRecord, data: &[u8]) -> Result<(), FetchError> {
         let place = self.bytes().join(record.digest.hex());
-        let kept = write_whole(&place, data)
+        let kept = write_atomically(&place, data)
             .and_then(|()| self.write_record(record))
-            .and_then(|()| self.make_room(&record.digest.hex()));
+            .and_then(|()| self.evict(&record.digest.hex()));
         kept.map_err(|error| self.unusable(&error))
     }
 
     /// Remembers that a URL still gives the same bytes.
-    pub(super) fn renew(&self, record: &Record) -> Result<(), FetchError> {
+    pub(super) fn renew(&self, record: &CacheRecord) -> Result<(), FetchError> {
         let written = self.write_record(record);
         written.map_err(|error| self.unusable(&error))
     }
 
-    fn write_record(&self, record: &Record) -> io::Result<()> {
+    fn write_record(&self, record: &CacheRecord) -> io::Result<()> {
         let text = serde_json::to_vec(record).map_err(io::Error::other)?;
-        write_whole(&self.record_file(&record.url), &text)
+        write_atomically(&self.record_file(&record.url), &text)
     }
 
     /// Removes the longest unused until the bounds hold; never what was just kept.
-    fn make_room(&self, newest: &str) -> io::Result<()> {
-        let mut kept = listed(&self.bytes())?;
+    fn evict(&self, newest: &str) -> io::Result<()> {
+        let mut kept = files_by_last_use(&self.bytes())?;
         let mut total: u64 = kept.iter().map(|file| file.size).sum();
         kept.retain(|file| !file.path.ends_with(newest));
         for file in kept {
-            if total <= self.options.most_bytes {
+            if total <= self.options.max_bytes {
                 break;
             }
             remove(&file.path)?;
             total = total.saturating_sub(file.size);
         }
-        let records = listed(&self.urls())?;
-        let over = records.len().saturating_sub(self.options.most_records);
+        let records = files_by_last_use(&self.urls())?;
+        let over = records.len().saturating_sub(self.options.max_records);
         records
             .iter()
             .take(over)
@@ -184,14 +184,14 @@ impl Cache {
     }
 }
 
-struct Listed {
+struct CachedFile {
     path: PathBuf,
     size: u64,
     used: SystemTime,
 }
 
 /// The files of a folder, longest unused first, without those still being written.
-fn listed(folder: &Path) -> io::Result<Vec<Listed>> {
+fn files_by_last_use(folder: &Path) -> io::Result<Vec<CachedFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -203,13 +203,13 @@ fn listed(folder: &Path) -> io::Result<Vec<Listed>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(".unfinished-") {
             let age = SystemTime::now().duration_since(used).unwrap_or_default();
-            if age > UNFINISHED {
+            if age > UNFINISHED_MAX_AGE {
                 remove(&path)?;
             }
             continue;
         }
         let size = meta.len();
-        files.push(Listed { path, size, used });
+        files.push(CachedFile { path, size, used });
     }
     files.sort_by_key(|file| file.used);
     Ok(files)
@@ -235,7 +235,7 @@ fn read_capped(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a file beside its place, then moves it there.
-fn write_whole(place: &Path, data: &[u8]) -> io::Result<()> {
+fn write_atomically(place: &Path, data: &[u8]) -> io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
         .prefix(".unfinished-")
@@ -246,7 +246,7 @@ fn write_whole(place: &Path, data: &[u8]) -> io::Result<()> {
 }
 
 /// Makes a folder for its owner alone: URLs may hold what others should not see.
-fn make_folder(folder: &Path) -> io::Result<()> {
+fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -260,22 +260,28 @@ mod tests {
 
     fn cache(folder: &Path, most_bytes: u64) -> Cache {
         Cache::open(CacheOptions {
-            most_bytes,
-            most_records: 3,
-            ..CacheOptions::at(folder)
+            max_bytes: most_bytes,
+            max_records: 3,
+            ..CacheOptions::in_folder(folder)
         })
         .unwrap()
     }
 
-    fn keep(cache: &Cache, url: &str, data: &[u8]) -> Record {
+    fn keep(cache: &Cache, url: &str, data: &[u8]) -> CacheRecord {
         let fresh = Duration::from_secs(60);
-        let record = Record::new(url, Digest::of(data), Validators::default(), fresh, true);
+        let record = CacheRecord::new(
+            url,
+            Digest::from_content(data),
+            Validators::default(),
+            fresh,
+            true,
+        );
         cache.keep(&record, data).unwrap();
         record
     }
 
     /// Sets the time of last use, so that an order does not depend on the clock.
-    fn used(cache: &Cache, record: &Record, second: u64) {
+    fn used(cache: &Cache, record: &CacheRecord, second: u64) {
         let file = File::open(cache.bytes().join(record.digest.hex())).unwrap();
         file.set_modified(UNIX_EPOCH + Duration::from_secs(second))
             .unwrap();
@@ -306,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_make_room() {
+    fn the_longest_unused_are_evicted() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path(), 10);
         let a = keep(&cache, "http://a.test/a", b"aaaa");
@@ -314,7 +320,7 @@ mod tests {
         used(&cache, &a, 2);
         used(&cache, &b, 1);
         let c = keep(&cache, "http://a.test/c", b"cccc");
-        let here = |record: &Record| cache.read(record.digest, 100).is_some();
+        let here = |record: &CacheRecord| cache.read(record.digest, 100).is_some();
         assert_eq!([here(&a), here(&b), here(&c)], [true, false, true]);
         for n in 0..5 {
             keep(&cache, &format!("http://a.test/{n}"), b"cccc");
@@ -344,11 +350,11 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_makes_nothing_fresh() {
-        let record = Record {
+        let record = CacheRecord {
             asked_at: now() + 1000,
-            ..Record::new(
+            ..CacheRecord::new(
                 "u",
-                Digest::of(b""),
+                Digest::from_content(b""),
                 Validators::default(),
                 Duration::from_secs(9),
                 false,
@@ -376,7 +382,7 @@ mod tests {
                 });
             }
         });
-        let total: u64 = listed(&folder.path().join("bytes"))
+        let total: u64 = files_by_last_use(&folder.path().join("bytes"))
             .unwrap()
             .iter()
             .map(|file| file.size)

@@ -6,37 +6,37 @@ use bytes::Bytes;
 use prowess_skill::Digest;
 use url::Url;
 
-use super::cache::{Cache, Record};
+use super::cache::{Cache, CacheRecord};
 use super::error::FetchError;
-use super::freshness::{self, Keep};
-use super::http::{Answer, Http};
-use super::options::Options;
-use super::remote::State;
+use super::fetched_skill::FetchState;
+use super::freshness::{self, CachePolicy};
+use super::http::{HttpAnswer, HttpFetcher};
+use super::options::FetchOptions;
 
 /// Fetches what URLs name, with a cache. Clones share everything.
 #[derive(Clone)]
 pub struct Fetcher {
-    pub(super) options: Arc<Options>,
-    http: Arc<Http>,
+    pub(super) options: Arc<FetchOptions>,
+    http: Arc<HttpFetcher>,
     cache: Option<Arc<Cache>>,
 }
 
 /// Bytes and how current they are.
-pub(super) struct Fetched {
+pub(super) struct FetchedBytes {
     pub(super) data: Bytes,
-    pub(super) state: State,
+    pub(super) state: FetchState,
 }
 
 /// A record and its bytes.
-struct Kept {
-    record: Record,
+struct CachedBytes {
+    record: CacheRecord,
     data: Bytes,
 }
 
 impl Fetcher {
     /// A fetcher; fails when its cache cannot be used.
-    pub fn new(options: Options) -> Result<Self, FetchError> {
-        let http = Arc::new(Http::new(&options)?);
+    pub fn new(options: FetchOptions) -> Result<Self, FetchError> {
+        let http = Arc::new(HttpFetcher::new(&options)?);
         let cache = options.cache.clone().map(Cache::open).transpose()?;
         Ok(Fetcher {
             options: Arc::new(options),
@@ -56,33 +56,33 @@ impl Fetcher {
         url: &Url,
         cap: u64,
         digest: Option<Digest>,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedBytes, FetchError> {
         self.check(url)?;
         if let Some(digest) = digest
-            && let Some(data) = self.read(digest, cap).await
+            && let Some(data) = self.read_cached(digest, cap).await
         {
-            let state = State::Kept;
-            return Ok(Fetched { data, state });
+            let state = FetchState::Cached;
+            return Ok(FetchedBytes { data, state });
         }
-        let kept = self.kept(url, cap).await;
+        let kept = self.find_cached(url, cap).await;
         match kept {
             Some(kept) if kept.record.is_fresh() && !self.options.refresh => {
-                verify(digest, kept.record.digest)?;
-                let (data, state) = (kept.data, State::Kept);
-                Ok(Fetched { data, state })
+                verify_digest(digest, kept.record.digest)?;
+                let (data, state) = (kept.data, FetchState::Cached);
+                Ok(FetchedBytes { data, state })
             }
             kept if self.options.offline => self.fall_back(kept, FetchError::Offline("")),
-            kept => self.ask(url, cap, digest, kept).await,
+            kept => self.fetch_from_host(url, cap, digest, kept).await,
         }
     }
 
-    async fn ask(
+    async fn fetch_from_host(
         &self,
         url: &Url,
         cap: u64,
         digest: Option<Digest>,
-        kept: Option<Kept>,
-    ) -> Result<Fetched, FetchError> {
+        kept: Option<CachedBytes>,
+    ) -> Result<FetchedBytes, FetchError> {
         let known = kept.as_ref().filter(|_| !self.options.refresh);
         let known = known.map(|kept| kept.record.validators());
         let answer = match self.http.get(url, cap, known.as_ref()).await {
@@ -91,22 +91,26 @@ impl Fetcher {
             Err(error) => return Err(error),
         };
         let (data, state) = match (&answer.body, kept) {
-            (Some(body), _) => (body.clone(), State::Fetched),
-            (None, Some(kept)) => (kept.data, State::Confirmed),
+            (Some(body), _) => (body.clone(), FetchState::Fetched),
+            (None, Some(kept)) => (kept.data, FetchState::Revalidated),
             (None, None) => return Err(FetchError::Status(304)),
         };
-        let computed = Digest::of(&data);
-        verify(digest, computed)?;
-        self.remember(url, answer, computed, &data).await?;
-        Ok(Fetched { data, state })
+        let computed = Digest::from_content(&data);
+        verify_digest(digest, computed)?;
+        self.save_to_cache(url, answer, computed, &data).await?;
+        Ok(FetchedBytes { data, state })
     }
 
     /// What is kept, however old, if that was chosen; else the reason there is none.
-    fn fall_back(&self, kept: Option<Kept>, error: FetchError) -> Result<Fetched, FetchError> {
+    fn fall_back(
+        &self,
+        kept: Option<CachedBytes>,
+        error: FetchError,
+    ) -> Result<FetchedBytes, FetchError> {
         match (kept, error) {
-            (Some(kept), _) if self.options.stale_if_error => Ok(Fetched {
+            (Some(kept), _) if self.options.stale_if_error => Ok(FetchedBytes {
                 data: kept.data,
-                state: State::Stale,
+                state: FetchState::Stale,
             }),
             (Some(_), FetchError::Offline(_)) => Err(FetchError::Offline(
                 "what is cached is no longer fresh; --stale uses it all the same",
@@ -116,25 +120,26 @@ impl Fetcher {
         }
     }
 
-    async fn remember(
+    async fn save_to_cache(
         &self,
         url: &Url,
-        answer: Answer,
+        answer: HttpAnswer,
         digest: Digest,
         data: &Bytes,
     ) -> Result<(), FetchError> {
         let Some(cache) = &self.cache else {
             return Ok(());
         };
-        let Keep::For(fresh) = freshness::keep(&answer.cache_control, answer.age, cache.options())
+        let CachePolicy::Fresh(fresh) =
+            freshness::cache_policy(&answer.cache_control, answer.age, cache.options())
         else {
             return Ok(());
         };
         let private = self.options.allow_private;
-        let record = Record::new(url.as_str(), digest, answer.validators, fresh, private);
+        let record = CacheRecord::new(url.as_str(), digest, answer.validators, fresh, private);
         let data = data.clone();
         let unchanged = answer.body.is_none();
-        let kept = self.on_disk(move |cache| match unchanged {
+        let kept = self.with_cache(move |cache| match unchanged {
             true => cache.renew(&record),
             false => cache.keep(&record, &data),
         });
@@ -142,33 +147,33 @@ impl Fetcher {
     }
 
     /// Whether something is kept for a URL that could be used as things stand.
-    pub(super) async fn is_kept(&self, url: &Url, even_stale: bool) -> bool {
-        let kept = self.kept(url, u64::MAX - 1).await;
+    pub(super) async fn is_cached(&self, url: &Url, even_stale: bool) -> bool {
+        let kept = self.find_cached(url, u64::MAX - 1).await;
         kept.is_some_and(|kept| even_stale || kept.record.is_fresh())
     }
 
     /// The bytes kept for a URL, however old.
-    pub(super) async fn kept_bytes(&self, url: &Url, cap: u64) -> Option<Bytes> {
-        self.kept(url, cap).await.map(|kept| kept.data)
+    pub(super) async fn cached_bytes(&self, url: &Url, cap: u64) -> Option<Bytes> {
+        self.find_cached(url, cap).await.map(|kept| kept.data)
     }
 
-    async fn kept(&self, url: &Url, cap: u64) -> Option<Kept> {
+    async fn find_cached(&self, url: &Url, cap: u64) -> Option<CachedBytes> {
         let (url, private) = (url.to_string(), self.options.allow_private);
-        let found = self.on_disk(move |cache| {
+        let found = self.with_cache(move |cache| {
             let record = cache.find(&url, private)?;
             let data = cache.read(record.digest, cap)?;
-            Some(Kept { record, data })
+            Some(CachedBytes { record, data })
         });
         found.await.flatten()
     }
 
-    async fn read(&self, digest: Digest, cap: u64) -> Option<Bytes> {
-        let read = self.on_disk(move |cache| cache.read(digest, cap));
+    async fn read_cached(&self, digest: Digest, cap: u64) -> Option<Bytes> {
+        let read = self.with_cache(move |cache| cache.read(digest, cap));
         read.await.flatten()
     }
 
     /// Works on the cache, if there is one, without holding up other work.
-    async fn on_disk<T: Send + 'static>(
+    async fn with_cache<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Cache) -> T + Send + 'static,
     ) -> Option<T> {
@@ -177,7 +182,7 @@ impl Fetcher {
     }
 }
 
-fn verify(stated: Option<Digest>, computed: Digest) -> Result<(), FetchError> {
+fn verify_digest(stated: Option<Digest>, computed: Digest) -> Result<(), FetchError> {
     match stated {
         Some(stated) if stated != computed => Err(FetchError::DigestMismatch { stated, computed }),
         _ => Ok(()),

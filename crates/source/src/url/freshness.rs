@@ -6,36 +6,40 @@ use super::options::CacheOptions;
 
 /// What an answer's `cache-control` allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum CachePolicy {
     /// Not at all: it must not reach a disk.
-    Never,
+    NoStore,
     /// For this long without asking; after that, if the host says it still holds.
-    For(Duration),
+    Fresh(Duration),
 }
 
 /// Reads `cache-control` within our own bounds. `age` is how long the answer has
 /// been in other caches.
-pub(super) fn keep(cache_control: &str, age: Duration, options: &CacheOptions) -> Keep {
+pub(super) fn cache_policy(
+    cache_control: &str,
+    age: Duration,
+    options: &CacheOptions,
+) -> CachePolicy {
     let mut fresh = options.default_age;
-    let mut asked_each_time = false;
+    let mut revalidate = false;
     for directive in cache_control.split(',') {
         let directive = directive.trim().to_ascii_lowercase();
         let (name, value) = directive.split_once('=').unwrap_or((&directive, ""));
         match name.trim() {
-            "no-store" => return Keep::Never,
-            "no-cache" => asked_each_time = true,
+            "no-store" => return CachePolicy::NoStore,
+            "no-cache" => revalidate = true,
             "max-age" => match value.trim().trim_matches('"').parse() {
                 Ok(seconds) => fresh = Duration::from_secs(seconds).saturating_sub(age),
                 // Not a number: the careful reading is that it is not fresh.
-                Err(_) => asked_each_time = true,
+                Err(_) => revalidate = true,
             },
             _ => {}
         }
     }
-    if asked_each_time {
+    if revalidate {
         fresh = Duration::ZERO;
     }
-    Keep::For(fresh.min(options.most_age))
+    CachePolicy::Fresh(fresh.min(options.max_age))
 }
 
 #[cfg(test)]
@@ -43,15 +47,15 @@ mod tests {
     use super::*;
 
     fn seconds(cache_control: &str, age: u64) -> Option<u64> {
-        let options = CacheOptions::at("unused");
-        match keep(cache_control, Duration::from_secs(age), &options) {
-            Keep::Never => None,
-            Keep::For(time) => Some(time.as_secs()),
+        let options = CacheOptions::in_folder("unused");
+        match cache_policy(cache_control, Duration::from_secs(age), &options) {
+            CachePolicy::NoStore => None,
+            CachePolicy::Fresh(time) => Some(time.as_secs()),
         }
     }
 
     #[test]
-    fn what_a_host_says_counts_within_bounds() {
+    fn what_a_host_allows_counts_within_bounds() {
         assert_eq!(seconds("", 0), Some(3600));
         assert_eq!(seconds("public, max-age=60", 0), Some(60));
         assert_eq!(seconds("Max-Age=\"60\"", 45), Some(15));

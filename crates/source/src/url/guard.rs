@@ -18,14 +18,14 @@ use url::{Host, Url};
 use super::error::FetchError;
 
 /// Looks a name up.
-pub(super) type Lookup =
+pub(super) type HostLookup =
     Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
 /// Lets connections through to allowed addresses only.
 #[derive(Clone)]
 pub(super) struct Guard {
     allow_private: bool,
-    lookup: Lookup,
+    lookup: HostLookup,
 }
 
 impl Guard {
@@ -54,12 +54,12 @@ impl Guard {
         match url.host() {
             None => Err(FetchError::Malformed("it names no host".to_owned())),
             Some(Host::Domain(_)) => Ok(()),
-            Some(Host::Ipv4(address)) => self.judge(&address.to_string(), address.into()),
-            Some(Host::Ipv6(address)) => self.judge(&address.to_string(), address.into()),
+            Some(Host::Ipv4(address)) => self.check_address(&address.to_string(), address.into()),
+            Some(Host::Ipv6(address)) => self.check_address(&address.to_string(), address.into()),
         }
     }
 
-    fn judge(&self, host: &str, address: IpAddr) -> Result<(), FetchError> {
+    fn check_address(&self, host: &str, address: IpAddr) -> Result<(), FetchError> {
         let host = host.to_owned();
         if is_metadata(address) {
             return Err(FetchError::MetadataAddress { host, address });
@@ -72,7 +72,7 @@ impl Guard {
 
     /// The addresses of a name that may be connected to; the reason against one of
     /// them when there are none.
-    async fn allowed(&self, host: String) -> Result<Vec<SocketAddr>, FetchError> {
+    async fn allowed_addresses(&self, host: String) -> Result<Vec<SocketAddr>, FetchError> {
         let unresolved = |why: String| FetchError::Unresolved {
             host: host.clone(),
             why,
@@ -82,7 +82,7 @@ impl Guard {
         let mut allowed = Vec::new();
         let mut refused = None;
         for address in found {
-            match self.judge(&host, address.ip()) {
+            match self.check_address(&host, address.ip()) {
                 Ok(()) => allowed.push(address),
                 Err(error) => refused = Some(error),
             }
@@ -100,7 +100,7 @@ impl Resolve for Guard {
         let guard = self.clone();
         let host = name.as_str().to_owned();
         Box::pin(async move {
-            let allowed = guard.allowed(host).await.map_err(Refused)?;
+            let allowed = guard.allowed_addresses(host).await.map_err(GuardError)?;
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
     }
@@ -109,13 +109,13 @@ impl Resolve for Guard {
 /// Carries our reason through the HTTP client's errors.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Refused(FetchError);
+struct GuardError(FetchError);
 
 /// Our own reason, if it was the guard that made the HTTP client fail.
-pub(super) fn reason(error: &reqwest::Error) -> Option<FetchError> {
+pub(super) fn guard_error(error: &reqwest::Error) -> Option<FetchError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(Refused(reason)) = error.downcast_ref() {
+        if let Some(GuardError(reason)) = error.downcast_ref() {
             return Some(reason.clone());
         }
         cause = error.source();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     async fn code(guard: &Guard) -> &'static str {
-        match guard.allowed("host.test".to_owned()).await {
+        match guard.allowed_addresses("host.test".to_owned()).await {
             Ok(_) => "ok",
             Err(error) => error.code(),
         }
@@ -162,7 +162,10 @@ mod tests {
     #[tokio::test]
     async fn of_several_addresses_only_public_ones_are_connected_to() {
         let guard = scripted(&[&["10.0.0.1", "93.184.216.34", "::1"]], false);
-        let allowed = guard.allowed("host.test".to_owned()).await.unwrap();
+        let allowed = guard
+            .allowed_addresses("host.test".to_owned())
+            .await
+            .unwrap();
         let allowed: Vec<_> = allowed.iter().map(|a| a.ip().to_string()).collect();
         assert_eq!(allowed, ["93.184.216.34"]);
     }

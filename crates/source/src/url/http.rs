@@ -15,13 +15,13 @@ use url::Url;
 
 use super::error::FetchError;
 use super::guard::{self, Guard};
-use super::options::{NetLimits, Options};
+use super::options::{FetchLimits, FetchOptions};
 
 /// Fetches.
-pub(super) struct Http {
+pub(super) struct HttpFetcher {
     client: Client,
     guard: Guard,
-    limits: NetLimits,
+    limits: FetchLimits,
     progress: Option<std::sync::Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Validators {
 }
 
 /// An answer.
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     /// The bytes, or none when those known are still right.
     pub(super) body: Option<Bytes>,
     pub(super) validators: Validators,
@@ -42,8 +42,8 @@ pub(super) struct Answer {
     pub(super) age: Duration,
 }
 
-impl Http {
-    pub(super) fn new(options: &Options) -> Result<Self, FetchError> {
+impl HttpFetcher {
+    pub(super) fn new(options: &FetchOptions) -> Result<Self, FetchError> {
         let guard = Guard::new(options.allow_private);
         let client = Client::builder()
             .dns_resolver(std::sync::Arc::new(guard.clone()))
@@ -59,7 +59,7 @@ impl Http {
             .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| FetchError::Client(error.to_string()))?;
-        Ok(Http {
+        Ok(HttpFetcher {
             client,
             guard,
             limits: options.net.clone(),
@@ -78,13 +78,13 @@ impl Http {
         url: &Url,
         cap: u64,
         known: Option<&Validators>,
-    ) -> Result<Answer, FetchError> {
+    ) -> Result<HttpAnswer, FetchError> {
         let total = self.limits.total;
-        let work = async {
+        let exchange = async {
             let response = self.follow(url, known).await?;
-            self.answer(response, cap, known.is_some()).await
+            self.read_answer(response, cap, known.is_some()).await
         };
-        timeout(total, work)
+        timeout(total, exchange)
             .await
             .unwrap_or(Err(FetchError::Timeout(total)))
     }
@@ -98,7 +98,7 @@ impl Http {
             if !is_redirect(response.status()) {
                 return Ok(response);
             }
-            url = next(&url, response.headers())?;
+            url = redirect_target(&url, response.headers())?;
         }
         Err(FetchError::Redirects(self.limits.redirects))
     }
@@ -122,17 +122,17 @@ impl Http {
         }
         match timeout(self.limits.idle, request.send()).await {
             Err(_) => Err(FetchError::Idle(self.limits.idle)),
-            Ok(Err(error)) => Err(unreachable(error)),
+            Ok(Err(error)) => Err(connection_error(error)),
             Ok(Ok(response)) => Ok(response),
         }
     }
 
-    async fn answer(
+    async fn read_answer(
         &self,
         response: Response,
         cap: u64,
         conditional: bool,
-    ) -> Result<Answer, FetchError> {
+    ) -> Result<HttpAnswer, FetchError> {
         let status = response.status();
         let unchanged = status == StatusCode::NOT_MODIFIED && conditional;
         if status != StatusCode::OK && !unchanged {
@@ -141,7 +141,7 @@ impl Http {
         let headers = response.headers();
         let text = |name| -> Option<String> { Some(headers.get(name)?.to_str().ok()?.to_owned()) };
         let age = text(header::AGE).and_then(|age| age.trim().parse().ok());
-        let mut answer = Answer {
+        let mut answer = HttpAnswer {
             body: None,
             validators: Validators {
                 etag: text(header::ETAG),
@@ -166,7 +166,7 @@ impl Http {
         loop {
             let chunk = match timeout(self.limits.idle, response.chunk()).await {
                 Err(_) => return Err(FetchError::Idle(self.limits.idle)),
-                Ok(Err(error)) => return Err(FetchError::Interrupted(cause(&error))),
+                Ok(Err(error)) => return Err(FetchError::Interrupted(root_cause(&error))),
                 Ok(Ok(None)) => return Ok(body.freeze()),
                 Ok(Ok(Some(chunk))) => chunk,
             };
@@ -182,9 +182,9 @@ impl Http {
     }
 
     fn check_pace(&self, elapsed: Duration, bytes: u64) -> Result<(), FetchError> {
-        let least = self.limits.least_rate as f64 * elapsed.as_secs_f64();
+        let least = self.limits.min_bytes_per_second as f64 * elapsed.as_secs_f64();
         if elapsed > self.limits.grace && (bytes as f64) < least {
-            return Err(FetchError::TooSlow(self.limits.least_rate));
+            return Err(FetchError::TooSlow(self.limits.min_bytes_per_second));
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ fn is_redirect(status: StatusCode) -> bool {
 }
 
 /// Where a redirect leads.
-fn next(url: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
+fn redirect_target(url: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
     let broken = |why: &str| FetchError::RedirectBroken(why.to_owned());
     let place = headers
         .get(header::LOCATION)
@@ -204,12 +204,12 @@ fn next(url: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
     let next = url
         .join(place)
         .map_err(|error| broken(&error.to_string()))?;
-    check_step(url, &next)?;
+    check_no_downgrade(url, &next)?;
     Ok(next)
 }
 
 /// Whether one URL may lead to another: never out of TLS.
-pub(super) fn check_step(from: &Url, to: &Url) -> Result<(), FetchError> {
+pub(super) fn check_no_downgrade(from: &Url, to: &Url) -> Result<(), FetchError> {
     if from.scheme() == "https" && to.scheme() == "http" {
         let host = to.host_str().unwrap_or_default().to_owned();
         return Err(FetchError::Downgrade { host });
@@ -217,12 +217,12 @@ pub(super) fn check_step(from: &Url, to: &Url) -> Result<(), FetchError> {
     Ok(())
 }
 
-fn unreachable(error: reqwest::Error) -> FetchError {
-    guard::reason(&error).unwrap_or_else(|| FetchError::Unreachable(cause(&error)))
+fn connection_error(error: reqwest::Error) -> FetchError {
+    guard::guard_error(&error).unwrap_or_else(|| FetchError::Unreachable(root_cause(&error)))
 }
 
 /// The last of a chain of causes, which is the one that says what happened.
-fn cause(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let mut last: &dyn std::error::Error = error;
     while let Some(source) = last.source() {
         last = source;
@@ -237,7 +237,8 @@ mod tests {
     #[test]
     fn a_step_out_of_tls_is_refused() {
         let url = |text| Url::parse(text).unwrap();
-        let code = |from, to| check_step(&url(from), &url(to)).map_err(|error| error.code());
+        let code =
+            |from, to| check_no_downgrade(&url(from), &url(to)).map_err(|error| error.code());
         assert_eq!(
             code("https://a.test", "http://a.test"),
             Err("url-downgrade")
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_host_may_be_slow_for_a_while_only() {
-        let http = Http::new(&Options::default()).unwrap();
+        let http = HttpFetcher::new(&FetchOptions::default()).unwrap();
         let pace = |seconds, bytes| http.check_pace(Duration::from_secs(seconds), bytes).is_ok();
         assert!(pace(5, 1), "within the grace");
         assert!(pace(20, 20 << 10));

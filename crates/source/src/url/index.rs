@@ -5,16 +5,16 @@
 //! files of the older form are held to the rule for paths inside a skill.
 
 use prowess_skill::upload::is_portable_name;
-use prowess_skill::{Digest, Limits, SkillPath};
+use prowess_skill::{BundleLimits, Digest, SkillPath};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
 use super::error::FetchError;
-use super::http::check_step;
+use super::http::check_no_downgrade;
 
 /// Where an index lies below a host or a path, newest first.
-pub(super) const PLACES: [&str; 2] = [
+pub(super) const INDEX_PATHS: [&str; 2] = [
     ".well-known/agent-skills/index.json",
     ".well-known/skills/index.json",
 ];
@@ -23,22 +23,22 @@ const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 
 /// An index that was read.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct SkillIndex {
+    pub(super) entries: Vec<IndexEntry>,
     /// Entries that cannot be used, and why.
     pub(super) refused: Vec<FetchError>,
 }
 
 /// One skill of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     pub(super) name: String,
-    pub(super) content: Content,
+    pub(super) content: IndexContent,
 }
 
 /// Where a skill's bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum IndexContent {
     /// One artifact, a SKILL.md or an archive, that must have this digest.
     Artifact { url: Url, digest: Digest },
     /// Files below a folder, without digests.
@@ -46,14 +46,14 @@ pub(super) enum Content {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct IndexJson {
     #[serde(rename = "$schema")]
     schema: Option<String>,
     skills: Vec<Value>,
 }
 
 #[derive(Deserialize)]
-struct RawEntry {
+struct IndexEntryJson {
     name: String,
     r#type: Option<String>,
     url: Option<String>,
@@ -62,40 +62,50 @@ struct RawEntry {
 }
 
 /// What to take of an index.
-pub(super) struct Want<'a> {
+pub(super) struct IndexQuery<'a> {
     /// Only the skill of this name.
-    pub(super) named: Option<&'a str>,
+    pub(super) skill_name: Option<&'a str>,
     /// Entries taken at most.
-    pub(super) most: usize,
-    pub(super) limits: &'a Limits,
+    pub(super) max_entries: usize,
+    pub(super) limits: &'a BundleLimits,
 }
 
 /// Reads an index that was found at `url`.
-pub(super) fn read(text: &[u8], url: &Url, want: &Want<'_>) -> Result<Index, FetchError> {
+pub(super) fn parse_index(
+    text: &[u8],
+    url: &Url,
+    query: &IndexQuery<'_>,
+) -> Result<SkillIndex, FetchError> {
     let malformed = |error: serde_json::Error| FetchError::IndexMalformed(error.to_string());
-    let raw: Raw = serde_json::from_slice(text).map_err(malformed)?;
-    if let Some(schema) = raw.schema.filter(|schema| schema != SCHEMA) {
+    let index_json: IndexJson = serde_json::from_slice(text).map_err(malformed)?;
+    if let Some(schema) = index_json.schema.filter(|schema| schema != SCHEMA) {
         return Err(FetchError::IndexVersion(schema.escape_debug().to_string()));
     }
-    let named = |value: &Value| value.get("name").and_then(Value::as_str) == want.named;
-    let listed: Vec<&Value> = match want.named {
-        Some(_) => raw.skills.iter().filter(|value| named(value)).collect(),
-        None => raw.skills.iter().collect(),
+    let named = |value: &Value| value.get("name").and_then(Value::as_str) == query.skill_name;
+    let listed: Vec<&Value> = match query.skill_name {
+        Some(_) => index_json
+            .skills
+            .iter()
+            .filter(|value| named(value))
+            .collect(),
+        None => index_json.skills.iter().collect(),
     };
-    if let (Some(name), true) = (want.named, listed.is_empty()) {
-        return Err(no_such_skill(name, &raw.skills));
+    if let (Some(name), true) = (query.skill_name, listed.is_empty()) {
+        return Err(no_such_skill(name, &index_json.skills));
     }
-    if listed.len() > want.most {
+    if listed.len() > query.max_entries {
         return Err(FetchError::TooManyEntries {
             found: listed.len(),
-            limit: want.most,
+            limit: query.max_entries,
         });
     }
-    let mut index = Index::default();
+    let mut index = SkillIndex::default();
     for value in listed {
-        match entry(value, url, want.limits) {
+        match parse_entry(value, url, query.limits) {
             Ok(entry) if index.entries.iter().any(|other| other.name == entry.name) => {
-                index.refused.push(refuse(&entry.name, "is listed twice"));
+                index
+                    .refused
+                    .push(entry_error(&entry.name, "is listed twice"));
             }
             Ok(entry) => index.entries.push(entry),
             Err(error) => index.refused.push(error),
@@ -104,10 +114,15 @@ pub(super) fn read(text: &[u8], url: &Url, want: &Want<'_>) -> Result<Index, Fet
     Ok(index)
 }
 
-fn entry(value: &Value, index: &Url, limits: &Limits) -> Result<Entry, FetchError> {
+fn parse_entry(
+    value: &Value,
+    index: &Url,
+    limits: &BundleLimits,
+) -> Result<IndexEntry, FetchError> {
     let shown = value.get("name").and_then(Value::as_str).unwrap_or("?");
-    let raw = RawEntry::deserialize(value).map_err(|error| refuse(shown, &error.to_string()))?;
-    let no = |why: &str| refuse(&raw.name, why);
+    let raw = IndexEntryJson::deserialize(value)
+        .map_err(|error| entry_error(shown, &error.to_string()))?;
+    let no = |why: &str| entry_error(&raw.name, why);
     if !is_portable_name(&raw.name) {
         return Err(no("has a name that is not portable"));
     }
@@ -127,37 +142,37 @@ fn entry(value: &Value, index: &Url, limits: &Limits) -> Result<Entry, FetchErro
             let url = index
                 .join(url)
                 .map_err(|error| no(&format!("has no usable url: {error}")))?;
-            check_step(index, &url)?;
-            Content::Artifact { url, digest }
+            check_no_downgrade(index, &url)?;
+            IndexContent::Artifact { url, digest }
         }
-        (None, Some(files)) => files_of(&raw.name, files, index, limits)?,
+        (None, Some(files)) => listed_files(&raw.name, files, index, limits)?,
         (None, None) => return Err(no("has neither `url` nor `files`")),
     };
-    Ok(Entry {
+    Ok(IndexEntry {
         name: raw.name,
         content,
     })
 }
 
-fn files_of(
+fn listed_files(
     name: &str,
     files: &[String],
     index: &Url,
-    limits: &Limits,
-) -> Result<Content, FetchError> {
+    limits: &BundleLimits,
+) -> Result<IndexContent, FetchError> {
     if files.len() > limits.files {
         let why = format!("lists more than {} files", limits.files);
-        return Err(refuse(name, &why));
+        return Err(entry_error(name, &why));
     }
     let parse = |path: &String| SkillPath::parse(path, limits);
     let paths: Result<Vec<_>, _> = files.iter().map(parse).collect();
-    let paths = paths.map_err(|error| refuse(name, &format!("lists a file that {error}")))?;
+    let paths = paths.map_err(|error| entry_error(name, &format!("lists a file that {error}")))?;
     let folder = index.join(&format!("{name}/"));
-    let folder = folder.map_err(|error| refuse(name, &error.to_string()))?;
-    Ok(Content::Files { folder, paths })
+    let folder = folder.map_err(|error| entry_error(name, &error.to_string()))?;
+    Ok(IndexContent::Files { folder, paths })
 }
 
-fn refuse(name: &str, why: &str) -> FetchError {
+fn entry_error(name: &str, why: &str) -> FetchError {
     FetchError::Entry {
         name: readable(name),
         why: why.to_owned(),
@@ -205,24 +220,24 @@ mod tests {
         Url::parse("https://host.test/.well-known/agent-skills/index.json").unwrap()
     }
 
-    fn read_all(text: &[u8], named: Option<&str>) -> Result<Index, FetchError> {
-        let limits = Limits::default();
-        let want = Want {
-            named,
-            most: 3,
+    fn read_all(text: &[u8], named: Option<&str>) -> Result<SkillIndex, FetchError> {
+        let limits = BundleLimits::default();
+        let query = IndexQuery {
+            skill_name: named,
+            max_entries: 3,
             limits: &limits,
         };
-        read(text, &url(), &want)
+        parse_index(text, &url(), &query)
     }
 
-    fn entries(skills: Value) -> Index {
+    fn entries(skills: Value) -> SkillIndex {
         let text = json!({ "$schema": SCHEMA, "skills": skills }).to_string();
         read_all(text.as_bytes(), None).unwrap()
     }
 
     #[test]
     fn urls_are_joined_to_the_index_and_files_to_its_folder() {
-        let digest = Digest::of(b"x");
+        let digest = Digest::from_content(b"x");
         let index = entries(json!([
             { "name": "a", "type": "archive", "url": "a.tar.gz", "digest": digest, "more": 1 },
             { "name": "b", "type": "skill-md", "url": "https://cdn.test/b.md", "digest": digest },
@@ -233,8 +248,8 @@ mod tests {
             .entries
             .iter()
             .map(|entry| match &entry.content {
-                Content::Artifact { url, .. } => url.as_str(),
-                Content::Files { folder, .. } => folder.as_str(),
+                IndexContent::Artifact { url, .. } => url.as_str(),
+                IndexContent::Files { folder, .. } => folder.as_str(),
             })
             .collect();
         assert_eq!(
@@ -248,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_entry_is_refused_and_told_and_leaves_the_others() {
-        let digest = Digest::of(b"x");
+    fn a_bad_entry_is_refused_and_reported_and_leaves_the_others() {
+        let digest = Digest::from_content(b"x");
         for (bad, code) in [
             (
                 json!({ "name": "../up", "url": "a", "digest": digest }),
@@ -313,12 +328,12 @@ mod tests {
         fn no_index_leads_out_of_its_skill_or_panics(name in ".{0,12}", file in ".{0,24}", url in ".{0,24}") {
             let text = json!({ "skills": [
                 { "name": name, "files": [file] },
-                { "name": "x", "url": url, "digest": Digest::of(b"x") },
+                { "name": "x", "url": url, "digest": Digest::from_content(b"x") },
             ] }).to_string();
             let index = read_all(text.as_bytes(), None).unwrap();
             prop_assert_eq!(index.entries.len() + index.refused.len(), 2);
             for entry in index.entries {
-                if let Content::Files { folder, .. } = entry.content {
+                if let IndexContent::Files { folder, .. } = entry.content {
                     prop_assert!(folder.as_str().starts_with("https://host.test/.well-known/agent-skills/"));
                 }
             }

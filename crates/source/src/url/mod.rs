@@ -21,20 +21,20 @@
 mod cache;
 mod error;
 mod fetch;
+mod fetched_skill;
 mod freshness;
 mod guard;
 mod http;
 mod index;
 mod open;
 mod options;
-mod remote;
 mod repository;
-mod tree;
+mod repository_url;
 
 pub use error::FetchError;
 pub use fetch::Fetcher;
+pub use fetched_skill::{FetchState, FetchedSkill};
+pub(crate) use open::display_url;
 pub use open::is_url;
-pub(crate) use open::shown;
-pub use options::{CacheOptions, NetLimits, Options};
-pub use remote::{Remote, State};
-pub use tree::TreeHost;
+pub use options::{CacheOptions, FetchLimits, FetchOptions};
+pub use repository_url::RepositoryHost;

@@ -16,19 +16,19 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use percent_encoding::percent_decode_str;
 use prowess_skill::bundle;
-use prowess_skill::{Bundle, BundleError, Digest, Limits};
+use prowess_skill::{Bundle, BundleError, BundleLimits, Digest};
 use url::Url;
 
 use super::error::FetchError;
-use super::fetch::{Fetched, Fetcher};
-use super::index::{self, Content, Entry, Index, Want};
-use super::remote::{Remote, State};
-use super::tree;
+use super::fetch::{FetchedBytes, Fetcher};
+use super::fetched_skill::{FetchState, FetchedSkill};
+use super::index::{self, IndexContent, IndexEntry, IndexQuery, SkillIndex};
+use super::repository_url;
 use crate::archive;
+use crate::archive_contents::{self, ArchiveContents, ArchiveLimits, SkillsByFolder};
 use crate::discover::Discovery;
 use crate::error::SourceError;
-use crate::open::{Opened, Origin};
-use crate::packed::{self, Packed, Skills, WholeLimits};
+use crate::open::{OpenResult, Origin};
 
 /// Whether a source is named by a URL rather than a path. One of a scheme that is
 /// not fetched is a URL all the same, to be refused as such.
@@ -39,7 +39,7 @@ pub fn is_url(source: &Path) -> bool {
 }
 
 /// A URL fit for a message: without a user name and password.
-pub(crate) fn shown(source: &str) -> String {
+pub(crate) fn display_url(source: &str) -> String {
     match source.split_once("://") {
         Some((scheme, rest)) => {
             let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -54,22 +54,22 @@ pub(crate) fn shown(source: &str) -> String {
 }
 
 /// A URL as a person gave it.
-pub(super) struct Asked {
+pub(super) struct SkillUrl {
     pub(super) url: Url,
-    pub(super) named: Option<String>,
+    pub(super) skill_name: Option<String>,
 }
 
 /// What came of it: skills, and what of the source could not be used.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) skills: Vec<Remote>,
+pub(super) struct FoundSkills {
+    pub(super) skills: Vec<FetchedSkill>,
     pub(super) refused: Vec<(String, FetchError)>,
 }
 
 impl Fetcher {
     /// Finds and fetches the skills that a URL names. Those that cannot be had are
     /// told in [`Discovery::unreadable`]; it is an error only when nothing can.
-    pub async fn open(&self, source: &str) -> Opened {
+    pub async fn open(&self, source: &str) -> OpenResult {
         let found = self.find(source).await;
         let found = found.map_err(|error| SourceError::url(source, error))?;
         let unreadable = found
@@ -85,13 +85,14 @@ impl Fetcher {
         Ok((origins.collect(), discovery))
     }
 
-    async fn find(&self, source: &str) -> Result<Found, FetchError> {
-        let asked = Asked::parse(source)?;
-        self.check(&asked.url)?;
-        let found = match tree::find(&asked.url, &self.options.trees) {
-            Some(tree) => self.repository(&asked, tree?).await?,
-            None => self.probe(&asked).await?,
-        };
+    async fn find(&self, source: &str) -> Result<FoundSkills, FetchError> {
+        let target = SkillUrl::parse(source)?;
+        self.check(&target.url)?;
+        let found =
+            match repository_url::find_repository(&target.url, &self.options.repository_hosts) {
+                Some(tree) => self.fetch_repository(&target, tree?).await?,
+                None => self.find_anywhere(&target).await?,
+            };
         let pinned = self.options.pin.zip(found.skills.iter().find(|skill| {
             // A pin holds for each skill there is.
             self.options.pin != Some(skill.digest)
@@ -106,29 +107,31 @@ impl Fetcher {
     }
 
     /// Looks in each place where the URL could lead, the likeliest first.
-    async fn probe(&self, asked: &Asked) -> Result<Found, FetchError> {
-        let indexes = asked.indexes();
-        if self.skips_indexes(&indexes, &asked.url).await {
-            return self.direct(asked).await;
+    async fn find_anywhere(&self, target: &SkillUrl) -> Result<FoundSkills, FetchError> {
+        let indexes = target.index_urls();
+        if self.skips_indexes(&indexes, &target.url).await {
+            return self.fetch_direct(target).await;
         }
         for url in &indexes {
             match self.fetch(url, self.options.net.index_bytes, None).await {
                 Ok(fetched) if is_json(&fetched.data) => {
-                    return self.index(asked, url, &fetched.data).await;
+                    return self.fetch_index(target, url, &fetched.data).await;
                 }
                 // Sites that answer everything with a page have no index there.
                 Ok(_) | Err(FetchError::Offline(_)) => {}
-                Err(FetchError::Status(status)) if is_absence(status) => {}
+                Err(FetchError::Status(status)) if is_missing(status) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.direct(asked).await.map_err(|error| match error {
-            FetchError::NotASource(_) if !indexes.is_empty() => nothing_there(""),
-            FetchError::Status(status) if is_absence(status) && !indexes.is_empty() => {
-                nothing_there(&format!(" (status {status})"))
-            }
-            error => error,
-        })
+        self.fetch_direct(target)
+            .await
+            .map_err(|error| match error {
+                FetchError::NotASource(_) if !indexes.is_empty() => no_source_error(""),
+                FetchError::Status(status) if is_missing(status) && !indexes.is_empty() => {
+                    no_source_error(&format!(" (status {status})"))
+                }
+                error => error,
+            })
     }
 
     /// What is kept for the URL itself needs no question about indexes, which would
@@ -139,78 +142,96 @@ impl Fetcher {
         }
         let even_stale = self.options.stale_if_error || self.options.pin.is_some();
         for index in indexes {
-            if self.is_kept(index, even_stale).await {
+            if self.is_cached(index, even_stale).await {
                 return false;
             }
         }
-        self.is_kept(url, even_stale).await
+        self.is_cached(url, even_stale).await
     }
 
     /// Takes what the bytes of the URL itself are.
-    async fn direct(&self, asked: &Asked) -> Result<Found, FetchError> {
-        let url = &asked.url;
+    async fn fetch_direct(&self, target: &SkillUrl) -> Result<FoundSkills, FetchError> {
+        let url = &target.url;
         let cap = self.options.limits.archive_bytes;
         if let Some(pin) = self.options.pin
-            && let Some(data) = self.kept_bytes(url, cap).await
-            && let Some(skill) = self.approved(asked, data, pin)
+            && let Some(data) = self.cached_bytes(url, cap).await
+            && let Some(skill) = self.pinned_skill(target, data, pin)
         {
-            return Ok(Found::one(skill));
+            return Ok(FoundSkills::single(skill));
         }
         let fetched = self.fetch(url, cap, None).await?;
         if is_json(&fetched.data) {
-            return self.index(asked, url, &fetched.data).await;
+            return self.fetch_index(target, url, &fetched.data).await;
         }
-        self.packed(asked, fetched).await
+        self.unpack_archive(target, fetched).await
     }
 
     /// The skills that the bytes of the URL itself are.
-    async fn packed(&self, asked: &Asked, fetched: Fetched) -> Result<Found, FetchError> {
+    async fn unpack_archive(
+        &self,
+        target: &SkillUrl,
+        fetched: FetchedBytes,
+    ) -> Result<FoundSkills, FetchError> {
         if !is_archive(&fetched.data) {
-            return self.one(asked, fetched).map(Found::one);
+            return self.single_skill(target, fetched).map(FoundSkills::single);
         }
-        let whole = WholeLimits::from(&self.options.net);
+        let whole = ArchiveLimits::from(&self.options.net);
         let (data, limits) = (fetched.data.clone(), self.options.limits.clone());
         // Inflating an archive takes a while.
-        let read = tokio::task::spawn_blocking(move || packed::read(&data, &limits, whole));
+        let read =
+            tokio::task::spawn_blocking(move || archive_contents::read(&data, &limits, whole));
         let read = read.await;
         match read.map_err(|error| FetchError::Interrupted(error.to_string()))?? {
-            Packed::One(bundle) => Ok(Found::one(asked.skill(bundle, fetched.state))),
-            Packed::Several(skills) => several(asked, skills, fetched.state),
+            ArchiveContents::Single(bundle) => {
+                Ok(FoundSkills::single(target.skill(bundle, fetched.state)))
+            }
+            ArchiveContents::Several(skills) => named_skills(target, skills, fetched.state),
         }
     }
 
     /// What is kept, if it is what was approved: then it does not matter how old it
     /// is, or what its host has now.
-    fn approved(&self, asked: &Asked, data: Bytes, pin: Digest) -> Option<Remote> {
-        let state = State::Kept;
-        let skill = self.one(asked, Fetched { data, state }).ok()?;
+    fn pinned_skill(&self, target: &SkillUrl, data: Bytes, pin: Digest) -> Option<FetchedSkill> {
+        let state = FetchState::Cached;
+        let skill = self
+            .single_skill(target, FetchedBytes { data, state })
+            .ok()?;
         (skill.digest == pin).then_some(skill)
     }
 
     /// The one skill that the bytes of the URL itself are.
-    fn one(&self, asked: &Asked, fetched: Fetched) -> Result<Remote, FetchError> {
-        let place = Path::new(asked.url.path());
+    fn single_skill(
+        &self,
+        target: &SkillUrl,
+        fetched: FetchedBytes,
+    ) -> Result<FetchedSkill, FetchError> {
+        let place = Path::new(target.url.path());
         let markdown = place
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("md"));
-        let Fetched { data, state } = fetched;
-        let bundle = bundle_of(data, markdown, &self.options.limits)?;
-        Ok(asked.skill(bundle, state))
+        let FetchedBytes { data, state } = fetched;
+        let bundle = to_bundle(data, markdown, &self.options.limits)?;
+        Ok(target.skill(bundle, state))
     }
 
     /// Fetches the skills of an index, several at a time.
-    async fn index(&self, asked: &Asked, url: &Url, text: &[u8]) -> Result<Found, FetchError> {
-        let want = Want {
-            named: asked.named.as_deref(),
-            most: self.options.net.index_entries,
+    async fn fetch_index(
+        &self,
+        target: &SkillUrl,
+        url: &Url,
+        text: &[u8],
+    ) -> Result<FoundSkills, FetchError> {
+        let want = IndexQuery {
+            skill_name: target.skill_name.as_deref(),
+            max_entries: self.options.net.index_entries,
             limits: &self.options.limits,
         };
-        let Index { entries, refused } = index::read(text, url, &want)?;
-        let mut found = Found::default();
+        let SkillIndex { entries, refused } = index::parse_index(text, url, &want)?;
+        let mut found = FoundSkills::default();
         for error in refused {
-            found.refuse(asked.url.to_string(), error)?;
+            found.refuse(target.url.to_string(), error)?;
         }
-        let fetched = stream::iter(entries).map(|entry| self.entry(asked, entry));
+        let fetched = stream::iter(entries).map(|entry| self.fetch_entry(target, entry));
         let mut fetched = std::pin::pin!(fetched.buffered(self.options.net.concurrent.max(1)));
         let mut left = self.options.net.source_bytes;
         while let Some((url, skill)) = fetched.next().await {
@@ -228,37 +249,41 @@ impl Fetcher {
         Ok(found)
     }
 
-    async fn entry(&self, asked: &Asked, entry: Entry) -> (String, Result<Remote, FetchError>) {
-        let url = asked.with_name(&entry.name);
+    async fn fetch_entry(
+        &self,
+        target: &SkillUrl,
+        entry: IndexEntry,
+    ) -> (String, Result<FetchedSkill, FetchError>) {
+        let url = target.with_name(&entry.name);
         let bundle = match entry.content {
-            Content::Artifact { url, digest } => {
+            IndexContent::Artifact { url, digest } => {
                 let cap = self.options.limits.archive_bytes;
                 self.fetch(&url, cap, Some(digest))
                     .await
                     .and_then(|fetched| {
                         // An entry's type and its ending may be wrong; its bytes count.
-                        let bundle = bundle_of(fetched.data, true, &self.options.limits)?;
+                        let bundle = to_bundle(fetched.data, true, &self.options.limits)?;
                         Ok((bundle, fetched.state))
                     })
             }
-            Content::Files { folder, paths } => self.files(&folder, &paths).await,
+            IndexContent::Files { folder, paths } => self.fetch_files(&folder, &paths).await,
         };
         let skill = bundle.map(|(bundle, state)| {
-            Remote::new(url.clone(), Some(entry.name), bundle, state).listed()
+            FetchedSkill::new(url.clone(), Some(entry.name), bundle, state).with_listed_name()
         });
         (url, skill)
     }
 
     /// Fetches the files of a skill one by one, as the older index lists them.
-    async fn files(
+    async fn fetch_files(
         &self,
         folder: &Url,
         paths: &[prowess_skill::SkillPath],
-    ) -> Result<(Bundle, State), FetchError> {
+    ) -> Result<(Bundle, FetchState), FetchError> {
         let limits = &self.options.limits;
         let mut files = Vec::with_capacity(paths.len());
         let mut left = limits.total_bytes;
-        let mut state = State::Kept;
+        let mut state = FetchState::Cached;
         for path in paths {
             let mut url = folder.clone();
             if let Ok(mut segments) = url.path_segments_mut() {
@@ -273,11 +298,11 @@ impl Fetcher {
     }
 }
 
-impl Asked {
+impl SkillUrl {
     fn parse(source: &str) -> Result<Self, FetchError> {
         let malformed = |why: String| FetchError::Malformed(why);
         let mut url = Url::parse(source).map_err(|error| malformed(error.to_string()))?;
-        let named = match url.fragment() {
+        let skill_name = match url.fragment() {
             None | Some("") => None,
             Some(name) => {
                 let name = percent_decode_str(name).decode_utf8();
@@ -286,11 +311,11 @@ impl Asked {
             }
         };
         url.set_fragment(None);
-        Ok(Asked { url, named })
+        Ok(SkillUrl { url, skill_name })
     }
 
     /// Where an index could be; nowhere when the URL names a file.
-    fn indexes(&self) -> Vec<Url> {
+    fn index_urls(&self) -> Vec<Url> {
         let path = self.url.path();
         let file = Path::new(path);
         let ends = |ending: &str| {
@@ -305,14 +330,14 @@ impl Asked {
         if !path.ends_with('/') {
             base.set_path(&format!("{path}/"));
         }
-        let places = index::PLACES.iter();
+        let places = index::INDEX_PATHS.iter();
         places.filter_map(|place| base.join(place).ok()).collect()
     }
 
     /// The one skill that is there.
-    fn skill(&self, bundle: Bundle, state: State) -> Remote {
+    fn skill(&self, bundle: Bundle, state: FetchState) -> FetchedSkill {
         let name = archive::stem(Path::new(self.url.path())).or_else(|| self.last_folder());
-        Remote::new(self.url.to_string(), name, bundle, state)
+        FetchedSkill::new(self.url.to_string(), name, bundle, state)
     }
 
     /// The URL of one of several skills.
@@ -336,9 +361,9 @@ impl Asked {
     }
 }
 
-impl Found {
-    fn one(skill: Remote) -> Found {
-        Found {
+impl FoundSkills {
+    fn single(skill: FetchedSkill) -> FoundSkills {
+        FoundSkills {
             skills: vec![skill],
             refused: Vec::new(),
         }
@@ -346,17 +371,17 @@ impl Found {
 
     /// The skills of an archive; `place` gives the name and the URL of each by its folder.
     pub(super) fn from_skills(
-        skills: Skills,
-        state: State,
+        skills: SkillsByFolder,
+        state: FetchState,
         place: impl Fn(&str) -> (String, String),
-    ) -> Result<Found, FetchError> {
-        let mut found = Found::default();
+    ) -> Result<FoundSkills, FetchError> {
+        let mut found = FoundSkills::default();
         for (folder, bundle) in skills {
             let (name, url) = place(&folder);
             match bundle {
                 Ok(bundle) => found
                     .skills
-                    .push(Remote::new(url, Some(name), bundle, state)),
+                    .push(FetchedSkill::new(url, Some(name), bundle, state)),
                 Err(error) => found.refuse(url, error.into())?,
             }
         }
@@ -374,14 +399,14 @@ impl Found {
 }
 
 /// The error for a URL that is nothing by itself, and has no index below it.
-fn nothing_there(status: &str) -> FetchError {
-    let places = index::PLACES.join(" or ");
+fn no_source_error(status: &str) -> FetchError {
+    let places = index::INDEX_PATHS.join(" or ");
     let why =
         format!("it is no SKILL.md and no archive{status}, and there is no index at {places}");
     FetchError::NotASource(why)
 }
 
-fn is_absence(status: u16) -> bool {
+fn is_missing(status: u16) -> bool {
     (400..500).contains(&status) && status != 429
 }
 
@@ -394,30 +419,37 @@ fn is_archive(data: &[u8]) -> bool {
 }
 
 /// Those of an archive's skills that were named, or all of them.
-fn several(asked: &Asked, mut skills: Skills, state: State) -> Result<Found, FetchError> {
-    if let Some(name) = &asked.named {
-        let named = |folder: &String| packed::last_part(folder) == name.as_str();
+fn named_skills(
+    target: &SkillUrl,
+    mut skills: SkillsByFolder,
+    state: FetchState,
+) -> Result<FoundSkills, FetchError> {
+    if let Some(name) = &target.skill_name {
+        let named = |folder: &String| archive_contents::last_segment(folder) == name.as_str();
         if !skills.keys().any(named) {
             return Err(index::no_such_name(
                 name,
-                skills.keys().map(|folder| packed::last_part(folder)),
+                skills
+                    .keys()
+                    .map(|folder| archive_contents::last_segment(folder)),
             ));
         }
         skills.retain(|folder, _| named(folder));
     }
-    Found::from_skills(skills, state, |folder| {
-        let name = packed::last_part(folder);
-        (name.to_owned(), asked.with_name(name))
+    FoundSkills::from_skills(skills, state, |folder| {
+        let name = archive_contents::last_segment(folder);
+        (name.to_owned(), target.with_name(name))
     })
 }
 
 /// A bundle of whatever the bytes are: an archive, or a SKILL.md.
-fn bundle_of(data: Bytes, markdown: bool, limits: &Limits) -> Result<Bundle, FetchError> {
+fn to_bundle(data: Bytes, markdown: bool, limits: &BundleLimits) -> Result<Bundle, FetchError> {
     let text = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&data);
     if !is_archive(&data) && (text.starts_with(b"---") || markdown) {
         return Ok(Bundle::from_skill_md(data, limits)?);
     }
-    let unknown = |error: &BundleError| matches!(error.reason(), bundle::Reason::UnknownFormat(_));
+    let unknown =
+        |error: &BundleError| matches!(error.kind(), bundle::BundleErrorKind::UnknownFormat(_));
     Bundle::from_archive(&data, limits).map_err(|error| match unknown(&error) {
         true => FetchError::NotASource(error.to_string()),
         false => FetchError::Bundle(error),

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_skill::{Digest, Limits};
+use prowess_skill::{BundleLimits, Digest};
 
-use super::tree::TreeHost;
+use super::repository_url::RepositoryHost;
 use crate::home;
 
 /// How to fetch.
 #[derive(Clone)]
-pub struct Options {
+pub struct FetchOptions {
     /// Connect to private and local addresses too. Those where clouds tell secrets
     /// about their machines stay closed.
     pub allow_private: bool,
@@ -27,27 +27,27 @@ pub struct Options {
     /// Where fetched bytes are kept, and how many. Nothing is kept without it.
     pub cache: Option<CacheOptions>,
     /// What requests may cost.
-    pub net: NetLimits,
+    pub net: FetchLimits,
     /// What each skill may cost.
-    pub limits: Limits,
+    pub limits: BundleLimits,
     /// Hosts whose web pages stand for repositories.
-    pub trees: Vec<TreeHost>,
+    pub repository_hosts: Vec<RepositoryHost>,
     /// Told the number of bytes of each piece that arrives.
     pub progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
-impl Default for Options {
+impl Default for FetchOptions {
     fn default() -> Self {
-        Options {
+        FetchOptions {
             allow_private: false,
             offline: false,
             refresh: false,
             stale_if_error: false,
             pin: None,
             cache: None,
-            net: NetLimits::default(),
-            limits: Limits::default(),
-            trees: TreeHost::known(),
+            net: FetchLimits::default(),
+            limits: BundleLimits::default(),
+            repository_hosts: RepositoryHost::known(),
             progress: None,
         }
     }
@@ -59,47 +59,48 @@ pub struct CacheOptions {
     /// The folder; made when it is missing.
     pub folder: PathBuf,
     /// Bytes kept at most. The longest unused go first.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
     /// Answers remembered at most.
-    pub most_records: usize,
+    pub max_records: usize,
     /// How long an answer is fresh when it does not say.
     pub default_age: Duration,
     /// How long an answer is fresh at most, whatever it says.
-    pub most_age: Duration,
+    pub max_age: Duration,
 }
 
 impl CacheOptions {
     /// The usual bounds in the usual folder: `PROWESS_CACHE_DIR`, else the user's folder
     /// for caches. There is none for a user without a home.
-    pub fn usual() -> Option<Self> {
-        let given = |name| {
+    pub fn from_env() -> Option<Self> {
+        let absolute_path = |name| {
             std::env::var_os(name)
                 .map(PathBuf::from)
                 .map(|path| home::expand(&path).unwrap_or(path))
                 .filter(|path| path.is_absolute())
         };
-        if let Some(folder) = given("PROWESS_CACHE_DIR") {
-            return Some(Self::at(folder));
+        if let Some(folder) = absolute_path("PROWESS_CACHE_DIR") {
+            return Some(Self::in_folder(folder));
         }
-        let shared = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
-        Some(Self::at(shared?.join("prowess/sources")))
+        let shared =
+            absolute_path("XDG_CACHE_HOME").or_else(|| Some(absolute_path("HOME")?.join(".cache")));
+        Some(Self::in_folder(shared?.join("prowess/sources")))
     }
 
     /// The usual bounds, in this folder.
-    pub fn at(folder: impl Into<PathBuf>) -> Self {
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         CacheOptions {
             folder: folder.into(),
-            most_bytes: 1 << 30,
-            most_records: 10_000,
+            max_bytes: 1 << 30,
+            max_records: 10_000,
             default_age: Duration::from_secs(60 * 60),
-            most_age: Duration::from_secs(24 * 60 * 60),
+            max_age: Duration::from_secs(24 * 60 * 60),
         }
     }
 }
 
 /// Bounds on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NetLimits {
+pub struct FetchLimits {
     /// Redirects followed for one request.
     pub redirects: usize,
     /// Time to connect.
@@ -111,7 +112,7 @@ pub struct NetLimits {
     /// How long a host may be slower than [`NetLimits::least_rate`].
     pub grace: Duration,
     /// Bytes in each second, on average, that a host must send.
-    pub least_rate: u64,
+    pub min_bytes_per_second: u64,
     /// Bytes of an index.
     pub index_bytes: u64,
     /// Skills in an index, or in a repository.
@@ -124,15 +125,15 @@ pub struct NetLimits {
     pub concurrent: usize,
 }
 
-impl Default for NetLimits {
+impl Default for FetchLimits {
     fn default() -> Self {
-        NetLimits {
+        FetchLimits {
             redirects: 5,
             connect: Duration::from_secs(10),
             idle: Duration::from_secs(15),
             total: Duration::from_secs(120),
             grace: Duration::from_secs(10),
-            least_rate: 1 << 10,
+            min_bytes_per_second: 1 << 10,
             index_bytes: 4 << 20,
             index_entries: 1_000,
             tree_bytes: 100_000_000,

@@ -1,6 +1,6 @@
 //! What is kept, for how long, and when a host is asked again.
 
-use prowess_source::url::{Options, State};
+use prowess_source::url::{FetchOptions, FetchState};
 use prowess_testkit::SkillFixture;
 
 use super::site::{Page, Site};
@@ -16,7 +16,7 @@ fn tagged(body: impl Into<Vec<u8>>, cache_control: &str) -> Page {
     }
 }
 
-async fn state(options: Options, url: &str) -> Result<State, &'static str> {
+async fn state(options: FetchOptions, url: &str) -> Result<FetchState, &'static str> {
     match open(options, url).await {
         Err(error) => Err(error.code()),
         Ok(origins) => match &origins[0] {
@@ -35,44 +35,56 @@ async fn what_is_fresh_is_used_without_asking_and_what_is_not_is_confirmed() {
     site.page("/old/SKILL.md", tagged(text.clone(), "max-age=0"));
 
     let fresh = site.url("/fresh/SKILL.md");
-    assert_eq!(state(options.clone(), &fresh).await, Ok(State::Fetched));
-    assert_eq!(state(options.clone(), &fresh).await, Ok(State::Kept));
-    assert_eq!(site.asked(), ["/fresh/SKILL.md 200"]);
+    assert_eq!(
+        state(options.clone(), &fresh).await,
+        Ok(FetchState::Fetched)
+    );
+    assert_eq!(state(options.clone(), &fresh).await, Ok(FetchState::Cached));
+    assert_eq!(site.requested_paths(), ["/fresh/SKILL.md 200"]);
 
     let old = site.url("/old/SKILL.md");
-    assert_eq!(state(options.clone(), &old).await, Ok(State::Fetched));
-    assert_eq!(state(options.clone(), &old).await, Ok(State::Confirmed));
-    assert_eq!(site.asked(), ["/old/SKILL.md 200", "/old/SKILL.md 304"]);
+    assert_eq!(state(options.clone(), &old).await, Ok(FetchState::Fetched));
+    assert_eq!(
+        state(options.clone(), &old).await,
+        Ok(FetchState::Revalidated)
+    );
+    assert_eq!(
+        site.requested_paths(),
+        ["/old/SKILL.md 200", "/old/SKILL.md 304"]
+    );
 
     let changed = SkillFixture::new("a").body("New.\n").skill_md();
     site.page("/old/SKILL.md", tagged(changed.clone(), "max-age=0"));
     let origins = open(options.clone(), &old).await.unwrap();
     assert_eq!(load(&origins[0]).bundle.skill_md(), changed.as_bytes());
-    site.asked();
+    site.requested_paths();
 
-    let refresh = Options {
+    let refresh = FetchOptions {
         refresh: true,
         ..options
     };
-    assert_eq!(state(refresh, &fresh).await, Ok(State::Fetched));
-    assert_eq!(site.asked(), ["/fresh/SKILL.md 200"]);
+    assert_eq!(state(refresh, &fresh).await, Ok(FetchState::Fetched));
+    assert_eq!(site.requested_paths(), ["/fresh/SKILL.md 200"]);
 }
 
 #[tokio::test]
-async fn a_host_that_knows_only_times_is_asked_by_time() {
-    let upstream = prowess_testkit::upstream::Upstream::start().await;
+async fn a_host_that_knows_only_times_is_queried_by_time() {
+    let upstream = prowess_testkit::upstream::MockUpstream::start().await;
     let folder = tempfile::tempdir().unwrap();
     let time = "Sat, 01 Nov 2025 00:00:00 GMT";
     let text = SkillFixture::new("a").skill_md();
     let answer = |status, text: &str| {
-        prowess_testkit::upstream::Answer::bytes(status, "text/markdown", text)
+        prowess_testkit::upstream::MockResponse::bytes(status, "text/markdown", text)
             .header("last-modified", time)
             .header("cache-control", "no-cache")
     };
-    upstream.answer(answer(200, &text));
+    upstream.respond(answer(200, &text));
     let url = format!("{}/SKILL.md", upstream.url());
-    assert_eq!(state(cached(folder.path()), &url).await, Ok(State::Fetched));
-    upstream.answer_always(prowess_testkit::upstream::Answer::hang_up());
+    assert_eq!(
+        state(cached(folder.path()), &url).await,
+        Ok(FetchState::Fetched)
+    );
+    upstream.respond_always(prowess_testkit::upstream::MockResponse::hang_up());
     assert_eq!(
         upstream.next_request().await.header("if-modified-since"),
         None
@@ -94,7 +106,7 @@ async fn what_must_not_be_stored_is_not() {
     site.page("/SKILL.md", tagged(text, "no-store"));
     for _ in 0..2 {
         let state = state(cached(folder.path()), &site.url("/SKILL.md")).await;
-        assert_eq!(state, Ok(State::Fetched));
+        assert_eq!(state, Ok(FetchState::Fetched));
     }
     assert_eq!(
         std::fs::read_dir(folder.path().join("bytes"))
@@ -105,7 +117,7 @@ async fn what_must_not_be_stored_is_not() {
 }
 
 #[tokio::test]
-async fn offline_uses_what_is_fresh_and_says_why_it_cannot_use_the_rest() {
+async fn offline_uses_what_is_fresh_and_reports_why_it_cannot_use_the_rest() {
     let (mut site, folder) = (Site::start().await, tempfile::tempdir().unwrap());
     let text = SkillFixture::new("a").skill_md();
     site.page("/fresh", tagged(text.clone(), "max-age=600"));
@@ -115,15 +127,18 @@ async fn offline_uses_what_is_fresh_and_says_why_it_cannot_use_the_rest() {
         state(online.clone(), &site.url(path)).await.unwrap();
     }
     site.stop().await;
-    let offline = Options {
+    let offline = FetchOptions {
         offline: true,
         ..online.clone()
     };
     assert_eq!(
         state(offline.clone(), &site.url("/fresh")).await,
-        Ok(State::Kept)
+        Ok(FetchState::Cached)
     );
-    assert_eq!(state(online, &site.url("/fresh")).await, Ok(State::Kept));
+    assert_eq!(
+        state(online, &site.url("/fresh")).await,
+        Ok(FetchState::Cached)
+    );
     for (path, why) in [
         (
             "/old.md",
@@ -136,11 +151,14 @@ async fn offline_uses_what_is_fresh_and_says_why_it_cannot_use_the_rest() {
         assert_eq!(error.code(), "url-offline");
         assert!(error.to_string().ends_with(why), "{error}");
     }
-    let stale = Options {
+    let stale = FetchOptions {
         stale_if_error: true,
         ..offline
     };
-    assert_eq!(state(stale, &site.url("/old.md")).await, Ok(State::Stale));
+    assert_eq!(
+        state(stale, &site.url("/old.md")).await,
+        Ok(FetchState::Stale)
+    );
 }
 
 #[tokio::test]
@@ -156,7 +174,7 @@ async fn an_outage_is_bridged_by_what_is_kept_only_if_that_was_chosen() {
     );
     site.put("/.well-known/agent-skills/a.zip", zip(&skill));
     let strict = cached(folder.path());
-    let lenient = Options {
+    let lenient = FetchOptions {
         stale_if_error: true,
         ..strict.clone()
     };
@@ -196,9 +214,12 @@ async fn an_artifact_that_an_index_names_by_digest_is_fetched_once_wherever_it_l
         INDEX,
         tagged(entry("https://elsewhere.test/a.zip"), "max-age=0"),
     );
-    site.asked();
+    site.requested_paths();
     assert_eq!(code(cached(folder.path()), &site.url("/")).await, "ok");
-    assert_eq!(site.asked(), ["/.well-known/agent-skills/index.json 200"]);
+    assert_eq!(
+        site.requested_paths(),
+        ["/.well-known/agent-skills/index.json 200"]
+    );
 }
 
 #[tokio::test]
@@ -207,16 +228,16 @@ async fn what_was_approved_is_used_from_the_cache_whatever_its_host_has_now() {
     let approved = SkillFixture::new("a").skill_md();
     site.page("/a", tagged(approved.clone(), "max-age=0"));
     let origins = open(cached(folder.path()), &site.url("/a")).await.unwrap();
-    let pinned = Options {
+    let pinned = FetchOptions {
         pin: Some(load(&origins[0]).manifest.digest()),
         ..cached(folder.path())
     };
     let evil = SkillFixture::new("a").body("Evil.\n").skill_md();
     site.page("/a", tagged(evil, "max-age=0"));
-    site.asked();
+    site.requested_paths();
     let origins = open(pinned.clone(), &site.url("/a")).await.unwrap();
     assert_eq!(load(&origins[0]).bundle.skill_md(), approved.as_bytes());
-    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(site.requested_paths(), Vec::<String>::new());
     std::fs::remove_dir_all(folder.path()).unwrap();
     assert_eq!(code(pinned, &site.url("/a")).await, "url-changed");
 }
@@ -226,8 +247,11 @@ async fn what_came_from_a_private_address_is_not_for_those_to_whom_they_are_clos
     let (site, folder) = (Site::start().await, tempfile::tempdir().unwrap());
     site.put("/SKILL.md", SkillFixture::new("a").skill_md());
     let url = site.url("/SKILL.md").replace("127.0.0.1", "localhost");
-    assert_eq!(state(cached(folder.path()), &url).await, Ok(State::Fetched));
-    let closed = Options {
+    assert_eq!(
+        state(cached(folder.path()), &url).await,
+        Ok(FetchState::Fetched)
+    );
+    let closed = FetchOptions {
         allow_private: false,
         ..cached(folder.path())
     };
@@ -235,7 +259,7 @@ async fn what_came_from_a_private_address_is_not_for_those_to_whom_they_are_clos
 }
 
 #[tokio::test]
-async fn a_cache_that_cannot_be_used_is_told_and_not_worked_around() {
+async fn a_cache_that_cannot_be_used_is_reported_and_not_worked_around() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();

@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use prowess_source::url::{NetLimits, Options};
+use prowess_source::url::{FetchLimits, FetchOptions};
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 
 use super::site::Site;
 use super::*;
 
-fn with(net: NetLimits) -> Options {
-    Options { net, ..local() }
+fn with(net: FetchLimits) -> FetchOptions {
+    FetchOptions { net, ..local() }
 }
 
 #[tokio::test]
 async fn a_private_address_is_refused_before_anything_is_sent() {
     let site = Site::start().await;
     site.put("/SKILL.md", SkillFixture::new("a").skill_md());
-    let literal = open(Options::default(), &site.url("/SKILL.md"))
+    let literal = open(FetchOptions::default(), &site.url("/SKILL.md"))
         .await
         .unwrap_err();
     assert_eq!(literal.code(), "url-private-address");
@@ -26,10 +26,10 @@ async fn a_private_address_is_refused_before_anything_is_sent() {
     // By a name that has to be resolved.
     let named = site.url("/SKILL.md").replace("127.0.0.1", "localhost");
     assert_eq!(
-        code(Options::default(), &named).await,
+        code(FetchOptions::default(), &named).await,
         "url-private-address"
     );
-    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(site.requested_paths(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn redirects_that_never_end_are_not_followed_for_ever() {
         code(local(), &site.url("/SKILL.md")).await,
         "url-too-many-redirects"
     );
-    assert_eq!(site.asked().len(), 6);
+    assert_eq!(site.requested_paths().len(), 6);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn an_archive_that_is_not_what_its_index_promises_is_not_used_or_kept() {
         .unwrap_err();
     assert_eq!(error.code(), "url-digest-mismatch");
     for skill in [&promised, &sent] {
-        let digest = prowess_skill::Digest::of(&zip(skill)).to_string();
+        let digest = prowess_skill::Digest::from_content(&zip(skill)).to_string();
         assert!(error.to_string().contains(&digest), "{error}");
     }
     let kept = std::fs::read_dir(folder.path().join("bytes"))
@@ -132,7 +132,7 @@ async fn a_skill_that_calls_itself_something_else_than_its_index_does_is_refused
     site.put("/.well-known/agent-skills/a.zip", zip(&other));
     let origins = open(local(), &site.url("/")).await.unwrap();
     let error = origins[0]
-        .load(&Limits::default(), Profile::Lenient)
+        .load(&BundleLimits::default(), Profile::Lenient)
         .unwrap_err();
     assert_eq!(error.code(), "url-name-mismatch");
 }
@@ -146,7 +146,7 @@ async fn content_that_changed_after_it_was_approved_is_refused_with_both_digests
     );
     site.put("/a.zip", zip(&first));
     let approved = load(&open(local(), &site.url("/a.zip")).await.unwrap()[0]);
-    let pinned = Options {
+    let pinned = FetchOptions {
         pin: Some(approved.manifest.digest()),
         ..local()
     };
@@ -181,9 +181,9 @@ async fn skills_that_are_too_large_together_are_refused() {
     let a = SkillFixture::new("a");
     site.put(INDEX, index(&[("a", "archive", "a.zip", &zip(&a))]));
     site.put("/.well-known/agent-skills/a.zip", zip(&a));
-    let net = NetLimits {
+    let net = FetchLimits {
         source_bytes: 10,
-        ..NetLimits::default()
+        ..FetchLimits::default()
     };
     assert_eq!(
         code(with(net), &site.url("/")).await,
@@ -193,19 +193,21 @@ async fn skills_that_are_too_large_together_are_refused() {
 
 #[tokio::test]
 async fn an_endless_body_is_cut_off_at_the_cap() {
-    let upstream = Upstream::start().await;
-    upstream.answer_always(Answer::bytes(200, "application/zip", vec![b'P'; 1 << 20]).endless());
+    let upstream = MockUpstream::start().await;
+    upstream.respond_always(
+        MockResponse::bytes(200, "application/zip", vec![b'P'; 1 << 20]).then_endless(),
+    );
     let url = format!("{}/a.zip", upstream.url());
     assert_eq!(code(local(), &url).await, "url-too-large");
-    upstream.client_left().await;
+    upstream.client_disconnected().await;
 }
 
 #[tokio::test]
 async fn a_stated_length_over_the_cap_is_refused_before_the_body() {
     let site = Site::start().await;
-    let net = NetLimits {
+    let net = FetchLimits {
         index_bytes: 10,
-        ..NetLimits::default()
+        ..FetchLimits::default()
     };
     site.put(INDEX, r#"{"skills":[]}"#);
     assert_eq!(code(with(net), &site.url("/")).await, "url-too-large");
@@ -214,33 +216,33 @@ async fn a_stated_length_over_the_cap_is_refused_before_the_body() {
 #[tokio::test]
 async fn a_host_that_sends_nothing_is_not_waited_for() {
     let soon = Duration::from_millis(50);
-    let net = NetLimits {
+    let net = FetchLimits {
         idle: soon,
-        ..NetLimits::default()
+        ..FetchLimits::default()
     };
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let url = format!("{}/a.zip", upstream.url());
-    upstream.answer(Answer::never());
+    upstream.respond(MockResponse::never());
     assert_eq!(code(with(net.clone()), &url).await, "url-idle");
-    upstream.answer(Answer::bytes(200, "application/zip", "PK").hang());
+    upstream.respond(MockResponse::bytes(200, "application/zip", "PK").then_hang());
     assert_eq!(code(with(net), &url).await, "url-idle");
 }
 
 #[tokio::test]
 async fn a_host_that_drips_for_ever_runs_out_of_time() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let url = format!("{}/a.zip", upstream.url());
-    upstream.answer(Answer::bytes(200, "application/zip", "P").endless());
-    let net = NetLimits {
+    upstream.respond(MockResponse::bytes(200, "application/zip", "P").then_endless());
+    let net = FetchLimits {
         total: Duration::from_millis(50),
         grace: Duration::from_secs(60),
-        ..NetLimits::default()
+        ..FetchLimits::default()
     };
     let code = code(
-        Options {
-            limits: prowess_skill::Limits {
+        FetchOptions {
+            limits: prowess_skill::BundleLimits {
                 archive_bytes: u64::MAX / 2,
-                ..prowess_skill::Limits::default()
+                ..prowess_skill::BundleLimits::default()
             },
             ..with(net)
         },
@@ -253,29 +255,29 @@ async fn a_host_that_drips_for_ever_runs_out_of_time() {
 async fn a_host_slower_than_the_least_rate_is_given_up() {
     let site = Site::start().await;
     site.put("/a.zip", zip(&SkillFixture::new("a")));
-    let net = NetLimits {
+    let net = FetchLimits {
         grace: Duration::ZERO,
-        least_rate: u64::MAX,
-        ..NetLimits::default()
+        min_bytes_per_second: u64::MAX,
+        ..FetchLimits::default()
     };
     assert_eq!(code(with(net), &site.url("/a.zip")).await, "url-too-slow");
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_not_taken_for_whole() {
-    let upstream = Upstream::start().await;
+    let upstream = MockUpstream::start().await;
     let url = format!("{}/SKILL.md", upstream.url());
     let text = SkillFixture::new("a").skill_md();
-    upstream.answer(Answer::bytes(200, "text/markdown", text).cut());
+    upstream.respond(MockResponse::bytes(200, "text/markdown", text).cut_off());
     assert_eq!(code(local(), &url).await, "url-interrupted");
-    upstream.answer(Answer::hang_up());
+    upstream.respond(MockResponse::hang_up());
     assert_eq!(code(local(), &url).await, "url-unreachable");
 }
 
 #[tokio::test]
-async fn an_answer_of_not_modified_that_nobody_asked_for_is_an_error() {
-    let upstream = Upstream::start().await;
-    upstream.answer(Answer::bytes(304, "text/markdown", ""));
+async fn an_unsolicited_answer_of_not_modified_is_an_error() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::bytes(304, "text/markdown", ""));
     let url = format!("{}/SKILL.md", upstream.url());
     assert_eq!(code(local(), &url).await, "url-status");
 }
@@ -301,7 +303,7 @@ async fn a_file_of_an_older_index_cannot_lead_out_of_its_skill() {
         );
     }
     let beyond: Vec<_> = site
-        .asked()
+        .requested_paths()
         .into_iter()
         .filter(|line| !line.contains("index.json"))
         .collect();

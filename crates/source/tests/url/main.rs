@@ -15,28 +15,28 @@ mod site;
 
 use std::path::Path;
 
-use prowess_skill::{Bundle, Layout, Limits, Profile, Skill};
-use prowess_source::url::{CacheOptions, Fetcher, Options};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits, Profile, Skill};
+use prowess_source::url::{CacheOptions, FetchOptions, Fetcher};
 use prowess_source::{Origin, SourceError};
 use prowess_testkit::SkillFixture;
 
 /// Options that reach the test's own servers, without a cache.
-fn local() -> Options {
-    Options {
+fn local() -> FetchOptions {
+    FetchOptions {
         allow_private: true,
-        ..Options::default()
+        ..FetchOptions::default()
     }
 }
 
 /// The same with a cache.
-fn cached(folder: &Path) -> Options {
-    Options {
-        cache: Some(CacheOptions::at(folder)),
+fn cached(folder: &Path) -> FetchOptions {
+    FetchOptions {
+        cache: Some(CacheOptions::in_folder(folder)),
         ..local()
     }
 }
 
-async fn open(options: Options, url: &str) -> Result<Vec<Origin>, SourceError> {
+async fn open(options: FetchOptions, url: &str) -> Result<Vec<Origin>, SourceError> {
     let (origins, discovery) = Fetcher::new(options).unwrap().open(url).await?;
     match discovery.unreadable.into_iter().next() {
         Some(error) => Err(error),
@@ -45,7 +45,7 @@ async fn open(options: Options, url: &str) -> Result<Vec<Origin>, SourceError> {
 }
 
 /// The stable code of why a URL is refused; `ok` when it is not.
-async fn code(options: Options, url: &str) -> &'static str {
+async fn code(options: FetchOptions, url: &str) -> &'static str {
     match open(options, url).await {
         Ok(_) => "ok",
         Err(error) => error.code(),
@@ -53,7 +53,9 @@ async fn code(options: Options, url: &str) -> &'static str {
 }
 
 fn load(origin: &Origin) -> Skill {
-    let loaded = origin.load(&Limits::default(), Profile::Lenient).unwrap();
+    let loaded = origin
+        .load(&BundleLimits::default(), Profile::Lenient)
+        .unwrap();
     assert!(loaded.skill.is_some(), "{:?}", loaded.diagnostics);
     loaded.skill.unwrap()
 }
@@ -63,22 +65,22 @@ fn names(origins: &[Origin]) -> Vec<String> {
 }
 
 fn bundle(skill: &SkillFixture) -> Bundle {
-    Bundle::from_files(skill.files(), &Limits::default()).unwrap()
+    Bundle::from_files(skill.files(), &BundleLimits::default()).unwrap()
 }
 
 fn zip(skill: &SkillFixture) -> Vec<u8> {
-    let layout = Layout::wrapped(skill.name()).unwrap();
+    let layout = ArchiveLayout::wrapped(skill.name()).unwrap();
     bundle(skill).to_zip(&layout).unwrap()
 }
 
 fn tar_gz(skill: &SkillFixture) -> Vec<u8> {
-    bundle(skill).to_tar_gz(&Layout::FLAT).unwrap()
+    bundle(skill).to_tar_gz(&ArchiveLayout::FLAT).unwrap()
 }
 
 /// An index of version 0.2.0: name, type, URL and the bytes it promises.
 fn index(entries: &[(&str, &str, &str, &[u8])]) -> String {
     let entry = |(name, kind, url, bytes): &(&str, &str, &str, &[u8])| {
-        let digest = prowess_skill::Digest::of(bytes);
+        let digest = prowess_skill::Digest::from_content(bytes);
         format!(
             r#"{{"name":"{name}","type":"{kind}","description":"d","url":"{url}","digest":"{digest}"}}"#
         )

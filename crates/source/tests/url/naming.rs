@@ -1,6 +1,6 @@
 //! What a URL names.
 
-use prowess_source::url::{Options, TreeHost};
+use prowess_source::url::{FetchOptions, RepositoryHost};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::raw_tar::RawTar;
 
@@ -63,12 +63,12 @@ async fn a_host_or_a_path_with_an_index_gives_all_its_skills_or_the_one_that_is_
             assert_eq!(names(&origins), ["a", "b"], "{url}");
         }
     }
-    site.asked();
+    site.requested_paths();
     let origins = open(local(), &site.url("/team#b")).await.unwrap();
     assert_eq!(names(&origins), ["b"]);
     assert_eq!(origins[0].path().to_str().unwrap(), site.url("/team#b"));
     assert_eq!(
-        site.asked(),
+        site.requested_paths(),
         [
             "/team/.well-known/agent-skills/b.tar.gz 200",
             "/team/.well-known/agent-skills/index.json 200"
@@ -101,7 +101,7 @@ async fn the_older_index_is_read_file_by_file() {
 }
 
 #[tokio::test]
-async fn a_bad_entry_of_an_index_is_told_and_leaves_the_others() {
+async fn a_bad_entry_of_an_index_is_reported_and_leaves_the_others() {
     let site = Site::start().await;
     let a = SkillFixture::new("a");
     site.put(
@@ -115,8 +115,8 @@ async fn a_bad_entry_of_an_index_is_told_and_leaves_the_others() {
     let fetcher = Fetcher::new(local()).unwrap();
     let (origins, discovery) = fetcher.open(&site.url("/")).await.unwrap();
     assert_eq!(names(&origins), ["a"]);
-    let told: Vec<_> = discovery.unreadable.iter().map(SourceError::code).collect();
-    assert_eq!(told, ["url-status"]);
+    let codes: Vec<_> = discovery.unreadable.iter().map(SourceError::code).collect();
+    assert_eq!(codes, ["url-status"]);
     assert!(
         discovery.unreadable[0]
             .to_string()
@@ -137,11 +137,11 @@ fn repository(files: &[(&str, String)]) -> Vec<u8> {
     tar.gz()
 }
 
-fn with_repositories(site: &Site) -> Options {
-    Options {
-        trees: vec![TreeHost {
+fn with_repositories(site: &Site) -> FetchOptions {
+    FetchOptions {
+        repository_hosts: vec![RepositoryHost {
             host: site.host().to_owned(),
-            tree: vec!["tree".to_owned(), "blob".to_owned()],
+            tree_segments: vec!["tree".to_owned(), "blob".to_owned()],
             archive: site.url("/pack/{owner}/{repo}/{ref}.tar.gz"),
         }],
         ..local()
@@ -221,7 +221,7 @@ async fn a_skill_that_no_host_would_take_is_not_there_to_be_used() {
     site.put("/SKILL.md", skill.skill_md());
     let origins = open(local(), &site.url("/SKILL.md")).await.unwrap();
     let loaded = origins[0]
-        .load(&Limits::default(), Profile::Lenient)
+        .load(&BundleLimits::default(), Profile::Lenient)
         .unwrap();
     assert!(loaded.skill.is_none());
     let codes: Vec<_> = loaded.diagnostics.iter().map(|d| d.code).collect();

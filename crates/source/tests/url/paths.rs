@@ -1,7 +1,7 @@
 //! One path rule: a path inside a skill means the same bytes wherever it came from.
 
 use prowess_skill::disclose::{self, FileContent};
-use prowess_source::Bounds;
+use prowess_source::SearchBounds;
 use prowess_testkit::SkillFixture;
 
 use super::site::Site;
@@ -37,7 +37,7 @@ async fn a_path_means_the_same_bytes_from_a_folder_an_archive_and_every_kind_of_
 
     let mut skills = Vec::new();
     for path in [&place, &archive] {
-        let (origins, _) = prowess_source::open(path, &Bounds::default()).unwrap();
+        let (origins, _) = prowess_source::open(path, &SearchBounds::default()).unwrap();
         skills.push(load(&origins[0]));
     }
     for url in ["/same.zip", "/same.tar.gz", "/"] {

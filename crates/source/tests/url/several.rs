@@ -1,7 +1,7 @@
 //! Archives of several skills, from a disk and by URL: what a code host gives as the zip
 //! of a repository, and what people get who pack their folder of skills.
 
-use prowess_source::{Bounds, Discovery};
+use prowess_source::{Discovery, SearchBounds};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::raw_tar::RawTar;
 use prowess_testkit::raw_zip::{RawEntry, RawZip};
@@ -15,7 +15,7 @@ fn skill_md(name: &str) -> Vec<u8> {
 
 /// A repository with two skills, as a code host packs it.
 fn repository() -> Vec<u8> {
-    RawZip::of([
+    RawZip::from_entries([
         RawEntry::folder("repo-main/"),
         RawEntry::deflated("repo-main/README.md", b"# Skills"),
         // Outside of skills anything may lie: a link, a name that no skill may have.
@@ -43,7 +43,7 @@ fn open_file(name: &str, bytes: &[u8]) -> Result<(Vec<Origin>, Discovery), Sourc
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
-    prowess_source::open(&path, &Bounds::default())
+    prowess_source::open(&path, &SearchBounds::default())
 }
 
 /// Why an archive that is no skill, and holds none, cannot be read.
@@ -51,8 +51,8 @@ fn refused(name: &str, bytes: &[u8]) -> &'static str {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
-    let (origins, _) = prowess_source::open(&path, &Bounds::default()).unwrap();
-    let read = origins[0].load(&Limits::default(), Profile::Lenient);
+    let (origins, _) = prowess_source::open(&path, &SearchBounds::default()).unwrap();
+    let read = origins[0].load(&BundleLimits::default(), Profile::Lenient);
     read.unwrap_err().code()
 }
 
@@ -77,7 +77,7 @@ fn an_archive_of_several_skills_gives_each_of_them() {
 
 #[test]
 fn one_skill_deep_in_a_repository_is_found_too() {
-    let bytes = RawZip::of([
+    let bytes = RawZip::from_entries([
         RawEntry::deflated("repo-main/README.md", b"# Skill"),
         RawEntry::deflated("repo-main/skills/pdf/SKILL.md", &skill_md("pdf")),
     ])
@@ -87,8 +87,8 @@ fn one_skill_deep_in_a_repository_is_found_too() {
 }
 
 #[test]
-fn what_is_wrong_with_one_skill_of_an_archive_is_said_and_the_others_are_taken() {
-    let bytes = RawZip::of([
+fn what_is_wrong_with_one_skill_of_an_archive_is_reported_and_the_others_are_taken() {
+    let bytes = RawZip::from_entries([
         RawEntry::deflated("good/SKILL.md", &skill_md("good")),
         RawEntry::deflated("bad/SKILL.md", &skill_md("bad")),
         RawEntry::deflated("bad/a:b", b"x"),
@@ -102,9 +102,9 @@ fn what_is_wrong_with_one_skill_of_an_archive_is_said_and_the_others_are_taken()
 
 #[test]
 fn a_skill_whose_files_cannot_be_read_is_refused_and_not_taken_without_them() {
-    let encrypted = RawEntry::stored("bad/data.bin", b"x").both(|header| header.flags |= 1);
+    let encrypted = RawEntry::stored("bad/data.bin", b"x").change_both(|header| header.flags |= 1);
     let linked = RawEntry::stored("linked/passwd", b"/etc/passwd").mode(0o120_777);
-    let bytes = RawZip::of([
+    let bytes = RawZip::from_entries([
         RawEntry::deflated("good/SKILL.md", &skill_md("good")),
         RawEntry::deflated("bad/SKILL.md", &skill_md("bad")),
         encrypted,
@@ -119,14 +119,20 @@ fn a_skill_whose_files_cannot_be_read_is_refused_and_not_taken_without_them() {
 }
 
 #[test]
-fn a_skills_own_archive_is_not_mended_by_leaving_out_what_is_refused() {
+fn a_skills_own_archive_is_not_repaired_by_leaving_out_what_is_refused() {
     let linked = [
         RawEntry::deflated("pdf/SKILL.md", &skill_md("pdf")),
         RawEntry::stored("pdf/link", b"/etc/passwd").mode(0o120_777),
     ];
-    assert_eq!(refused("pdf.zip", &RawZip::of(linked).bytes()), "link");
+    assert_eq!(
+        refused("pdf.zip", &RawZip::from_entries(linked).bytes()),
+        "link"
+    );
     let none = [RawEntry::deflated("a/README.md", b"x")];
-    assert_eq!(refused("a.zip", &RawZip::of(none).bytes()), "no-skill-file");
+    assert_eq!(
+        refused("a.zip", &RawZip::from_entries(none).bytes()),
+        "no-skill-file"
+    );
 }
 
 #[test]
@@ -134,10 +140,14 @@ fn an_archive_that_changes_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("main.zip");
     std::fs::write(&path, repository()).unwrap();
-    let open = || prowess_source::open(&path, &Bounds::default()).unwrap().0;
+    let open = || {
+        prowess_source::open(&path, &SearchBounds::default())
+            .unwrap()
+            .0
+    };
     assert_eq!(names(&open()), ["pdf", "xlsx"]);
     assert_eq!(open(), open());
-    let other = RawZip::of([
+    let other = RawZip::from_entries([
         RawEntry::deflated("docx/SKILL.md", &skill_md("docx")),
         RawEntry::deflated("pptx/SKILL.md", &skill_md("pptx")),
     ]);

@@ -83,7 +83,7 @@ impl Site {
     }
 
     /// What was asked since the last time, `PATH STATUS` each, sorted.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    pub(crate) fn requested_paths(&self) -> Vec<String> {
         let mut log = std::mem::take(&mut *self.shared.log.lock().unwrap());
         log.sort();
         log
@@ -109,7 +109,7 @@ async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response 
 }
 
 fn answer(page: &Page, request: &Request) -> Response {
-    let etag = format!("\"{}\"", Digest::of(&page.body).hex());
+    let etag = format!("\"{}\"", Digest::from_content(&page.body).hex());
     let known = request.headers().get(header::IF_NONE_MATCH);
     let mut response = match page.etag && known.is_some_and(|known| known == etag.as_str()) {
         true => StatusCode::NOT_MODIFIED.into_response(),

@@ -3,8 +3,8 @@
 use std::error::Error as StdError;
 use std::io;
 
+use crate::disk_space;
 use crate::error::Error;
-use crate::space;
 
 /// What object stores say when there is no room left, in the bodies of their errors.
 const FULL_CODES: [&str; 4] = [
@@ -17,12 +17,12 @@ const FULL_CODES: [&str; 4] = [
 impl From<object_store::Error> for Error {
     fn from(error: object_store::Error) -> Self {
         if is_full(&error) {
-            return Error::Full {
+            return Error::StorageFull {
                 part: "blob storage",
                 cause: error.to_string(),
             };
         }
-        Error::Blobs(error)
+        Error::BlobStorage(error)
     }
 }
 
@@ -30,7 +30,7 @@ fn is_full(error: &object_store::Error) -> bool {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>()
-            && space::means_full(error)
+            && disk_space::is_storage_full(error)
         {
             return true;
         }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_is_told_apart_from_other_failures() {
+    fn a_full_storage_is_distinguished_from_other_failures() {
         for full in [
             generic(io::Error::from(io::ErrorKind::StorageFull)),
             generic(io::Error::from(io::ErrorKind::QuotaExceeded)),

@@ -22,7 +22,7 @@
 //! taken finds it gone, and stages again. Neither clocks nor the grace period
 //! matter for this; the grace period is for readers.
 
-mod adopt;
+mod activate;
 mod fault;
 mod read;
 mod stage;
@@ -33,35 +33,35 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prowess_skill::Digest;
 
-pub(crate) use adopt::{Adopted, adopt, touch, touch_blobs_of_version};
+pub(crate) use activate::{ActivationOutcome, activate, touch_blobs, touch_version_blobs};
 pub use read::ContentStream;
-pub(crate) use read::{parse as parse_digest, read_version};
-pub(crate) use stage::Bounds;
+pub(crate) use read::{parse_digest, read_version};
+pub(crate) use stage::UploadBounds;
 
 use crate::db::Db;
+use crate::disk_space::DiskSpace;
 use crate::error::Result;
-use crate::space::Space;
-use storage::Storage;
+use storage::ObjectStorage;
 
 /// Where content is staged and read.
 pub(crate) struct Blobs {
     pub(super) db: Arc<Db>,
-    pub(super) storage: Storage,
+    pub(super) storage: ObjectStorage,
     /// Content up to this many bytes lies in the database.
     pub(super) inline_bytes: usize,
-    pub(super) space: Arc<Space>,
+    pub(super) space: Arc<DiskSpace>,
 }
 
 /// Content that may be adopted.
 #[derive(Debug, Clone)]
-pub(crate) struct Staged {
+pub(crate) struct StagedBlob {
     pub(crate) digest: Digest,
     pub(crate) size: i64,
-    body: Body,
+    body: StagedBody,
 }
 
 #[derive(Debug, Clone)]
-enum Body {
+enum StagedBody {
     /// Small: goes into its row.
     Inline(Bytes),
     /// Written to a place of its own, whose row is pending.
@@ -73,9 +73,9 @@ enum Body {
 impl Blobs {
     pub(crate) fn new(
         db: Arc<Db>,
-        storage: Storage,
+        storage: ObjectStorage,
         inline_bytes: usize,
-        space: Arc<Space>,
+        space: Arc<DiskSpace>,
     ) -> Self {
         Blobs {
             db,

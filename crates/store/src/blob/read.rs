@@ -11,11 +11,11 @@ use prowess_skill::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::Blobs;
-use crate::db::{Row, Sql};
+use crate::db::{DbRow, Sql};
 use crate::error::{Error, Result};
 
 /// Objects read at once.
-const READS: usize = 8;
+const MAX_CONCURRENT_READS: usize = 8;
 
 /// Content as it comes from where it lies. Ends with an error if it is not what
 /// its digest says.
@@ -44,10 +44,10 @@ impl ContentStream {
     }
 
     /// At the end: nothing more, or what is wrong.
-    fn verdict(&mut self) -> Option<Result<Bytes>> {
-        let found = spelled(self.hash.take()?);
+    fn verify(&mut self) -> Option<Result<Bytes>> {
+        let found = format_digest(self.hash.take()?);
         let right = found == self.digest.to_string();
-        (!right).then(|| Err(damaged(self.digest, format!("it reads as {found}"))))
+        (!right).then(|| Err(damaged_error(self.digest, format!("it reads as {found}"))))
     }
 }
 
@@ -57,7 +57,7 @@ impl Stream for ContentStream {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         match self.chunks.poll_next_unpin(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(None) => Poll::Ready(self.verdict()),
+            Poll::Ready(None) => Poll::Ready(self.verify()),
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
             Poll::Ready(Some(Ok(chunk))) => {
                 if let Some(hash) = &mut self.hash {
@@ -73,13 +73,13 @@ impl Blobs {
     /// Opens content for reading.
     pub(crate) async fn open(&self, digest: Digest) -> Result<ContentStream> {
         let sql = Sql::new("SELECT place, data FROM blobs WHERE digest = $1 AND state = 'ready'");
-        let row = self.db.one(sql.bind(digest.to_string())).await?;
-        let row = row.ok_or_else(|| damaged(digest, "there is none".to_owned()))?;
+        let row = self.db.fetch_optional(sql.bind(digest.to_string())).await?;
+        let row = row.ok_or_else(|| damaged_error(digest, "there is none".to_owned()))?;
         self.open_row(digest, &row).await
     }
 
-    async fn open_row(&self, digest: Digest, row: &Row) -> Result<ContentStream> {
-        let chunks = match row.maybe_bytes("data")? {
+    async fn open_row(&self, digest: Digest, row: &DbRow) -> Result<ContentStream> {
+        let chunks = match row.optional_bytes("data")? {
             Some(data) => stream::iter([Ok(Bytes::from(data))]).boxed(),
             None => self.storage.read(&row.text("place")?).await?,
         };
@@ -93,32 +93,32 @@ pub(crate) async fn read_version(blobs: &Blobs, version: &str) -> Result<HashMap
         "SELECT b.digest, b.place, b.data FROM version_blobs v
          JOIN blobs b ON b.digest = v.digest AND b.state = 'ready' WHERE v.version = $1",
     );
-    let rows = blobs.db.all(sql.bind(version)).await?;
+    let rows = blobs.db.fetch_all(sql.bind(version)).await?;
     stream::iter(rows)
         .map(|row| async move {
-            let digest = parse(&row.text("digest")?)?;
+            let digest = parse_digest(&row.text("digest")?)?;
             let content = blobs.open_row(digest, &row).await?.collect().await?;
             Ok((digest, content))
         })
-        .buffer_unordered(READS)
+        .buffer_unordered(MAX_CONCURRENT_READS)
         .try_collect()
         .await
 }
 
 /// What a hash has come to, as a digest is written.
-pub(super) fn spelled(hash: Sha256) -> String {
+pub(super) fn format_digest(hash: Sha256) -> String {
     format!("sha256:{:x}", Bytes::copy_from_slice(&hash.finalize()))
 }
 
-pub(crate) fn parse(digest: &str) -> Result<Digest> {
-    digest.parse().map_err(|error| Error::Row {
+pub(crate) fn parse_digest(digest: &str) -> Result<Digest> {
+    digest.parse().map_err(|error| Error::MalformedRow {
         table: "blobs",
         reason: format!("digest `{digest}`: {error}"),
     })
 }
 
-fn damaged(digest: Digest, reason: String) -> Error {
-    Error::Damaged {
+fn damaged_error(digest: Digest, reason: String) -> Error {
+    Error::DamagedContent {
         digest: digest.to_string(),
         reason,
     }

@@ -9,40 +9,40 @@ use object_store::WriteMultipart;
 use prowess_skill::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::{Blobs, Body, Staged, read};
-use crate::db::{Sql, Value};
+use super::{Blobs, StagedBlob, StagedBody, read};
+use crate::db::{Sql, SqlValue};
 use crate::error::{Error, Result};
-use crate::id::{self, Prefix};
-use crate::quota::Allowance;
+use crate::id::{self, IdPrefix};
+use crate::quota::ByteAllowance;
 use crate::time::Timestamp;
 
 /// Digests asked for at once.
-const QUERY: usize = 500;
+const QUERY_DIGESTS: usize = 500;
 /// Objects written at once.
-const WRITES: usize = 4;
+const MAX_CONCURRENT_WRITES: usize = 4;
 /// Parts of one object under way at once: a bound on memory, 5 MiB each.
-const PARTS: usize = 3;
+const MAX_CONCURRENT_PARTS: usize = 3;
 /// Bytes of a stream after which it is asked again whether there is room.
-const CHECK_BYTES: usize = 4 << 20;
+const SPACE_CHECK_BYTES: usize = 4 << 20;
 
 impl Blobs {
     /// Stages contents by digest. Those that are stored already cost one query.
-    pub(crate) async fn stage(&self, contents: BTreeMap<Digest, Bytes>) -> Result<Vec<Staged>> {
-        let known = self.known(contents.keys()).await?;
+    pub(crate) async fn stage(&self, contents: BTreeMap<Digest, Bytes>) -> Result<Vec<StagedBlob>> {
+        let known = self.find_stored(contents.keys()).await?;
         let mut staged = Vec::new();
         let mut writes = Vec::new();
         for (digest, data) in contents {
             let size = data.len() as i64;
             let body = if known.contains(&digest.to_string()) {
-                Body::Known
+                StagedBody::Known
             } else if data.len() <= self.inline_bytes {
-                Body::Inline(data)
+                StagedBody::Inline(data)
             } else {
-                let place = id::new(Prefix::Blob, Timestamp::now())?;
+                let place = id::new_id(IdPrefix::Blob, Timestamp::now())?;
                 writes.push((place.clone(), data));
-                Body::Written(place)
+                StagedBody::Written(place)
             };
-            staged.push(Staged { digest, size, body });
+            staged.push(StagedBlob { digest, size, body });
         }
         let new_bytes = staged.iter().filter(|staged| !staged.is_known());
         let new_bytes: i64 = new_bytes.map(|staged| staged.size).sum();
@@ -51,12 +51,12 @@ impl Blobs {
         let places = writes
             .iter()
             .map(|(place, data)| (place.as_str(), data.len()));
-        self.announce(places).await?;
+        self.insert_pending(places).await?;
         // All are waited for, also after a failure: none may be left under way when
         // the objects are discarded.
         let written = stream::iter(writes)
             .map(|(place, data)| async move { self.write(&place, data).await })
-            .buffer_unordered(WRITES)
+            .buffer_unordered(MAX_CONCURRENT_WRITES)
             .collect::<Vec<_>>()
             .await;
         match written.into_iter().collect::<Result<()>>() {
@@ -71,8 +71,8 @@ impl Blobs {
     /// Removes the objects of what was staged and will not be adopted. Their rows,
     /// if the collector has not had them already, are left to it, and so are objects
     /// that cannot be removed right now.
-    pub(crate) async fn discard(&self, staged: &[Staged]) {
-        for place in staged.iter().filter_map(Staged::written) {
+    pub(crate) async fn discard(&self, staged: &[StagedBlob]) {
+        for place in staged.iter().filter_map(StagedBlob::written_place) {
             let _ = self.storage.delete(place).await;
         }
     }
@@ -84,7 +84,7 @@ impl Blobs {
             return Ok(());
         };
         let sql = Sql::new("SELECT place FROM blobs WHERE place = $1 AND state = 'pending'");
-        match self.db.one(sql.bind(place)).await? {
+        match self.db.fetch_optional(sql.bind(place)).await? {
             Some(_) => Err(error),
             None => Err(Error::Busy),
         }
@@ -94,28 +94,28 @@ impl Blobs {
     pub(crate) async fn stage_stream(
         &self,
         content: impl Stream<Item = io::Result<Bytes>>,
-        bounds: Bounds,
-    ) -> Result<Staged> {
+        bounds: UploadBounds,
+    ) -> Result<StagedBlob> {
         pin_mut!(content);
         self.space.check(0)?;
-        let mut intake = Intake::new(bounds);
+        let mut intake = UploadMeter::new(bounds);
         let mut start = BytesMut::new();
         while start.len() <= self.inline_bytes {
             match content.next().await {
-                Some(chunk) => start.extend_from_slice(&intake.take(chunk)?),
+                Some(chunk) => start.extend_from_slice(&intake.accept(chunk)?),
                 None => {
-                    let body = Body::Inline(start.freeze());
+                    let body = StagedBody::Inline(start.freeze());
                     return intake.finish(body);
                 }
             }
         }
-        let place = id::new(Prefix::Blob, Timestamp::now())?;
-        self.announce([(place.as_str(), 0)]).await?;
+        let place = id::new_id(IdPrefix::Blob, Timestamp::now())?;
+        self.insert_pending([(place.as_str(), 0)]).await?;
         match self
             .write_stream(&place, start.freeze(), content, &mut intake)
             .await
         {
-            Ok(()) => intake.finish(Body::Written(place)),
+            Ok(()) => intake.finish(StagedBody::Written(place)),
             Err(error) => {
                 // Whatever an attempt to write it has left behind.
                 let _ = self.storage.delete(&place).await;
@@ -129,10 +129,13 @@ impl Blobs {
         place: &str,
         start: Bytes,
         mut rest: impl Stream<Item = io::Result<Bytes>> + Unpin,
-        intake: &mut Intake,
+        intake: &mut UploadMeter,
     ) -> Result<()> {
-        let mut writer = self.storage.begin(place).await?;
-        match self.fill(&mut writer, start, &mut rest, intake).await {
+        let mut writer = self.storage.begin_upload(place).await?;
+        match self
+            .write_chunks(&mut writer, start, &mut rest, intake)
+            .await
+        {
             Ok(()) => Ok(writer.finish().await.map(drop)?),
             Err(error) => {
                 // Why it failed is the first error, not what came of clearing up.
@@ -142,35 +145,35 @@ impl Blobs {
         }
     }
 
-    async fn fill(
+    async fn write_chunks(
         &self,
         writer: &mut WriteMultipart,
         start: Bytes,
         rest: &mut (impl Stream<Item = io::Result<Bytes>> + Unpin),
-        intake: &mut Intake,
+        intake: &mut UploadMeter,
     ) -> Result<()> {
         let mut unchecked = start.len();
         writer.put(start);
         while let Some(chunk) = rest.next().await {
-            let chunk = intake.take(chunk)?;
+            let chunk = intake.accept(chunk)?;
             unchecked += chunk.len();
-            if unchecked >= CHECK_BYTES {
+            if unchecked >= SPACE_CHECK_BYTES {
                 self.space.check(0)?;
                 unchecked = 0;
             }
-            writer.wait_for_capacity(PARTS).await?;
+            writer.wait_for_capacity(MAX_CONCURRENT_PARTS).await?;
             writer.put(chunk);
         }
         Ok(())
     }
 
     /// Which of these digests can be referred to right now.
-    async fn known(&self, digests: impl Iterator<Item = &Digest>) -> Result<HashSet<String>> {
+    async fn find_stored(&self, digests: impl Iterator<Item = &Digest>) -> Result<HashSet<String>> {
         let digests: Vec<_> = digests.map(Digest::to_string).collect();
         let mut known = HashSet::new();
-        for batch in digests.chunks(QUERY) {
+        for batch in digests.chunks(QUERY_DIGESTS) {
             let sql = Sql::new("SELECT digest FROM blobs WHERE state = 'ready' AND digest IN ");
-            for row in self.db.all(sql.list(batch)).await? {
+            for row in self.db.fetch_all(sql.push_list(batch)).await? {
                 known.insert(row.text("digest")?);
             }
         }
@@ -178,9 +181,12 @@ impl Blobs {
     }
 
     /// Says where objects are about to be written, so that none is ever forgotten.
-    async fn announce<'p>(&self, places: impl IntoIterator<Item = (&'p str, usize)>) -> Result<()> {
+    async fn insert_pending<'p>(
+        &self,
+        places: impl IntoIterator<Item = (&'p str, usize)>,
+    ) -> Result<()> {
         let now = Timestamp::now();
-        let row = |(place, size): (&str, usize)| -> Vec<Value> {
+        let row = |(place, size): (&str, usize)| -> Vec<SqlValue> {
             vec![
                 place.into(),
                 "pending".into(),
@@ -193,36 +199,36 @@ impl Blobs {
             return Ok(());
         }
         let sql = Sql::new("INSERT INTO blobs (place, state, size, touched_at) VALUES ");
-        self.db.run(sql.rows(rows)).await.map(drop)
+        self.db.execute(sql.push_rows(rows)).await.map(drop)
     }
 }
 
 /// The most that a stream may bring.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct UploadBounds {
     /// Bytes of one file.
     pub(crate) limit: u64,
     /// Bytes that its tenant may still keep.
-    pub(crate) allowance: Option<Allowance>,
+    pub(crate) allowance: Option<ByteAllowance>,
 }
 
 /// Counts and hashes what passes.
-struct Intake {
+struct UploadMeter {
     hash: Sha256,
     size: u64,
-    bounds: Bounds,
+    bounds: UploadBounds,
 }
 
-impl Intake {
-    fn new(bounds: Bounds) -> Self {
-        Intake {
+impl UploadMeter {
+    fn new(bounds: UploadBounds) -> Self {
+        UploadMeter {
             hash: Sha256::new(),
             size: 0,
             bounds,
         }
     }
 
-    fn take(&mut self, chunk: io::Result<Bytes>) -> Result<Bytes> {
+    fn accept(&mut self, chunk: io::Result<Bytes>) -> Result<Bytes> {
         let chunk = chunk.map_err(Error::Interrupted)?;
         self.size = self.size.saturating_add(chunk.len() as u64);
         let limit = self.bounds.limit;
@@ -236,9 +242,9 @@ impl Intake {
         Ok(chunk)
     }
 
-    fn finish(self, body: Body) -> Result<Staged> {
-        Ok(Staged {
-            digest: read::parse(&read::spelled(self.hash))?,
+    fn finish(self, body: StagedBody) -> Result<StagedBlob> {
+        Ok(StagedBlob {
+            digest: read::parse_digest(&read::format_digest(self.hash))?,
             size: i64::try_from(self.size).unwrap_or(i64::MAX),
             body,
         })

@@ -15,34 +15,34 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, RetryConfig, WriteMultipart};
 use url::Url;
 
+use crate::disk_space;
 use crate::error::{Error, Result};
-use crate::id::{self, Prefix};
-use crate::space;
+use crate::id::{self, IdPrefix};
 
 /// How often, and for how long, a request to an object store is repeated.
 const MAX_RETRIES: usize = 3;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Objects that are looked through for one of ours: in a bucket of others' there may be
 /// any number.
-const MAX_LISTED: usize = 50_000;
+const MAX_LISTED_OBJECTS: usize = 50_000;
 /// How the library words the statuses of a refusal.
-const REFUSALS: [&str; 2] = [
+const REFUSAL_MESSAGES: [&str; 2] = [
     "Server returned non-2xx status code: 401",
     "Server returned non-2xx status code: 403",
 ];
 
 /// An object store, and where in it our objects are.
-pub(crate) struct Storage {
+pub(crate) struct ObjectStorage {
     objects: Arc<dyn ObjectStore>,
     prefix: Path,
     /// The folder behind it, when it is one of this machine.
     folder: Option<PathBuf>,
 }
 
-impl Storage {
+impl ObjectStorage {
     /// A folder, made if missing. Objects are written beside their place, synced
     /// and renamed, so that none is ever seen half written.
-    pub(crate) fn folder(folder: &FilePath) -> Result<Self> {
+    pub(crate) fn open_folder(folder: &FilePath) -> Result<Self> {
         let config = |reason: std::io::Error| Error::Config {
             setting: "blobs.url",
             reason: format!("cannot use folder {}: {reason}", folder.display()),
@@ -50,7 +50,7 @@ impl Storage {
         std::fs::create_dir_all(folder).map_err(config)?;
         let folder = folder.canonicalize().map_err(config)?;
         let objects = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
-        Ok(Storage {
+        Ok(ObjectStorage {
             objects: Arc::new(objects),
             prefix: Path::default(),
             folder: Some(folder),
@@ -58,15 +58,15 @@ impl Storage {
     }
 
     /// An object store by its URL.
-    pub(crate) fn url(url: &str, options: &[(String, String)]) -> Result<Self> {
+    pub(crate) fn open_url(url: &str, options: &[(String, String)]) -> Result<Self> {
         let config = |reason: String| Error::Config {
             setting: "blobs.url",
             reason: format!("cannot use `{url}`: {reason}"),
         };
         let parsed = Url::parse(url).map_err(|error| config(error.to_string()))?;
         let (objects, prefix) =
-            open(&parsed, options).map_err(|error| config(error.to_string()))?;
-        Ok(Storage {
+            open_object_store(&parsed, options).map_err(|error| config(error.to_string()))?;
+        Ok(ObjectStorage {
             objects,
             prefix,
             folder: None,
@@ -77,7 +77,10 @@ impl Storage {
     /// may read and write its objects need not be allowed to list them: then it is not
     /// known, and none counts.
     pub(crate) async fn has_objects(&self) -> Result<bool> {
-        let mut found = self.objects.list(Some(&self.prefix)).take(MAX_LISTED);
+        let mut found = self
+            .objects
+            .list(Some(&self.prefix))
+            .take(MAX_LISTED_OBJECTS);
         while let Some(object) = found.next().await {
             match object {
                 Ok(object) if self.is_ours(&object.location) => return Ok(true),
@@ -92,7 +95,7 @@ impl Storage {
     /// Whether an object has a place as [`Storage::path`] makes them.
     fn is_ours(&self, path: &Path) -> bool {
         let name = path.filename().unwrap_or_default();
-        id::is(Prefix::Blob, name) && *path == self.path(name)
+        id::is_id(IdPrefix::Blob, name) && *path == self.path(name)
     }
 
     /// Whether a folder takes a file, or an object store answers. Nothing is written to
@@ -100,7 +103,7 @@ impl Storage {
     /// is a refusal where objects may not be listed, so a refusal is an answer too.
     pub(crate) async fn probe(&self) -> Result<()> {
         if let Some(folder) = &self.folder {
-            let written = space::probe(folder.clone()).await;
+            let written = disk_space::probe_folder(folder.clone()).await;
             return Ok(written.map_err(|error| object_store::Error::Generic {
                 store: "folder",
                 source: Box::new(error),
@@ -116,8 +119,10 @@ impl Storage {
     /// A failed write whose reason was lost on its way, such as while clearing up.
     pub(crate) async fn explain(&self, error: Error) -> Error {
         match (&error, &self.folder) {
-            (Error::Blobs(cause), Some(folder)) if space::is_used_up(folder.clone()).await => {
-                Error::Full {
+            (Error::BlobStorage(cause), Some(folder))
+                if disk_space::is_full(folder.clone()).await =>
+            {
+                Error::StorageFull {
                     part: "blob storage",
                     cause: cause.to_string(),
                 }
@@ -139,7 +144,7 @@ impl Storage {
     }
 
     /// Begins an object of unknown size.
-    pub(crate) async fn begin(&self, place: &str) -> Result<WriteMultipart> {
+    pub(crate) async fn begin_upload(&self, place: &str) -> Result<WriteMultipart> {
         let upload = self.objects.put_multipart(&self.path(place)).await?;
         Ok(WriteMultipart::new(upload))
     }
@@ -192,7 +197,9 @@ fn is_refusal(error: &object_store::Error) -> bool {
             let mut causes = std::iter::successors(Some(first), |cause| cause.source());
             causes.any(|cause| {
                 let text = cause.to_string();
-                REFUSALS.iter().any(|refusal| text.starts_with(refusal))
+                REFUSAL_MESSAGES
+                    .iter()
+                    .any(|refusal| text.starts_with(refusal))
             })
         }
         _ => false,
@@ -201,7 +208,7 @@ fn is_refusal(error: &object_store::Error) -> bool {
 
 /// An object store by its URL, and the prefix in it. S3 is opened with bounded retries:
 /// by itself the library would go on for minutes before it says that a server is gone.
-fn open(
+fn open_object_store(
     url: &Url,
     options: &[(String, String)],
 ) -> object_store::Result<(Arc<dyn ObjectStore>, Path)> {

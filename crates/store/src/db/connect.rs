@@ -11,8 +11,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 
 use super::fault::SqliteFaults;
 use super::{Db, migrate};
-use crate::emptied::Evidence;
 use crate::error::{Error, Result};
+use crate::lost_database::EarlierContent;
 
 /// How long a writer waits for its turn, and for the writers of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ const MAX_POSTGRES_CONNECTIONS: u32 = 10;
 impl Db {
     /// Opens, or creates, an SQLite database and brings its schema up to date. One
     /// without a schema is refused if there is evidence of an earlier one.
-    pub(crate) async fn open_sqlite(file: &Path, evidence: &Evidence<'_>) -> Result<Db> {
+    pub(crate) async fn open_sqlite(file: &Path, evidence: &EarlierContent<'_>) -> Result<Db> {
         // An upload is acknowledged after its commit, so the writer syncs every
         // commit to disk. Readers never commit; their setting does not matter.
         let options = SqliteConnectOptions::new()
@@ -47,11 +47,11 @@ impl Db {
             .max_lifetime(None)
             .after_release(move |connection, _| {
                 let faults = Arc::clone(&checked);
-                Box::pin(async move { faults.may_stay(connection).await })
+                Box::pin(async move { faults.can_reuse(connection).await })
             })
             .connect_with(options.clone())
             .await?;
-        migrate::sqlite(&writer, evidence).await?;
+        migrate::migrate_sqlite(&writer, evidence).await?;
         // A connection that takes the place of another must never make a new database
         // because somebody has removed the file.
         let options = options.create_if_missing(false);
@@ -75,7 +75,7 @@ impl Db {
 
     /// Connects to a PostgreSQL database and brings its schema up to date. One without
     /// a schema is refused if there is evidence of an earlier one.
-    pub(crate) async fn open_postgres(url: &str, evidence: &Evidence<'_>) -> Result<Db> {
+    pub(crate) async fn open_postgres(url: &str, evidence: &EarlierContent<'_>) -> Result<Db> {
         let options: PgConnectOptions =
             url.parse().map_err(|error: sqlx::Error| Error::Config {
                 setting: "store.url",
@@ -96,7 +96,7 @@ impl Db {
             })
             .connect_with(options)
             .await?;
-        migrate::postgres(&pool, evidence).await?;
+        migrate::migrate_postgres(&pool, evidence).await?;
         Ok(Db::Postgres(pool))
     }
 }

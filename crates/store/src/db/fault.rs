@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sqlx::{Connection, SqliteConnection};
 
+use crate::disk_space;
 use crate::error::Error;
-use crate::space;
 
 /// SQLite's primary result codes after which a connection is as good as before.
-const HARMLESS: [i32; 7] = [
+const HARMLESS_CODES: [i32; 7] = [
     1,  // ERROR: the statement is wrong
     5,  // BUSY
     6,  // LOCKED
@@ -48,7 +48,7 @@ impl SqliteFaults {
     }
 
     /// The failure of a statement of the writing connection, which is still in use.
-    pub(super) async fn of_writer(&self, error: sqlx::Error) -> Error {
+    pub(super) async fn on_writer_error(&self, error: sqlx::Error) -> Error {
         if is_suspect(&error) {
             self.suspect.store(true, Ordering::Release);
         }
@@ -59,15 +59,15 @@ impl SqliteFaults {
     pub(super) async fn explain(&self, error: sqlx::Error) -> Error {
         // A quota that is used up, or no room for the shared memory file.
         let maybe_full = sqlite_code(&error) == Some(SQLITE_IOERR);
-        if maybe_full && space::is_used_up(self.folder.clone()).await {
-            return no_room(&error);
+        if maybe_full && disk_space::is_full(self.folder.clone()).await {
+            return full_error(&error);
         }
         error.into()
     }
 
     /// Whether the writing connection may be used for another transaction. It is asked
     /// when the connection comes back, and no one gets the connection before that.
-    pub(super) async fn may_stay(&self, connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    pub(super) async fn can_reuse(&self, connection: &mut SqliteConnection) -> sqlx::Result<bool> {
         // The rollback of a transaction that was dropped is ahead of this in the queue.
         connection.ping().await?;
         let suspect = self.suspect.swap(false, Ordering::AcqRel);
@@ -79,7 +79,7 @@ impl SqliteFaults {
 pub(super) fn is_suspect(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(_) => {
-            sqlite_code(error).is_some_and(|code| !HARMLESS.contains(&code))
+            sqlite_code(error).is_some_and(|code| !HARMLESS_CODES.contains(&code))
         }
         sqlx::Error::Io(_)
         | sqlx::Error::Protocol(_)
@@ -102,15 +102,15 @@ impl From<sqlx::Error> for Error {
             _ => false,
         };
         if full {
-            no_room(&error)
+            full_error(&error)
         } else {
             Error::Database(error)
         }
     }
 }
 
-fn no_room(error: &sqlx::Error) -> Error {
-    Error::Full {
+fn full_error(error: &sqlx::Error) -> Error {
+    Error::StorageFull {
         part: "database",
         cause: error.to_string(),
     }

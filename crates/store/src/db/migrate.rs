@@ -5,90 +5,97 @@
 
 use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 
-use crate::emptied::Evidence;
 use crate::error::{Error, Result};
+use crate::lost_database::EarlierContent;
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 7] = [
-    Step {
+const MIGRATIONS: [Migration; 7] = [
+    Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
     },
     // Runs, their sessions, and turns that a dialect cannot carry.
-    Step {
+    Migration {
         sqlite: include_str!("../../migrations/0002_sqlite.sql"),
         postgres: include_str!("../../migrations/0002_postgres.sql"),
     },
     // Limits of keys, usage, stored responses.
-    Step {
+    Migration {
         sqlite: include_str!("../../migrations/0003_sqlite.sql"),
         postgres: include_str!("../../migrations/0003_postgres.sql"),
     },
     // Names of sessions.
-    Step {
+    Migration {
         sqlite: include_str!("../../migrations/0004_sqlite.sql"),
         postgres: include_str!("../../migrations/0004_postgres.sql"),
     },
     // Files that providers keep.
-    Step {
+    Migration {
         sqlite: include_str!("../../migrations/0005_sqlite.sql"),
         postgres: include_str!("../../migrations/0005_postgres.sql"),
     },
     // What each tenant keeps, and a row to try writing with.
-    Step {
+    Migration {
         sqlite: include_str!("../../migrations/0006_sqlite.sql"),
         postgres: include_str!("../../migrations/0006_postgres.sql"),
     },
     // Items of stored responses, conversations, stored chat completions.
-    Step {
+    Migration {
         sqlite: include_str!("../../migrations/0007_sqlite.sql"),
         postgres: include_str!("../../migrations/0007_postgres.sql"),
     },
 ];
 
-struct Step {
+struct Migration {
     sqlite: &'static str,
     postgres: &'static str,
 }
 
 /// Any number will do that no other program uses on the same database.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(7381250463)";
-const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
-const CURRENT: &str = "SELECT COALESCE(MAX(version), 0) AS version FROM schema_version";
-const APPLIED: &str = "INSERT INTO schema_version (version) VALUES ($1)";
+const ACQUIRE_LOCK: &str = "SELECT pg_advisory_xact_lock(7381250463)";
+const CREATE_VERSION_TABLE: &str =
+    "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
+const SELECT_VERSION: &str = "SELECT COALESCE(MAX(version), 0) AS version FROM schema_version";
+const INSERT_VERSION: &str = "INSERT INTO schema_version (version) VALUES ($1)";
 
-pub(super) async fn sqlite(pool: &SqlitePool, evidence: &Evidence<'_>) -> Result<()> {
+pub(super) async fn migrate_sqlite(pool: &SqlitePool, evidence: &EarlierContent<'_>) -> Result<()> {
     let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
-    tx.execute(VERSIONS).await?;
-    let current: i64 = tx.fetch_one(CURRENT).await?.try_get("version")?;
+    tx.execute(CREATE_VERSION_TABLE).await?;
+    let current: i64 = tx.fetch_one(SELECT_VERSION).await?.try_get("version")?;
     if current == 0 {
-        evidence.refuse_if_there().await?;
+        evidence.refuse_if_present().await?;
     }
-    for (version, step) in missing(current)? {
+    for (version, step) in pending_migrations(current)? {
         tx.execute(raw_sql(step.sqlite)).await?;
-        sqlx::query(APPLIED).bind(version).execute(&mut *tx).await?;
+        sqlx::query(INSERT_VERSION)
+            .bind(version)
+            .execute(&mut *tx)
+            .await?;
     }
     Ok(tx.commit().await?)
 }
 
-pub(super) async fn postgres(pool: &PgPool, evidence: &Evidence<'_>) -> Result<()> {
+pub(super) async fn migrate_postgres(pool: &PgPool, evidence: &EarlierContent<'_>) -> Result<()> {
     let mut tx = pool.begin().await?;
-    tx.execute(LOCK).await?;
-    tx.execute(VERSIONS).await?;
-    let current: i64 = tx.fetch_one(CURRENT).await?.try_get("version")?;
+    tx.execute(ACQUIRE_LOCK).await?;
+    tx.execute(CREATE_VERSION_TABLE).await?;
+    let current: i64 = tx.fetch_one(SELECT_VERSION).await?.try_get("version")?;
     if current == 0 {
-        evidence.refuse_if_there().await?;
+        evidence.refuse_if_present().await?;
     }
-    for (version, step) in missing(current)? {
+    for (version, step) in pending_migrations(current)? {
         tx.execute(raw_sql(step.postgres)).await?;
-        sqlx::query(APPLIED).bind(version).execute(&mut *tx).await?;
+        sqlx::query(INSERT_VERSION)
+            .bind(version)
+            .execute(&mut *tx)
+            .await?;
     }
     Ok(tx.commit().await?)
 }
 
 /// The steps after `current`, with their numbers.
-fn missing(current: i64) -> Result<impl Iterator<Item = (i64, &'static Step)>> {
-    let known = STEPS.len() as i64;
+fn pending_migrations(current: i64) -> Result<impl Iterator<Item = (i64, &'static Migration)>> {
+    let known = MIGRATIONS.len() as i64;
     if current > known {
         return Err(Error::SchemaTooNew {
             found: current,
@@ -96,6 +103,6 @@ fn missing(current: i64) -> Result<impl Iterator<Item = (i64, &'static Step)>> {
         });
     }
     Ok((1..)
-        .zip(&STEPS)
+        .zip(&MIGRATIONS)
         .filter(move |(version, _)| *version > current))
 }

@@ -26,14 +26,14 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 
 use fault::SqliteFaults;
-pub(crate) use row::Row;
-pub(crate) use sql::{Sql, Value};
+pub(crate) use row::DbRow;
+pub(crate) use sql::{Sql, SqlValue};
 
 use crate::error::{Error, Result};
 
 /// Which engine holds the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
+pub enum Database {
     /// Embedded, in the data folder.
     Sqlite,
     /// A server.
@@ -66,9 +66,9 @@ macro_rules! prepared {
         let mut query = sqlx::query(AssertSqlSafe($sql.text));
         for value in $sql.values {
             query = match value {
-                Value::Int(value) => query.bind(value),
-                Value::Text(value) => query.bind(value),
-                Value::Bytes(value) => query.bind(value),
+                SqlValue::Int(value) => query.bind(value),
+                SqlValue::Text(value) => query.bind(value),
+                SqlValue::Bytes(value) => query.bind(value),
             };
         }
         query
@@ -76,7 +76,7 @@ macro_rules! prepared {
 }
 
 /// What a driver gave.
-enum Rows<S, P> {
+enum DriverRows<S, P> {
     Sqlite(S),
     Postgres(P),
 }
@@ -94,7 +94,7 @@ macro_rules! read {
                     Err(error) => return Err(faults.explain(error).await),
                 };
                 match prepared!($sql).$fetch(&mut *reader).await {
-                    Ok(rows) => Rows::Sqlite(rows),
+                    Ok(rows) => DriverRows::Sqlite(rows),
                     Err(error) => {
                         if fault::is_suspect(&error) {
                             reader.close_on_drop();
@@ -105,8 +105,8 @@ macro_rules! read {
             }
             Db::Postgres(pool) => {
                 let mut reader = pool.acquire().await?;
-                match within(prepared!($sql).$fetch(&mut *reader)).await {
-                    Ok(rows) => Rows::Postgres(rows),
+                match with_statement_timeout(prepared!($sql).$fetch(&mut *reader)).await {
+                    Ok(rows) => DriverRows::Postgres(rows),
                     Err(error) => {
                         if fault::is_suspect(&error) {
                             reader.close_on_drop();
@@ -121,30 +121,30 @@ macro_rules! read {
 
 impl Db {
     /// Which engine this is.
-    pub(crate) fn engine(&self) -> Engine {
+    pub(crate) fn database(&self) -> Database {
         match self {
-            Db::Sqlite { .. } => Engine::Sqlite,
-            Db::Postgres(_) => Engine::Postgres,
+            Db::Sqlite { .. } => Database::Sqlite,
+            Db::Postgres(_) => Database::Postgres,
         }
     }
 
     /// All rows of a SELECT, outside of any transaction.
-    pub(crate) async fn all(&self, sql: Sql) -> Result<Vec<Row>> {
-        let sql = checked(sql)?;
+    pub(crate) async fn fetch_all(&self, sql: Sql) -> Result<Vec<DbRow>> {
+        let sql = reject_nul(sql)?;
         let rows = read!(self, sql, fetch_all);
         Ok(match rows {
-            Rows::Sqlite(rows) => rows.into_iter().map(Row::Sqlite).collect(),
-            Rows::Postgres(rows) => rows.into_iter().map(Row::Postgres).collect(),
+            DriverRows::Sqlite(rows) => rows.into_iter().map(DbRow::Sqlite).collect(),
+            DriverRows::Postgres(rows) => rows.into_iter().map(DbRow::Postgres).collect(),
         })
     }
 
     /// The first row of a SELECT, if any, outside of any transaction.
-    pub(crate) async fn one(&self, sql: Sql) -> Result<Option<Row>> {
-        let sql = checked(sql)?;
+    pub(crate) async fn fetch_optional(&self, sql: Sql) -> Result<Option<DbRow>> {
+        let sql = reject_nul(sql)?;
         let row = read!(self, sql, fetch_optional);
         Ok(match row {
-            Rows::Sqlite(row) => row.map(Row::Sqlite),
-            Rows::Postgres(row) => row.map(Row::Postgres),
+            DriverRows::Sqlite(row) => row.map(DbRow::Sqlite),
+            DriverRows::Postgres(row) => row.map(DbRow::Postgres),
         })
     }
 
@@ -153,19 +153,19 @@ impl Db {
         match self {
             Db::Sqlite { writer, faults, .. } => match writer.begin_with("BEGIN IMMEDIATE").await {
                 Ok(tx) => Ok(Tx::Sqlite(tx, Arc::clone(faults))),
-                Err(error) => Err(faults.of_writer(error).await),
+                Err(error) => Err(faults.on_writer_error(error).await),
             },
             Db::Postgres(pool) => {
-                let begun = within(pool.begin()).await?;
-                Ok(Tx::Postgres(begun))
+                let tx = with_statement_timeout(pool.begin()).await?;
+                Ok(Tx::Postgres(tx))
             }
         }
     }
 
     /// Runs one writing statement by itself; gives the number of rows it changed.
-    pub(crate) async fn run(&self, sql: Sql) -> Result<u64> {
+    pub(crate) async fn execute(&self, sql: Sql) -> Result<u64> {
         let mut tx = self.begin().await?;
-        let changed = tx.run(sql).await?;
+        let changed = tx.execute(sql).await?;
         tx.commit().await?;
         Ok(changed)
     }
@@ -186,45 +186,45 @@ impl Db {
 
 impl Tx {
     /// Which engine this is.
-    pub(crate) fn engine(&self) -> Engine {
+    pub(crate) fn database(&self) -> Database {
         match self {
-            Tx::Sqlite(..) => Engine::Sqlite,
-            Tx::Postgres(_) => Engine::Postgres,
+            Tx::Sqlite(..) => Database::Sqlite,
+            Tx::Postgres(_) => Database::Postgres,
         }
     }
 
     /// All rows of a statement.
-    pub(crate) async fn all(&mut self, sql: Sql) -> Result<Vec<Row>> {
-        let sql = checked(sql)?;
+    pub(crate) async fn fetch_all(&mut self, sql: Sql) -> Result<Vec<DbRow>> {
+        let sql = reject_nul(sql)?;
         match self {
             Tx::Sqlite(tx, faults) => match prepared!(sql).fetch_all(&mut **tx).await {
-                Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
-                Err(error) => Err(faults.of_writer(error).await),
+                Ok(rows) => Ok(rows.into_iter().map(DbRow::Sqlite).collect()),
+                Err(error) => Err(faults.on_writer_error(error).await),
             },
             Tx::Postgres(tx) => {
-                let sql = locked(sql);
-                let rows = within(prepared!(sql).fetch_all(&mut **tx)).await?;
-                Ok(rows.into_iter().map(Row::Postgres).collect())
+                let sql = with_row_locks(sql);
+                let rows = with_statement_timeout(prepared!(sql).fetch_all(&mut **tx)).await?;
+                Ok(rows.into_iter().map(DbRow::Postgres).collect())
             }
         }
     }
 
     /// The first row of a statement, if any. All of them are read: a statement
     /// with RETURNING is done only when its rows have been taken.
-    pub(crate) async fn one(&mut self, sql: Sql) -> Result<Option<Row>> {
-        Ok(self.all(sql).await?.into_iter().next())
+    pub(crate) async fn fetch_optional(&mut self, sql: Sql) -> Result<Option<DbRow>> {
+        Ok(self.fetch_all(sql).await?.into_iter().next())
     }
 
     /// Runs a statement; gives the number of rows it changed.
-    pub(crate) async fn run(&mut self, sql: Sql) -> Result<u64> {
-        let sql = checked(sql)?;
+    pub(crate) async fn execute(&mut self, sql: Sql) -> Result<u64> {
+        let sql = reject_nul(sql)?;
         match self {
             Tx::Sqlite(tx, faults) => match prepared!(sql).execute(&mut **tx).await {
                 Ok(done) => Ok(done.rows_affected()),
-                Err(error) => Err(faults.of_writer(error).await),
+                Err(error) => Err(faults.on_writer_error(error).await),
             },
             Tx::Postgres(tx) => {
-                let done = within(prepared!(sql).execute(&mut **tx)).await?;
+                let done = with_statement_timeout(prepared!(sql).execute(&mut **tx)).await?;
                 Ok(done.rows_affected())
             }
         }
@@ -235,9 +235,9 @@ impl Tx {
         match self {
             Tx::Sqlite(tx, faults) => match tx.commit().await {
                 Ok(()) => Ok(()),
-                Err(error) => Err(faults.of_writer(error).await),
+                Err(error) => Err(faults.on_writer_error(error).await),
             },
-            Tx::Postgres(tx) => Ok(within(tx.commit()).await?),
+            Tx::Postgres(tx) => Ok(with_statement_timeout(tx.commit()).await?),
         }
     }
 
@@ -247,24 +247,24 @@ impl Tx {
         match self {
             Tx::Sqlite(tx, faults) => {
                 if let Err(error) = tx.rollback().await {
-                    faults.of_writer(error).await;
+                    faults.on_writer_error(error).await;
                 }
             }
             Tx::Postgres(tx) => {
-                let _ = within(tx.rollback()).await;
+                let _ = with_statement_timeout(tx.rollback()).await;
             }
         }
     }
 }
 
 /// Waits for a server, but not for ever.
-async fn within<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+async fn with_statement_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
     let done = tokio::time::timeout(STATEMENT_TIMEOUT, work).await;
     done.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
 }
 
-fn locked(mut sql: Sql) -> Sql {
-    if sql.locking {
+fn with_row_locks(mut sql: Sql) -> Sql {
+    if sql.for_update {
         sql = sql.push(" FOR UPDATE");
     }
     sql
@@ -272,10 +272,10 @@ fn locked(mut sql: Sql) -> Sql {
 
 /// PostgreSQL has no NUL in text. Refusing it here, for both engines, keeps a
 /// skill that one takes from being a skill that the other does not.
-fn checked(sql: Sql) -> Result<Sql> {
-    let nul = |value: &Value| matches!(value, Value::Text(Some(text)) if text.contains('\0'));
+fn reject_nul(sql: Sql) -> Result<Sql> {
+    let nul = |value: &SqlValue| matches!(value, SqlValue::Text(Some(text)) if text.contains('\0'));
     if sql.values.iter().any(nul) {
-        return Err(Error::Nul);
+        return Err(Error::NulInText);
     }
     Ok(sql)
 }

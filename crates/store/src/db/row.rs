@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::time::Timestamp;
 
 /// A row as an engine gives it.
-pub(crate) enum Row {
+pub(crate) enum DbRow {
     Sqlite(SqliteRow),
     Postgres(PgRow),
 }
 
-impl Row {
+impl DbRow {
     fn get<'r, T>(&'r self, column: &str) -> Result<T>
     where
         T: Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite>,
@@ -21,8 +21,8 @@ impl Row {
         for<'c> &'c str: ColumnIndex<SqliteRow> + ColumnIndex<PgRow>,
     {
         Ok(match self {
-            Row::Sqlite(row) => row.try_get(column)?,
-            Row::Postgres(row) => row.try_get(column)?,
+            DbRow::Sqlite(row) => row.try_get(column)?,
+            DbRow::Postgres(row) => row.try_get(column)?,
         })
     }
 
@@ -30,7 +30,7 @@ impl Row {
         self.get(column)
     }
 
-    pub(crate) fn maybe_int(&self, column: &str) -> Result<Option<i64>> {
+    pub(crate) fn optional_int(&self, column: &str) -> Result<Option<i64>> {
         self.get(column)
     }
 
@@ -42,19 +42,19 @@ impl Row {
         Ok(Timestamp::from_micros(self.int(column)?))
     }
 
-    pub(crate) fn maybe_time(&self, column: &str) -> Result<Option<Timestamp>> {
-        Ok(self.maybe_int(column)?.map(Timestamp::from_micros))
+    pub(crate) fn optional_time(&self, column: &str) -> Result<Option<Timestamp>> {
+        Ok(self.optional_int(column)?.map(Timestamp::from_micros))
     }
 
     pub(crate) fn text(&self, column: &str) -> Result<String> {
         self.get(column)
     }
 
-    pub(crate) fn maybe_text(&self, column: &str) -> Result<Option<String>> {
+    pub(crate) fn optional_text(&self, column: &str) -> Result<Option<String>> {
         self.get(column)
     }
 
-    pub(crate) fn maybe_bytes(&self, column: &str) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn optional_bytes(&self, column: &str) -> Result<Option<Vec<u8>>> {
         self.get(column)
     }
 }

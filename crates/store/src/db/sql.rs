@@ -10,13 +10,13 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone)]
 pub(crate) struct Sql {
     pub(super) text: Cow<'static, str>,
-    pub(super) values: Vec<Value>,
-    pub(super) locking: bool,
+    pub(super) values: Vec<SqlValue>,
+    pub(super) for_update: bool,
 }
 
 /// What both engines can store. Absent values keep their type: PostgreSQL asks.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     Int(Option<i64>),
     Text(Option<String>),
     Bytes(Option<Vec<u8>>),
@@ -27,12 +27,12 @@ impl Sql {
         Sql {
             text: Cow::Borrowed(text),
             values: Vec::new(),
-            locking: false,
+            for_update: false,
         }
     }
 
     /// Gives the next `$n` its value.
-    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+    pub(crate) fn bind(mut self, value: impl Into<SqlValue>) -> Self {
         self.values.push(value.into());
         self
     }
@@ -44,7 +44,7 @@ impl Sql {
     }
 
     /// Appends literal text, the next placeholder and its value.
-    pub(crate) fn with(self, text: &'static str, value: impl Into<Value>) -> Self {
+    pub(crate) fn push_bind(self, text: &'static str, value: impl Into<SqlValue>) -> Self {
         let mut sql = self.push(text).bind(value);
         let placeholder = format!("${}", sql.values.len());
         sql.text.to_mut().push_str(&placeholder);
@@ -52,102 +52,102 @@ impl Sql {
     }
 
     /// Appends `(a, b, …)`. The caller gives at least one value: an empty list is no SQL.
-    pub(crate) fn list<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Self {
+    pub(crate) fn push_list<V: Into<SqlValue>>(self, values: impl IntoIterator<Item = V>) -> Self {
         let mut sql = self;
         for (at, value) in values.into_iter().enumerate() {
-            sql = sql.with(if at == 0 { "(" } else { ", " }, value);
+            sql = sql.push_bind(if at == 0 { "(" } else { ", " }, value);
         }
         sql.push(")")
     }
 
     /// Appends `(…), (…), …`, one list for each row.
-    pub(crate) fn rows(self, rows: impl IntoIterator<Item = Vec<Value>>) -> Self {
+    pub(crate) fn push_rows(self, rows: impl IntoIterator<Item = Vec<SqlValue>>) -> Self {
         let mut sql = self;
         for (at, row) in rows.into_iter().enumerate() {
             sql = if at == 0 { sql } else { sql.push(", ") };
-            sql = sql.list(row);
+            sql = sql.push_list(row);
         }
         sql
     }
 
     /// Asks SQLite how it would answer, instead of for the answer.
     #[cfg(test)]
-    pub(crate) fn explained(mut self) -> Self {
+    pub(crate) fn explain_query_plan(mut self) -> Self {
         self.text.to_mut().insert_str(0, "EXPLAIN QUERY PLAN ");
         self
     }
 
     /// Locks the rows a SELECT gives until the transaction ends. SQLite needs no
     /// word for it: its writing transactions have the database to themselves.
-    pub(crate) fn locking(mut self) -> Self {
-        self.locking = true;
+    pub(crate) fn for_update(mut self) -> Self {
+        self.for_update = true;
         self
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for SqlValue {
     fn from(value: i64) -> Self {
-        Value::Int(Some(value))
+        SqlValue::Int(Some(value))
     }
 }
 
-impl From<Option<i64>> for Value {
+impl From<Option<i64>> for SqlValue {
     fn from(value: Option<i64>) -> Self {
-        Value::Int(value)
+        SqlValue::Int(value)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for SqlValue {
     fn from(value: bool) -> Self {
-        Value::Int(Some(i64::from(value)))
+        SqlValue::Int(Some(i64::from(value)))
     }
 }
 
-impl From<Timestamp> for Value {
+impl From<Timestamp> for SqlValue {
     fn from(value: Timestamp) -> Self {
-        Value::Int(Some(value.as_micros()))
+        SqlValue::Int(Some(value.as_micros()))
     }
 }
 
-impl From<Option<Timestamp>> for Value {
+impl From<Option<Timestamp>> for SqlValue {
     fn from(value: Option<Timestamp>) -> Self {
-        Value::Int(value.map(Timestamp::as_micros))
+        SqlValue::Int(value.map(Timestamp::as_micros))
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqlValue {
     fn from(value: &str) -> Self {
-        Value::Text(Some(value.to_owned()))
+        SqlValue::Text(Some(value.to_owned()))
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SqlValue {
     fn from(value: String) -> Self {
-        Value::Text(Some(value))
+        SqlValue::Text(Some(value))
     }
 }
 
-impl From<&String> for Value {
+impl From<&String> for SqlValue {
     fn from(value: &String) -> Self {
-        Value::Text(Some(value.clone()))
+        SqlValue::Text(Some(value.clone()))
     }
 }
 
-impl From<Option<&str>> for Value {
+impl From<Option<&str>> for SqlValue {
     fn from(value: Option<&str>) -> Self {
-        Value::Text(value.map(str::to_owned))
+        SqlValue::Text(value.map(str::to_owned))
     }
 }
 
-impl From<Option<String>> for Value {
+impl From<Option<String>> for SqlValue {
     fn from(value: Option<String>) -> Self {
-        Value::Text(value)
+        SqlValue::Text(value)
     }
 }
 
-impl From<Vec<u8>> for Value {
+impl From<Vec<u8>> for SqlValue {
     fn from(value: Vec<u8>) -> Self {
-        Value::Bytes(Some(value))
+        SqlValue::Bytes(Some(value))
     }
 }
 
@@ -159,9 +159,9 @@ mod tests {
     fn placeholders_are_numbered_in_the_order_of_their_values() {
         let sql = Sql::new("SELECT a FROM t WHERE x = $1")
             .bind("x")
-            .with(" AND y = ", 2)
+            .push_bind(" AND y = ", 2)
             .push(" AND z IN ")
-            .list(["p", "q"]);
+            .push_list(["p", "q"]);
         assert_eq!(
             sql.text,
             "SELECT a FROM t WHERE x = $1 AND y = $2 AND z IN ($3, $4)"
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn rows_become_one_list_each() {
         let sql = Sql::new("INSERT INTO t VALUES ")
-            .rows([vec![1.into(), "a".into()], vec![2.into(), "b".into()]]);
+            .push_rows([vec![1.into(), "a".into()], vec![2.into(), "b".into()]]);
         assert_eq!(sql.text, "INSERT INTO t VALUES ($1, $2), ($3, $4)");
     }
 }

@@ -1,12 +1,12 @@
 //! Deletion. The vendors' generations disagree on the edges, so the caller says
 //! which rules hold.
 
-use super::default::lock_skill;
-use super::read::selected;
-use super::upload::skill_in;
+use super::default_version::lock_skill;
+use super::read::select_version;
+use super::upload::skill_in_tx;
 use super::{SkillRecord, VersionRecord, VersionSelector, search};
 use crate::Store;
-use crate::blob::touch_blobs_of_version;
+use crate::blob::touch_version_blobs;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::quota;
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 
 /// What deleting a skill does to its versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeleteSkill {
+pub enum SkillDeleteRule {
     /// They go with it (Anthropic since general availability, OpenAI).
     Cascade,
     /// They must have been deleted before (Anthropic's beta).
@@ -24,16 +24,16 @@ pub enum DeleteSkill {
 
 /// What deleting a version may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeleteVersion {
+pub struct VersionDeleteRule {
     /// What happens when it is the only one.
-    pub last: LastVersion,
+    pub last: LastVersionRule,
     /// Refuse to delete the default version while there are others.
     pub keep_default: bool,
 }
 
 /// What happens to the only version of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LastVersion {
+pub enum LastVersionRule {
     /// It cannot be deleted.
     Refuse,
     /// It can, and leaves a skill without versions.
@@ -42,20 +42,20 @@ pub enum LastVersion {
     DeleteSkill,
 }
 
-impl DeleteVersion {
+impl VersionDeleteRule {
     /// Anthropic since general availability.
-    pub const ANTHROPIC: DeleteVersion = DeleteVersion {
-        last: LastVersion::Refuse,
+    pub const ANTHROPIC: VersionDeleteRule = VersionDeleteRule {
+        last: LastVersionRule::Refuse,
         keep_default: false,
     };
     /// Anthropic's beta.
-    pub const ANTHROPIC_BETA: DeleteVersion = DeleteVersion {
-        last: LastVersion::LeaveEmpty,
+    pub const ANTHROPIC_BETA: VersionDeleteRule = VersionDeleteRule {
+        last: LastVersionRule::LeaveEmpty,
         keep_default: false,
     };
     /// OpenAI.
-    pub const OPENAI: DeleteVersion = DeleteVersion {
-        last: LastVersion::DeleteSkill,
+    pub const OPENAI: VersionDeleteRule = VersionDeleteRule {
+        last: LastVersionRule::DeleteSkill,
         keep_default: true,
     };
 }
@@ -75,14 +75,14 @@ impl Store {
         &self,
         tenant: &TenantId,
         skill: &str,
-        rule: DeleteSkill,
+        rule: SkillDeleteRule,
     ) -> Result<SkillRecord> {
         let mut tx = self.db().begin().await?;
-        quota::lock(&mut tx, tenant).await?;
+        quota::lock_totals(&mut tx, tenant).await?;
         lock_skill(&mut tx, tenant, skill).await?;
-        let record = skill_in(&mut tx, tenant, skill).await?;
+        let record = skill_in_tx(&mut tx, tenant, skill).await?;
         let versions = version_ids(&mut tx, skill).await?;
-        if rule == DeleteSkill::OnlyEmpty && !versions.is_empty() {
+        if rule == SkillDeleteRule::OnlyEmpty && !versions.is_empty() {
             return Err(Error::HasVersions {
                 skill: skill.to_owned(),
                 versions: versions.len() as i64,
@@ -90,11 +90,11 @@ impl Store {
         }
         let now = Timestamp::now();
         for version in &versions {
-            touch_blobs_of_version(&mut tx, version, now).await?;
+            touch_version_blobs(&mut tx, version, now).await?;
         }
         remove_skill(&mut tx, skill).await?;
         tx.commit().await?;
-        self.changed();
+        self.invalidate_resolved();
         Ok(record)
     }
 
@@ -104,30 +104,33 @@ impl Store {
         tenant: &TenantId,
         skill: &str,
         selector: &VersionSelector,
-        rule: DeleteVersion,
+        rule: VersionDeleteRule,
     ) -> Result<DeletedVersion> {
         let mut tx = self.db().begin().await?;
-        quota::lock(&mut tx, tenant).await?;
+        quota::lock_totals(&mut tx, tenant).await?;
         lock_skill(&mut tx, tenant, skill).await?;
         let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-        let Some(row) = tx.one(selected(sql, tenant, skill, selector)).await? else {
+        let Some(row) = tx
+            .fetch_optional(select_version(sql, tenant, skill, selector))
+            .await?
+        else {
             tx.rollback().await;
-            return Err(self.why_no_version(tenant, skill, selector).await);
+            return Err(self.missing_version_error(tenant, skill, selector).await);
         };
-        let version = VersionRecord::read(&row)?;
+        let version = VersionRecord::from_row(&row)?;
         let only = version_ids(&mut tx, skill).await?.len() == 1;
-        let record = skill_in(&mut tx, tenant, skill).await?;
-        allow(&record, &version, only, rule)?;
+        let record = skill_in_tx(&mut tx, tenant, skill).await?;
+        check_rule(&record, &version, only, rule)?;
         let now = Timestamp::now();
-        touch_blobs_of_version(&mut tx, &version.id, now).await?;
-        let skill_deleted = only && rule.last == LastVersion::DeleteSkill;
+        touch_version_blobs(&mut tx, &version.id, now).await?;
+        let skill_deleted = only && rule.last == LastVersionRule::DeleteSkill;
         if skill_deleted {
             remove_skill(&mut tx, skill).await?;
         } else {
             remove_version(&mut tx, tenant, &version, now).await?;
         }
         tx.commit().await?;
-        self.changed();
+        self.invalidate_resolved();
         Ok(DeletedVersion {
             version,
             skill_deleted,
@@ -135,14 +138,14 @@ impl Store {
     }
 }
 
-fn allow(
+fn check_rule(
     skill: &SkillRecord,
     version: &VersionRecord,
     only: bool,
-    rule: DeleteVersion,
+    rule: VersionDeleteRule,
 ) -> Result<()> {
     let is_default = skill.default.as_ref().is_some_and(|d| d.id == version.id);
-    if only && rule.last == LastVersion::Refuse {
+    if only && rule.last == LastVersionRule::Refuse {
         return Err(Error::LastVersion {
             skill: skill.id.clone(),
             version: version.id.clone(),
@@ -159,14 +162,14 @@ fn allow(
 
 async fn version_ids(tx: &mut Tx, skill: &str) -> Result<Vec<String>> {
     let sql = Sql::new("SELECT id FROM versions WHERE skill = $1 ORDER BY id");
-    let rows = tx.all(sql.bind(skill)).await?;
+    let rows = tx.fetch_all(sql.bind(skill)).await?;
     rows.iter().map(|row| row.text("id")).collect()
 }
 
 /// Versions, references and search words go with it, by the schema's rules.
 async fn remove_skill(tx: &mut Tx, skill: &str) -> Result<()> {
     let sql = Sql::new("DELETE FROM skills WHERE id = $1");
-    tx.run(sql.bind(skill)).await.map(drop)
+    tx.execute(sql.bind(skill)).await.map(drop)
 }
 
 async fn remove_version(
@@ -176,11 +179,13 @@ async fn remove_version(
     now: Timestamp,
 ) -> Result<()> {
     let sql = Sql::new("DELETE FROM versions WHERE id = $1");
-    tx.run(sql.bind(&version.id)).await?;
+    tx.execute(sql.bind(&version.id)).await?;
     let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-    let sql = sql.with(", body FROM versions WHERE skill = ", &version.skill);
-    let row = tx.one(sql.push(" ORDER BY number DESC LIMIT 1")).await?;
-    let latest = row.as_ref().map(VersionRecord::read).transpose()?;
+    let sql = sql.push_bind(", body FROM versions WHERE skill = ", &version.skill);
+    let row = tx
+        .fetch_optional(sql.push(" ORDER BY number DESC LIMIT 1"))
+        .await?;
+    let latest = row.as_ref().map(VersionRecord::from_row).transpose()?;
     let sql = Sql::new(
         "UPDATE skills
          SET latest_version = $1, updated_at = $2,
@@ -189,9 +194,11 @@ async fn remove_version(
     );
     let id = latest.as_ref().map(|latest| latest.id.as_str());
     let sql = sql.bind(id).bind(now).bind(&version.id);
-    tx.run(sql.bind(&version.skill)).await?;
+    tx.execute(sql.bind(&version.skill)).await?;
     match (latest, row) {
-        (Some(latest), Some(row)) => search::index(tx, tenant, &latest, &row.text("body")?).await,
-        _ => search::forget(tx, &version.skill).await,
+        (Some(latest), Some(row)) => {
+            search::index_version(tx, tenant, &latest, &row.text("body")?).await
+        }
+        _ => search::remove_from_index(tx, &version.skill).await,
     }
 }

@@ -2,74 +2,74 @@
 
 use prowess_skill::Skill;
 
-use super::upload::{Target, skill_in};
+use super::upload::{UploadTarget, skill_in_tx};
 use super::{
-    NewSkill, NewVersion, Outcome, SkillRecord, Unchanged, Uploaded, VersionRecord, VersionRef,
-    search,
+    NewSkill, NewVersion, SkillRecord, UnchangedRule, UploadOutcome, UploadedVersion,
+    VersionRecord, VersionRef, search,
 };
-use crate::blob::{Adopted, Staged, adopt};
-use crate::db::{Engine, Sql, Tx};
-use crate::error::{Error, Kind, Result};
-use crate::id::{self, Prefix};
+use crate::blob::{ActivationOutcome, StagedBlob, activate};
+use crate::db::{Database, Sql, Tx};
+use crate::error::{Error, ResourceKind, Result};
+use crate::id::{self, IdPrefix};
 use crate::quota;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// Rows per statement.
-const BATCH: usize = 500;
+const BATCH_ROWS: usize = 500;
 
 /// What came of trying. Only [`Attempt::Done`] is to be committed.
-pub(super) enum Attempt {
-    Done(Box<Uploaded>),
+pub(super) enum InsertOutcome {
+    Done(Box<UploadedVersion>),
     /// The latest version has the same files.
-    Same(Box<Uploaded>),
+    Unchanged(Box<UploadedVersion>),
     /// Someone else used the request key in the meantime.
     Repeated,
     /// Staged content was collected.
-    Gone,
+    BlobsCollected,
     /// The commit failed in a way that does not say whether it was done.
     Uncertain(Error),
 }
 
-pub(super) async fn attempt(
+pub(super) async fn insert_upload(
     tx: &mut Tx,
     tenant: &TenantId,
-    target: &Target<'_>,
+    target: &UploadTarget<'_>,
     new: &NewVersion<'_>,
-    staged: &[Staged],
-) -> Result<Attempt> {
+    staged: &[StagedBlob],
+) -> Result<InsertOutcome> {
     let now = Timestamp::now();
-    quota::lock(tx, tenant).await?;
-    let place = match target {
-        Target::New(skill) => insert_skill(tx, tenant, skill, now).await?,
-        Target::Skill(id, _) => next_place(tx, tenant, id, new.skill, now).await?,
+    quota::lock_totals(tx, tenant).await?;
+    let slot = match target {
+        UploadTarget::New(skill) => insert_skill(tx, tenant, skill, now).await?,
+        UploadTarget::Skill(id, _) => next_slot(tx, tenant, id, new.skill, now).await?,
     };
-    if new.unchanged == Unchanged::KeepLatest
-        && let Target::Skill(id, _) = target
+    if new.unchanged == UnchangedRule::KeepLatest
+        && let UploadTarget::Skill(id, _) = target
         && let Some(same) = same_as_latest(tx, tenant, id, new.skill).await?
     {
-        return Ok(Attempt::Same(Box::new(same)));
+        return Ok(InsertOutcome::Unchanged(Box::new(same)));
     }
-    let version = record(&place, new, now)?;
+    let version = version_record(&slot, new, now)?;
     insert_version(tx, tenant, &version, new).await?;
-    if adopt(tx, staged, now).await? == Adopted::Gone {
-        return Ok(Attempt::Gone);
+    if activate(tx, staged, now).await? == ActivationOutcome::Collected {
+        return Ok(InsertOutcome::BlobsCollected);
     }
     insert_references(tx, &version.id, staged).await?;
     set_latest(tx, &version, new.make_default, now).await?;
-    search::index(tx, tenant, &version, &new.skill.body).await?;
-    if !claim_request(tx, tenant, new.request_key, &version.id, now).await? {
-        return Ok(Attempt::Repeated);
+    search::index_version(tx, tenant, &version, &new.skill.body).await?;
+    if !claim_request_key(tx, tenant, new.request_key, &version.id, now).await? {
+        return Ok(InsertOutcome::Repeated);
     }
-    Ok(Attempt::Done(Box::new(Uploaded {
-        skill: skill_in(tx, tenant, &version.skill).await?,
+    Ok(InsertOutcome::Done(Box::new(UploadedVersion {
+        skill: skill_in_tx(tx, tenant, &version.skill).await?,
         version,
-        outcome: Outcome::Created,
+        outcome: UploadOutcome::Created,
     })))
 }
 
 /// Where a version goes: its skill, and its numbers there.
-struct Place {
+struct VersionSlot {
     skill: String,
     number: i64,
     ordinal: i64,
@@ -80,13 +80,13 @@ async fn insert_skill(
     tenant: &TenantId,
     new: &NewSkill<'_>,
     now: Timestamp,
-) -> Result<Place> {
+) -> Result<VersionSlot> {
     if new.unique_title
         && let Some(title) = new.title
     {
         refuse_taken_title(tx, tenant, title).await?;
     }
-    let skill = id::new(Prefix::Skill, now)?;
+    let skill = id::new_id(IdPrefix::Skill, now)?;
     let sql = Sql::new(
         "INSERT INTO skills (id, tenant, name, title, source, last_number, last_ordinal,
                              created_at, updated_at)
@@ -98,8 +98,8 @@ async fn insert_skill(
     .bind(new.title)
     .bind(new.source.as_str())
     .bind(now);
-    tenant.known(tx.run(sql).await)?;
-    Ok(Place {
+    tenant.map_unknown_tenant(tx.execute(sql).await)?;
+    Ok(VersionSlot {
         skill,
         number: now.as_micros(),
         ordinal: 1,
@@ -109,12 +109,16 @@ async fn insert_skill(
 /// Two uploads of the same new title must not miss one another. SQLite has one
 /// writer anyway; PostgreSQL is asked for a lock that stands for the title.
 async fn refuse_taken_title(tx: &mut Tx, tenant: &TenantId, title: &str) -> Result<()> {
-    if tx.engine() == Engine::Postgres {
+    if tx.database() == Database::Postgres {
         let lock = Sql::new("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
-        tx.run(lock.bind(format!("title {tenant} {title}"))).await?;
+        tx.execute(lock.bind(format!("title {tenant} {title}")))
+            .await?;
     }
     let sql = Sql::new("SELECT id FROM skills WHERE tenant = $1 AND title = $2 LIMIT 1");
-    match tx.one(sql.bind(tenant.as_str()).bind(title)).await? {
+    match tx
+        .fetch_optional(sql.bind(tenant.as_str()).bind(title))
+        .await?
+    {
         None => Ok(()),
         Some(row) => Err(Error::TitleTaken {
             title: title.to_owned(),
@@ -125,13 +129,13 @@ async fn refuse_taken_title(tx: &mut Tx, tenant: &TenantId, title: &str) -> Resu
 
 /// Takes the next numbers of a skill. From here on other writers of the same
 /// skill wait, so numbers are given in the order of commits.
-async fn next_place(
+async fn next_slot(
     tx: &mut Tx,
     tenant: &TenantId,
     skill: &str,
     upload: &Skill,
     now: Timestamp,
-) -> Result<Place> {
+) -> Result<VersionSlot> {
     let sql = Sql::new(
         "UPDATE skills
          SET last_ordinal = last_ordinal + 1,
@@ -140,17 +144,17 @@ async fn next_place(
          RETURNING name, last_number, last_ordinal",
     );
     let sql = sql.bind(now).bind(skill).bind(tenant.as_str());
-    let row = tx.one(sql).await?;
-    let row = row.ok_or_else(|| Error::not_found(Kind::Skill, skill))?;
-    same_name(skill, &row.text("name")?, &upload.name)?;
-    Ok(Place {
+    let row = tx.fetch_optional(sql).await?;
+    let row = row.ok_or_else(|| Error::not_found(ResourceKind::Skill, skill))?;
+    check_same_name(skill, &row.text("name")?, &upload.name)?;
+    Ok(VersionSlot {
         skill: skill.to_owned(),
         number: row.int("last_number")?,
         ordinal: row.int("last_ordinal")?,
     })
 }
 
-pub(super) fn same_name(skill: &str, expected: &str, found: &str) -> Result<()> {
+pub(super) fn check_same_name(skill: &str, expected: &str, found: &str) -> Result<()> {
     if expected == found {
         return Ok(());
     }
@@ -166,19 +170,19 @@ async fn same_as_latest(
     tenant: &TenantId,
     skill: &str,
     upload: &Skill,
-) -> Result<Option<Uploaded>> {
-    let skill = skill_in(tx, tenant, skill).await?;
+) -> Result<Option<UploadedVersion>> {
+    let skill = skill_in_tx(tx, tenant, skill).await?;
     let Some(latest) = latest_if_same(&skill, upload) else {
         return Ok(None);
     };
     let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-    let sql = sql.with(" FROM versions WHERE id = ", &latest.id);
-    let row = tx.one(sql).await?;
-    let version = row.as_ref().map(VersionRecord::read).transpose()?;
-    Ok(version.map(|version| Uploaded {
+    let sql = sql.push_bind(" FROM versions WHERE id = ", &latest.id);
+    let row = tx.fetch_optional(sql).await?;
+    let version = row.as_ref().map(VersionRecord::from_row).transpose()?;
+    Ok(version.map(|version| UploadedVersion {
         skill,
         version,
-        outcome: Outcome::Unchanged,
+        outcome: UploadOutcome::Unchanged,
     }))
 }
 
@@ -187,13 +191,17 @@ pub(super) fn latest_if_same<'s>(skill: &'s SkillRecord, upload: &Skill) -> Opti
     (latest.digest == upload.manifest.digest()).then_some(latest)
 }
 
-fn record(place: &Place, new: &NewVersion<'_>, now: Timestamp) -> Result<VersionRecord> {
+fn version_record(
+    slot: &VersionSlot,
+    new: &NewVersion<'_>,
+    now: Timestamp,
+) -> Result<VersionRecord> {
     let skill = new.skill;
     Ok(VersionRecord {
-        id: id::new(Prefix::Version, Timestamp::from_micros(place.number))?,
-        skill: place.skill.clone(),
-        number: place.number,
-        ordinal: place.ordinal,
+        id: id::new_id(IdPrefix::Version, Timestamp::from_micros(slot.number))?,
+        skill: slot.skill.clone(),
+        number: slot.number,
+        ordinal: slot.ordinal,
         name: skill.name.clone(),
         description: skill.description.clone(),
         folder: skill.bundle.folder().map(str::to_owned),
@@ -226,8 +234,8 @@ async fn insert_version(
         version.total_bytes.into(),
         version.scan_status.clone().into(),
         version.created_at.into(),
-        json("frontmatter", &skill.frontmatter)?.into(),
-        json("manifest", &skill.manifest)?.into(),
+        to_json("frontmatter", &skill.frontmatter)?.into(),
+        to_json("manifest", &skill.manifest)?.into(),
         new.scan.map(|scan| scan.report.to_string()).into(),
         skill.body.clone().into(),
     ];
@@ -236,23 +244,23 @@ async fn insert_version(
              digest, file_count, total_bytes, scan_status, created_at,
              frontmatter, manifest, scan_report, body) VALUES ",
     );
-    tx.run(sql.rows([row])).await.map(drop)
+    tx.execute(sql.push_rows([row])).await.map(drop)
 }
 
-fn json(column: &'static str, value: &impl serde::Serialize) -> Result<String> {
+fn to_json(column: &'static str, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::Invalid {
         field: column,
         reason: error.to_string(),
     })
 }
 
-async fn insert_references(tx: &mut Tx, version: &str, staged: &[Staged]) -> Result<()> {
-    for batch in staged.chunks(BATCH) {
+async fn insert_references(tx: &mut Tx, version: &str, staged: &[StagedBlob]) -> Result<()> {
+    for batch in staged.chunks(BATCH_ROWS) {
         let rows = batch
             .iter()
             .map(|staged| vec![version.into(), staged.digest.to_string().into()]);
         let sql = Sql::new("INSERT INTO version_blobs (version, digest) VALUES ");
-        tx.run(sql.rows(rows)).await?;
+        tx.execute(sql.push_rows(rows)).await?;
     }
     Ok(())
 }
@@ -271,11 +279,11 @@ async fn set_latest(
          WHERE id = $4",
     );
     let sql = sql.bind(&version.id).bind(now).bind(make_default);
-    tx.run(sql.bind(&version.skill)).await.map(drop)
+    tx.execute(sql.bind(&version.skill)).await.map(drop)
 }
 
 /// Remembers who used the request key. False: someone else did.
-async fn claim_request(
+async fn claim_request_key(
     tx: &mut Tx,
     tenant: &TenantId,
     key: Option<&str>,
@@ -290,5 +298,5 @@ async fn claim_request(
          ON CONFLICT (tenant, key) DO NOTHING",
     );
     let sql = sql.bind(tenant.as_str()).bind(key).bind(version).bind(now);
-    Ok(tx.run(sql).await? == 1)
+    Ok(tx.execute(sql).await? == 1)
 }

@@ -11,23 +11,25 @@
 //! | `search` | full-text search, the one place with a query per engine |
 //! | `rank` | in which order what was found is shown |
 
-mod default;
+mod default_version;
 mod delete;
 mod insert;
 #[cfg(test)]
-pub(crate) mod plan;
-mod rank;
+pub(crate) mod query_plan;
+mod ranking;
 mod read;
 mod record;
 mod search;
 mod selector;
 mod upload;
 
-pub use delete::{DeleteSkill, DeleteVersion, DeletedVersion, LastVersion};
+pub use delete::{DeletedVersion, LastVersionRule, SkillDeleteRule, VersionDeleteRule};
 pub use read::SkillFilter;
 pub use record::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionRef};
 pub use search::SearchHit;
 pub use selector::VersionSelector;
-pub use upload::{NewSkill, NewVersion, Outcome, Scan, Unchanged, Uploaded};
+pub use upload::{NewSkill, NewVersion, ScanRecord, UnchangedRule, UploadOutcome, UploadedVersion};
 
-pub(crate) use read::{IDS, latest_version_ids, paged, title, version_detail_by_id, version_id};
+pub(crate) use read::{
+    ID_COLUMN, latest_version_ids, paginate, skill_title, version_detail_by_id, version_id,
+};

@@ -3,8 +3,8 @@
 use super::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionSelector};
 use crate::Store;
 use crate::db::{Db, Sql};
-use crate::error::{Error, Kind, Result};
-use crate::page::{Cursor, MAX_OFFSET, Order, Page, PageRequest, Position};
+use crate::error::{Error, ResourceKind, Result};
+use crate::page::{MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder};
 use crate::tenant::TenantId;
 
 /// Which skills a list shows.
@@ -21,9 +21,9 @@ pub struct SkillFilter {
 impl Store {
     /// One skill.
     pub async fn skill(&self, tenant: &TenantId, id: &str) -> Result<SkillRecord> {
-        let row = self.db().one(one_skill(tenant, id)).await?;
-        let row = row.ok_or_else(|| Error::not_found(Kind::Skill, id))?;
-        SkillRecord::read(&row)
+        let row = self.db().fetch_optional(select_skill(tenant, id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Skill, id))?;
+        SkillRecord::from_row(&row)
     }
 
     /// A page of the tenant's skills, by age.
@@ -32,10 +32,18 @@ impl Store {
         tenant: &TenantId,
         filter: &SkillFilter,
         page: &PageRequest,
-    ) -> Result<Page<SkillRecord>> {
-        let rows = self.db().all(page_of_skills(tenant, filter, page)).await?;
-        let skills = rows.iter().map(SkillRecord::read).collect::<Result<_>>()?;
-        Ok(Page::cut(skills, page, |skill| Cursor::at(&skill.id)))
+    ) -> Result<RecordPage<SkillRecord>> {
+        let rows = self
+            .db()
+            .fetch_all(select_skill_page(tenant, filter, page))
+            .await?;
+        let skills = rows
+            .iter()
+            .map(SkillRecord::from_row)
+            .collect::<Result<_>>()?;
+        Ok(RecordPage::from_fetched(skills, page, |skill| {
+            PageCursor::from_id(&skill.id)
+        }))
     }
 
     /// One version, as lists show it.
@@ -48,11 +56,11 @@ impl Store {
         let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
         let row = self
             .db()
-            .one(selected(sql, tenant, skill, selector))
+            .fetch_optional(select_version(sql, tenant, skill, selector))
             .await?;
         match row {
-            Some(row) => VersionRecord::read(&row),
-            None => Err(self.why_no_version(tenant, skill, selector).await),
+            Some(row) => VersionRecord::from_row(&row),
+            None => Err(self.missing_version_error(tenant, skill, selector).await),
         }
     }
 
@@ -63,14 +71,14 @@ impl Store {
         skill: &str,
         selector: &VersionSelector,
     ) -> Result<VersionDetail> {
-        let sql = Sql::new(DETAIL);
+        let sql = Sql::new(SELECT_DETAIL);
         let row = self
             .db()
-            .one(selected(sql, tenant, skill, selector))
+            .fetch_optional(select_version(sql, tenant, skill, selector))
             .await?;
         match row {
-            Some(row) => VersionDetail::read(&row),
-            None => Err(self.why_no_version(tenant, skill, selector).await),
+            Some(row) => VersionDetail::from_row(&row),
+            None => Err(self.missing_version_error(tenant, skill, selector).await),
         }
     }
 
@@ -80,23 +88,25 @@ impl Store {
         tenant: &TenantId,
         skill: &str,
         page: &PageRequest,
-    ) -> Result<Page<VersionRecord>> {
+    ) -> Result<RecordPage<VersionRecord>> {
         let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-        let sql = sql.with(" FROM versions WHERE skill = ", skill);
-        let sql = sql.with(" AND tenant = ", tenant.as_str());
-        let rows = self.db().all(paged(sql, &IDS, page)).await?;
+        let sql = sql.push_bind(" FROM versions WHERE skill = ", skill);
+        let sql = sql.push_bind(" AND tenant = ", tenant.as_str());
+        let rows = self.db().fetch_all(paginate(sql, &ID_COLUMN, page)).await?;
         if rows.is_empty() {
             self.skill(tenant, skill).await?;
         }
         let versions = rows
             .iter()
-            .map(VersionRecord::read)
+            .map(VersionRecord::from_row)
             .collect::<Result<_>>()?;
-        Ok(Page::cut(versions, page, |version| Cursor::at(&version.id)))
+        Ok(RecordPage::from_fetched(versions, page, |version| {
+            PageCursor::from_id(&version.id)
+        }))
     }
 
     /// No skill, a skill without versions, or just not this version.
-    pub(crate) async fn why_no_version(
+    pub(crate) async fn missing_version_error(
         &self,
         tenant: &TenantId,
         skill: &str,
@@ -105,53 +115,53 @@ impl Store {
         match self.skill(tenant, skill).await {
             Err(error) => error,
             Ok(found) if found.latest.is_none() => Error::NoVersion { skill: found.id },
-            Ok(_) => Error::not_found(Kind::Version, format!("{skill}/{selector}")),
+            Ok(_) => Error::not_found(ResourceKind::Version, format!("{skill}/{selector}")),
         }
     }
 }
 
-const DETAIL: &str = "SELECT id, skill, number, ordinal, name, description, folder, digest,
+const SELECT_DETAIL: &str = "SELECT id, skill, number, ordinal, name, description, folder, digest,
     file_count, total_bytes, scan_status, created_at, frontmatter, manifest, scan_report, body";
 
-pub(super) fn one_skill(tenant: &TenantId, id: &str) -> Sql {
+pub(super) fn select_skill(tenant: &TenantId, id: &str) -> Sql {
     Sql::new(SkillRecord::SELECT)
-        .with(" WHERE s.id = ", id)
-        .with(" AND s.tenant = ", tenant.as_str())
+        .push_bind(" WHERE s.id = ", id)
+        .push_bind(" AND s.tenant = ", tenant.as_str())
 }
 
-fn page_of_skills(tenant: &TenantId, filter: &SkillFilter, page: &PageRequest) -> Sql {
-    let mut sql = Sql::new(SkillRecord::SELECT).with(" WHERE s.tenant = ", tenant.as_str());
+fn select_skill_page(tenant: &TenantId, filter: &SkillFilter, page: &PageRequest) -> Sql {
+    let mut sql = Sql::new(SkillRecord::SELECT).push_bind(" WHERE s.tenant = ", tenant.as_str());
     if let Some(name) = &filter.name {
-        sql = sql.with(" AND s.name = ", name);
+        sql = sql.push_bind(" AND s.name = ", name);
     }
     if let Some(source) = filter.source {
-        sql = sql.with(" AND s.source = ", source.as_str());
+        sql = sql.push_bind(" AND s.source = ", source.as_str());
     }
     if !filter.include_empty {
         sql = sql.push(" AND s.latest_version IS NOT NULL");
     }
-    paged(sql, &SKILL_IDS, page)
+    paginate(sql, &SKILL_ID_COLUMN, page)
 }
 
 /// `SELECT …` completed to the one version that is meant.
-pub(super) fn selected(
+pub(super) fn select_version(
     select: Sql,
     tenant: &TenantId,
     skill: &str,
     selector: &VersionSelector,
 ) -> Sql {
-    let sql = select.with(" FROM versions WHERE skill = ", skill);
-    let sql = sql.with(" AND tenant = ", tenant.as_str());
+    let sql = select.push_bind(" FROM versions WHERE skill = ", skill);
+    let sql = sql.push_bind(" AND tenant = ", tenant.as_str());
     match selector {
         VersionSelector::Latest => {
-            let sql = sql.with(
+            let sql = sql.push_bind(
                 " AND id = (SELECT latest_version FROM skills WHERE id = ",
                 skill,
             );
             sql.push(")")
         }
         VersionSelector::Default => {
-            let sql = sql.with(
+            let sql = sql.push_bind(
                 " AND id = (SELECT default_version FROM skills WHERE id = ",
                 skill,
             );
@@ -159,11 +169,11 @@ pub(super) fn selected(
         }
         // Ids of an older spelling name the same version.
         VersionSelector::Id(id) => match id.strip_prefix("skill_version_") {
-            Some(rest) => sql.with(" AND id = ", format!("skver_{rest}")),
-            None => sql.with(" AND id = ", id),
+            Some(rest) => sql.push_bind(" AND id = ", format!("skver_{rest}")),
+            None => sql.push_bind(" AND id = ", id),
         },
-        VersionSelector::Number(number) => sql.with(" AND number = ", *number),
-        VersionSelector::Ordinal(ordinal) => sql.with(" AND ordinal = ", *ordinal),
+        VersionSelector::Number(number) => sql.push_bind(" AND number = ", *number),
+        VersionSelector::Ordinal(ordinal) => sql.push_bind(" AND ordinal = ", *ordinal),
     }
 }
 
@@ -175,7 +185,12 @@ pub(crate) async fn version_id(
     selector: &VersionSelector,
 ) -> Result<Option<String>> {
     let row = db
-        .one(selected(Sql::new("SELECT id"), tenant, skill, selector))
+        .fetch_optional(select_version(
+            Sql::new("SELECT id"),
+            tenant,
+            skill,
+            selector,
+        ))
         .await?;
     row.map(|row| row.text("id")).transpose()
 }
@@ -189,34 +204,34 @@ pub(crate) async fn latest_version_ids(
     if skills.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = db.all(latest_of(tenant, skills)).await?;
+    let rows = db.fetch_all(select_latest(tenant, skills)).await?;
     let ids = rows
         .iter()
         .map(|row| Ok((row.text("id")?, row.text("latest_version")?)));
     ids.collect()
 }
 
-fn latest_of(tenant: &TenantId, skills: &[&str]) -> Sql {
+fn select_latest(tenant: &TenantId, skills: &[&str]) -> Sql {
     Sql::new("SELECT id, latest_version FROM skills WHERE latest_version IS NOT NULL")
-        .with(" AND tenant = ", tenant.as_str())
+        .push_bind(" AND tenant = ", tenant.as_str())
         .push(" AND id IN ")
-        .list(skills.iter().copied())
+        .push_list(skills.iter().copied())
 }
 
 /// A version by its id alone, which the caller got from this store.
 pub(crate) async fn version_detail_by_id(db: &Db, id: &str) -> Result<Option<VersionDetail>> {
     let row = db
-        .one(Sql::new(DETAIL).with(" FROM versions WHERE id = ", id))
+        .fetch_optional(Sql::new(SELECT_DETAIL).push_bind(" FROM versions WHERE id = ", id))
         .await?;
-    row.as_ref().map(VersionDetail::read).transpose()
+    row.as_ref().map(VersionDetail::from_row).transpose()
 }
 
 /// A skill's title, which never changes.
-pub(crate) async fn title(db: &Db, skill: &str) -> Result<Option<String>> {
+pub(crate) async fn skill_title(db: &Db, skill: &str) -> Result<Option<String>> {
     let sql = Sql::new("SELECT title FROM skills WHERE id = $1");
-    let row = db.one(sql.bind(skill)).await?;
+    let row = db.fetch_optional(sql.bind(skill)).await?;
     Ok(row
-        .map(|row| row.maybe_text("title"))
+        .map(|row| row.optional_text("title"))
         .transpose()?
         .flatten())
 }
@@ -229,14 +244,14 @@ pub(crate) struct IdColumn {
     down: &'static str,
 }
 
-const SKILL_IDS: IdColumn = IdColumn {
+const SKILL_ID_COLUMN: IdColumn = IdColumn {
     above: " AND s.id > ",
     below: " AND s.id < ",
     up: " ORDER BY s.id LIMIT ",
     down: " ORDER BY s.id DESC LIMIT ",
 };
 
-pub(crate) const IDS: IdColumn = IdColumn {
+pub(crate) const ID_COLUMN: IdColumn = IdColumn {
     above: " AND id > ",
     below: " AND id < ",
     up: " ORDER BY id LIMIT ",
@@ -244,20 +259,22 @@ pub(crate) const IDS: IdColumn = IdColumn {
 };
 
 /// `SELECT … WHERE …` completed to one page, read towards the asked direction.
-pub(crate) fn paged(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
+pub(crate) fn paginate(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
     let upwards = match page.from {
-        Position::Before(_) => page.order == Order::Descending,
-        _ => page.order == Order::Ascending,
+        PagePosition::Before(_) => page.order == SortOrder::Descending,
+        _ => page.order == SortOrder::Ascending,
     };
     let sql = match &page.from {
-        Position::Start | Position::Offset(_) => sql,
-        Position::After(cursor) | Position::Before(cursor) => {
-            sql.with(if upwards { ids.above } else { ids.below }, cursor.id())
+        PagePosition::Start | PagePosition::Offset(_) => sql,
+        PagePosition::After(cursor) | PagePosition::Before(cursor) => {
+            sql.push_bind(if upwards { ids.above } else { ids.below }, cursor.id())
         }
     };
-    let sql = sql.with(if upwards { ids.up } else { ids.down }, page.fetch());
+    let sql = sql.push_bind(if upwards { ids.up } else { ids.down }, page.fetch_limit());
     match page.from {
-        Position::Offset(count) => sql.with(" OFFSET ", i64::from(count.min(MAX_OFFSET))),
+        PagePosition::Offset(count) => {
+            sql.push_bind(" OFFSET ", i64::from(count.min(MAX_PAGE_OFFSET)))
+        }
         _ => sql,
     }
 }
@@ -265,14 +282,14 @@ pub(crate) fn paged(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skills::plan::assert_no_table_is_scanned;
+    use crate::skills::query_plan::assert_no_table_is_scanned;
 
     #[test]
     fn no_read_walks_through_a_table() {
         let tenant = TenantId::default_tenant();
         let start = PageRequest::default();
         let after = PageRequest {
-            from: Position::After(Cursor::at("skill_1")),
+            from: PagePosition::After(PageCursor::from_id("skill_1")),
             ..start.clone()
         };
         let all = SkillFilter::default();
@@ -281,13 +298,13 @@ mod tests {
             ..all.clone()
         };
         let select = || Sql::new("SELECT id");
-        let version = |selector| selected(select(), &tenant, "skill_1", &selector);
+        let version = |selector| select_version(select(), &tenant, "skill_1", &selector);
         assert_no_table_is_scanned([
-            one_skill(&tenant, "skill_1"),
-            page_of_skills(&tenant, &all, &start),
-            page_of_skills(&tenant, &all, &after),
-            page_of_skills(&tenant, &named, &after),
-            latest_of(&tenant, &["skill_1", "skill_2"]),
+            select_skill(&tenant, "skill_1"),
+            select_skill_page(&tenant, &all, &start),
+            select_skill_page(&tenant, &all, &after),
+            select_skill_page(&tenant, &named, &after),
+            select_latest(&tenant, &["skill_1", "skill_2"]),
             version(VersionSelector::Latest),
             version(VersionSelector::Number(1)),
             version(VersionSelector::Ordinal(1)),

@@ -3,8 +3,8 @@
 use prowess_skill::{Digest, Manifest};
 use serde_json::{Map, Value};
 
-use super::Scan;
-use crate::db::Row;
+use super::ScanRecord;
+use crate::db::DbRow;
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
@@ -46,14 +46,14 @@ impl SkillRecord {
         LEFT JOIN versions l ON l.id = s.latest_version
         LEFT JOIN versions d ON d.id = s.default_version";
 
-    pub(super) fn read(row: &Row) -> Result<Self> {
+    pub(super) fn from_row(row: &DbRow) -> Result<Self> {
         Ok(SkillRecord {
             id: row.text("id")?,
             name: row.text("name")?,
-            title: row.maybe_text("title")?,
+            title: row.optional_text("title")?,
             source: SkillSource::parse(&row.text("source")?)?,
-            latest: VersionRef::read(row, &LATEST)?,
-            default: VersionRef::read(row, &DEFAULT)?,
+            latest: VersionRef::from_row(row, &LATEST_COLUMNS)?,
+            default: VersionRef::from_row(row, &DEFAULT_COLUMNS)?,
             created_at: row.time("created_at")?,
             updated_at: row.time("updated_at")?,
         })
@@ -76,7 +76,7 @@ pub struct VersionRef {
 }
 
 /// The names of five columns.
-struct RefColumns {
+struct VersionRefColumns {
     id: &'static str,
     number: &'static str,
     ordinal: &'static str,
@@ -84,7 +84,7 @@ struct RefColumns {
     digest: &'static str,
 }
 
-const LATEST: RefColumns = RefColumns {
+const LATEST_COLUMNS: VersionRefColumns = VersionRefColumns {
     id: "latest_id",
     number: "latest_number",
     ordinal: "latest_ordinal",
@@ -92,7 +92,7 @@ const LATEST: RefColumns = RefColumns {
     digest: "latest_digest",
 };
 
-const DEFAULT: RefColumns = RefColumns {
+const DEFAULT_COLUMNS: VersionRefColumns = VersionRefColumns {
     id: "default_id",
     number: "default_number",
     ordinal: "default_ordinal",
@@ -101,8 +101,8 @@ const DEFAULT: RefColumns = RefColumns {
 };
 
 impl VersionRef {
-    fn read(row: &Row, columns: &RefColumns) -> Result<Option<Self>> {
-        let Some(id) = row.maybe_text(columns.id)? else {
+    fn from_row(row: &DbRow, columns: &VersionRefColumns) -> Result<Option<Self>> {
+        let Some(id) = row.optional_text(columns.id)? else {
             return Ok(None);
         };
         Ok(Some(VersionRef {
@@ -110,7 +110,7 @@ impl VersionRef {
             number: row.int(columns.number)?,
             ordinal: row.int(columns.ordinal)?,
             description: row.text(columns.description)?,
-            digest: parsed("digest", row.text(columns.digest)?)?,
+            digest: parse_column("digest", row.text(columns.digest)?)?,
         }))
     }
 }
@@ -148,7 +148,7 @@ impl VersionRecord {
     pub(super) const COLUMNS: &'static str = "id, skill, number, ordinal, name, description, \
          folder, digest, file_count, total_bytes, scan_status, created_at";
 
-    pub(super) fn read(row: &Row) -> Result<Self> {
+    pub(super) fn from_row(row: &DbRow) -> Result<Self> {
         Ok(VersionRecord {
             id: row.text("id")?,
             skill: row.text("skill")?,
@@ -156,11 +156,11 @@ impl VersionRecord {
             ordinal: row.int("ordinal")?,
             name: row.text("name")?,
             description: row.text("description")?,
-            folder: row.maybe_text("folder")?,
-            digest: parsed("digest", row.text("digest")?)?,
+            folder: row.optional_text("folder")?,
+            digest: parse_column("digest", row.text("digest")?)?,
             file_count: row.int("file_count")?,
             total_bytes: row.int("total_bytes")?,
-            scan_status: row.maybe_text("scan_status")?,
+            scan_status: row.optional_text("scan_status")?,
             created_at: row.time("created_at")?,
         })
     }
@@ -179,23 +179,23 @@ pub struct VersionDetail {
     /// The Markdown after the frontmatter.
     pub body: String,
     /// The scanner's report, if it was asked.
-    pub scan: Option<Scan>,
+    pub scan: Option<ScanRecord>,
 }
 
 impl VersionDetail {
-    pub(super) fn read(row: &Row) -> Result<Self> {
-        let version = VersionRecord::read(row)?;
-        let report = row.maybe_text("scan_report")?;
+    pub(super) fn from_row(row: &DbRow) -> Result<Self> {
+        let version = VersionRecord::from_row(row)?;
+        let report = row.optional_text("scan_report")?;
         let scan = match (&version.scan_status, report) {
-            (Some(status), Some(report)) => Some(Scan {
+            (Some(status), Some(report)) => Some(ScanRecord {
                 status: status.clone(),
-                report: json("scan_report", &report)?,
+                report: parse_json_column("scan_report", &report)?,
             }),
             _ => None,
         };
         Ok(VersionDetail {
-            frontmatter: json("frontmatter", &row.text("frontmatter")?)?,
-            manifest: json("manifest", &row.text("manifest")?)?,
+            frontmatter: parse_json_column("frontmatter", &row.text("frontmatter")?)?,
+            manifest: parse_json_column("manifest", &row.text("manifest")?)?,
             body: row.text("body")?,
             version,
             scan,
@@ -248,16 +248,19 @@ impl SkillSource {
     }
 }
 
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(column: &str, text: String) -> Result<T> {
-    text.parse().map_err(|error| malformed(column, &error))
+fn parse_column<T: std::str::FromStr<Err: std::fmt::Display>>(
+    column: &str,
+    text: String,
+) -> Result<T> {
+    text.parse().map_err(|error| malformed_row(column, &error))
 }
 
-fn json<T: serde::de::DeserializeOwned>(column: &str, text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| malformed(column, &error))
+fn parse_json_column<T: serde::de::DeserializeOwned>(column: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| malformed_row(column, &error))
 }
 
-fn malformed(column: &str, error: &dyn std::fmt::Display) -> Error {
-    Error::Row {
+fn malformed_row(column: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::MalformedRow {
         table: "versions",
         reason: format!("{column}: {error}"),
     }

@@ -15,21 +15,21 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use super::rank::{LINE_WORDS, score};
+use super::ranking::{MAX_LINE_WORDS, score};
 use super::{SkillRecord, VersionRecord};
 use crate::Store;
-use crate::db::{Engine, Row, Sql, Tx};
+use crate::db::{Database, DbRow, Sql, Tx};
 use crate::error::{Error, Result};
-use crate::page::{Cursor, Page, PageRequest, Position};
+use crate::page::{PageCursor, PagePosition, PageRequest, RecordPage};
 use crate::tenant::TenantId;
 use crate::words::words;
 
 /// Skills that a search gives, on all its pages together.
-const MOST: i64 = 200;
+const MAX_HITS: i64 = 200;
 /// Words of a body that are indexed. PostgreSQL counts positions up to 16,383.
-const BODY_WORDS: usize = 8_000;
+const MAX_BODY_WORDS: usize = 8_000;
 /// Words of a query.
-const QUERY_WORDS: usize = 16;
+const MAX_QUERY_WORDS: usize = 16;
 
 /// A skill that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,80 +50,87 @@ impl Store {
         tenant: &TenantId,
         query: &str,
         page: &PageRequest,
-    ) -> Result<Page<SearchHit>> {
-        let terms: Vec<_> = words(query, QUERY_WORDS).collect();
+    ) -> Result<RecordPage<SearchHit>> {
+        let terms: Vec<_> = words(query, MAX_QUERY_WORDS).collect();
         if terms.is_empty() {
-            return Ok(Page {
+            return Ok(RecordPage {
                 items: Vec::new(),
                 next: None,
             });
         }
-        let found = found(self.db().engine(), tenant, &terms);
-        let rows = self.db().all(found).await?;
-        let ranked = ranked(&rows, &terms)?;
-        let wanted = part(&ranked, page)?;
-        let hits = self.hits(tenant, wanted).await?;
-        Ok(Page::cut(hits, page, |hit: &SearchHit| {
-            Cursor::ranked(hit.score, &hit.skill.id)
+        let sql = search_query(self.db().database(), tenant, &terms);
+        let rows = self.db().fetch_all(sql).await?;
+        let ranked = rank_rows(&rows, &terms)?;
+        let on_page = page_slice(&ranked, page)?;
+        let hits = self.load_hits(tenant, on_page).await?;
+        Ok(RecordPage::from_fetched(hits, page, |hit: &SearchHit| {
+            PageCursor::from_score(hit.score, &hit.skill.id)
         }))
     }
 
     /// All there is to show of some skills, in the order given. One that has been
     /// deleted in this moment is left out.
-    async fn hits(&self, tenant: &TenantId, wanted: Vec<Ranked>) -> Result<Vec<SearchHit>> {
-        if wanted.is_empty() {
+    async fn load_hits(
+        &self,
+        tenant: &TenantId,
+        on_page: Vec<RankedSkill>,
+    ) -> Result<Vec<SearchHit>> {
+        if on_page.is_empty() {
             return Ok(Vec::new());
         }
-        let sql = Sql::new(SkillRecord::SELECT).with(" WHERE s.tenant = ", tenant.as_str());
-        let ids = wanted.iter().map(|ranked| ranked.id.as_str());
-        let rows = self.db().all(sql.push(" AND s.id IN ").list(ids)).await?;
-        let skills = rows.iter().map(SkillRecord::read);
+        let sql = Sql::new(SkillRecord::SELECT).push_bind(" WHERE s.tenant = ", tenant.as_str());
+        let ids = on_page.iter().map(|ranked| ranked.id.as_str());
+        let rows = self
+            .db()
+            .fetch_all(sql.push(" AND s.id IN ").push_list(ids))
+            .await?;
+        let skills = rows.iter().map(SkillRecord::from_row);
         let mut skills = skills.collect::<Result<Vec<_>>>()?;
-        let hit = |Ranked { score, id }| {
+        let hit = |RankedSkill { score, id }| {
             let at = skills.iter().position(|skill| skill.id == id)?;
             let skill = skills.swap_remove(at);
             Some(SearchHit { skill, score })
         };
-        Ok(wanted.into_iter().filter_map(hit).collect())
+        Ok(on_page.into_iter().filter_map(hit).collect())
     }
 }
 
 /// A skill's place in the list of what was found.
 #[derive(Debug, Clone)]
-struct Ranked {
+struct RankedSkill {
     score: f64,
     id: String,
 }
 
-impl Ranked {
+impl RankedSkill {
     /// Best first; of equals the newest.
-    fn order(&self, score: f64, id: &str) -> Ordering {
+    fn compare(&self, score: f64, id: &str) -> Ordering {
         score.total_cmp(&self.score).then(id.cmp(&self.id))
     }
 }
 
-fn ranked(rows: &[Row], terms: &[String]) -> Result<Vec<Ranked>> {
+fn rank_rows(rows: &[DbRow], terms: &[String]) -> Result<Vec<RankedSkill>> {
     let ranked = rows.iter().map(|row| {
-        Ok(Ranked {
+        Ok(RankedSkill {
             score: score(terms, &row.text("name")?, &row.text("description")?),
             id: row.text("id")?,
         })
     });
     let mut ranked = ranked.collect::<Result<Vec<_>>>()?;
-    ranked.sort_by(|a, b| a.order(b.score, &b.id));
+    ranked.sort_by(|a, b| a.compare(b.score, &b.id));
     Ok(ranked)
 }
 
 /// What is on a page, and the one after it, in the direction of reading.
-fn part(ranked: &[Ranked], page: &PageRequest) -> Result<Vec<Ranked>> {
-    let fetch = usize::try_from(page.fetch()).unwrap_or_default();
+fn page_slice(ranked: &[RankedSkill], page: &PageRequest) -> Result<Vec<RankedSkill>> {
+    let fetch = usize::try_from(page.fetch_limit()).unwrap_or_default();
     let (before, after) = match &page.from {
-        Position::Start => (0, 0),
-        Position::Offset(count) => (0, usize::try_from(*count).unwrap_or(usize::MAX)),
-        Position::After(cursor) | Position::Before(cursor) => place(ranked, cursor)?,
+        PagePosition::Start => (0, 0),
+        PagePosition::Offset(count) => (0, usize::try_from(*count).unwrap_or(usize::MAX)),
+        PagePosition::After(cursor) | PagePosition::Before(cursor) => cursor_range(ranked, cursor)?,
     };
     Ok(match page.from {
-        Position::Before(_) => {
+        PagePosition::Before(_) => {
             let above = ranked.iter().take(before).rev();
             above.take(fetch).cloned().collect()
         }
@@ -133,51 +140,51 @@ fn part(ranked: &[Ranked], page: &PageRequest) -> Result<Vec<Ranked>> {
 
 /// How many stand before a cursor, and how many with the one it names. That one may
 /// be gone if the cursor knows its score.
-fn place(ranked: &[Ranked], cursor: &Cursor) -> Result<(usize, usize)> {
+fn cursor_range(ranked: &[RankedSkill], cursor: &PageCursor) -> Result<(usize, usize)> {
     let Some(score) = cursor.score() else {
         let at = ranked.iter().position(|ranked| ranked.id == cursor.id());
-        return at.map(|at| (at, at + 1)).ok_or(Error::Cursor);
+        return at.map(|at| (at, at + 1)).ok_or(Error::InvalidCursor);
     };
     let count = |up_to: Ordering| {
-        ranked.partition_point(|ranked| ranked.order(score, cursor.id()) <= up_to)
+        ranked.partition_point(|ranked| ranked.compare(score, cursor.id()) <= up_to)
     };
     Ok((count(Ordering::Less), count(Ordering::Equal)))
 }
 
 /// The best skills, with what they are ranked by.
-fn found(engine: Engine, tenant: &TenantId, terms: &[String]) -> Sql {
-    let sql = match engine {
-        Engine::Sqlite => Sql::new(SQLITE_FOUND),
-        Engine::Postgres => Sql::new(POSTGRES_FOUND),
+fn search_query(database: Database, tenant: &TenantId, terms: &[String]) -> Sql {
+    let sql = match database {
+        Database::Sqlite => Sql::new(SQLITE_SEARCH),
+        Database::Postgres => Sql::new(POSTGRES_SEARCH),
     };
-    let sql = sql.bind(tenant.as_str()).bind(MOST);
+    let sql = sql.bind(tenant.as_str()).bind(MAX_HITS);
     TIERS.iter().fold(sql, |sql, tier| {
-        sql.bind(match engine {
-            Engine::Sqlite => sqlite_query(tenant, terms, tier),
-            Engine::Postgres => postgres_query(terms, tier),
+        sql.bind(match database {
+            Database::Sqlite => sqlite_query(tenant, terms, tier),
+            Database::Postgres => postgres_query(terms, tier),
         })
     })
 }
 
 /// Where all words of a query stand, in the words of each engine.
-struct Tier {
+struct MatchTier {
     columns: &'static str,
     weights: &'static str,
     /// Whether the beginning of a word is enough.
-    beginning: bool,
+    is_prefix: bool,
 }
 
-const fn tier(columns: &'static str, weights: &'static str, beginning: bool) -> Tier {
-    Tier {
+const fn tier(columns: &'static str, weights: &'static str, is_prefix: bool) -> MatchTier {
+    MatchTier {
         columns,
         weights,
-        beginning,
+        is_prefix,
     }
 }
 
 /// Best first. The last one holds all others. Whole words come first as they are the
 /// cheapest to find: a page full of them is found without looking for beginnings.
-const TIERS: [Tier; 6] = [
+const TIERS: [MatchTier; 6] = [
     tier("{name}", "A", false),
     tier("{name description}", "AB", false),
     tier("{name description body}", "ABC", false),
@@ -200,7 +207,7 @@ macro_rules! sqlite_tier {
 /// The index gives skills newest first without reading further than asked. What is
 /// joined with CROSS JOIN is met in the order written: SQLite must ask its index
 /// once, not once for each skill.
-const SQLITE_FOUND: &str = concat!(
+const SQLITE_SEARCH: &str = concat!(
     "WITH found AS MATERIALIZED (SELECT DISTINCT number FROM (",
     sqlite_tier!("$3"),
     " UNION ALL ",
@@ -220,7 +227,7 @@ const SQLITE_FOUND: &str = concat!(
       AND l.id = s.latest_version"
 );
 
-const POSTGRES_FOUND: &str = "
+const POSTGRES_SEARCH: &str = "
     WITH found AS MATERIALIZED (
         SELECT skill FROM skill_words WHERE words @@ $8::tsquery AND tenant = $1
         ORDER BY CASE WHEN words @@ $3::tsquery THEN 1 WHEN words @@ $4::tsquery THEN 2
@@ -234,17 +241,17 @@ const POSTGRES_FOUND: &str = "
 
 /// Words hold letters and digits only, so quoting them is safe. The tenant is a
 /// word too: the index then never walks through other tenants' skills.
-fn sqlite_query(tenant: &TenantId, terms: &[String], tier: &Tier) -> String {
+fn sqlite_query(tenant: &TenantId, terms: &[String], tier: &MatchTier) -> String {
     let mut query = format!("tenant:\"{}\"", tenant_word(tenant));
-    let star = if tier.beginning { "*" } else { "" };
+    let star = if tier.is_prefix { "*" } else { "" };
     for term in terms {
         let _ = write!(query, " AND {}:\"{term}\"{star}", tier.columns);
     }
     query
 }
 
-fn postgres_query(terms: &[String], tier: &Tier) -> String {
-    let star = if tier.beginning { "*" } else { "" };
+fn postgres_query(terms: &[String], tier: &MatchTier) -> String {
+    let star = if tier.is_prefix { "*" } else { "" };
     let term = |term: &String| format!("'{term}':{star}{}", tier.weights);
     terms.iter().map(term).collect::<Vec<_>>().join(" & ")
 }
@@ -255,27 +262,27 @@ fn tenant_word(tenant: &TenantId) -> String {
 }
 
 /// Puts a version's words in the place of its skill's former ones.
-pub(super) async fn index(
+pub(super) async fn index_version(
     tx: &mut Tx,
     tenant: &TenantId,
     version: &VersionRecord,
     body: &str,
 ) -> Result<()> {
-    let name: Vec<_> = words(&version.name, LINE_WORDS).collect();
-    let description: Vec<_> = words(&version.description, LINE_WORDS).collect();
-    let body: Vec<_> = words(body, BODY_WORDS).collect();
-    if tx.engine() == Engine::Postgres {
-        let vector = vector(&[(&name, 'A'), (&description, 'B'), (&body, 'C')]);
+    let name: Vec<_> = words(&version.name, MAX_LINE_WORDS).collect();
+    let description: Vec<_> = words(&version.description, MAX_LINE_WORDS).collect();
+    let body: Vec<_> = words(body, MAX_BODY_WORDS).collect();
+    if tx.database() == Database::Postgres {
+        let vector = tsvector(&[(&name, 'A'), (&description, 'B'), (&body, 'C')]);
         let sql = Sql::new(
             "INSERT INTO skill_words (skill, tenant, words) VALUES ($1, $2, $3::tsvector)
              ON CONFLICT (skill) DO UPDATE SET words = excluded.words",
         );
         let sql = sql.bind(&version.skill).bind(tenant.as_str());
-        return tx.run(sql.bind(vector)).await.map(drop);
+        return tx.execute(sql.bind(vector)).await.map(drop);
     }
-    forget(tx, &version.skill).await?;
+    remove_from_index(tx, &version.skill).await?;
     let sql = Sql::new("INSERT INTO skill_words (skill) VALUES ($1) RETURNING number");
-    let row = tx.one(sql.bind(&version.skill)).await?;
+    let row = tx.fetch_optional(sql.bind(&version.skill)).await?;
     let number = row.map(|row| row.int("number")).transpose()?;
     let sql = Sql::new(
         "INSERT INTO skill_index (rowid, tenant, name, description, body)
@@ -283,17 +290,17 @@ pub(super) async fn index(
     );
     let sql = sql.bind(number).bind(tenant_word(tenant));
     let sql = sql.bind(name.join(" ")).bind(description.join(" "));
-    tx.run(sql.bind(body.join(" "))).await.map(drop)
+    tx.execute(sql.bind(body.join(" "))).await.map(drop)
 }
 
 /// Takes a skill out of the index.
-pub(super) async fn forget(tx: &mut Tx, skill: &str) -> Result<()> {
+pub(super) async fn remove_from_index(tx: &mut Tx, skill: &str) -> Result<()> {
     let sql = Sql::new("DELETE FROM skill_words WHERE skill = $1");
-    tx.run(sql.bind(skill)).await.map(drop)
+    tx.execute(sql.bind(skill)).await.map(drop)
 }
 
 /// Words with their positions and weights, as PostgreSQL writes them.
-fn vector(parts: &[(&[String], char)]) -> String {
+fn tsvector(parts: &[(&[String], char)]) -> String {
     let mut text = String::new();
     let mut position = 0;
     for (words, weight) in parts {
@@ -308,13 +315,13 @@ fn vector(parts: &[(&[String], char)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skills::plan::assert_no_table_is_scanned;
+    use crate::skills::query_plan::assert_no_table_is_scanned;
 
     #[test]
     fn a_search_asks_its_index_once_and_then_looks_skills_up() {
         let tenant = TenantId::default_tenant();
         let terms = ["pdf".to_owned(), "form".to_owned()];
-        let steps = assert_no_table_is_scanned([found(Engine::Sqlite, &tenant, &terms)]);
+        let steps = assert_no_table_is_scanned([search_query(Database::Sqlite, &tenant, &terms)]);
         let place = |table: &str| steps.iter().position(|step| step.starts_with(table));
         assert!(place("SCAN skill_index") < place("SEARCH w"), "{steps:#?}");
         assert!(place("SEARCH w") < place("SEARCH s"), "{steps:#?}");

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::{Error, Result};
 
 /// Epoch microseconds passed this mark in January 1970; no skill has as many versions.
-const FIRST_NUMBER: i64 = 1_000_000_000_000;
+const MIN_EPOCH_NUMBER: i64 = 1_000_000_000_000;
 
 /// Which version of a skill is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,9 +35,9 @@ impl VersionSelector {
             return Ok(VersionSelector::Id(text.to_owned()));
         }
         match text.parse::<i64>() {
-            Ok(number) if number >= FIRST_NUMBER => Ok(VersionSelector::Number(number)),
+            Ok(number) if number >= MIN_EPOCH_NUMBER => Ok(VersionSelector::Number(number)),
             Ok(ordinal) if ordinal > 0 => Ok(VersionSelector::Ordinal(ordinal)),
-            _ => Err(Error::Selector {
+            _ => Err(Error::InvalidSelector {
                 text: text.escape_debug().take(80).collect(),
             }),
         }

@@ -7,20 +7,20 @@
 use std::collections::BTreeMap;
 
 use prowess_skill::Skill;
-use prowess_skill::scan::Report;
+use prowess_skill::scan::ScanReport;
 use serde_json::Value;
 
-use super::insert::{self, Attempt};
+use super::insert::{self, InsertOutcome};
 use super::{SkillRecord, SkillSource, VersionRecord, VersionSelector, read};
 use crate::Store;
-use crate::blob::Staged;
+use crate::blob::StagedBlob;
 use crate::db::Sql;
-use crate::error::{Error, Kind, Result};
-use crate::quota::StorageUse;
+use crate::error::{Error, ResourceKind, Result};
+use crate::quota::StorageUsage;
 use crate::tenant::TenantId;
 
 /// How often content may vanish between being staged and being referred to.
-const ATTEMPTS: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// A skill to be made, with its first version.
 #[derive(Debug, Clone)]
@@ -37,9 +37,9 @@ pub struct NewSkill<'a> {
 
 impl<'a> NewSkill<'a> {
     /// A skill without a title, uploaded by its owner.
-    pub fn of(skill: &'a Skill) -> Self {
+    pub fn from_skill(skill: &'a Skill) -> Self {
         NewSkill {
-            version: NewVersion::of(skill),
+            version: NewVersion::from_skill(skill),
             title: None,
             unique_title: false,
             source: SkillSource::Custom,
@@ -53,11 +53,11 @@ pub struct NewVersion<'a> {
     /// The checked skill. Its files are the version.
     pub skill: &'a Skill,
     /// What the scanner said of it.
-    pub scan: Option<&'a Scan>,
+    pub scan: Option<&'a ScanRecord>,
     /// Make it the default version. The first version always is.
     pub make_default: bool,
     /// What to do when the latest version has the same files.
-    pub unchanged: Unchanged,
+    pub unchanged: UnchangedRule,
     /// A key by which the client repeats this very upload, when it does not know
     /// whether an earlier attempt arrived.
     pub request_key: Option<&'a str>,
@@ -65,12 +65,12 @@ pub struct NewVersion<'a> {
 
 impl<'a> NewVersion<'a> {
     /// A version that does not become the default.
-    pub fn of(skill: &'a Skill) -> Self {
+    pub fn from_skill(skill: &'a Skill) -> Self {
         NewVersion {
             skill,
             scan: None,
             make_default: false,
-            unchanged: Unchanged::NewVersion,
+            unchanged: UnchangedRule::NewVersion,
             request_key: None,
         }
     }
@@ -78,7 +78,7 @@ impl<'a> NewVersion<'a> {
 
 /// What to do with an upload whose files are those of the latest version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unchanged {
+pub enum UnchangedRule {
     /// Make a version all the same, as the vendors do.
     #[default]
     NewVersion,
@@ -88,24 +88,24 @@ pub enum Unchanged {
 
 /// A scanner's report, as it is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scan {
+pub struct ScanRecord {
     /// The verdict in a word.
     pub status: String,
     /// The whole report.
     pub report: Value,
 }
 
-impl Scan {
+impl ScanRecord {
     /// A report, as it is kept.
     ///
     /// # Errors
     /// When it cannot be told as JSON.
-    pub fn of(report: &Report) -> Result<Self> {
+    pub fn from_report(report: &ScanReport) -> Result<Self> {
         let kept = serde_json::to_value(report).map_err(|error| Error::Invalid {
             field: "scan",
             reason: error.to_string(),
         })?;
-        Ok(Scan {
+        Ok(ScanRecord {
             status: report.status.as_str().to_owned(),
             report: kept,
         })
@@ -114,18 +114,18 @@ impl Scan {
 
 /// What came of an upload.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Uploaded {
+pub struct UploadedVersion {
     /// The skill as it is now.
     pub skill: SkillRecord,
     /// The version.
     pub version: VersionRecord,
     /// How it came to be.
-    pub outcome: Outcome,
+    pub outcome: UploadOutcome,
 }
 
 /// How the answer to an upload came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum UploadOutcome {
     /// The version was made.
     Created,
     /// The latest version has the same files, and was to be kept.
@@ -135,19 +135,19 @@ pub enum Outcome {
 }
 
 /// What an upload is a version of.
-pub(super) enum Target<'a> {
+pub(super) enum UploadTarget<'a> {
     New(&'a NewSkill<'a>),
     /// A skill by its id, and what it was a moment ago.
     Skill(&'a str, &'a SkillRecord),
 }
 
-impl Target<'_> {
+impl UploadTarget<'_> {
     /// What the upload adds to what its tenant keeps.
-    fn added(&self, new: &NewVersion<'_>) -> StorageUse {
-        StorageUse {
+    fn storage_delta(&self, new: &NewVersion<'_>) -> StorageUsage {
+        StorageUsage {
             bytes: new.skill.manifest.total_bytes(),
             files: 0,
-            skills: u64::from(matches!(self, Target::New(_))),
+            skills: u64::from(matches!(self, UploadTarget::New(_))),
             versions: 1,
         }
     }
@@ -155,7 +155,7 @@ impl Target<'_> {
     /// Whether the upload most likely adds nothing.
     fn is_unchanged_by(&self, new: &NewVersion<'_>) -> bool {
         match self {
-            Target::Skill(_, found) if new.unchanged == Unchanged::KeepLatest => {
+            UploadTarget::Skill(_, found) if new.unchanged == UnchangedRule::KeepLatest => {
                 insert::latest_if_same(found, new.skill).is_some()
             }
             _ => false,
@@ -165,8 +165,13 @@ impl Target<'_> {
 
 impl Store {
     /// Makes a skill with its first version.
-    pub async fn create_skill(&self, tenant: &TenantId, new: &NewSkill<'_>) -> Result<Uploaded> {
-        self.upload(tenant, &Target::New(new), &new.version).await
+    pub async fn create_skill(
+        &self,
+        tenant: &TenantId,
+        new: &NewSkill<'_>,
+    ) -> Result<UploadedVersion> {
+        self.upload(tenant, &UploadTarget::New(new), &new.version)
+            .await
     }
 
     /// Makes a version of a skill. It must bear the skill's name.
@@ -175,49 +180,49 @@ impl Store {
         tenant: &TenantId,
         skill: &str,
         new: &NewVersion<'_>,
-    ) -> Result<Uploaded> {
+    ) -> Result<UploadedVersion> {
         // Asked again in the transaction; here it saves writing blobs in vain.
         let found = self.skill(tenant, skill).await?;
-        insert::same_name(skill, &found.name, &new.skill.name)?;
-        self.upload(tenant, &Target::Skill(skill, &found), new)
+        insert::check_same_name(skill, &found.name, &new.skill.name)?;
+        self.upload(tenant, &UploadTarget::Skill(skill, &found), new)
             .await
     }
 
     async fn upload(
         &self,
         tenant: &TenantId,
-        target: &Target<'_>,
+        target: &UploadTarget<'_>,
         new: &NewVersion<'_>,
-    ) -> Result<Uploaded> {
-        if let Some(uploaded) = self.repeated(tenant, new).await? {
+    ) -> Result<UploadedVersion> {
+        if let Some(uploaded) = self.find_repeated(tenant, new).await? {
             return Ok(uploaded);
         }
         if !target.is_unchanged_by(new) {
-            self.check_quota(tenant, &target.added(new)).await?;
+            self.check_quota(tenant, &target.storage_delta(new)).await?;
         }
         let files = new.skill.bundle.files();
         let digests = new.skill.manifest.files().iter().map(|file| file.digest);
         let contents: BTreeMap<_, _> = digests
             .zip(files.map(|(_, file)| file.data.clone()))
             .collect();
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let staged = match self.blobs().stage(contents.clone()).await {
                 Err(Error::Busy) => continue,
                 staged => staged?,
             };
             let attempt = match self.insert(tenant, target, new, &staged).await {
-                Ok(Attempt::Done(uploaded)) => {
-                    self.changed();
+                Ok(InsertOutcome::Done(uploaded)) => {
+                    self.invalidate_resolved();
                     return Ok(*uploaded);
                 }
-                Ok(Attempt::Uncertain(error)) => return Err(error),
+                Ok(InsertOutcome::Uncertain(error)) => return Err(error),
                 attempt => attempt,
             };
             self.blobs().discard(&staged).await;
-            if let Attempt::Same(uploaded) = attempt? {
+            if let InsertOutcome::Unchanged(uploaded) = attempt? {
                 return Ok(*uploaded);
             }
-            if let Some(uploaded) = self.repeated(tenant, new).await? {
+            if let Some(uploaded) = self.find_repeated(tenant, new).await? {
                 return Ok(uploaded);
             }
         }
@@ -228,25 +233,25 @@ impl Store {
     async fn insert(
         &self,
         tenant: &TenantId,
-        target: &Target<'_>,
+        target: &UploadTarget<'_>,
         new: &NewVersion<'_>,
-        staged: &[Staged],
-    ) -> Result<Attempt> {
+        staged: &[StagedBlob],
+    ) -> Result<InsertOutcome> {
         let mut tx = self.db().begin().await?;
-        let attempt = insert::attempt(&mut tx, tenant, target, new, staged).await;
+        let attempt = insert::insert_upload(&mut tx, tenant, target, new, staged).await;
         let attempt = match attempt {
-            Ok(done @ Attempt::Done(_)) => {
-                let added = target.added(new);
-                let fits = self.check_quota_in(&mut tx, tenant, &added).await;
+            Ok(done @ InsertOutcome::Done(_)) => {
+                let added = target.storage_delta(new);
+                let fits = self.check_quota_in_tx(&mut tx, tenant, &added).await;
                 fits.map(|()| done)
             }
             other => other,
         };
         match attempt {
-            Ok(done @ Attempt::Done(_)) => match tx.commit().await {
+            Ok(done @ InsertOutcome::Done(_)) => match tx.commit().await {
                 Ok(()) => Ok(done),
-                Err(error) if error.is_surely_undone() => Err(error),
-                Err(error) => Ok(Attempt::Uncertain(error)),
+                Err(error) if error.is_rolled_back() => Err(error),
+                Err(error) => Ok(InsertOutcome::Uncertain(error)),
             },
             other => {
                 tx.rollback().await;
@@ -256,7 +261,11 @@ impl Store {
     }
 
     /// What an earlier upload with the same request key made.
-    async fn repeated(&self, tenant: &TenantId, new: &NewVersion<'_>) -> Result<Option<Uploaded>> {
+    async fn find_repeated(
+        &self,
+        tenant: &TenantId,
+        new: &NewVersion<'_>,
+    ) -> Result<Option<UploadedVersion>> {
         let Some(key) = new.request_key else {
             return Ok(None);
         };
@@ -264,7 +273,10 @@ impl Store {
             "SELECT v.id, v.skill, v.digest FROM requests r JOIN versions v ON v.id = r.version
              WHERE r.tenant = $1 AND r.key = $2",
         );
-        let row = self.db().one(sql.bind(tenant.as_str()).bind(key)).await?;
+        let row = self
+            .db()
+            .fetch_optional(sql.bind(tenant.as_str()).bind(key))
+            .await?;
         let Some(row) = row else {
             return Ok(None);
         };
@@ -275,21 +287,21 @@ impl Store {
         }
         let (skill, version) = (row.text("skill")?, row.text("id")?);
         let selector = VersionSelector::Id(version);
-        Ok(Some(Uploaded {
+        Ok(Some(UploadedVersion {
             skill: self.skill(tenant, &skill).await?,
             version: self.version(tenant, &skill, &selector).await?,
-            outcome: Outcome::Repeated,
+            outcome: UploadOutcome::Repeated,
         }))
     }
 }
 
 /// The skill of a tenant, as a transaction sees it.
-pub(super) async fn skill_in(
+pub(super) async fn skill_in_tx(
     tx: &mut crate::db::Tx,
     tenant: &TenantId,
     skill: &str,
 ) -> Result<SkillRecord> {
-    let row = tx.one(read::one_skill(tenant, skill)).await?;
-    let row = row.ok_or_else(|| Error::not_found(Kind::Skill, skill))?;
-    SkillRecord::read(&row)
+    let row = tx.fetch_optional(read::select_skill(tenant, skill)).await?;
+    let row = row.ok_or_else(|| Error::not_found(ResourceKind::Skill, skill))?;
+    SkillRecord::from_row(&row)
 }

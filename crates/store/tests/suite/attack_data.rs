@@ -7,9 +7,9 @@ use bytes::Bytes;
 use futures_util::stream;
 use prowess_store::{FileRecord, NewFile, NewSkill, Result, Store, TenantId};
 
-use crate::bed::{Bed, described, on_both_engines};
+use crate::testbed::{TestBed, described, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     a_write_that_is_dropped_at_any_moment_keeps_no_other_from_writing,
 }
 
@@ -46,14 +46,14 @@ async fn polled(times: usize) {
     }
 }
 
-async fn a_write_that_is_dropped_at_any_moment_keeps_no_other_from_writing(bed: Bed) {
+async fn a_write_that_is_dropped_at_any_moment_keeps_no_other_from_writing(bed: TestBed) {
     let store = bed.open().await;
     let data = vec![7; 3_000];
     let mut dropped = 0;
     for times in 0..60 {
         let name = format!("skill-{times}");
         let skill = described(&name, "Is dropped.", "x", &[("large", &data, false)]);
-        let new = NewSkill::of(&skill);
+        let new = NewSkill::from_skill(&skill);
         tokio::select! {
             biased;
             made = store.create_skill(&bed.tenant, &new) => drop(made.unwrap()),

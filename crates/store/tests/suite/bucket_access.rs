@@ -4,12 +4,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
-use prowess_store::{Engine, Store};
+use prowess_store::{Database, Store};
 
-use crate::bed::{Bed, run};
+use crate::testbed::{TestBed, run};
 
 /// Serves an S3 bucket that answers every request with what is given for its method.
-fn bucket(answer: impl Fn(&str) -> String + Send + 'static) -> Bed {
+fn bucket(answer: impl Fn(&str) -> String + Send + 'static) -> TestBed {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -26,7 +26,7 @@ fn bucket(answer: impl Fn(&str) -> String + Send + 'static) -> Bed {
             let _ = stream.write_all(answer(method).as_bytes());
         }
     });
-    let mut bed = Bed::new(Engine::Sqlite);
+    let mut bed = TestBed::new(Database::Sqlite);
     bed.config.blobs = "s3://skills/some/where".to_owned();
     let options = [
         ("aws_endpoint", format!("http://{address}")),
@@ -39,15 +39,15 @@ fn bucket(answer: impl Fn(&str) -> String + Send + 'static) -> Bed {
     bed
 }
 
-fn answer(status: &str, body: &str) -> String {
+fn http_response(status: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
 /// A bucket that holds one object.
-fn bucket_with(key: &'static str) -> Bed {
+fn bucket_with(key: &'static str) -> TestBed {
     bucket(move |method| match method {
-        "GET" => answer(
+        "GET" => http_response(
             "200 OK",
             &format!(
                 "<ListBucketResult><Name>skills</Name><Prefix>some/where/</Prefix>\
@@ -56,7 +56,7 @@ fn bucket_with(key: &'static str) -> Bed {
                  <ETag>\"e\"</ETag><Size>1</Size></Contents></ListBucketResult>"
             ),
         ),
-        _ => answer("404 Not Found", ""),
+        _ => http_response("404 Not Found", ""),
     })
 }
 
@@ -65,8 +65,8 @@ fn a_bucket_that_may_not_be_listed_is_started_with_and_ready() {
     for status in ["403 Forbidden", "401 Unauthorized"] {
         for missing in [status, "404 Not Found"] {
             let bed = bucket(move |method| match method {
-                "GET" => answer(status, "<Error><Code>AccessDenied</Code></Error>"),
-                _ => answer(missing, ""),
+                "GET" => http_response(status, "<Error><Code>AccessDenied</Code></Error>"),
+                _ => http_response(missing, ""),
             });
             run(async {
                 let store = bed.open().await;
@@ -78,7 +78,7 @@ fn a_bucket_that_may_not_be_listed_is_started_with_and_ready() {
 
 #[test]
 fn a_bucket_that_fails_to_list_is_not_taken_for_empty() {
-    let bed = bucket(|_| answer("400 Bad Request", ""));
+    let bed = bucket(|_| http_response("400 Bad Request", ""));
     run(async {
         let error = Store::open(&bed.config).await.unwrap_err();
         assert_eq!(error.code(), "blob-storage", "{error}");
@@ -87,7 +87,7 @@ fn a_bucket_that_fails_to_list_is_not_taken_for_empty() {
 
 #[test]
 fn a_bucket_that_fails_is_not_ready() {
-    let mut bed = bucket(|_| answer("400 Bad Request", ""));
+    let mut bed = bucket(|_| http_response("400 Bad Request", ""));
     bed.config.accept_empty = true;
     run(async {
         let store = bed.open().await;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prowess_store::{ChatFilter, NewChat, Order, Store, TenantId};
+use prowess_store::{ChatFilter, NewChat, SortOrder, Store, TenantId};
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     chats_are_listed_by_model_and_metadata_in_pages,
     a_chat_is_updated_and_deleted,
     a_chat_of_another_tenant_is_not_found,
@@ -21,7 +21,7 @@ fn notes(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(own).collect()
 }
 
-async fn save(bed: &Bed, store: &Store, id: &str, model: &str, seconds: u64) {
+async fn save(bed: &TestBed, store: &Store, id: &str, model: &str, seconds: u64) {
     let metadata = notes(&[("n", id), ("all", "yes")]);
     let new = NewChat {
         id,
@@ -34,34 +34,34 @@ async fn save(bed: &Bed, store: &Store, id: &str, model: &str, seconds: u64) {
     store.save_chat(&bed.tenant, &new).await.unwrap();
 }
 
-async fn listed(bed: &Bed, store: &Store, filter: ChatFilter) -> Vec<String> {
-    let page = store.chats(&bed.tenant, &filter).await.unwrap();
+async fn listed(bed: &TestBed, store: &Store, filter: ChatFilter) -> Vec<String> {
+    let page = store.list_chats(&bed.tenant, &filter).await.unwrap();
     page.chats.into_iter().map(|chat| chat.completion).collect()
 }
 
 fn five() -> ChatFilter {
     ChatFilter {
         limit: 5,
-        order: Order::Ascending,
+        order: SortOrder::Ascending,
         ..ChatFilter::default()
     }
 }
 
-async fn chats_are_listed_by_model_and_metadata_in_pages(bed: Bed) {
+async fn chats_are_listed_by_model_and_metadata_in_pages(bed: TestBed) {
     let store = bed.open().await;
     for (id, model) in [("1", "m1"), ("2", "m2"), ("3", "m1")] {
         save(&bed, &store, id, model, 60).await;
     }
     assert_eq!(listed(&bed, &store, five()).await, ["1", "2", "3"]);
     let newest = ChatFilter {
-        order: Order::Descending,
+        order: SortOrder::Descending,
         limit: 1,
         ..five()
     };
     assert_eq!(listed(&bed, &store, newest.clone()).await, ["3"]);
-    let page = store.chats(&bed.tenant, &newest).await.unwrap();
+    let page = store.list_chats(&bed.tenant, &newest).await.unwrap();
     assert!(page.has_more);
-    let page = store.chats(&bed.tenant, &five()).await.unwrap();
+    let page = store.list_chats(&bed.tenant, &five()).await.unwrap();
     assert!(!page.has_more);
     let after = |id: &str, filter: ChatFilter| ChatFilter {
         after: Some(id.to_owned()),
@@ -82,11 +82,11 @@ async fn chats_are_listed_by_model_and_metadata_in_pages(bed: Bed) {
     assert_eq!(listed(&bed, &store, both).await, ["2"]);
     let neither = noted(&[("n", "2"), ("all", "no")]);
     assert!(listed(&bed, &store, neither).await.is_empty());
-    let unknown = store.chats(&bed.tenant, &after("9", five())).await;
+    let unknown = store.list_chats(&bed.tenant, &after("9", five())).await;
     assert_eq!(unknown.unwrap_err().code(), "value-invalid");
 }
 
-async fn a_chat_is_updated_and_deleted(bed: Bed) {
+async fn a_chat_is_updated_and_deleted(bed: TestBed) {
     let store = bed.open().await;
     save(&bed, &store, "1", "m1", 60).await;
     let metadata = notes(&[("new", "note")]);
@@ -102,7 +102,7 @@ async fn a_chat_is_updated_and_deleted(bed: Bed) {
     assert!(store.delete_chat(&bed.tenant, "1").await.is_err());
 }
 
-async fn a_chat_of_another_tenant_is_not_found(bed: Bed) {
+async fn a_chat_of_another_tenant_is_not_found(bed: TestBed) {
     let store = bed.open().await;
     save(&bed, &store, "1", "m1", 60).await;
     let other = TenantId::new("other").unwrap();
@@ -115,11 +115,18 @@ async fn a_chat_of_another_tenant_is_not_found(bed: Bed) {
     ] {
         assert_eq!(failed.unwrap_err().code(), "chat-completion-not-found");
     }
-    assert!(store.chats(&other, &five()).await.unwrap().chats.is_empty());
+    assert!(
+        store
+            .list_chats(&other, &five())
+            .await
+            .unwrap()
+            .chats
+            .is_empty()
+    );
     assert!(store.chat(&bed.tenant, "1").await.is_ok());
 }
 
-async fn a_chat_is_kept_until_its_time_is_over(bed: Bed) {
+async fn a_chat_is_kept_until_its_time_is_over(bed: TestBed) {
     let store = bed.open().await;
     save(&bed, &store, "1", "m1", 0).await;
     assert!(store.chat(&bed.tenant, "1").await.is_err());
@@ -129,7 +136,7 @@ async fn a_chat_is_kept_until_its_time_is_over(bed: Bed) {
     assert!(store.chat(&bed.tenant, "1").await.is_ok());
 }
 
-async fn metadata_counts_for_the_size_of_a_chat(bed: Bed) {
+async fn metadata_counts_for_the_size_of_a_chat(bed: TestBed) {
     let store = bed.open().await;
     save(&bed, &store, "1", "m1", 60).await;
     // Its id, model, messages and completion.
@@ -150,7 +157,7 @@ async fn metadata_counts_for_the_size_of_a_chat(bed: Bed) {
     assert_eq!(size().await, bare + 256 + 2 + 256 + 6);
 }
 
-async fn a_page_of_large_chats_has_fewer_of_them(bed: Bed) {
+async fn a_page_of_large_chats_has_fewer_of_them(bed: TestBed) {
     let store = bed.open().await;
     let metadata = notes(&[("n", "yes")]);
     for (id, bytes) in [("1", 7 << 20), ("2", 7 << 20), ("3", 18 << 20), ("4", 5)] {
@@ -171,7 +178,7 @@ async fn a_page_of_large_chats_has_fewer_of_them(bed: Bed) {
         (&["3"], true),
         (&["4"], false),
     ] {
-        let page = store.chats(&bed.tenant, &filter).await.unwrap();
+        let page = store.list_chats(&bed.tenant, &filter).await.unwrap();
         let found: Vec<&str> = page.chats.iter().map(|chat| chat.id.as_str()).collect();
         assert_eq!((found.as_slice(), page.has_more), (ids, has_more));
         assert!(page.chats.iter().all(|chat| chat.metadata == metadata));

@@ -7,12 +7,13 @@ use bytes::Bytes;
 use futures_util::{future, stream};
 use prowess_skill::Skill;
 use prowess_store::{
-    Collected, DeleteSkill, DeleteVersion, NewFile, NewSkill, NewVersion, Store, VersionSelector,
+    GarbageReport, NewFile, NewSkill, NewVersion, SkillDeleteRule, Store, VersionDeleteRule,
+    VersionSelector,
 };
 
-use crate::bed::{Bed, described, on_both_engines};
+use crate::testbed::{TestBed, described, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     what_is_referred_to_stays,
     what_was_deleted_goes_after_the_grace_period,
     content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them,
@@ -25,36 +26,36 @@ fn sample(name: &str, seed: u8) -> Skill {
     described(name, "Some files.", "x", files)
 }
 
-async fn collect(store: &Store) -> Collected {
+async fn collect(store: &Store) -> GarbageReport {
     store.collect_garbage(Duration::ZERO).await.unwrap()
 }
 
-async fn what_is_referred_to_stays(bed: Bed) {
+async fn what_is_referred_to_stays(bed: TestBed) {
     let store = bed.open().await;
     let skill = sample("one", 1);
     let made = store
-        .create_skill(&bed.tenant, &NewSkill::of(&skill))
+        .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
         .await
         .unwrap();
-    assert_eq!(collect(&store).await, Collected::default());
+    assert_eq!(collect(&store).await, GarbageReport::default());
     bed.assert_intact(&made.skill.id, &made.version.id, &skill)
         .await;
 }
 
-async fn what_was_deleted_goes_after_the_grace_period(bed: Bed) {
+async fn what_was_deleted_goes_after_the_grace_period(bed: TestBed) {
     let store = bed.open().await;
     let (old, new) = (sample("one", 1), sample("one", 2));
     let made = store
-        .create_skill(&bed.tenant, &NewSkill::of(&old))
+        .create_skill(&bed.tenant, &NewSkill::from_skill(&old))
         .await
         .unwrap();
     let id = &made.skill.id;
     let kept = store
-        .create_version(&bed.tenant, id, &NewVersion::of(&new))
+        .create_version(&bed.tenant, id, &NewVersion::from_skill(&new))
         .await
         .unwrap();
     let first = VersionSelector::Ordinal(1);
-    let rule = DeleteVersion::ANTHROPIC;
+    let rule = VersionDeleteRule::ANTHROPIC;
     store
         .delete_version(&bed.tenant, id, &first, rule)
         .await
@@ -63,25 +64,25 @@ async fn what_was_deleted_goes_after_the_grace_period(bed: Bed) {
         .collect_garbage(Duration::from_secs(3_600))
         .await
         .unwrap();
-    assert_eq!(waiting, Collected::default());
+    assert_eq!(waiting, GarbageReport::default());
     // Both versions have the same SKILL.md; the other two files go.
     let collected = collect(&store).await;
     assert_eq!((collected.blobs, collected.bytes), (2, 3_100));
     assert_eq!(bed.objects(), 1);
     bed.assert_intact(id, &kept.version.id, &new).await;
     store
-        .delete_skill(&bed.tenant, id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     assert_eq!(collect(&store).await.blobs, 3);
     assert_eq!(bed.objects(), 0);
 }
 
-async fn content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them(bed: Bed) {
+async fn content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them(bed: TestBed) {
     let store = bed.open().await;
     let skill = sample("one", 1);
     let made = store
-        .create_skill(&bed.tenant, &NewSkill::of(&skill))
+        .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
         .await
         .unwrap();
     let new = NewFile {
@@ -100,7 +101,7 @@ async fn content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them(bed: Be
     assert_eq!(bed.objects(), 1);
     let id = &made.skill.id;
     store
-        .delete_skill(&bed.tenant, id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     collect(&store).await;
@@ -113,7 +114,7 @@ async fn content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them(bed: Be
 
 /// Uploaders and deleters of the same few contents, and collectors without any
 /// grace, all at once and from several processes' handles: the hardest case.
-async fn uploads_that_race_with_the_collector_end_up_whole(bed: Bed) {
+async fn uploads_that_race_with_the_collector_end_up_whole(bed: TestBed) {
     let stores = future::join_all((0..3).map(|_| bed.open())).await;
     let done = AtomicBool::new(false);
     let collectors = stores.iter().take(2).map(|store| {
@@ -141,21 +142,28 @@ async fn uploads_that_race_with_the_collector_end_up_whole(bed: Bed) {
         bed.assert_intact(id, version, skill).await;
     }
     for (id, ..) in &kept {
-        let gone = stores[0].delete_skill(&bed.tenant, id, DeleteSkill::Cascade);
+        let gone = stores[0].delete_skill(&bed.tenant, id, SkillDeleteRule::Cascade);
         gone.await.unwrap();
     }
     collect(&stores[0]).await;
     assert_eq!(bed.objects(), 0);
-    assert_eq!(collect(&stores[0]).await, Collected::default());
+    assert_eq!(collect(&stores[0]).await, GarbageReport::default());
 }
 
 /// Every third skill is kept. An upload may give up when the collector keeps
 /// winning; it must never succeed and be incomplete.
-async fn write_and_delete(bed: &Bed, store: &Store, writer: usize) -> Vec<(String, String, Skill)> {
+async fn write_and_delete(
+    bed: &TestBed,
+    store: &Store,
+    writer: usize,
+) -> Vec<(String, String, Skill)> {
     let mut kept = Vec::new();
     for round in 0..12 {
         let skill = sample("shared", (round % 4) as u8);
-        let made = match store.create_skill(&bed.tenant, &NewSkill::of(&skill)).await {
+        let made = match store
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
+            .await
+        {
             Ok(made) => made,
             Err(error) if error.code() == "store-busy" => continue,
             Err(error) => panic!("{error}"),
@@ -163,7 +171,7 @@ async fn write_and_delete(bed: &Bed, store: &Store, writer: usize) -> Vec<(Strin
         if (round + writer).is_multiple_of(3) {
             kept.push((made.skill.id, made.version.id, skill));
         } else {
-            let gone = store.delete_skill(&bed.tenant, &made.skill.id, DeleteSkill::Cascade);
+            let gone = store.delete_skill(&bed.tenant, &made.skill.id, SkillDeleteRule::Cascade);
             gone.await.unwrap();
         }
     }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use prowess_store::{ConversationRecord, Error, NewConversation, NewItem, Order, Store, TenantId};
+use prowess_store::{
+    ConversationRecord, Error, NewConversation, NewItem, SortOrder, Store, TenantId,
+};
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     items_are_listed_in_order_and_in_pages,
     an_item_that_is_there_is_not_added_again,
     a_conversation_is_updated_and_deleted,
@@ -21,7 +23,7 @@ on_both_engines! {
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-async fn begin(bed: &Bed, store: &Store, items: &[NewItem<'_>]) -> ConversationRecord {
+async fn begin(bed: &TestBed, store: &Store, items: &[NewItem<'_>]) -> ConversationRecord {
     let new = NewConversation {
         id: "conv_1",
         metadata: r#"{"a":"b"}"#,
@@ -31,17 +33,17 @@ async fn begin(bed: &Bed, store: &Store, items: &[NewItem<'_>]) -> ConversationR
     store.create_conversation(&bed.tenant, &new).await.unwrap()
 }
 
-async fn add(bed: &Bed, store: &Store, id: &str, time: Duration) {
+async fn add(bed: &TestBed, store: &Store, id: &str, time: Duration) {
     let items = [item(id)];
     let added = store.add_conversation_items(&bed.tenant, "conv_1", &items, time);
     added.await.unwrap();
 }
 
 fn item<'a>(id: &'a str) -> NewItem<'a> {
-    NewItem { id, item: id }
+    NewItem { id, json: id }
 }
 
-async fn items_are_listed_in_order_and_in_pages(bed: Bed) {
+async fn items_are_listed_in_order_and_in_pages(bed: TestBed) {
     let store = bed.open().await;
     assert_eq!(begin(&bed, &store, &[item("1"), item("2")]).await.items, 2);
     add(&bed, &store, "3", DAY).await;
@@ -51,10 +53,10 @@ async fn items_are_listed_in_order_and_in_pages(bed: Bed) {
         let items = store.conversation_items(&bed.tenant, "conv_1", order, after, limit);
         items.await
     };
-    let up = Order::Ascending;
+    let up = SortOrder::Ascending;
     assert_eq!(list(up, None, 1).await.unwrap(), ["1", "2"]);
     assert_eq!(list(up, Some("2"), 5).await.unwrap(), ["3"]);
-    let down = Order::Descending;
+    let down = SortOrder::Descending;
     assert_eq!(list(down, None, 5).await.unwrap(), ["3", "2", "1"]);
     assert_eq!(list(down, Some("2"), 5).await.unwrap(), ["1"]);
     let unknown = list(down, Some("9"), 5).await.unwrap_err();
@@ -75,7 +77,7 @@ async fn items_are_listed_in_order_and_in_pages(bed: Bed) {
     assert_eq!(list(up, None, 5).await.unwrap(), ["1", "3", "4"]);
 }
 
-async fn an_item_that_is_there_is_not_added_again(bed: Bed) {
+async fn an_item_that_is_there_is_not_added_again(bed: TestBed) {
     let store = bed.open().await;
     begin(&bed, &store, &[item("1")]).await;
     let twice = [item("1"), item("2"), item("2")];
@@ -87,7 +89,7 @@ async fn an_item_that_is_there_is_not_added_again(bed: Bed) {
     assert_eq!(record.items, 2);
 }
 
-async fn a_conversation_is_updated_and_deleted(bed: Bed) {
+async fn a_conversation_is_updated_and_deleted(bed: TestBed) {
     let store = bed.open().await;
     let made = begin(&bed, &store, &[item("1")]).await;
     assert_eq!(
@@ -112,13 +114,13 @@ async fn a_conversation_is_updated_and_deleted(bed: Bed) {
     assert_eq!(begin(&bed, &store, &[item("1")]).await.items, 1);
 }
 
-async fn a_conversation_of_another_tenant_is_not_found(bed: Bed) {
+async fn a_conversation_of_another_tenant_is_not_found(bed: TestBed) {
     let store = bed.open().await;
     begin(&bed, &store, &[item("1")]).await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "other").await.unwrap();
     let id = "conv_1";
-    let down = Order::Descending;
+    let down = SortOrder::Descending;
     for failed in [
         store.conversation(&other, id).await.map(drop),
         store.update_conversation(&other, id, "{}").await.map(drop),
@@ -140,12 +142,12 @@ async fn a_conversation_of_another_tenant_is_not_found(bed: Bed) {
     assert_eq!(all.unwrap().1, ["1"]);
 }
 
-async fn a_conversation_has_an_end(bed: Bed) {
+async fn a_conversation_has_an_end(bed: TestBed) {
     let store = bed.open().await;
     begin(&bed, &store, &[item("1")]).await;
     let large = "x".repeat(9 << 20);
     let add = async |id| {
-        let new = NewItem { id, item: &large };
+        let new = NewItem { id, json: &large };
         store
             .add_conversation_items(&bed.tenant, "conv_1", &[new], DAY)
             .await
@@ -164,7 +166,7 @@ async fn a_conversation_has_an_end(bed: Bed) {
     add("3").await.unwrap();
 }
 
-async fn items_that_are_added_at_once_all_have_their_place(bed: Bed) {
+async fn items_that_are_added_at_once_all_have_their_place(bed: TestBed) {
     let store = bed.open().await;
     begin(&bed, &store, &[]).await;
     let add = async |id: &str| {
@@ -183,7 +185,7 @@ async fn items_that_are_added_at_once_all_have_their_place(bed: Bed) {
     assert_eq!(all, ["a", "b", "c"]);
 }
 
-async fn an_unused_conversation_is_forgotten(bed: Bed) {
+async fn an_unused_conversation_is_forgotten(bed: TestBed) {
     let store = bed.open().await;
     begin(&bed, &store, &[]).await;
     add(&bed, &store, "1", Duration::ZERO).await;
@@ -193,7 +195,7 @@ async fn an_unused_conversation_is_forgotten(bed: Bed) {
     begin(&bed, &store, &[]).await;
 }
 
-async fn metadata_counts_for_the_size_of_a_conversation(bed: Bed) {
+async fn metadata_counts_for_the_size_of_a_conversation(bed: TestBed) {
     let store = bed.open().await;
     let made = begin(&bed, &store, &[item("12345")]).await;
     assert_eq!(made.size, 1_024 + 9 + 5);
@@ -213,12 +215,12 @@ async fn metadata_counts_for_the_size_of_a_conversation(bed: Bed) {
     assert_eq!(size().await, 1_024 + 2 + 5 + 3);
 }
 
-async fn metadata_that_is_counted_leaves_less_room_for_items(bed: Bed) {
+async fn metadata_that_is_counted_leaves_less_room_for_items(bed: TestBed) {
     let store = bed.open().await;
     let large = "x".repeat(16 << 20);
     let items = [NewItem {
         id: "1",
-        item: &large,
+        json: &large,
     }];
     let new = NewConversation {
         id: "conv_1",
@@ -231,9 +233,9 @@ async fn metadata_that_is_counted_leaves_less_room_for_items(bed: Bed) {
     assert!(store.conversation(&bed.tenant, "conv_1").await.is_err());
 }
 
-async fn an_item_with_the_id_of_another_is_refused(bed: Bed) {
+async fn an_item_with_the_id_of_another_is_refused(bed: TestBed) {
     let store = bed.open().await;
-    let item = |id, item| NewItem { id, item };
+    let item = |id, item| NewItem { id, json: item };
     begin(&bed, &store, &[item("a", r#"{"x":1,"y":2}"#)]).await;
     let add = async |items: &[NewItem<'_>]| {
         let added = store.add_conversation_items(&bed.tenant, "conv_1", items, DAY);

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use prowess_skill::Skill;
 use prowess_store::{
-    NewSkill, NewVersion, Order, PageRequest, SkillFilter, Store, VersionSelector,
+    NewSkill, NewVersion, PageRequest, SkillFilter, SortOrder, Store, VersionSelector,
 };
 
-use crate::bed::{Bed, described, on_both_engines};
+use crate::testbed::{TestBed, described, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half,
 }
 
@@ -37,7 +37,7 @@ fn nth(description: &str) -> usize {
     digits.parse().unwrap()
 }
 
-async fn ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half(bed: Bed) {
+async fn ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half(bed: TestBed) {
     let mut acknowledged = BTreeMap::new();
     for round in 0..ROUNDS {
         let mut child = children::start(&bed, &format!("upload-{round}"));
@@ -66,10 +66,10 @@ async fn ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half(b
 }
 
 /// Loads everything that can be seen; gives how many large contents there are.
-async fn assert_all_whole(bed: &Bed, store: &Store) -> usize {
+async fn assert_all_whole(bed: &TestBed, store: &Store) -> usize {
     let all = PageRequest {
         limit: 1_000,
-        order: Order::Ascending,
+        order: SortOrder::Ascending,
         ..PageRequest::default()
     };
     let filter = SkillFilter {
@@ -111,15 +111,15 @@ async fn assert_all_whole(bed: &Bed, store: &Store) -> usize {
 pub(crate) mod children {
     use std::process::{Child, Command, Stdio};
 
-    use super::{Bed, NewSkill, NewVersion, Store, content};
-    use crate::bed::run;
+    use super::{NewSkill, NewVersion, Store, TestBed, content};
+    use crate::testbed::run;
     use prowess_store::{StoreConfig, TenantId};
 
     const ROLE: &str = "PROWESS_STORE_TEST_ROLE";
     const FOLDER: &str = "PROWESS_STORE_TEST_FOLDER";
     const DATABASE: &str = "PROWESS_STORE_TEST_DATABASE";
 
-    pub(crate) fn start(bed: &Bed, role: &str) -> Child {
+    pub(crate) fn start(bed: &TestBed, role: &str) -> Child {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "crash::children::child", "--nocapture"])
             .env(ROLE, role)
@@ -165,7 +165,7 @@ pub(crate) mod children {
             async move {
                 for nth in (start..).step_by(2) {
                     let skill = content(name, nth);
-                    let new = NewVersion::of(&skill);
+                    let new = NewVersion::from_skill(&skill);
                     let version = store.create_version(tenant, made, &new).await.unwrap();
                     println!("ack {made} {}", version.version.id);
                 }
@@ -177,7 +177,7 @@ pub(crate) mod children {
     async fn create(store: &Store, tenant: &TenantId, name: &str, nth: usize) -> String {
         let skill = content(name, nth);
         let made = store
-            .create_skill(tenant, &NewSkill::of(&skill))
+            .create_skill(tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
         println!("ack {} {}", made.skill.id, made.version.id);

@@ -1,10 +1,12 @@
 //! Deletion, by the rules of each wire generation.
 
-use prowess_store::{DeleteSkill, DeleteVersion, PageRequest, SkillFilter, VersionSelector};
+use prowess_store::{
+    PageRequest, SkillDeleteRule, SkillFilter, VersionDeleteRule, VersionSelector,
+};
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     a_skill_goes_with_its_versions_when_asked_to,
     a_skill_with_versions_stays_when_only_empty_ones_may_go,
     the_only_version_is_kept_by_the_anthropic_rule,
@@ -18,11 +20,11 @@ on_both_engines! {
 
 const LATEST: VersionSelector = VersionSelector::Latest;
 
-async fn a_skill_goes_with_its_versions_when_asked_to(bed: Bed) {
+async fn a_skill_goes_with_its_versions_when_asked_to(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     bed.update(&store, &id, "second").await;
-    let gone = store.delete_skill(&bed.tenant, &id, DeleteSkill::Cascade);
+    let gone = store.delete_skill(&bed.tenant, &id, SkillDeleteRule::Cascade);
     assert_eq!(gone.await.unwrap().name, "one");
     assert_eq!(
         store.skill(&bed.tenant, &id).await.unwrap_err().code(),
@@ -38,11 +40,11 @@ async fn a_skill_goes_with_its_versions_when_asked_to(bed: Bed) {
     assert_eq!(hits.unwrap().items, []);
 }
 
-async fn a_skill_with_versions_stays_when_only_empty_ones_may_go(bed: Bed) {
+async fn a_skill_with_versions_stays_when_only_empty_ones_may_go(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let refused = store
-        .delete_skill(&bed.tenant, &id, DeleteSkill::OnlyEmpty)
+        .delete_skill(&bed.tenant, &id, SkillDeleteRule::OnlyEmpty)
         .await;
     let error = refused.unwrap_err();
     assert_eq!(error.code(), "skill-has-versions");
@@ -51,29 +53,29 @@ async fn a_skill_with_versions_stays_when_only_empty_ones_may_go(bed: Bed) {
             .to_string()
             .starts_with("Cannot delete skill with existing versions.")
     );
-    let beta = DeleteVersion::ANTHROPIC_BETA;
+    let beta = VersionDeleteRule::ANTHROPIC_BETA;
     store
         .delete_version(&bed.tenant, &id, &LATEST, beta)
         .await
         .unwrap();
     store
-        .delete_skill(&bed.tenant, &id, DeleteSkill::OnlyEmpty)
+        .delete_skill(&bed.tenant, &id, SkillDeleteRule::OnlyEmpty)
         .await
         .unwrap();
 }
 
-async fn the_only_version_is_kept_by_the_anthropic_rule(bed: Bed) {
+async fn the_only_version_is_kept_by_the_anthropic_rule(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
-    let refused = store.delete_version(&bed.tenant, &id, &LATEST, DeleteVersion::ANTHROPIC);
+    let refused = store.delete_version(&bed.tenant, &id, &LATEST, VersionDeleteRule::ANTHROPIC);
     assert_eq!(refused.await.unwrap_err().code(), "skill-last-version");
     assert!(store.version(&bed.tenant, &id, &LATEST).await.is_ok());
 }
 
-async fn the_only_version_leaves_an_empty_skill_by_the_beta_rule(bed: Bed) {
+async fn the_only_version_leaves_an_empty_skill_by_the_beta_rule(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
-    let beta = DeleteVersion::ANTHROPIC_BETA;
+    let beta = VersionDeleteRule::ANTHROPIC_BETA;
     let deleted = store
         .delete_version(&bed.tenant, &id, &LATEST, beta)
         .await
@@ -97,19 +99,19 @@ async fn the_only_version_leaves_an_empty_skill_by_the_beta_rule(bed: Bed) {
     assert_eq!(list(false).await, 1);
 }
 
-async fn the_only_version_takes_the_skill_along_by_the_openai_rule(bed: Bed) {
+async fn the_only_version_takes_the_skill_along_by_the_openai_rule(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
-    let deleted = store.delete_version(&bed.tenant, &id, &LATEST, DeleteVersion::OPENAI);
+    let deleted = store.delete_version(&bed.tenant, &id, &LATEST, VersionDeleteRule::OPENAI);
     assert!(deleted.await.unwrap().skill_deleted);
     assert!(store.skill(&bed.tenant, &id).await.is_err());
 }
 
-async fn the_default_version_is_kept_by_the_openai_rule(bed: Bed) {
+async fn the_default_version_is_kept_by_the_openai_rule(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     bed.update(&store, &id, "second").await;
-    let openai = DeleteVersion::OPENAI;
+    let openai = VersionDeleteRule::OPENAI;
     let default = VersionSelector::Default;
     let refused = store
         .delete_version(&bed.tenant, &id, &default, openai)
@@ -123,13 +125,13 @@ async fn the_default_version_is_kept_by_the_openai_rule(bed: Bed) {
     assert_eq!(skill.latest.unwrap().ordinal, 1);
 }
 
-async fn the_latest_of_the_others_follows_a_deleted_default(bed: Bed) {
+async fn the_latest_of_the_others_follows_a_deleted_default(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     bed.update(&store, &id, "second").await;
     bed.update(&store, &id, "third").await;
     let first = VersionSelector::Ordinal(1);
-    let rule = DeleteVersion::ANTHROPIC;
+    let rule = VersionDeleteRule::ANTHROPIC;
     store
         .delete_version(&bed.tenant, &id, &first, rule)
         .await
@@ -139,11 +141,11 @@ async fn the_latest_of_the_others_follows_a_deleted_default(bed: Bed) {
     assert_eq!(skill.latest.unwrap().ordinal, 3);
 }
 
-async fn what_was_deleted_cannot_be_deleted_again(bed: Bed) {
+async fn what_was_deleted_cannot_be_deleted_again(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     bed.update(&store, &id, "second").await;
-    let (first, rule) = (VersionSelector::Ordinal(1), DeleteVersion::ANTHROPIC);
+    let (first, rule) = (VersionSelector::Ordinal(1), VersionDeleteRule::ANTHROPIC);
     store
         .delete_version(&bed.tenant, &id, &first, rule)
         .await
@@ -151,16 +153,16 @@ async fn what_was_deleted_cannot_be_deleted_again(bed: Bed) {
     let again = store.delete_version(&bed.tenant, &id, &first, rule).await;
     assert_eq!(again.unwrap_err().code(), "skill-version-not-found");
     store
-        .delete_skill(&bed.tenant, &id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, &id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     let again = store
-        .delete_skill(&bed.tenant, &id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, &id, SkillDeleteRule::Cascade)
         .await;
     assert_eq!(again.unwrap_err().code(), "skill-not-found");
 }
 
-async fn a_deletion_and_an_upload_at_once_leave_a_sound_skill(bed: Bed) {
+async fn a_deletion_and_an_upload_at_once_leave_a_sound_skill(bed: TestBed) {
     let (here, there) = (bed.open().await, bed.open().await);
     let id = bed.create(&here, "one").await.skill.id;
     let uploads = async {
@@ -170,7 +172,7 @@ async fn a_deletion_and_an_upload_at_once_leave_a_sound_skill(bed: Bed) {
     };
     let deletions = async {
         for _ in 0..10 {
-            let rule = DeleteVersion::ANTHROPIC_BETA;
+            let rule = VersionDeleteRule::ANTHROPIC_BETA;
             let _ = there.delete_version(&bed.tenant, &id, &LATEST, rule).await;
         }
     };

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use prowess_store::{DeleteSkill, Engine, NewSkill, Store, StoreConfig, TenantId};
+use prowess_store::{Database, NewSkill, SkillDeleteRule, Store, StoreConfig, TenantId};
 
 use crate::attack_data::upload;
-use crate::bed::{Bed, described, run, skill};
+use crate::testbed::{TestBed, described, run, skill};
 
 const ROLE: &str = "PROWESS_STORE_TEST_DISK_ROLE";
 const FOLDER: &str = "PROWESS_STORE_TEST_DISK_FOLDER";
@@ -36,10 +36,10 @@ fn in_child(role: &str, program: &[&str], script: &str) {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
+    let stdout = String::from_utf8_lossy(&done.stdout);
     assert!(
-        done.status.success() && said.contains("all held"),
-        "{said}\n{}",
+        done.status.success() && stdout.contains("all held"),
+        "{stdout}\n{}",
         String::from_utf8_lossy(&done.stderr)
     );
 }
@@ -48,7 +48,7 @@ fn in_child(role: &str, program: &[&str], script: &str) {
 const NAMESPACE: [&str; 3] = ["unshare", "--map-root-user", "--mount"];
 
 #[test]
-fn a_full_disk_is_told_as_such_and_heals_as_soon_as_there_is_room() {
+fn a_full_disk_is_reported_and_heals_as_soon_as_space_is_free() {
     in_child("full", &NAMESPACE, ON_SMALL_DISK);
 }
 
@@ -129,8 +129,10 @@ async fn full(folder: &Path) {
     let tenant = TenantId::default_tenant();
     let content = vec![9; 100_000];
     let before = described("before", "Was there.", "x", &[("large", &content, false)]);
-    let made = store.create_skill(&tenant, &NewSkill::of(&before)).await;
-    let made = made.unwrap().skill.id;
+    let created = store
+        .create_skill(&tenant, &NewSkill::from_skill(&before))
+        .await;
+    let skill_id = created.unwrap().skill.id;
     store.check_ready().await.unwrap();
     let ballast = fill(folder, 0);
     assert_eq!(
@@ -144,12 +146,14 @@ async fn full(folder: &Path) {
         let error = upload(&store, &tenant, number, 3 << 20).await.unwrap_err();
         assert_eq!(error.code(), "storage-full", "{error}");
         let new = skill(&format!("new-{number}"), "x");
-        let error = store.create_skill(&tenant, &NewSkill::of(&new)).await;
+        let error = store
+            .create_skill(&tenant, &NewSkill::from_skill(&new))
+            .await;
         assert_eq!(error.unwrap_err().code(), "storage-full");
     }
     assert_eq!(part_files(&folder.join("data")), [] as [PathBuf; 0]);
     // What is there can be read meanwhile.
-    assert_eq!(store.skill(&tenant, &made).await.unwrap().id, made);
+    assert_eq!(store.skill(&tenant, &skill_id).await.unwrap().id, skill_id);
     let unready = loop {
         // An outcome is given to all who ask within a moment.
         if let Err(unready) = store.check_ready().await {
@@ -164,11 +168,11 @@ async fn full(folder: &Path) {
     upload(&store, &tenant, 10_001, 3 << 20).await.unwrap();
     let new = skill("after", "x");
     store
-        .create_skill(&tenant, &NewSkill::of(&new))
+        .create_skill(&tenant, &NewSkill::from_skill(&new))
         .await
         .unwrap();
     let gone = store
-        .delete_skill(&tenant, &made, DeleteSkill::Cascade)
+        .delete_skill(&tenant, &skill_id, SkillDeleteRule::Cascade)
         .await;
     gone.unwrap();
     while store.check_ready().await.is_err() {
@@ -233,9 +237,9 @@ async fn write_error(folder: &Path) {
 #[test]
 fn content_is_refused_while_less_than_the_reserve_is_free_and_deletions_are_not() {
     run(async {
-        let mut bed = Bed::new(Engine::Sqlite);
+        let mut bed = TestBed::new(Database::Sqlite);
         let store = bed.open().await;
-        let made = bed.create(&store, "one").await.skill.id;
+        let skill_id = bed.create(&store, "one").await.skill.id;
         let file = upload(&store, &bed.tenant, 0, 100).await.unwrap();
         store.close().await;
         // No file system has as much.
@@ -247,12 +251,14 @@ fn content_is_refused_while_less_than_the_reserve_is_free_and_deletions_are_not(
             assert_eq!(error.code(), "storage-full", "{error}");
         }
         let new = skill("two", "x");
-        let error = store.create_skill(&bed.tenant, &NewSkill::of(&new)).await;
+        let error = store
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&new))
+            .await;
         assert_eq!(error.unwrap_err().code(), "storage-full");
         assert_eq!(bed.objects(), objects);
         assert!(store.check_ready().await.unwrap_err().full);
         store.delete_file(&bed.tenant, &file.id).await.unwrap();
-        let gone = store.delete_skill(&bed.tenant, &made, DeleteSkill::Cascade);
+        let gone = store.delete_skill(&bed.tenant, &skill_id, SkillDeleteRule::Cascade);
         gone.await.unwrap();
     });
 }

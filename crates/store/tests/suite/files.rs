@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use prowess_store::{FileFilter, FileRecord, NewFile, Order, PageRequest, Store, TenantId};
+use prowess_store::{FileFilter, FileRecord, NewFile, PageRequest, SortOrder, Store, TenantId};
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     a_file_reads_back_as_it_was_written,
     a_file_is_read_in_parts,
     a_file_that_is_too_large_leaves_nothing,
@@ -40,12 +40,12 @@ fn chunks(data: &[u8], size: usize) -> impl futures_util::Stream<Item = io::Resu
     stream::iter(chunks)
 }
 
-async fn keep(bed: &Bed, store: &Store, new: &NewFile<'_>, data: &[u8]) -> FileRecord {
+async fn keep(bed: &TestBed, store: &Store, new: &NewFile<'_>, data: &[u8]) -> FileRecord {
     let content = chunks(data, 700);
     store.create_file(&bed.tenant, new, content).await.unwrap()
 }
 
-async fn a_file_reads_back_as_it_was_written(bed: Bed) {
+async fn a_file_reads_back_as_it_was_written(bed: TestBed) {
     let store = bed.open().await;
     for size in [0, 1, 999, 1_000, 1_001, 50_000] {
         let data: Vec<_> = (0..size).map(|at| (at % 251) as u8).collect();
@@ -61,7 +61,7 @@ async fn a_file_reads_back_as_it_was_written(bed: Bed) {
     }
 }
 
-async fn a_file_is_read_in_parts(bed: Bed) {
+async fn a_file_is_read_in_parts(bed: TestBed) {
     let store = bed.open().await;
     let data = vec![3; 2_000_000];
     let file = keep(&bed, &store, &NEW, &data).await;
@@ -71,7 +71,7 @@ async fn a_file_is_read_in_parts(bed: Bed) {
     assert_eq!(parts.iter().sum::<usize>(), data.len());
 }
 
-async fn a_file_that_is_too_large_leaves_nothing(bed: Bed) {
+async fn a_file_that_is_too_large_leaves_nothing(bed: TestBed) {
     let store = bed.open().await;
     let new = NewFile {
         limit: 3_000,
@@ -86,7 +86,7 @@ async fn a_file_that_is_too_large_leaves_nothing(bed: Bed) {
     keep(&bed, &store, &new, &[1; 3_000]).await;
 }
 
-async fn an_upload_that_breaks_off_leaves_nothing(bed: Bed) {
+async fn an_upload_that_breaks_off_leaves_nothing(bed: TestBed) {
     let store = bed.open().await;
     let broken = chunks(&[1; 5_000], 500).chain(stream::iter([Err(io::Error::other("gone"))]));
     let error = store
@@ -102,7 +102,7 @@ async fn an_upload_that_breaks_off_leaves_nothing(bed: Bed) {
     assert_eq!(bed.objects(), 0);
 }
 
-async fn an_expired_file_is_said_to_be_expired_and_not_listed(bed: Bed) {
+async fn an_expired_file_is_said_to_be_expired_and_not_listed(bed: TestBed) {
     let store = bed.open().await;
     let new = NewFile {
         expires_in: Some(Duration::ZERO),
@@ -125,7 +125,7 @@ async fn an_expired_file_is_said_to_be_expired_and_not_listed(bed: Bed) {
     assert_eq!(error.code(), "file-not-found");
 }
 
-async fn files_are_listed_filtered_and_fetched_by_id(bed: Bed) {
+async fn files_are_listed_filtered_and_fetched_by_id(bed: TestBed) {
     let store = bed.open().await;
     let one = keep(&bed, &store, &NEW, b"1").await;
     let scoped = NewFile {
@@ -140,7 +140,7 @@ async fn files_are_listed_filtered_and_fetched_by_id(bed: Bed) {
     let three = keep(&bed, &store, &batch, b"3").await;
     let list = async |filter: FileFilter| {
         let page = PageRequest {
-            order: Order::Ascending,
+            order: SortOrder::Ascending,
             ..PageRequest::default()
         };
         store
@@ -173,7 +173,7 @@ async fn files_are_listed_filtered_and_fetched_by_id(bed: Bed) {
     assert_eq!(error.unwrap_err().code(), "value-invalid");
 }
 
-async fn a_deleted_file_is_gone(bed: Bed) {
+async fn a_deleted_file_is_gone(bed: TestBed) {
     let store = bed.open().await;
     let file = keep(&bed, &store, &NEW, &[1; 5_000]).await;
     store.delete_file(&bed.tenant, &file.id).await.unwrap();
@@ -188,7 +188,7 @@ async fn a_deleted_file_is_gone(bed: Bed) {
     assert_eq!(bed.objects(), 0);
 }
 
-async fn damaged_content_is_never_given_out_as_good(bed: Bed) {
+async fn damaged_content_is_never_given_out_as_good(bed: TestBed) {
     let store = bed.open().await;
     let file = keep(&bed, &store, &NEW, &[1; 5_000]).await;
     let shard = std::fs::read_dir(bed.blob_folder())
@@ -211,7 +211,7 @@ async fn damaged_content_is_never_given_out_as_good(bed: Bed) {
     assert_eq!(read().await.unwrap_err().code(), "blob-storage");
 }
 
-async fn an_unknown_tenant_cannot_own_a_file(bed: Bed) {
+async fn an_unknown_tenant_cannot_own_a_file(bed: TestBed) {
     let store = bed.open().await;
     let nobody = TenantId::new("nobody").unwrap();
     let error = store.create_file(&nobody, &NEW, chunks(b"x", 1)).await;

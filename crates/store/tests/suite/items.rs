@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use prowess_store::{NewConversation, NewItem, NewResponse, TenantId};
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     an_item_is_found_by_its_id_and_only_by_its_tenant,
     items_go_with_their_answer,
     an_answer_that_is_stored_again_has_its_new_items,
@@ -27,10 +27,10 @@ fn answer<'a>(id: &'a str, items: &'a [NewItem<'a>], seconds: u64) -> NewRespons
 
 const ITEM: NewItem<'static> = NewItem {
     id: "msg_1",
-    item: r#"{"n":1}"#,
+    json: r#"{"n":1}"#,
 };
 
-async fn an_item_is_found_by_its_id_and_only_by_its_tenant(bed: Bed) {
+async fn an_item_is_found_by_its_id_and_only_by_its_tenant(bed: TestBed) {
     let store = bed.open().await;
     let new = answer("resp_1", &[ITEM], 60);
     store.save_response(&bed.tenant, &new).await.unwrap();
@@ -44,12 +44,12 @@ async fn an_item_is_found_by_its_id_and_only_by_its_tenant(bed: Bed) {
     );
     let found = store.items(&bed.tenant, &ids).await.unwrap();
     assert_eq!(found.len(), 1);
-    assert_eq!(found["msg_1"], ITEM.item);
+    assert_eq!(found["msg_1"], ITEM.json);
     assert!(store.items(&other, &ids).await.unwrap().is_empty());
     assert!(store.item_sizes(&other, &ids).await.unwrap().is_empty());
 }
 
-async fn items_go_with_their_answer(bed: Bed) {
+async fn items_go_with_their_answer(bed: TestBed) {
     let store = bed.open().await;
     let ids = BTreeSet::from(["msg_1"]);
     let new = answer("resp_1", &[ITEM], 60);
@@ -66,11 +66,11 @@ async fn items_go_with_their_answer(bed: Bed) {
     assert!(store.items(&bed.tenant, &ids).await.unwrap().is_empty());
 }
 
-async fn an_answer_that_is_stored_again_has_its_new_items(bed: Bed) {
+async fn an_answer_that_is_stored_again_has_its_new_items(bed: TestBed) {
     let store = bed.open().await;
     let other = NewItem {
         id: "msg_2",
-        item: "{}",
+        json: "{}",
     };
     for items in [[ITEM], [other]] {
         let new = answer("resp_1", &items, 60);
@@ -81,7 +81,7 @@ async fn an_answer_that_is_stored_again_has_its_new_items(bed: Bed) {
     assert_eq!(found.into_keys().collect::<Vec<_>>(), ["msg_2"]);
 }
 
-async fn items_of_conversations_are_found_too(bed: Bed) {
+async fn items_of_conversations_are_found_too(bed: TestBed) {
     let store = bed.open().await;
     let new = NewConversation {
         id: "conv_1",
@@ -92,13 +92,13 @@ async fn items_of_conversations_are_found_too(bed: Bed) {
     store.create_conversation(&bed.tenant, &new).await.unwrap();
     let ids = BTreeSet::from(["msg_1"]);
     let found = store.items(&bed.tenant, &ids).await.unwrap();
-    assert_eq!(found["msg_1"], ITEM.item);
+    assert_eq!(found["msg_1"], ITEM.json);
 }
 
-async fn many_items_are_found_at_once(bed: Bed) {
+async fn many_items_are_found_at_once(bed: TestBed) {
     let store = bed.open().await;
     let ids: Vec<String> = (0..450).map(|n| format!("msg_{n}")).collect();
-    let items: Vec<NewItem<'_>> = ids.iter().map(|id| NewItem { id, item: "{}" }).collect();
+    let items: Vec<NewItem<'_>> = ids.iter().map(|id| NewItem { id, json: "{}" }).collect();
     let new = answer("resp_1", &items, 60);
     store.save_response(&bed.tenant, &new).await.unwrap();
     let ids: BTreeSet<&str> = ids.iter().map(String::as_str).collect();

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use prowess_store::{NewKey, Scope, Store, StoreConfig, TenantId};
+use prowess_store::{KeyScope, NewKey, Store, StoreConfig, TenantId};
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     a_key_opens_what_it_was_made_for,
     a_wrong_key_opens_nothing,
     an_expired_key_opens_nothing,
@@ -19,27 +19,27 @@ on_both_engines! {
 
 const READER: NewKey<'static> = NewKey {
     name: "ci",
-    scopes: &[Scope::Use, Scope::Read, Scope::Use],
+    scopes: &[KeyScope::Use, KeyScope::Read, KeyScope::Use],
     expires_in: None,
 };
 
-async fn a_key_opens_what_it_was_made_for(bed: Bed) {
+async fn a_key_opens_what_it_was_made_for(bed: TestBed) {
     let store = bed.open().await;
     let (made, secret) = store.create_key(&bed.tenant, &READER).await.unwrap();
     let found = store.authenticate(secret.reveal()).await.unwrap().unwrap();
     assert_eq!(*found, made);
     assert_eq!(found.tenant, bed.tenant);
-    assert_eq!(found.scopes, [Scope::Read, Scope::Use]);
-    assert!(found.allows(Scope::Read) && !found.allows(Scope::Publish));
+    assert_eq!(found.scopes, [KeyScope::Read, KeyScope::Use]);
+    assert!(found.allows(KeyScope::Read) && !found.allows(KeyScope::Publish));
     let admin = NewKey {
-        scopes: &[Scope::Admin],
+        scopes: &[KeyScope::Admin],
         ..READER
     };
     let (admin, _) = store.create_key(&bed.tenant, &admin).await.unwrap();
-    assert!(admin.allows(Scope::Publish));
+    assert!(admin.allows(KeyScope::Publish));
 }
 
-async fn a_wrong_key_opens_nothing(bed: Bed) {
+async fn a_wrong_key_opens_nothing(bed: TestBed) {
     let store = bed.open().await;
     let (_, secret) = store.create_key(&bed.tenant, &READER).await.unwrap();
     let right = secret.reveal();
@@ -58,7 +58,7 @@ async fn a_wrong_key_opens_nothing(bed: Bed) {
     }
 }
 
-async fn an_expired_key_opens_nothing(bed: Bed) {
+async fn an_expired_key_opens_nothing(bed: TestBed) {
     let store = bed.open().await;
     let new = NewKey {
         expires_in: Some(Duration::ZERO),
@@ -68,14 +68,14 @@ async fn an_expired_key_opens_nothing(bed: Bed) {
     assert_eq!(store.authenticate(secret.reveal()).await.unwrap(), None);
 }
 
-fn slow(bed: &Bed) -> StoreConfig {
+fn slow(bed: &TestBed) -> StoreConfig {
     StoreConfig {
         freshness: Duration::from_secs(3_600),
         ..bed.config.clone()
     }
 }
 
-async fn a_revoked_key_opens_nothing_at_once(bed: Bed) {
+async fn a_revoked_key_opens_nothing_at_once(bed: TestBed) {
     let store = Store::open(&slow(&bed)).await.unwrap();
     for by_prefix in [false, true] {
         let (key, secret) = store.create_key(&bed.tenant, &READER).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_revoked_key_opens_nothing_at_once(bed: Bed) {
     assert_eq!(unknown.unwrap_err().code(), "key-not-found");
 }
 
-async fn a_key_revoked_elsewhere_is_refused_when_freshness_is_over(bed: Bed) {
+async fn a_key_revoked_elsewhere_is_refused_when_freshness_is_over(bed: TestBed) {
     let (here, there) = (bed.open().await, bed.open().await);
     let (key, secret) = here.create_key(&bed.tenant, &READER).await.unwrap();
     assert!(here.authenticate(secret.reveal()).await.unwrap().is_some());
@@ -96,7 +96,7 @@ async fn a_key_revoked_elsewhere_is_refused_when_freshness_is_over(bed: Bed) {
     assert_eq!(here.authenticate(secret.reveal()).await.unwrap(), None);
 }
 
-async fn keys_are_listed_without_their_secrets(bed: Bed) {
+async fn keys_are_listed_without_their_secrets(bed: TestBed) {
     let store = bed.open().await;
     let (first, _) = store.create_key(&bed.tenant, &READER).await.unwrap();
     let (second, secret) = store.create_key(&bed.tenant, &READER).await.unwrap();
@@ -108,7 +108,7 @@ async fn keys_are_listed_without_their_secrets(bed: Bed) {
     assert!(!format!("{keys:?}").contains(secret.reveal()));
 }
 
-async fn using_a_key_is_noted_at_most_once_a_minute(bed: Bed) {
+async fn using_a_key_is_noted_at_most_once_a_minute(bed: TestBed) {
     let store = bed.open().await;
     let (key, _) = store.create_key(&bed.tenant, &READER).await.unwrap();
     store.touch_key(&key).await.unwrap();
@@ -129,7 +129,7 @@ async fn using_a_key_is_noted_at_most_once_a_minute(bed: Bed) {
     assert_eq!(once, twice);
 }
 
-async fn a_key_needs_a_scope_and_a_tenant(bed: Bed) {
+async fn a_key_needs_a_scope_and_a_tenant(bed: TestBed) {
     let store = bed.open().await;
     let none = NewKey {
         scopes: &[],

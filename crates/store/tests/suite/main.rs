@@ -1,6 +1,6 @@
 //! What the store promises, held to it on both engines.
 //!
-//! Every behaviour is one `async fn(Bed)`, which [`on_both_engines!`] turns into a
+//! Every behaviour is one `async fn(Bed)`, which [`on_both_databases!`] turns into a
 //! test on SQLite and one on a real PostgreSQL.
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@
     reason = "a test stops at the first surprise, and the child process of one speaks to its parent"
 )]
 
-mod bed;
+mod testbed;
 
 mod attack_data;
 mod bucket_access;
@@ -20,14 +20,14 @@ mod conversations;
 mod crash;
 mod deleting;
 mod disk;
-mod emptied;
 mod files;
-mod foreign;
 mod items;
 mod keys;
+mod lost_database;
 mod object_store;
 mod outages;
 mod pages;
+mod provider_files;
 mod quotas;
 mod resolving;
 mod runs;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use prowess_store::{DeleteSkill, Engine, NewFile, NewSkill};
-use prowess_testkit::s3::S3;
+use prowess_store::{Database, NewFile, NewSkill, SkillDeleteRule};
+use prowess_testkit::s3::TestS3;
 
-use crate::bed::{Bed, described, run};
+use crate::testbed::{TestBed, described, run};
 
-fn bed(s3: &S3) -> Bed {
+fn bed(s3: &TestS3) -> TestBed {
     s3.bucket("skills");
-    let mut bed = Bed::new(Engine::Sqlite);
+    let mut bed = TestBed::new(Database::Sqlite);
     bed.config.blobs = "s3://skills/some/where".to_owned();
     let options = [
         ("aws_endpoint", s3.endpoint()),
@@ -27,7 +27,7 @@ fn bed(s3: &S3) -> Bed {
 
 #[test]
 fn a_skill_goes_into_a_bucket_and_out_again_and_is_collected() {
-    let s3 = S3::start();
+    let s3 = TestS3::start();
     let bed = bed(&s3);
     run(async {
         let store = bed.open().await;
@@ -35,7 +35,7 @@ fn a_skill_goes_into_a_bucket_and_out_again_and_is_collected() {
         let files: &[(&str, &[u8], bool)] = &[("one", &one, false), ("two", &two, true)];
         let skill = described("one", "In a bucket.", "x", files);
         let made = store
-            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
         let keys = s3.keys("skills");
@@ -47,13 +47,13 @@ fn a_skill_goes_into_a_bucket_and_out_again_and_is_collected() {
         bed.assert_intact(&made.skill.id, &made.version.id, &skill)
             .await;
         let again = store
-            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
         assert_eq!(s3.keys("skills").len(), 2);
         for id in [made.skill.id, again.skill.id] {
             store
-                .delete_skill(&bed.tenant, &id, DeleteSkill::Cascade)
+                .delete_skill(&bed.tenant, &id, SkillDeleteRule::Cascade)
                 .await
                 .unwrap();
         }
@@ -64,7 +64,7 @@ fn a_skill_goes_into_a_bucket_and_out_again_and_is_collected() {
 
 #[test]
 fn a_large_file_is_sent_in_parts_and_a_broken_one_leaves_nothing() {
-    let s3 = S3::start();
+    let s3 = TestS3::start();
     let bed = bed(&s3);
     run(async {
         let store = bed.open().await;

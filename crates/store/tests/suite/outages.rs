@@ -1,23 +1,23 @@
 //! A server that goes away and comes back.
 
-use prowess_store::{Engine, NewKey, Scope, Store};
-use prowess_testkit::postgres::Postgres;
+use prowess_store::{Database, KeyScope, NewKey, Store};
+use prowess_testkit::postgres::TestPostgres;
 use sqlx::{Connection, PgConnection, raw_sql};
 
 use crate::attack_data::upload;
-use crate::bed::{Bed, run, skill};
+use crate::testbed::{TestBed, run, skill};
 
 #[test]
 fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
-    let server = Postgres::start();
-    let mut bed = Bed::new(Engine::Sqlite);
+    let server = TestPostgres::start();
+    let mut bed = TestBed::new(Database::Sqlite);
     bed.config.database = server.database();
     run(async {
         let store = bed.open().await;
         let made = bed.create(&store, "one").await.skill.id;
         let new = NewKey {
             name: "k",
-            scopes: &[Scope::Use],
+            scopes: &[KeyScope::Use],
             expires_in: None,
         };
         let (_, known) = store.create_key(&bed.tenant, &new).await.unwrap();
@@ -36,7 +36,7 @@ fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
         assert!(authenticate(&store, &known).await.unwrap().is_some());
         assert!(authenticate(&store, &unseen).await.is_err());
         assert!(authenticate(&store, &known).await.unwrap().is_some());
-        server.start_again();
+        server.restart();
         assert_eq!(store.skill(&bed.tenant, &made).await.unwrap().id, made);
         upload(&store, &bed.tenant, 2, 5_000).await.unwrap();
         assert!(authenticate(&store, &unseen).await.unwrap().is_some());
@@ -46,11 +46,11 @@ fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
 #[test]
 fn a_key_that_is_revoked_is_not_known_any_more() {
     run(async {
-        let bed = Bed::new(Engine::Sqlite);
+        let bed = TestBed::new(Database::Sqlite);
         let (store, other) = (bed.open().await, bed.open().await);
         let new = NewKey {
             name: "k",
-            scopes: &[Scope::Use],
+            scopes: &[KeyScope::Use],
             expires_in: None,
         };
         let (key, secret) = store.create_key(&bed.tenant, &new).await.unwrap();
@@ -72,9 +72,9 @@ fn a_key_that_is_revoked_is_not_known_any_more() {
 }
 
 #[test]
-fn a_database_server_without_room_is_full() {
+fn a_database_server_without_space_is_full() {
     run(async {
-        let bed = Bed::new(Engine::Postgres);
+        let bed = TestBed::new(Database::Postgres);
         let store = bed.open().await;
         let mut connection = PgConnection::connect(&bed.config.database).await.unwrap();
         let sql = "
@@ -94,7 +94,7 @@ fn a_database_server_without_room_is_full() {
 
 #[test]
 fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
-    let mut bed = Bed::new(Engine::Sqlite);
+    let mut bed = TestBed::new(Database::Sqlite);
     // Nobody listens here: the port is taken, and given back.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -119,7 +119,7 @@ fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
         // What needs no object goes on.
         upload(&store, &bed.tenant, 1, 100).await.unwrap();
         let new = skill("one", "x");
-        let new = prowess_store::NewSkill::of(&new);
+        let new = prowess_store::NewSkill::from_skill(&new);
         store.create_skill(&bed.tenant, &new).await.unwrap();
     });
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use prowess_store::{
-    DeleteSkill, DeleteVersion, NewFile, NewSkill, NewVersion, StorageLimits, StorageUse, Store,
-    TenantId, Unchanged, VersionSelector,
+    NewFile, NewSkill, NewVersion, SkillDeleteRule, StorageLimits, StorageUsage, Store, TenantId,
+    UnchangedRule, VersionDeleteRule, VersionSelector,
 };
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection, raw_sql};
 
 use crate::attack_data::{NEW_FILE, upload};
-use crate::bed::{Bed, described, on_both_engines, skill};
+use crate::testbed::{TestBed, described, on_both_databases, skill};
 
-on_both_engines! {
+on_both_databases! {
     a_file_beyond_the_quota_is_refused_and_leaves_nothing,
     parallel_uploads_do_not_exceed_the_quota,
     deleting_and_expiring_free_the_quota,
@@ -23,7 +23,7 @@ on_both_engines! {
     uploads_and_deletions_of_one_tenant_do_not_lock_each_other_out,
 }
 
-async fn limited(bed: &mut Bed, limits: StorageLimits) -> Store {
+async fn limited(bed: &mut TestBed, limits: StorageLimits) -> Store {
     bed.config.limits = limits;
     bed.open().await
 }
@@ -35,7 +35,7 @@ fn bytes(most: u64) -> StorageLimits {
     }
 }
 
-async fn a_file_beyond_the_quota_is_refused_and_leaves_nothing(mut bed: Bed) {
+async fn a_file_beyond_the_quota_is_refused_and_leaves_nothing(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(100_000)).await;
     upload(&store, &bed.tenant, 1, 60_000).await.unwrap();
     let objects = bed.objects();
@@ -43,17 +43,20 @@ async fn a_file_beyond_the_quota_is_refused_and_leaves_nothing(mut bed: Bed) {
         let error = upload(&store, &bed.tenant, 2, size).await.unwrap_err();
         assert_eq!(error.code(), "storage-quota-exceeded", "{error}");
         assert!(!error.is_transient());
-        let said = error.to_string();
-        assert!(said.contains("60000 of 100000 bytes"), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("60000 of 100000 bytes"), "{message}");
     }
     assert_eq!(bed.objects(), objects);
     upload(&store, &bed.tenant, 3, 40_000).await.unwrap();
     let error = upload(&store, &bed.tenant, 4, 1).await.unwrap_err();
     assert_eq!(error.code(), "storage-quota-exceeded");
-    assert_eq!(store.storage_use(&bed.tenant).await.unwrap().bytes, 100_000);
+    assert_eq!(
+        store.storage_usage(&bed.tenant).await.unwrap().bytes,
+        100_000
+    );
 }
 
-async fn parallel_uploads_do_not_exceed_the_quota(mut bed: Bed) {
+async fn parallel_uploads_do_not_exceed_the_quota(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(50_000)).await;
     let other = bed.open().await;
     let uploads = (0..30).map(|number| {
@@ -66,12 +69,12 @@ async fn parallel_uploads_do_not_exceed_the_quota(mut bed: Bed) {
     for error in done.iter().filter_map(|done| done.as_ref().err()) {
         assert_eq!(error.code(), "storage-quota-exceeded", "{error}");
     }
-    let used = store.storage_use(&bed.tenant).await.unwrap();
+    let used = store.storage_usage(&bed.tenant).await.unwrap();
     assert_eq!((used.bytes, used.files), (50_000, 10));
     assert_eq!(bed.objects(), 10);
 }
 
-async fn deleting_and_expiring_free_the_quota(mut bed: Bed) {
+async fn deleting_and_expiring_free_the_quota(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(10_000)).await;
     let file = upload(&store, &bed.tenant, 1, 8_000).await.unwrap();
     upload(&store, &bed.tenant, 2, 8_000).await.unwrap_err();
@@ -88,27 +91,27 @@ async fn deleting_and_expiring_free_the_quota(mut bed: Bed) {
     store.collect_garbage(Duration::ZERO).await.unwrap();
     let made = bed.create(&store, "one").await.skill.id;
     let large = described("one", "Large.", "x", &[("f", &[1; 8_000], false)]);
-    let new = NewVersion::of(&large);
+    let new = NewVersion::from_skill(&large);
     store
         .create_version(&bed.tenant, &made, &new)
         .await
         .unwrap();
     upload(&store, &bed.tenant, 3, 8_000).await.unwrap_err();
     let latest = VersionSelector::Latest;
-    let rule = DeleteVersion::ANTHROPIC;
+    let rule = VersionDeleteRule::ANTHROPIC;
     let gone = store.delete_version(&bed.tenant, &made, &latest, rule);
     gone.await.unwrap();
     let file = upload(&store, &bed.tenant, 4, 8_000).await.unwrap();
     store.delete_file(&bed.tenant, &file.id).await.unwrap();
     store
-        .delete_skill(&bed.tenant, &made, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, &made, SkillDeleteRule::Cascade)
         .await
         .unwrap();
-    let used = store.storage_use(&bed.tenant).await.unwrap();
-    assert_eq!(used, StorageUse::default());
+    let used = store.storage_usage(&bed.tenant).await.unwrap();
+    assert_eq!(used, StorageUsage::default());
 }
 
-async fn skills_versions_and_files_are_counted(mut bed: Bed) {
+async fn skills_versions_and_files_are_counted(mut bed: TestBed) {
     let limits = StorageLimits {
         bytes: None,
         files: Some(2),
@@ -119,11 +122,13 @@ async fn skills_versions_and_files_are_counted(mut bed: Bed) {
     let first = bed.create(&store, "one").await.skill.id;
     bed.create(&store, "two").await;
     let third = skill("three", "x");
-    let error = store.create_skill(&bed.tenant, &NewSkill::of(&third)).await;
+    let error = store
+        .create_skill(&bed.tenant, &NewSkill::from_skill(&third))
+        .await;
     assert!(error.unwrap_err().to_string().contains("2 of 2 skills"));
     bed.update(&store, &first, "second").await;
     let more = skill("one", "third");
-    let new = NewVersion::of(&more);
+    let new = NewVersion::from_skill(&more);
     let error = store.create_version(&bed.tenant, &first, &new).await;
     let error = error.unwrap_err().to_string();
     assert!(error.contains("3 of 3 versions of skills"), "{error}");
@@ -134,7 +139,7 @@ async fn skills_versions_and_files_are_counted(mut bed: Bed) {
     assert!(error.to_string().contains("2 of 2 files"), "{error}");
 }
 
-async fn an_upload_that_changes_nothing_needs_no_quota(mut bed: Bed) {
+async fn an_upload_that_changes_nothing_needs_no_quota(mut bed: TestBed) {
     let limits = StorageLimits {
         versions: Some(1),
         ..StorageLimits::default()
@@ -143,8 +148,8 @@ async fn an_upload_that_changes_nothing_needs_no_quota(mut bed: Bed) {
     let made = bed.create(&store, "one").await;
     let same = skill("one", "first");
     let new = NewVersion {
-        unchanged: Unchanged::KeepLatest,
-        ..NewVersion::of(&same)
+        unchanged: UnchangedRule::KeepLatest,
+        ..NewVersion::from_skill(&same)
     };
     let again = store
         .create_version(&bed.tenant, &made.skill.id, &new)
@@ -152,7 +157,7 @@ async fn an_upload_that_changes_nothing_needs_no_quota(mut bed: Bed) {
     assert_eq!(again.unwrap().version, made.version);
 }
 
-async fn tenants_do_not_share_a_quota(mut bed: Bed) {
+async fn tenants_do_not_share_a_quota(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(10_000)).await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "Other").await.unwrap();
@@ -160,11 +165,11 @@ async fn tenants_do_not_share_a_quota(mut bed: Bed) {
     for tenant in [&bed.tenant, &other] {
         upload(&store, tenant, 1, 9_000).await.unwrap();
         upload(&store, tenant, 2, 9_000).await.unwrap_err();
-        assert_eq!(store.storage_use(tenant).await.unwrap().bytes, 9_000);
+        assert_eq!(store.storage_usage(tenant).await.unwrap().bytes, 9_000);
     }
 }
 
-async fn execute(bed: &Bed, sql: &str) {
+async fn execute(bed: &TestBed, sql: &str) {
     let sql = AssertSqlSafe(sql.to_owned());
     if bed.config.database == "sqlite" {
         let file = bed.config.data_dir.join("prowess.db");
@@ -195,7 +200,7 @@ const EARLIER_POSTGRES: &str = "
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
     DELETE FROM schema_version WHERE version >= 6;";
 
-async fn totals_of_what_was_stored_before_are_filled_in(bed: Bed) {
+async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {
     let store = bed.open().await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "Other").await.unwrap();
@@ -204,8 +209,8 @@ async fn totals_of_what_was_stored_before_are_filled_in(bed: Bed) {
     upload(&store, &bed.tenant, 1, 5_000).await.unwrap();
     upload(&store, &other, 2, 70).await.unwrap();
     let totals = async |store: &Store| {
-        let mine = store.storage_use(&bed.tenant).await.unwrap();
-        (mine, store.storage_use(&other).await.unwrap())
+        let mine = store.storage_usage(&bed.tenant).await.unwrap();
+        (mine, store.storage_usage(&other).await.unwrap())
     };
     let before = totals(&store).await;
     assert_eq!(
@@ -221,13 +226,13 @@ async fn totals_of_what_was_stored_before_are_filled_in(bed: Bed) {
     execute(&bed, earlier).await;
     let store = bed.open().await;
     assert_eq!(totals(&store).await, before);
-    let gone = store.delete_skill(&bed.tenant, &made, DeleteSkill::Cascade);
+    let gone = store.delete_skill(&bed.tenant, &made, SkillDeleteRule::Cascade);
     gone.await.unwrap();
     let after = totals(&store).await.0;
     assert_eq!((after.bytes, after.skills, after.versions), (5_000, 0, 0));
 }
 
-async fn uploads_and_deletions_of_one_tenant_do_not_lock_each_other_out(mut bed: Bed) {
+async fn uploads_and_deletions_of_one_tenant_do_not_lock_each_other_out(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(1 << 30)).await;
     let other = bed.open().await;
     // The same large contents in all of them, so that all meet at the same blobs.
@@ -238,13 +243,15 @@ async fn uploads_and_deletions_of_one_tenant_do_not_lock_each_other_out(mut bed:
             for round in 0..5 {
                 let files: &[(&str, &[u8], bool)] = &[("one", &one, false), ("two", &two, false)];
                 let skill = described(&name, "Shares.", &format!("{round}"), files);
-                let made = store.create_skill(&tenant, &NewSkill::of(&skill)).await;
+                let made = store
+                    .create_skill(&tenant, &NewSkill::from_skill(&skill))
+                    .await;
                 let made = made.unwrap().skill.id;
-                let new = NewVersion::of(&skill);
+                let new = NewVersion::from_skill(&skill);
                 store.create_version(&tenant, &made, &new).await.unwrap();
                 let file = upload(&store, &tenant, 1, 2_000).await.unwrap();
                 store.delete_file(&tenant, &file.id).await.unwrap();
-                let gone = store.delete_skill(&tenant, &made, DeleteSkill::Cascade);
+                let gone = store.delete_skill(&tenant, &made, SkillDeleteRule::Cascade);
                 gone.await.unwrap();
             }
         }
@@ -256,6 +263,6 @@ async fn uploads_and_deletions_of_one_tenant_do_not_lock_each_other_out(mut bed:
     for done in join_all(all).await {
         done.unwrap();
     }
-    let used = store.storage_use(&bed.tenant).await.unwrap();
-    assert_eq!(used, StorageUse::default());
+    let used = store.storage_usage(&bed.tenant).await.unwrap();
+    assert_eq!(used, StorageUsage::default());
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_store::{DeleteSkill, DeleteVersion, Store, StoreConfig, TenantId, VersionSelector};
+use prowess_store::{
+    SkillDeleteRule, Store, StoreConfig, TenantId, VersionDeleteRule, VersionSelector,
+};
 
-use crate::bed::{Bed, described, on_both_engines};
+use crate::testbed::{TestBed, described, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     a_resolved_skill_is_shared_and_loaded_once,
     newest_versions_are_found_together,
     only_the_tenants_own_newest_versions_are_found,
@@ -20,7 +22,7 @@ on_both_engines! {
 
 const LATEST: VersionSelector = VersionSelector::Latest;
 
-async fn slow(bed: &Bed) -> Store {
+async fn slow(bed: &TestBed) -> Store {
     let config = StoreConfig {
         freshness: Duration::from_secs(3_600),
         ..bed.config.clone()
@@ -28,7 +30,7 @@ async fn slow(bed: &Bed) -> Store {
     Store::open(&config).await.unwrap()
 }
 
-async fn a_resolved_skill_is_shared_and_loaded_once(bed: Bed) {
+async fn a_resolved_skill_is_shared_and_loaded_once(bed: TestBed) {
     let store = slow(&bed).await;
     let id = bed.create(&store, "one").await.skill.id;
     let first = store.resolve(&bed.tenant, &id, &LATEST).await.unwrap();
@@ -44,7 +46,7 @@ async fn a_resolved_skill_is_shared_and_loaded_once(bed: Bed) {
     assert_eq!(one.body, "first");
 }
 
-async fn newest_versions_are_found_together(bed: Bed) {
+async fn newest_versions_are_found_together(bed: TestBed) {
     let store = slow(&bed).await;
     let [one, two, empty] = [
         bed.create(&store, "one").await.skill.id,
@@ -52,12 +54,12 @@ async fn newest_versions_are_found_together(bed: Bed) {
         bed.create(&store, "empty").await.skill.id,
     ];
     bed.update(&store, &two, "second").await;
-    let rule = DeleteVersion::ANTHROPIC_BETA;
+    let rule = VersionDeleteRule::ANTHROPIC_BETA;
     let deleted = store.delete_version(&bed.tenant, &empty, &LATEST, rule);
     deleted.await.unwrap();
     let known = store.resolve(&bed.tenant, &one, &LATEST).await.unwrap();
-    let asked: [&str; 5] = [&two, &one, "skill_none", &empty, &two];
-    let found = store.resolve_latest(&bed.tenant, &asked).await.unwrap();
+    let requested: [&str; 5] = [&two, &one, "skill_none", &empty, &two];
+    let found = store.resolve_latest(&bed.tenant, &requested).await.unwrap();
     assert_eq!(found.len(), 2);
     assert!(Arc::ptr_eq(&found[&one], &known));
     assert_eq!(found[&two].detail.body, "second");
@@ -65,13 +67,13 @@ async fn newest_versions_are_found_together(bed: Bed) {
     assert!(Arc::ptr_eq(&found[&two], &alone));
 
     bed.update(&store, &one, "third").await;
-    let found = store.resolve_latest(&bed.tenant, &asked).await.unwrap();
+    let found = store.resolve_latest(&bed.tenant, &requested).await.unwrap();
     assert_eq!(found[&one].detail.body, "third");
     let none = store.resolve_latest(&bed.tenant, &[]).await.unwrap();
     assert!(none.is_empty());
 }
 
-async fn only_the_tenants_own_newest_versions_are_found(bed: Bed) {
+async fn only_the_tenants_own_newest_versions_are_found(bed: TestBed) {
     let store = slow(&bed).await;
     let id = bed.create(&store, "one").await.skill.id;
     let other = TenantId::new("other").unwrap();
@@ -82,7 +84,7 @@ async fn only_the_tenants_own_newest_versions_are_found(bed: Bed) {
     }
 }
 
-async fn own_changes_are_seen_at_once(bed: Bed) {
+async fn own_changes_are_seen_at_once(bed: TestBed) {
     let store = slow(&bed).await;
     let id = bed.create(&store, "one").await.skill.id;
     let body = async |selector: &VersionSelector| {
@@ -101,13 +103,13 @@ async fn own_changes_are_seen_at_once(bed: Bed) {
         .unwrap();
     assert_eq!(body(&default).await.unwrap(), "second");
     store
-        .delete_skill(&bed.tenant, &id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, &id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     assert_eq!(body(&LATEST).await.unwrap_err().code(), "skill-not-found");
 }
 
-async fn changes_by_others_are_seen_when_freshness_is_over(bed: Bed) {
+async fn changes_by_others_are_seen_when_freshness_is_over(bed: TestBed) {
     let (patient, eager, other) = (slow(&bed).await, bed.open().await, bed.open().await);
     let id = bed.create(&other, "one").await.skill.id;
     let body = async |store: &Store| {
@@ -125,26 +127,26 @@ async fn changes_by_others_are_seen_when_freshness_is_over(bed: Bed) {
     );
 }
 
-async fn a_pinned_version_that_was_deleted_elsewhere_is_not_found(bed: Bed) {
+async fn a_pinned_version_that_was_deleted_elsewhere_is_not_found(bed: TestBed) {
     let (here, there) = (bed.open().await, bed.open().await);
     let made = bed.create(&here, "one").await;
     let (id, pinned) = (&made.skill.id, VersionSelector::Id(made.version.id.clone()));
     here.resolve(&bed.tenant, id, &pinned).await.unwrap();
     there
-        .delete_skill(&bed.tenant, id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     let error = here.resolve(&bed.tenant, id, &pinned).await.unwrap_err();
     assert_eq!(error.code(), "skill-not-found");
 }
 
-async fn resolving_needs_no_content_but_loading_does(bed: Bed) {
+async fn resolving_needs_no_content_but_loading_does(bed: TestBed) {
     let store = bed.open().await;
     let large = vec![1; 5_000];
     let skill = described("one", "Large.", "x", &[("large", &large, false)]);
     let new = prowess_store::NewSkill {
         title: Some("One"),
-        ..prowess_store::NewSkill::of(&skill)
+        ..prowess_store::NewSkill::from_skill(&skill)
     };
     let id = store
         .create_skill(&bed.tenant, &new)
@@ -160,7 +162,7 @@ async fn resolving_needs_no_content_but_loading_does(bed: Bed) {
     assert_eq!(error.code(), "blob-storage");
 }
 
-async fn many_who_load_at_once_get_the_same(bed: Bed) {
+async fn many_who_load_at_once_get_the_same(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let resolved = store.resolve(&bed.tenant, &id, &LATEST).await.unwrap();

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use prowess_store::{NewRun, PageRequest, SessionRecord, Store, TenantId, Timestamp};
+use prowess_store::{ContainerRecord, NewRun, PageRequest, Store, TenantId, Timestamp};
 use serde_json::json;
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     a_run_is_listed_newest_first_and_read_back_whole,
     a_session_is_remembered_for_its_tenant_only,
     turns_are_kept_under_every_call_until_their_time_is_over,
@@ -27,7 +27,7 @@ fn ended(model: &str) -> NewRun {
         output_tokens: 5,
         started_at: now,
         ended_at: now.after(Duration::from_millis(3)),
-        session: None,
+        container: None,
         error: None,
         usage: json!({"input_tokens": 10}),
         skills: json!([{"name": "forms"}]),
@@ -42,7 +42,7 @@ async fn other(store: &Store) -> TenantId {
     other
 }
 
-async fn a_run_is_listed_newest_first_and_read_back_whole(bed: Bed) {
+async fn a_run_is_listed_newest_first_and_read_back_whole(bed: TestBed) {
     let store = bed.open().await;
     let runs = [ended("first"), ended("second")];
     for run in &runs {
@@ -61,56 +61,58 @@ async fn a_run_is_listed_newest_first_and_read_back_whole(bed: Bed) {
     assert_eq!(missing.code(), "run-not-found");
 }
 
-async fn a_session_is_remembered_for_its_tenant_only(bed: Bed) {
+async fn a_session_is_remembered_for_its_tenant_only(bed: TestBed) {
     let store = bed.open().await;
-    let mut session = SessionRecord {
+    let mut session = ContainerRecord {
         id: "container_1".to_owned(),
         upstream: None,
         skills: json!([{"skill_id": "skill_1"}]),
     };
-    store.remember_session(&bed.tenant, &session).await.unwrap();
+    store.save_container(&bed.tenant, &session).await.unwrap();
     session.upstream = Some("container_theirs".to_owned());
-    store.remember_session(&bed.tenant, &session).await.unwrap();
-    let found = store.session(&bed.tenant, "container_1").await.unwrap();
+    store.save_container(&bed.tenant, &session).await.unwrap();
+    let found = store.container(&bed.tenant, "container_1").await.unwrap();
     assert_eq!(found.as_ref(), Some(&session));
     let other = other(&store).await;
     store
-        .remember_session(
+        .save_container(
             &other,
-            &SessionRecord {
+            &ContainerRecord {
                 skills: json!([]),
                 ..session.clone()
             },
         )
         .await
         .unwrap();
-    assert_eq!(store.session(&other, "container_1").await.unwrap(), None);
-    let found = store.session(&bed.tenant, "container_1").await.unwrap();
+    assert_eq!(store.container(&other, "container_1").await.unwrap(), None);
+    let found = store.container(&bed.tenant, "container_1").await.unwrap();
     assert_eq!(found, Some(session), "another tenant changes nothing");
 }
 
-async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: Bed) {
+async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: TestBed) {
     let store = bed.open().await;
     let (tenant, hour) = (&bed.tenant, Duration::from_secs(3600));
     store
-        .keep_turns(tenant, &[("call_1", "[1]"), ("call_2", "[1]")], hour)
+        .save_hidden_turns(tenant, &[("call_1", "[1]"), ("call_2", "[1]")], hour)
         .await
         .unwrap();
     store
-        .keep_turns(tenant, &[("call_2", "[2]")], hour)
+        .save_hidden_turns(tenant, &[("call_2", "[2]")], hour)
         .await
         .unwrap();
     store
-        .keep_turns(tenant, &[("call_3", "[3]")], Duration::ZERO)
+        .save_hidden_turns(tenant, &[("call_3", "[3]")], Duration::ZERO)
         .await
         .unwrap();
-    let kept = async |call: &str| store.kept_turns(tenant, call).await.unwrap();
+    let kept = async |call: &str| store.hidden_turns(tenant, call).await.unwrap();
     assert_eq!(kept("call_1").await.as_deref(), Some("[1]"));
     assert_eq!(kept("call_2").await.as_deref(), Some("[2]"));
     assert_eq!(kept("call_3").await, None);
     let other = other(&store).await;
-    assert_eq!(store.kept_turns(&other, "call_1").await.unwrap(), None);
+    assert_eq!(store.hidden_turns(&other, "call_1").await.unwrap(), None);
     let long = "x".repeat((8 << 20) + 1);
-    let refused = store.keep_turns(tenant, &[("call_4", &long)], hour).await;
+    let refused = store
+        .save_hidden_turns(tenant, &[("call_4", &long)], hour)
+        .await;
     assert_eq!(refused.unwrap_err().code(), "value-invalid");
 }

@@ -1,13 +1,13 @@
 //! Full-text search: the same expectations on both engines.
 
 use prowess_store::{
-    Cursor, DeleteSkill, DeleteVersion, NewSkill, PageRequest, Position, Store, TenantId,
-    VersionSelector,
+    NewSkill, PageCursor, PagePosition, PageRequest, SkillDeleteRule, Store, TenantId,
+    VersionDeleteRule, VersionSelector,
 };
 
-use crate::bed::{Bed, described, on_both_engines};
+use crate::testbed::{TestBed, described, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     queries_find_the_same_skills_in_the_same_order,
     a_search_ends_at_two_hundred_and_keeps_the_best,
     a_search_sees_the_latest_version_only,
@@ -42,17 +42,17 @@ const SKILLS: &[(&str, &str, &str)] = &[
     ("kanban", "看板を作成します。", "カードを動かす"),
 ];
 
-async fn fill(bed: &Bed, store: &Store) {
+async fn fill(bed: &TestBed, store: &Store) {
     for (name, description, text) in SKILLS {
         let skill = described(name, description, text, &[]);
         store
-            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
     }
 }
 
-async fn search(bed: &Bed, store: &Store, query: &str) -> Vec<String> {
+async fn search(bed: &TestBed, store: &Store, query: &str) -> Vec<String> {
     let page = PageRequest::default();
     let hits = store
         .search_skills(&bed.tenant, query, &page)
@@ -62,7 +62,7 @@ async fn search(bed: &Bed, store: &Store, query: &str) -> Vec<String> {
     hits.items.into_iter().map(|hit| hit.skill.name).collect()
 }
 
-async fn queries_find_the_same_skills_in_the_same_order(bed: Bed) {
+async fn queries_find_the_same_skills_in_the_same_order(bed: TestBed) {
     let store = bed.open().await;
     fill(&bed, &store).await;
     let expectations: &[(&str, &[&str])] = &[
@@ -94,22 +94,22 @@ async fn queries_find_the_same_skills_in_the_same_order(bed: Bed) {
     }
 }
 
-async fn a_search_ends_at_two_hundred_and_keeps_the_best(bed: Bed) {
+async fn a_search_ends_at_two_hundred_and_keeps_the_best(bed: TestBed) {
     let store = bed.open().await;
     // The best are the oldest: no order but that of their fit brings them to the top.
     let named = described("ledger", "Keeps books.", "Of accounts.", &[]);
-    let told = described("books", "Keeps a ledger.", "Of accounts.", &[]);
-    let begun = described("ledgers-of-old", "Reads ledgerbooks.", "In archives.", &[]);
-    for skill in [&begun, &told, &named] {
+    let in_description = described("books", "Keeps a ledger.", "Of accounts.", &[]);
+    let only_prefix = described("ledgers-of-old", "Reads ledgerbooks.", "In archives.", &[]);
+    for skill in [&only_prefix, &in_description, &named] {
         store
-            .create_skill(&bed.tenant, &NewSkill::of(skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(skill))
             .await
             .unwrap();
     }
     for at in 0..205 {
         let skill = described(&format!("other-{at}"), "Something else.", "A ledger.", &[]);
         store
-            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
     }
@@ -124,19 +124,19 @@ async fn a_search_ends_at_two_hundred_and_keeps_the_best(bed: Bed) {
     let first = search(&request).await;
     let names: Vec<_> = first.items[..4].iter().map(|hit| &hit.skill.name).collect();
     assert_eq!(names, ["ledger", "ledgers-of-old", "books", "other-204"]);
-    request.from = Position::After(first.next.unwrap());
+    request.from = PagePosition::After(first.next.unwrap());
     let second = search(&request).await;
     assert_eq!(first.items.len() + second.items.len(), 200);
     assert_eq!(second.next, None);
     // The same page after an id alone, and the way back.
     let last = &first.items[149].skill.id;
-    request.from = Position::After(Cursor::at(last));
+    request.from = PagePosition::After(PageCursor::from_id(last));
     assert_eq!(search(&request).await, second);
-    request.from = Position::Before(Cursor::at(&second.items[0].skill.id));
+    request.from = PagePosition::Before(PageCursor::from_id(&second.items[0].skill.id));
     assert_eq!(search(&request).await.items, first.items);
 }
 
-async fn a_search_sees_the_latest_version_only(bed: Bed) {
+async fn a_search_sees_the_latest_version_only(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     bed.update(&store, &id, "walrus").await;
@@ -144,7 +144,7 @@ async fn a_search_sees_the_latest_version_only(bed: Bed) {
     assert!(search(&bed, &store, "walrus").await.is_empty());
     assert_eq!(search(&bed, &store, "ostrich").await, ["one"]);
     let latest = VersionSelector::Latest;
-    let rule = DeleteVersion::ANTHROPIC;
+    let rule = VersionDeleteRule::ANTHROPIC;
     store
         .delete_version(&bed.tenant, &id, &latest, rule)
         .await
@@ -152,13 +152,13 @@ async fn a_search_sees_the_latest_version_only(bed: Bed) {
     assert_eq!(search(&bed, &store, "walrus").await, ["one"]);
     assert!(search(&bed, &store, "ostrich").await.is_empty());
     store
-        .delete_skill(&bed.tenant, &id, DeleteSkill::Cascade)
+        .delete_skill(&bed.tenant, &id, SkillDeleteRule::Cascade)
         .await
         .unwrap();
     assert!(search(&bed, &store, "walrus").await.is_empty());
 }
 
-async fn a_search_ends_at_the_tenant(bed: Bed) {
+async fn a_search_ends_at_the_tenant(bed: TestBed) {
     let store = bed.open().await;
     fill(&bed, &store).await;
     let (dash, line) = (TenantId::new("a-b").unwrap(), TenantId::new("a_b").unwrap());
@@ -167,7 +167,7 @@ async fn a_search_ends_at_the_tenant(bed: Bed) {
     }
     let skill = described("pdf-secret", "Of another tenant.", "x", &[]);
     let theirs = store
-        .create_skill(&dash, &NewSkill::of(&skill))
+        .create_skill(&dash, &NewSkill::from_skill(&skill))
         .await
         .unwrap();
     assert!(
@@ -202,12 +202,12 @@ async fn a_search_ends_at_the_tenant(bed: Bed) {
     );
 }
 
-async fn hits_come_in_pages(bed: Bed) {
+async fn hits_come_in_pages(bed: TestBed) {
     let store = bed.open().await;
     for at in 0..7 {
         let skill = described(&format!("skill-{at}"), "Same words.", "And same.", &[]);
         store
-            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
     }
@@ -223,7 +223,7 @@ async fn hits_come_in_pages(bed: Bed) {
             .unwrap();
         seen.extend(page.items.into_iter().map(|hit| hit.skill.name));
         let Some(next) = page.next else { break };
-        request.from = Position::After(Cursor::decode(&next.encode()).unwrap());
+        request.from = PagePosition::After(PageCursor::decode(&next.encode()).unwrap());
     }
     seen.sort();
     assert_eq!(
@@ -232,10 +232,10 @@ async fn hits_come_in_pages(bed: Bed) {
     );
 }
 
-async fn a_cursor_of_a_list_is_refused(bed: Bed) {
+async fn a_cursor_of_a_list_is_refused(bed: TestBed) {
     let store = bed.open().await;
     let request = PageRequest {
-        from: Position::After(Cursor::at("skill_1")),
+        from: PagePosition::After(PageCursor::from_id("skill_1")),
         ..PageRequest::default()
     };
     let error = store
@@ -245,7 +245,7 @@ async fn a_cursor_of_a_list_is_refused(bed: Bed) {
     assert_eq!(error.code(), "cursor-invalid");
 }
 
-async fn no_query_is_a_syntax_error(bed: Bed) {
+async fn no_query_is_a_syntax_error(bed: TestBed) {
     let store = bed.open().await;
     fill(&bed, &store).await;
     let long = "word ".repeat(10_000);

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
-use prowess_store::{Engine, Store, StoreConfig};
+use prowess_store::{Database, Store, StoreConfig};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection, raw_sql};
 
-use crate::bed::{Bed, on_both_engines, run};
 use crate::crash::children;
+use crate::testbed::{TestBed, on_both_databases, run};
 
-on_both_engines! {
+on_both_databases! {
     many_handles_opened_at_once_find_one_schema,
     many_processes_started_at_once_find_one_schema,
     a_database_of_a_newer_release_is_refused,
@@ -17,7 +17,7 @@ on_both_engines! {
     a_closed_store_answers_no_more,
 }
 
-async fn many_handles_opened_at_once_find_one_schema(bed: Bed) {
+async fn many_handles_opened_at_once_find_one_schema(bed: TestBed) {
     let stores = join_all((0..8).map(|_| bed.open())).await;
     for (at, store) in stores.iter().enumerate() {
         store.ping().await.unwrap();
@@ -25,7 +25,7 @@ async fn many_handles_opened_at_once_find_one_schema(bed: Bed) {
     }
 }
 
-async fn many_processes_started_at_once_find_one_schema(bed: Bed) {
+async fn many_processes_started_at_once_find_one_schema(bed: TestBed) {
     let processes: Vec<_> = (0..5).map(|_| children::start(&bed, "open")).collect();
     for mut process in processes {
         assert!(process.wait().unwrap().success());
@@ -33,7 +33,7 @@ async fn many_processes_started_at_once_find_one_schema(bed: Bed) {
     bed.create(&bed.open().await, "one").await;
 }
 
-async fn execute(bed: &Bed, sql: &str) -> Vec<(String, String)> {
+async fn execute(bed: &TestBed, sql: &str) -> Vec<(String, String)> {
     let sql = AssertSqlSafe(sql.to_owned());
     let pair = |a: Result<String, _>, b: Result<String, sqlx::Error>| (a.unwrap(), b.unwrap());
     if bed.config.database == "sqlite" {
@@ -53,7 +53,7 @@ async fn execute(bed: &Bed, sql: &str) -> Vec<(String, String)> {
     }
 }
 
-async fn a_database_of_a_newer_release_is_refused(bed: Bed) {
+async fn a_database_of_a_newer_release_is_refused(bed: TestBed) {
     bed.open().await.close().await;
     execute(&bed, "INSERT INTO schema_version (version) VALUES (999)").await;
     let error = Store::open(&bed.config).await.unwrap_err();
@@ -61,7 +61,7 @@ async fn a_database_of_a_newer_release_is_refused(bed: Bed) {
     assert!(error.to_string().contains("999"), "{error}");
 }
 
-async fn what_was_stored_is_there_after_opening_again(bed: Bed) {
+async fn what_was_stored_is_there_after_opening_again(bed: TestBed) {
     let first = bed.open().await;
     let made = bed.create(&first, "one").await;
     first.close().await;
@@ -70,7 +70,7 @@ async fn what_was_stored_is_there_after_opening_again(bed: Bed) {
     assert_eq!(found, made.skill);
 }
 
-async fn a_closed_store_answers_no_more(bed: Bed) {
+async fn a_closed_store_answers_no_more(bed: TestBed) {
     let store = bed.open().await;
     store.close().await;
     let error = store.ping().await.unwrap_err();
@@ -81,7 +81,10 @@ async fn a_closed_store_answers_no_more(bed: Bed) {
 #[test]
 fn both_engines_have_the_same_tables_and_columns() {
     run(async {
-        let (sqlite, postgres) = (Bed::new(Engine::Sqlite), Bed::new(Engine::Postgres));
+        let (sqlite, postgres) = (
+            TestBed::new(Database::Sqlite),
+            TestBed::new(Database::Postgres),
+        );
         for bed in [&sqlite, &postgres] {
             bed.open().await.close().await;
         }
@@ -89,16 +92,16 @@ fn both_engines_have_the_same_tables_and_columns() {
                       WHERE m.type = 'table'";
         let postgres = "SELECT table_name::text, column_name::text FROM information_schema.columns
                         WHERE table_schema = 'public'";
-        let columns = async |bed: &Bed, sql: &str| -> BTreeSet<_> {
+        let columns = async |bed: &TestBed, sql: &str| -> BTreeSet<_> {
             let all = execute(bed, sql).await.into_iter();
             // How words are indexed is each engine's own business.
             all.filter(|(table, _)| !table.starts_with("skill_"))
                 .collect()
         };
-        let bed = Bed::new(Engine::Sqlite);
+        let bed = TestBed::new(Database::Sqlite);
         bed.open().await.close().await;
         let sqlite = columns(&bed, sqlite).await;
-        let bed = Bed::new(Engine::Postgres);
+        let bed = TestBed::new(Database::Postgres);
         bed.open().await.close().await;
         assert_eq!(sqlite, columns(&bed, postgres).await);
         assert!(sqlite.len() > 50);

@@ -3,19 +3,19 @@
 use bytes::Bytes;
 use futures_util::stream;
 use prowess_store::{
-    DeleteSkill, DeleteVersion, FileFilter, NewFile, NewKey, NewVersion, PageRequest, Scope,
-    SkillFilter, TenantId, VersionSelector,
+    FileFilter, KeyScope, NewFile, NewKey, NewVersion, PageRequest, SkillDeleteRule, SkillFilter,
+    TenantId, VersionDeleteRule, VersionSelector,
 };
 
-use crate::bed::{Bed, on_both_engines, skill};
+use crate::testbed::{TestBed, on_both_databases, skill};
 
-on_both_engines! {
+on_both_databases! {
     another_tenants_ids_are_not_found_by_any_operation,
     lists_of_another_tenant_are_empty,
     a_tenant_exists_once,
 }
 
-async fn another_tenants_ids_are_not_found_by_any_operation(bed: Bed) {
+async fn another_tenants_ids_are_not_found_by_any_operation(bed: TestBed) {
     let store = bed.open().await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "Other").await.unwrap();
@@ -23,9 +23,9 @@ async fn another_tenants_ids_are_not_found_by_any_operation(bed: Bed) {
     let (id, version) = (&made.skill.id, VersionSelector::Id(made.version.id.clone()));
     let latest = VersionSelector::Latest;
     let upload = skill("one", "stolen");
-    let new = NewVersion::of(&upload);
+    let new = NewVersion::from_skill(&upload);
     let page = PageRequest::default();
-    let beta = DeleteVersion::ANTHROPIC_BETA;
+    let beta = VersionDeleteRule::ANTHROPIC_BETA;
     let answers = [
         store.skill(&other, id).await.map(drop),
         store.version(&other, id, &latest).await.map(drop),
@@ -44,7 +44,7 @@ async fn another_tenants_ids_are_not_found_by_any_operation(bed: Bed) {
             .await
             .map(drop),
         store
-            .delete_skill(&other, id, DeleteSkill::Cascade)
+            .delete_skill(&other, id, SkillDeleteRule::Cascade)
             .await
             .map(drop),
     ];
@@ -80,7 +80,7 @@ async fn another_tenants_ids_are_not_found_by_any_operation(bed: Bed) {
     assert_eq!(store.files_by_id(&other, &[&file]).await.unwrap(), []);
     let new = NewKey {
         name: "k",
-        scopes: &[Scope::Read],
+        scopes: &[KeyScope::Read],
         expires_in: None,
     };
     let (key, _) = store.create_key(&bed.tenant, &new).await.unwrap();
@@ -89,7 +89,7 @@ async fn another_tenants_ids_are_not_found_by_any_operation(bed: Bed) {
     assert_eq!(store.skill(&bed.tenant, id).await.unwrap(), made.skill);
 }
 
-async fn lists_of_another_tenant_are_empty(bed: Bed) {
+async fn lists_of_another_tenant_are_empty(bed: TestBed) {
     let store = bed.open().await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "Other").await.unwrap();
@@ -122,7 +122,7 @@ async fn lists_of_another_tenant_are_empty(bed: Bed) {
     assert_eq!(store.list_keys(&other).await.unwrap(), []);
 }
 
-async fn a_tenant_exists_once(bed: Bed) {
+async fn a_tenant_exists_once(bed: TestBed) {
     let store = bed.open().await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "First").await.unwrap();

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use prowess_store::{
-    Engine, Error, NewSkill, NewVersion, Order, Outcome, PageRequest, Scan, SkillFilter,
-    SkillSource, TenantId, Unchanged, VersionSelector,
+    Database, Error, NewSkill, NewVersion, PageRequest, ScanRecord, SkillFilter, SkillSource,
+    SortOrder, TenantId, UnchangedRule, UploadOutcome, VersionSelector,
 };
 
-use crate::bed::{Bed, described, on_both_engines, run, skill};
+use crate::testbed::{TestBed, described, on_both_databases, run, skill};
 
-on_both_engines! {
+on_both_databases! {
     a_skill_reads_back_as_it_was_uploaded,
     what_was_read_at_upload_is_there_without_files,
     a_new_version_must_bear_the_name_of_its_skill,
@@ -27,7 +27,7 @@ on_both_engines! {
     a_large_skill_goes_in_and_out,
 }
 
-async fn a_skill_reads_back_as_it_was_uploaded(bed: Bed) {
+async fn a_skill_reads_back_as_it_was_uploaded(bed: TestBed) {
     let store = bed.open().await;
     let large = vec![7; 5_000];
     let files: &[(&str, &[u8], bool)] = &[
@@ -40,11 +40,11 @@ async fn a_skill_reads_back_as_it_was_uploaded(bed: Bed) {
     let new = NewSkill {
         title: Some("Quarterly report"),
         source: SkillSource::Plugin,
-        ..NewSkill::of(&skill)
+        ..NewSkill::from_skill(&skill)
     };
     let uploaded = store.create_skill(&bed.tenant, &new).await.unwrap();
     let (record, version) = (&uploaded.skill, &uploaded.version);
-    assert_eq!(uploaded.outcome, Outcome::Created);
+    assert_eq!(uploaded.outcome, UploadOutcome::Created);
     assert_eq!(record.name, "report");
     assert_eq!(record.display_name(), "Quarterly report");
     assert_eq!(record.source, SkillSource::Plugin);
@@ -64,20 +64,20 @@ async fn a_skill_reads_back_as_it_was_uploaded(bed: Bed) {
     bed.assert_intact(&record.id, &version.id, &skill).await;
 }
 
-async fn what_was_read_at_upload_is_there_without_files(bed: Bed) {
+async fn what_was_read_at_upload_is_there_without_files(bed: TestBed) {
     let store = bed.open().await;
     let skill = described("report", "Writes reports.", "Body.", &[]);
-    let scan = Scan {
+    let scan = ScanRecord {
         status: "review".to_owned(),
         report: serde_json::json!({"findings": [{"rule": "x"}]}),
     };
     let version = NewVersion {
         scan: Some(&scan),
-        ..NewVersion::of(&skill)
+        ..NewVersion::from_skill(&skill)
     };
     let new = NewSkill {
         version,
-        ..NewSkill::of(&skill)
+        ..NewSkill::from_skill(&skill)
     };
     let id = store
         .create_skill(&bed.tenant, &new)
@@ -97,11 +97,11 @@ async fn what_was_read_at_upload_is_there_without_files(bed: Bed) {
     assert_eq!(detail.version.scan_status.as_deref(), Some("review"));
 }
 
-async fn a_new_version_must_bear_the_name_of_its_skill(bed: Bed) {
+async fn a_new_version_must_bear_the_name_of_its_skill(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let other = skill("two", "text");
-    let new = NewVersion::of(&other);
+    let new = NewVersion::from_skill(&other);
     let error = store
         .create_version(&bed.tenant, &id, &new)
         .await
@@ -114,29 +114,29 @@ async fn a_new_version_must_bear_the_name_of_its_skill(bed: Bed) {
     );
 }
 
-async fn a_new_version_of_an_unknown_skill_is_not_found(bed: Bed) {
+async fn a_new_version_of_an_unknown_skill_is_not_found(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "text");
-    let new = NewVersion::of(&upload);
+    let new = NewVersion::from_skill(&upload);
     let error = store.create_version(&bed.tenant, "skill_none", &new);
     assert_eq!(error.await.unwrap_err().code(), "skill-not-found");
 }
 
-async fn unchanged_content_can_keep_the_latest_version(bed: Bed) {
+async fn unchanged_content_can_keep_the_latest_version(bed: TestBed) {
     let store = bed.open().await;
     let first = bed.create(&store, "one").await;
     let same = skill("one", "first");
     let keep = NewVersion {
-        unchanged: Unchanged::KeepLatest,
-        ..NewVersion::of(&same)
+        unchanged: UnchangedRule::KeepLatest,
+        ..NewVersion::from_skill(&same)
     };
     let id = &first.skill.id;
     let again = store.create_version(&bed.tenant, id, &keep).await.unwrap();
-    assert_eq!(again.outcome, Outcome::Unchanged);
+    assert_eq!(again.outcome, UploadOutcome::Unchanged);
     assert_eq!(again.version, first.version);
-    let new = NewVersion::of(&same);
-    let asked = store.create_version(&bed.tenant, id, &new);
-    assert_eq!(asked.await.unwrap().version.ordinal, 2);
+    let new = NewVersion::from_skill(&same);
+    let created = store.create_version(&bed.tenant, id, &new);
+    assert_eq!(created.await.unwrap().version.ordinal, 2);
     let changed = skill("one", "second");
     let keep = NewVersion {
         skill: &changed,
@@ -145,20 +145,20 @@ async fn unchanged_content_can_keep_the_latest_version(bed: Bed) {
     let changed = store.create_version(&bed.tenant, id, &keep).await.unwrap();
     assert_eq!(
         (changed.outcome, changed.version.ordinal),
-        (Outcome::Created, 3)
+        (UploadOutcome::Created, 3)
     );
 }
 
-async fn a_repeated_request_is_answered_and_not_done_again(bed: Bed) {
+async fn a_repeated_request_is_answered_and_not_done_again(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "text");
     let with_key = |skill| NewVersion {
         request_key: Some("retry-1"),
-        ..NewVersion::of(skill)
+        ..NewVersion::from_skill(skill)
     };
     let new = |skill| NewSkill {
         version: with_key(skill),
-        ..NewSkill::of(skill)
+        ..NewSkill::from_skill(skill)
     };
     let first = store
         .create_skill(&bed.tenant, &new(&upload))
@@ -168,7 +168,7 @@ async fn a_repeated_request_is_answered_and_not_done_again(bed: Bed) {
         .create_skill(&bed.tenant, &new(&upload))
         .await
         .unwrap();
-    assert_eq!(second.outcome, Outcome::Repeated);
+    assert_eq!(second.outcome, UploadOutcome::Repeated);
     assert_eq!(second.version, first.version);
     let other = skill("one", "other text");
     let error = store
@@ -178,31 +178,33 @@ async fn a_repeated_request_is_answered_and_not_done_again(bed: Bed) {
     assert_eq!(error.code(), "request-key-reused");
 }
 
-async fn the_same_request_many_times_at_once_makes_one_version(bed: Bed) {
+async fn the_same_request_many_times_at_once_makes_one_version(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "text");
     let new = NewSkill {
         version: NewVersion {
             request_key: Some("retry-1"),
-            ..NewVersion::of(&upload)
+            ..NewVersion::from_skill(&upload)
         },
-        ..NewSkill::of(&upload)
+        ..NewSkill::from_skill(&upload)
     };
     let attempts = (0..8).map(|_| store.create_skill(&bed.tenant, &new));
     let answers = futures_util::future::try_join_all(attempts).await.unwrap();
     let versions: HashSet<_> = answers.iter().map(|a| a.version.id.clone()).collect();
     assert_eq!(versions.len(), 1);
-    let made = answers.iter().filter(|a| a.outcome == Outcome::Created);
+    let made = answers
+        .iter()
+        .filter(|a| a.outcome == UploadOutcome::Created);
     assert_eq!(made.count(), 1);
 }
 
-async fn titles_can_be_asked_to_be_unique(bed: Bed) {
+async fn titles_can_be_asked_to_be_unique(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "text");
     let unique = NewSkill {
         title: Some("Same"),
         unique_title: true,
-        ..NewSkill::of(&upload)
+        ..NewSkill::from_skill(&upload)
     };
     let free = NewSkill {
         unique_title: false,
@@ -222,13 +224,13 @@ async fn titles_can_be_asked_to_be_unique(bed: Bed) {
     store.create_skill(&elsewhere, &unique).await.unwrap();
 }
 
-async fn of_many_equal_titles_at_once_one_wins(bed: Bed) {
+async fn of_many_equal_titles_at_once_one_wins(bed: TestBed) {
     let (here, there) = (bed.open().await, bed.open().await);
     let upload = skill("one", "text");
     let new = NewSkill {
         title: Some("Same"),
         unique_title: true,
-        ..NewSkill::of(&upload)
+        ..NewSkill::from_skill(&upload)
     };
     let attempts = (0..8).map(|at| if at % 2 == 0 { &here } else { &there });
     let attempts = attempts.map(|store| store.create_skill(&bed.tenant, &new));
@@ -240,25 +242,25 @@ async fn of_many_equal_titles_at_once_one_wins(bed: Bed) {
     }
 }
 
-async fn an_unknown_tenant_cannot_own_a_skill(bed: Bed) {
+async fn an_unknown_tenant_cannot_own_a_skill(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "text");
     let nobody = TenantId::new("nobody").unwrap();
     let error = store
-        .create_skill(&nobody, &NewSkill::of(&upload))
+        .create_skill(&nobody, &NewSkill::from_skill(&upload))
         .await
         .unwrap_err();
     assert_eq!(error.code(), "tenant-not-found");
 }
 
-async fn text_with_nul_is_refused_and_leaves_nothing(bed: Bed) {
+async fn text_with_nul_is_refused_and_leaves_nothing(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "a \0 in the body");
     let error = store
-        .create_skill(&bed.tenant, &NewSkill::of(&upload))
+        .create_skill(&bed.tenant, &NewSkill::from_skill(&upload))
         .await
         .unwrap_err();
-    assert!(matches!(error, Error::Nul), "{error}");
+    assert!(matches!(error, Error::NulInText), "{error}");
     let filter = SkillFilter {
         include_empty: true,
         ..SkillFilter::default()
@@ -268,20 +270,20 @@ async fn text_with_nul_is_refused_and_leaves_nothing(bed: Bed) {
     assert_eq!(list.await.unwrap().items, []);
 }
 
-async fn content_that_is_stored_already_is_not_written_again(bed: Bed) {
+async fn content_that_is_stored_already_is_not_written_again(bed: TestBed) {
     let store = bed.open().await;
     let large = vec![1; 5_000];
     for name in ["one", "two", "three"] {
         let skill = described(name, "Same file.", "x", &[("large.bin", &large, false)]);
         store
-            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
             .await
             .unwrap();
     }
     assert_eq!(bed.objects(), 1);
 }
 
-async fn uploads_of_shared_content_at_once_all_succeed(bed: Bed) {
+async fn uploads_of_shared_content_at_once_all_succeed(bed: TestBed) {
     let (here, there) = (bed.open().await, bed.open().await);
     let contents: Vec<_> = (0..6_u8)
         .map(|n| vec![n; 400 + 400 * usize::from(n)])
@@ -298,7 +300,7 @@ async fn uploads_of_shared_content_at_once_all_succeed(bed: Bed) {
         .collect();
     let uploads = skills.iter().enumerate().map(|(at, skill)| {
         let store = if at % 2 == 0 { &here } else { &there };
-        let (tenant, new) = (&bed.tenant, NewSkill::of(skill));
+        let (tenant, new) = (&bed.tenant, NewSkill::from_skill(skill));
         async move { store.create_skill(tenant, &new).await.unwrap() }
     });
     let uploaded = futures_util::future::join_all(uploads).await;
@@ -308,7 +310,7 @@ async fn uploads_of_shared_content_at_once_all_succeed(bed: Bed) {
     }
 }
 
-async fn a_large_skill_goes_in_and_out(bed: Bed) {
+async fn a_large_skill_goes_in_and_out(bed: TestBed) {
     let store = bed.open().await;
     let contents: Vec<_> = (0..600)
         .map(|n| format!("{n}").repeat(1 + n % 700))
@@ -323,7 +325,7 @@ async fn a_large_skill_goes_in_and_out(bed: Bed) {
         .collect();
     let skill = described("large", "Many files.", "x", &files);
     let uploaded = store
-        .create_skill(&bed.tenant, &NewSkill::of(&skill))
+        .create_skill(&bed.tenant, &NewSkill::from_skill(&skill))
         .await
         .unwrap();
     bed.assert_intact(&uploaded.skill.id, &uploaded.version.id, &skill)
@@ -333,7 +335,7 @@ async fn a_large_skill_goes_in_and_out(bed: Bed) {
 /// However writers of several processes interleave, a skill's versions are
 /// numbered 1 to n without a gap, in the order of strictly increasing epoch
 /// numbers, and every writer sees its own number grow.
-async fn numbers_hold(bed: &Bed, writers: &[usize]) {
+async fn numbers_hold(bed: &TestBed, writers: &[usize]) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let upload = skill("one", "next");
@@ -343,7 +345,7 @@ async fn numbers_hold(bed: &Bed, writers: &[usize]) {
             let store = bed.open().await;
             let mut given = Vec::new();
             for _ in 0..*versions {
-                let new = NewVersion::of(upload);
+                let new = NewVersion::from_skill(upload);
                 let made = store.create_version(&bed.tenant, id, &new).await.unwrap();
                 given.push((made.version.number, made.version.ordinal));
             }
@@ -359,7 +361,7 @@ async fn numbers_hold(bed: &Bed, writers: &[usize]) {
     }
     let all = PageRequest {
         limit: 1_000,
-        order: Order::Ascending,
+        order: SortOrder::Ascending,
         ..PageRequest::default()
     };
     let versions = store
@@ -381,13 +383,13 @@ proptest! {
     fn version_numbers_hold_under_concurrent_writers_on_sqlite(
         writers in prop::collection::vec(1..6_usize, 1..5)
     ) {
-        run(async { numbers_hold(&Bed::new(Engine::Sqlite), &writers).await });
+        run(async { numbers_hold(&TestBed::new(Database::Sqlite), &writers).await });
     }
 
     #[test]
     fn version_numbers_hold_under_concurrent_writers_on_postgres(
         writers in prop::collection::vec(1..6_usize, 1..5)
     ) {
-        run(async { numbers_hold(&Bed::new(Engine::Postgres), &writers).await });
+        run(async { numbers_hold(&TestBed::new(Database::Postgres), &writers).await });
     }
 }

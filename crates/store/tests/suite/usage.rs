@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use prowess_store::{
-    Budget, KeyLimits, NewKey, NewResponse, Period, Scope, TenantId, Timestamp, UsageBy,
-    UsageQuery, UsageRow,
+    BudgetPeriod, KeyBudget, KeyLimits, KeyScope, NewKey, NewResponse, TenantId, Timestamp,
+    UsageGrouping, UsageQuery, UsageRow,
 };
 
-use crate::bed::{Bed, on_both_engines};
+use crate::testbed::{TestBed, on_both_databases};
 
-on_both_engines! {
+on_both_databases! {
     usage_is_added_up_by_what_is_asked_for,
     a_keys_spending_is_counted_since_a_moment,
     a_key_keeps_its_limits,
@@ -20,7 +20,7 @@ on_both_engines! {
 
 const EVER: Timestamp = Timestamp::EPOCH;
 
-fn row(bed: &Bed, model: &str, status: u16) -> UsageRow {
+fn row(bed: &TestBed, model: &str, status: u16) -> UsageRow {
     UsageRow {
         tenant: bed.tenant.clone(),
         key: Some("key_1".to_owned()),
@@ -41,7 +41,7 @@ fn row(bed: &Bed, model: &str, status: u16) -> UsageRow {
     }
 }
 
-async fn usage_is_added_up_by_what_is_asked_for(bed: Bed) {
+async fn usage_is_added_up_by_what_is_asked_for(bed: TestBed) {
     let store = bed.open().await;
     let other = UsageRow {
         tenant: TenantId::new("other").unwrap(),
@@ -63,20 +63,20 @@ async fn usage_is_added_up_by_what_is_asked_for(bed: Bed) {
     };
     let group = |name: &str, requests, errors| (name.to_owned(), requests, errors);
     let models = [group("big", 2, 0), group("small", 4, 2)];
-    assert_eq!(sums(None, UsageBy::Model).await, models);
+    assert_eq!(sums(None, UsageGrouping::Model).await, models);
     let keys = [group("", 2, 0), group("key_1", 4, 2)];
-    assert_eq!(sums(None, UsageBy::Key).await, keys);
+    assert_eq!(sums(None, UsageGrouping::Key).await, keys);
     assert_eq!(
-        sums(Some(&bed.tenant), UsageBy::Provider).await,
+        sums(Some(&bed.tenant), UsageGrouping::Provider).await,
         [group("acme", 4, 2)]
     );
-    let days = sums(None, UsageBy::Day).await;
+    let days = sums(None, UsageGrouping::Day).await;
     assert_eq!(days.len(), 1);
     assert_eq!(days[0].0.len(), "2026-11-15".len(), "{days:?}");
     let query = UsageQuery {
         tenant: Some(&bed.tenant),
         since: EVER,
-        by: UsageBy::Model,
+        by: UsageGrouping::Model,
     };
     let sum = store.usage(&query).await.unwrap().remove(0);
     assert_eq!((sum.input_tokens, sum.output_tokens), (60, 20));
@@ -89,33 +89,33 @@ async fn usage_is_added_up_by_what_is_asked_for(bed: Bed) {
     assert!(store.usage(&later).await.unwrap().is_empty());
 }
 
-async fn a_keys_spending_is_counted_since_a_moment(bed: Bed) {
+async fn a_keys_spending_is_counted_since_a_moment(bed: TestBed) {
     let store = bed.open().await;
     store
         .record_usage(&[row(&bed, "small", 200), row(&bed, "big", 200)])
         .await
         .unwrap();
-    assert_eq!(store.spent("key_1", EVER).await.unwrap(), 1_400);
-    assert_eq!(store.spent("key_2", EVER).await.unwrap(), 0);
+    assert_eq!(store.spent_nanos("key_1", EVER).await.unwrap(), 1_400);
+    assert_eq!(store.spent_nanos("key_2", EVER).await.unwrap(), 0);
     let later = Timestamp::now().after(Duration::from_secs(60));
-    assert_eq!(store.spent("key_1", later).await.unwrap(), 0);
+    assert_eq!(store.spent_nanos("key_1", later).await.unwrap(), 0);
 }
 
 const USER: NewKey<'static> = NewKey {
     name: "ci",
-    scopes: &[Scope::Use],
+    scopes: &[KeyScope::Use],
     expires_in: None,
 };
 
-async fn a_key_keeps_its_limits(bed: Bed) {
+async fn a_key_keeps_its_limits(bed: TestBed) {
     let store = bed.open().await;
     let limits = KeyLimits {
         models: vec!["openai/*".to_owned(), "small".to_owned()],
         requests_per_minute: Some(60),
         tokens_per_minute: Some(100_000),
-        budget: Some(Budget {
+        budget: Some(KeyBudget {
             nanos: 2_500_000_000,
-            period: Period::Month,
+            period: BudgetPeriod::Month,
         }),
     };
     let made = store.create_limited_key(&bed.tenant, &USER, &limits).await;
@@ -131,7 +131,7 @@ async fn a_key_keeps_its_limits(bed: Bed) {
     );
 }
 
-async fn limits_that_mean_nothing_are_refused(bed: Bed) {
+async fn limits_that_mean_nothing_are_refused(bed: TestBed) {
     let store = bed.open().await;
     let none = KeyLimits {
         requests_per_minute: Some(0),
@@ -157,7 +157,7 @@ fn answer<'a>(id: &'a str, response: &'a str) -> NewResponse<'a> {
     }
 }
 
-async fn an_answer_is_kept_for_its_tenant_until_its_time_is_over(bed: Bed) {
+async fn an_answer_is_kept_for_its_tenant_until_its_time_is_over(bed: TestBed) {
     let store = bed.open().await;
     let new = answer("resp_1", r#"{"id":"resp_1"}"#);
     store.save_response(&bed.tenant, &new).await.unwrap();
@@ -183,7 +183,7 @@ async fn an_answer_is_kept_for_its_tenant_until_its_time_is_over(bed: Bed) {
     assert!(store.load_response(&bed.tenant, "resp_1").await.is_ok());
 }
 
-async fn an_answer_can_be_replaced_and_forgotten(bed: Bed) {
+async fn an_answer_can_be_replaced_and_forgotten(bed: TestBed) {
     let store = bed.open().await;
     for response in ["1", "2"] {
         let new = answer("resp_1", response);

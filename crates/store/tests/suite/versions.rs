@@ -1,10 +1,10 @@
 //! Naming versions, and the default one.
 
-use prowess_store::{DeleteVersion, NewVersion, VersionSelector};
+use prowess_store::{NewVersion, VersionDeleteRule, VersionSelector};
 
-use crate::bed::{Bed, on_both_engines, skill};
+use crate::testbed::{TestBed, on_both_databases, skill};
 
-on_both_engines! {
+on_both_databases! {
     a_version_is_found_by_every_way_to_name_it,
     a_version_of_another_skill_is_not_found,
     the_default_stays_until_it_is_changed,
@@ -17,7 +17,7 @@ fn select(text: &str) -> VersionSelector {
     VersionSelector::parse(text).unwrap()
 }
 
-async fn a_version_is_found_by_every_way_to_name_it(bed: Bed) {
+async fn a_version_is_found_by_every_way_to_name_it(bed: TestBed) {
     let store = bed.open().await;
     let first = bed.create(&store, "one").await;
     let id = &first.skill.id;
@@ -38,7 +38,7 @@ async fn a_version_is_found_by_every_way_to_name_it(bed: Bed) {
     }
 }
 
-async fn a_version_of_another_skill_is_not_found(bed: Bed) {
+async fn a_version_of_another_skill_is_not_found(bed: TestBed) {
     let store = bed.open().await;
     let one = bed.create(&store, "one").await;
     let two = bed.create(&store, "two").await;
@@ -47,7 +47,7 @@ async fn a_version_of_another_skill_is_not_found(bed: Bed) {
     assert_eq!(error.unwrap_err().code(), "skill-version-not-found");
 }
 
-async fn the_default_stays_until_it_is_changed(bed: Bed) {
+async fn the_default_stays_until_it_is_changed(bed: TestBed) {
     let store = bed.open().await;
     let first = bed.create(&store, "one").await;
     let id = &first.skill.id;
@@ -67,25 +67,25 @@ async fn the_default_stays_until_it_is_changed(bed: Bed) {
     assert_eq!(error.unwrap_err().code(), "skill-version-not-found");
 }
 
-async fn a_version_can_become_the_default_when_it_is_made(bed: Bed) {
+async fn a_version_can_become_the_default_when_it_is_made(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let upload = skill("one", "second");
     let new = NewVersion {
         make_default: true,
-        ..NewVersion::of(&upload)
+        ..NewVersion::from_skill(&upload)
     };
     let made = store.create_version(&bed.tenant, &id, &new).await.unwrap();
     assert_eq!(made.skill.default.unwrap().ordinal, 2);
 }
 
-async fn numbers_are_not_given_again_after_a_deletion(bed: Bed) {
+async fn numbers_are_not_given_again_after_a_deletion(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let second = bed.update(&store, &id, "second").await;
     let latest = VersionSelector::Latest;
     store
-        .delete_version(&bed.tenant, &id, &latest, DeleteVersion::ANTHROPIC)
+        .delete_version(&bed.tenant, &id, &latest, VersionDeleteRule::ANTHROPIC)
         .await
         .unwrap();
     let third = bed.update(&store, &id, "third").await;
@@ -93,7 +93,7 @@ async fn numbers_are_not_given_again_after_a_deletion(bed: Bed) {
     assert!(third.version.number > second.version.number);
 }
 
-async fn what_is_missing_is_said_precisely(bed: Bed) {
+async fn what_is_missing_is_said_precisely(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let code = async |skill: &str, selector: &str| {
@@ -104,7 +104,7 @@ async fn what_is_missing_is_said_precisely(bed: Bed) {
     assert_eq!(code(&id, "7").await, "skill-version-not-found");
     let latest = VersionSelector::Latest;
     store
-        .delete_version(&bed.tenant, &id, &latest, DeleteVersion::ANTHROPIC_BETA)
+        .delete_version(&bed.tenant, &id, &latest, VersionDeleteRule::ANTHROPIC_BETA)
         .await
         .unwrap();
     assert_eq!(code(&id, "latest").await, "skill-without-version");

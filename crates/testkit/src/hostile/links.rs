@@ -1,14 +1,14 @@
 //! Entries that are neither files nor folders.
 
-use super::Hostile;
+use super::HostileArchive;
 use crate::raw_tar::RawTar;
 use crate::raw_zip::{RawEntry, RawZip};
 
-pub(super) fn all() -> Vec<Hostile> {
+pub(super) fn all() -> Vec<HostileArchive> {
     let zips = ZIP_MODES.iter().map(|&(what, mode, code)| {
         let entry = RawEntry::stored("x", b"/etc/passwd").mode(mode);
         let name = format!("zip with a {what}");
-        Hostile::new(name, code, RawZip::skill([entry]).bytes())
+        HostileArchive::new(name, code, RawZip::skill([entry]).bytes())
     });
     let tars = TAR_TYPES.iter().map(|&(what, kind, code)| {
         let tar = RawTar::skill().header_with(kind, "x", 0, 0o644, |header| {
@@ -16,7 +16,7 @@ pub(super) fn all() -> Vec<Hostile> {
                 *slot = *byte;
             }
         });
-        Hostile::new(format!("tar with a {what}"), code, tar.gz())
+        HostileArchive::new(format!("tar with a {what}"), code, tar.gz())
     });
     zips.chain(tars).chain(others()).collect()
 }
@@ -45,24 +45,25 @@ const TAR_TYPES: &[(&str, u8, &str)] = &[
     ("GNU sparse file", b'S', "sparse-file"),
 ];
 
-fn others() -> Vec<Hostile> {
+fn others() -> Vec<HostileArchive> {
     vec![
-        Hostile::new(
+        HostileArchive::new(
             "zip with a symbolic link as SKILL.md",
             "link",
-            RawZip::of([RawEntry::stored("SKILL.md", b"/etc/passwd").mode(0o120_777)]).bytes(),
+            RawZip::from_entries([RawEntry::stored("SKILL.md", b"/etc/passwd").mode(0o120_777)])
+                .bytes(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a folder that has content",
             "folder-with-data",
             RawZip::skill([RawEntry::stored("a/", b"hidden").mode(0o040_755)]).bytes(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a folder that has content",
             "folder-with-data",
             RawTar::skill().entry(b'5', "a/", b"hidden").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a pax sparse file",
             "sparse-file",
             RawTar::skill()

@@ -13,7 +13,7 @@ mod zip;
 
 /// An archive that must be refused.
 #[derive(Debug, Clone)]
-pub struct Hostile {
+pub struct HostileArchive {
     /// What is wrong with it, in a few words; distinct.
     pub name: String,
     /// The archive.
@@ -22,9 +22,9 @@ pub struct Hostile {
     pub code: &'static str,
 }
 
-impl Hostile {
+impl HostileArchive {
     fn new(name: impl Into<String>, code: &'static str, bytes: Vec<u8>) -> Self {
-        Hostile {
+        HostileArchive {
             name: name.into(),
             bytes,
             code,
@@ -33,7 +33,7 @@ impl Hostile {
 }
 
 /// All of them.
-pub fn all() -> Vec<Hostile> {
+pub fn all() -> Vec<HostileArchive> {
     [
         names::all(),
         links::all(),

@@ -1,18 +1,24 @@
 //! Names that would leave the folder, hide, or meet another name on some disk.
 
-use super::Hostile;
+use super::HostileArchive;
 use crate::raw_tar::RawTar;
-use crate::raw_zip::{RawEntry, RawZip, crc, extra};
+use crate::raw_zip::{RawEntry, RawZip, crc, extra_field};
 
-pub(super) fn all() -> Vec<Hostile> {
-    let single = NAMES.iter().flat_map(|(name, code)| both(&[name], code));
+pub(super) fn all() -> Vec<HostileArchive> {
+    let single = NAMES
+        .iter()
+        .flat_map(|(name, code)| zip_and_tar(&[name], code));
     let long = [
         ("d/".repeat(20) + "f", "path-too-deep"),
         ("dir/".repeat(250) + "f", "path-too-long"),
         ("p".repeat(256), "path-part-too-long"),
     ];
-    let long = long.iter().flat_map(|(name, code)| both(&[name], code));
-    let pairs = PAIRS.iter().flat_map(|(names, code)| both(names, code));
+    let long = long
+        .iter()
+        .flat_map(|(name, code)| zip_and_tar(&[name], code));
+    let pairs = PAIRS
+        .iter()
+        .flat_map(|(names, code)| zip_and_tar(names, code));
     single
         .chain(long)
         .chain(pairs)
@@ -64,7 +70,7 @@ const PAIRS: &[(&[&str], &str)] = &[
 ];
 
 /// The same names in a zip and in a tar.
-fn both(names: &[&str], code: &'static str) -> [Hostile; 2] {
+fn zip_and_tar(names: &[&str], code: &'static str) -> [HostileArchive; 2] {
     let shown: Vec<String> = names
         .iter()
         .map(|name| name.escape_debug().take(30).collect())
@@ -75,67 +81,67 @@ fn both(names: &[&str], code: &'static str) -> [Hostile; 2] {
         tar.long_name(name.as_bytes()).file("short", b"x")
     });
     [
-        Hostile::new(format!("zip with {shown}"), code, zip.bytes()),
-        Hostile::new(format!("tar with {shown}"), code, tar.gz()),
+        HostileArchive::new(format!("zip with {shown}"), code, zip.bytes()),
+        HostileArchive::new(format!("tar with {shown}"), code, tar.gz()),
     ]
 }
 
 fn unicode_copy(of: &[u8], copy: &str) -> Vec<u8> {
     let content = [&[1], &crc(of).to_le_bytes()[..], copy.as_bytes()].concat();
-    extra(0x7075, &content)
+    extra_field(0x7075, &content)
 }
 
-fn zip_only() -> Vec<Hostile> {
+fn zip_only() -> Vec<HostileArchive> {
     let zip = |entry| RawZip::skill([entry]).bytes();
     let x = || RawEntry::stored("x", b"x");
     vec![
-        Hostile::new(
+        HostileArchive::new(
             "zip with an empty name",
             "path-empty",
             zip(RawEntry::stored("", b"x")),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with NUL in a name",
             "path-nul",
             zip(RawEntry::stored("a\0b", b"")),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a name in no known encoding",
             "name-not-utf8",
             zip(RawEntry::stored(b"\xff\xfe.md", b"x")),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a false UTF-8 flag",
             "name-not-utf8",
-            zip(RawEntry::stored(b"\xff.md", b"x").both(|header| header.flags = 1 << 11)),
+            zip(RawEntry::stored(b"\xff.md", b"x").change_both(|header| header.flags = 1 << 11)),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with another name in its Unicode copy",
             "name-ambiguous",
-            zip(x().both(|header| header.extra = unicode_copy(b"x", "y"))),
+            zip(x().change_both(|header| header.extra = unicode_copy(b"x", "y"))),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with another name in one header's Unicode copy",
             "name-ambiguous",
             zip(x().with(|entry| entry.local.extra = unicode_copy(b"x", "y"))),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a Unicode copy made for another name",
             "name-ambiguous",
-            zip(x().both(|header| header.extra = unicode_copy(b"z", "x"))),
+            zip(x().change_both(|header| header.extra = unicode_copy(b"z", "x"))),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a traversal in its Unicode copy",
             "path-dot-dot",
             zip(RawEntry::stored(b"\x82", b"")
-                .both(|header| header.extra = unicode_copy(b"\x82", "../é"))),
+                .change_both(|header| header.extra = unicode_copy(b"\x82", "../é"))),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a traversing folder",
             "path-dot-dot",
             zip(RawEntry::folder("../a/")),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a file under a folder's name",
             "file-and-folder",
             RawZip::skill([RawEntry::folder("a/"), RawEntry::stored("a", b"")]).bytes(),
@@ -143,20 +149,20 @@ fn zip_only() -> Vec<Hostile> {
     ]
 }
 
-fn tar_only() -> Vec<Hostile> {
+fn tar_only() -> Vec<HostileArchive> {
     let skill = RawTar::skill;
     vec![
-        Hostile::new(
+        HostileArchive::new(
             "tar with an empty name",
             "path-empty",
             skill().file("", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a traversing pax path",
             "path-dot-dot",
             skill().pax(&[("path", "../x")]).file("x", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a traversing prefix",
             "path-dot-dot",
             skill()
@@ -167,17 +173,17 @@ fn tar_only() -> Vec<Hostile> {
                 })
                 .gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with NUL in a long name",
             "path-nul",
             skill().long_name(b"a\0b").file("a", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a name in no known encoding",
             "name-not-utf8",
             skill().file(b"\xff\xfe", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a long name and a pax path",
             "name-ambiguous",
             skill()

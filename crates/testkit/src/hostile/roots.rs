@@ -1,24 +1,24 @@
 //! Archives in which the skill cannot be told, and bytes that are no archive.
 
-use super::Hostile;
+use super::HostileArchive;
 use crate::raw_tar::RawTar;
 use crate::raw_zip::{RawEntry, RawZip};
 
-pub(super) fn all() -> Vec<Hostile> {
+pub(super) fn all() -> Vec<HostileArchive> {
     let roots = ROOTS.iter().flat_map(|&(what, names, code)| {
-        let zip = RawZip::of(names.iter().map(|name| RawEntry::stored(name, b"x")));
+        let zip = RawZip::from_entries(names.iter().map(|name| RawEntry::stored(name, b"x")));
         let tar = names
             .iter()
             .fold(RawTar::new(), |tar, name| tar.file(name, b"x"));
         [
-            Hostile::new(format!("zip with {what}"), code, zip.bytes()),
-            Hostile::new(format!("tar with {what}"), code, tar.gz()),
+            HostileArchive::new(format!("zip with {what}"), code, zip.bytes()),
+            HostileArchive::new(format!("tar with {what}"), code, tar.gz()),
         ]
     });
     let others = OTHERS
         .iter()
-        .map(|&(what, bytes)| Hostile::new(what, "unknown-format", bytes.to_vec()));
-    let plain_tar = Hostile::new("plain tar", "unknown-format", RawTar::skill().bytes());
+        .map(|&(what, bytes)| HostileArchive::new(what, "unknown-format", bytes.to_vec()));
+    let plain_tar = HostileArchive::new("plain tar", "unknown-format", RawTar::skill().bytes());
     roots.chain(others).chain([plain_tar]).collect()
 }
 

@@ -1,13 +1,13 @@
 //! Tars and gzip streams that tools read in different ways, or that are broken.
 
-use super::Hostile;
+use super::HostileArchive;
 use crate::raw_tar::{RawTar, gzip};
 
-pub(super) fn all() -> Vec<Hostile> {
+pub(super) fn all() -> Vec<HostileArchive> {
     [streams(), headers(), extensions()].concat()
 }
 
-fn streams() -> Vec<Hostile> {
+fn streams() -> Vec<HostileArchive> {
     let good = RawTar::skill().gz();
     let more = |bytes: &[u8]| [&good[..], bytes].concat();
     let flip = |from_end: usize| {
@@ -18,36 +18,36 @@ fn streams() -> Vec<Hostile> {
     };
     let rest = |bytes: &[u8]| gzip(&[&RawTar::skill().bytes(), bytes].concat());
     vec![
-        Hostile::new(
+        HostileArchive::new(
             "two gzip streams",
             "gzip-members",
             more(&RawTar::new().file("x", b"").gz()),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "gzip with bytes after it",
             "gzip-trailing-bytes",
             more(b"more"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "gzip with zeros after it",
             "gzip-trailing-bytes",
             more(&[0; 512]),
         ),
-        Hostile::new("gzip with a false checksum", "gzip-corrupt", flip(8)),
-        Hostile::new("gzip with a false length", "gzip-corrupt", flip(1)),
-        Hostile::new(
+        HostileArchive::new("gzip with a false checksum", "gzip-corrupt", flip(8)),
+        HostileArchive::new("gzip with a false length", "gzip-corrupt", flip(1)),
+        HostileArchive::new(
             "gzip cut short",
             "gzip-corrupt",
             good[..good.len() - 12].to_vec(),
         ),
-        Hostile::new("gzip header alone", "gzip-corrupt", good[..10].to_vec()),
-        Hostile::new("gzip of no tar", "tar-header", gzip(&[b'x'; 2000])),
-        Hostile::new(
+        HostileArchive::new("gzip header alone", "gzip-corrupt", good[..10].to_vec()),
+        HostileArchive::new("gzip of no tar", "tar-header", gzip(&[b'x'; 2000])),
+        HostileArchive::new(
             "tar with another tar after it",
             "tar-trailing-bytes",
             rest(&RawTar::new().file("x", b"").bytes()),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with bytes after it",
             "tar-trailing-bytes",
             rest(b"more"),
@@ -55,7 +55,7 @@ fn streams() -> Vec<Hostile> {
     ]
 }
 
-fn headers() -> Vec<Hostile> {
+fn headers() -> Vec<HostileArchive> {
     let skill = RawTar::skill;
     let with_size = |field: &'static [u8]| {
         let change = move |header: &mut [u8]| {
@@ -68,23 +68,23 @@ fn headers() -> Vec<Hostile> {
     let mut broken = skill().file("x", b"").bytes();
     broken[1024] ^= 1;
     vec![
-        Hostile::new("tar with a false checksum", "tar-header", gzip(&broken)),
-        Hostile::new(
+        HostileArchive::new("tar with a false checksum", "tar-header", gzip(&broken)),
+        HostileArchive::new(
             "tar with a size that is no number",
             "tar-header",
             with_size(b"hello"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a size beyond all bounds",
             "tar-header",
             with_size(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a huge binary size",
             "file-too-large",
             with_size(b"\x80\0\0\0\0\xff\xff\xff\xff\xff\xff\0"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with an entry larger than itself",
             "tar-truncated",
             skill().header(b'0', "x", 1_000_000).gz(),
@@ -92,32 +92,32 @@ fn headers() -> Vec<Hostile> {
     ]
 }
 
-fn extensions() -> Vec<Hostile> {
+fn extensions() -> Vec<HostileArchive> {
     let skill = RawTar::skill;
     let code = "tar-extension";
     let records = |records: &[u8]| skill().entry(b'x', "p", records).file("x", b"").gz();
     vec![
-        Hostile::new(
+        HostileArchive::new(
             "tar with a long name beyond bounds",
             "tar-extension-too-large",
             skill().header(b'L', "n", 100_000).gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with pax records beyond bounds",
             "tar-extension-too-large",
             skill().header(b'x', "n", 1 << 30).gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with two sizes for an entry",
             code,
             skill().pax(&[("size", "600")]).file("x", b"x").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with two long names for an entry",
             code,
             skill().long_name(b"a").long_name(b"b").file("x", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with two pax paths for an entry",
             code,
             skill()
@@ -125,42 +125,42 @@ fn extensions() -> Vec<Hostile> {
                 .file("x", b"")
                 .gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a path for all entries",
             code,
             skill().pax_global(&[("path", "a")]).file("x", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with names in an unknown encoding",
             code,
             skill().pax(&[("hdrcharset", "BINARY")]).file("x", b"").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a long name for nothing",
             code,
             skill().long_name(b"a").gz(),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with pax records that are none",
             code,
             records(b"hello"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a pax record of no length",
             code,
             records(b"0 a=b\n"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a pax record past its end",
             code,
             records(b"99 a=b\n"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with a pax size that is no number",
             code,
             records(b"10 size=x\n"),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "tar with pax records after an empty line",
             code,
             records(b"6 a=b\n\n10 path=y\n"),

@@ -1,9 +1,9 @@
 //! Zips that tools read in different ways, or that do not hold together.
 
-use super::Hostile;
+use super::HostileArchive;
 use crate::raw_zip::{RawEntry, RawHeader, RawZip, deflate};
 
-pub(super) fn all() -> Vec<Hostile> {
+pub(super) fn all() -> Vec<HostileArchive> {
     [
         kinds(),
         mismatches(),
@@ -15,42 +15,50 @@ pub(super) fn all() -> Vec<Hostile> {
     .concat()
 }
 
-fn x() -> RawEntry {
+fn content_entry() -> RawEntry {
     RawEntry::stored("x", b"content")
 }
 
-fn one(name: &str, code: &'static str, entry: RawEntry) -> Hostile {
-    Hostile::new(name, code, RawZip::skill([entry]).bytes())
+fn one_entry(name: &str, code: &'static str, entry: RawEntry) -> HostileArchive {
+    HostileArchive::new(name, code, RawZip::skill([entry]).bytes())
 }
 
-fn whole(name: &str, code: &'static str, change: impl FnOnce(&mut RawZip)) -> Hostile {
-    Hostile::new(name, code, RawZip::skill([x()]).with(change).bytes())
+fn whole_archive(
+    name: &str,
+    code: &'static str,
+    change: impl FnOnce(&mut RawZip),
+) -> HostileArchive {
+    HostileArchive::new(
+        name,
+        code,
+        RawZip::skill([content_entry()]).with(change).bytes(),
+    )
 }
 
-fn kinds() -> Vec<Hostile> {
-    let flagged = |flag: u16| x().both(|header| header.flags |= flag);
-    let packed = |method: u16| x().both(|header| header.method = method);
+fn kinds() -> Vec<HostileArchive> {
+    let flagged = |flag: u16| content_entry().change_both(|header| header.flags |= flag);
+    let packed = |method: u16| content_entry().change_both(|header| header.method = method);
     vec![
-        one("zip with an encrypted entry", "encrypted", flagged(1)),
-        one(
+        one_entry("zip with an encrypted entry", "encrypted", flagged(1)),
+        one_entry(
             "zip with a strongly encrypted entry",
             "encrypted",
             flagged(1 << 6),
         ),
-        one("zip with masked headers", "encrypted", flagged(1 << 13)),
-        one("zip with patch data", "zip-flags", flagged(1 << 5)),
-        one("zip with bzip2", "zip-method", packed(12)),
-        one("zip with lzma", "zip-method", packed(14)),
-        one("zip with zstd", "zip-method", packed(93)),
-        one("zip with deflate64", "zip-method", packed(9)),
-        one("zip with AES", "zip-method", packed(99)),
+        one_entry("zip with masked headers", "encrypted", flagged(1 << 13)),
+        one_entry("zip with patch data", "zip-flags", flagged(1 << 5)),
+        one_entry("zip with bzip2", "zip-method", packed(12)),
+        one_entry("zip with lzma", "zip-method", packed(14)),
+        one_entry("zip with zstd", "zip-method", packed(93)),
+        one_entry("zip with deflate64", "zip-method", packed(9)),
+        one_entry("zip with AES", "zip-method", packed(99)),
     ]
 }
 
 /// One header tells the truth, the other does not.
-fn mismatches() -> Vec<Hostile> {
-    type Lie = fn(&mut RawHeader);
-    let lies: [(&str, Lie); 7] = [
+fn mismatches() -> Vec<HostileArchive> {
+    type HeaderChange = fn(&mut RawHeader);
+    let lies: [(&str, HeaderChange); 7] = [
         ("name", |header| header.name = b"y".to_vec()),
         ("longer name", |header| header.name = b"x/../y".to_vec()),
         ("flags", |header| header.flags = 1 << 11),
@@ -62,32 +70,32 @@ fn mismatches() -> Vec<Hostile> {
     let code = "zip-header-mismatch";
     lies.into_iter()
         .map(|(field, lie)| {
-            let entry = x().with(|entry| lie(&mut entry.local));
-            one(&format!("zip with two values for {field}"), code, entry)
+            let entry = content_entry().with(|entry| lie(&mut entry.local));
+            one_entry(&format!("zip with two values for {field}"), code, entry)
         })
         .collect()
 }
 
-fn descriptors() -> Vec<Hostile> {
+fn descriptors() -> Vec<HostileArchive> {
     let code = "zip-header-mismatch";
-    let streamed = || x().described_after(true);
+    let streamed = || content_entry().described_after(true);
     vec![
-        one(
+        one_entry(
             "zip with a false size after its data",
             code,
             streamed().with(|entry| entry.after.reverse()),
         ),
-        one(
+        one_entry(
             "zip with nothing after its data",
             code,
             streamed().with(|entry| entry.after.clear()),
         ),
-        one(
+        one_entry(
             "zip with bytes hidden after its descriptor",
             code,
             streamed().with(|entry| entry.after.extend(b"hidden")),
         ),
-        one(
+        one_entry(
             "zip with a false size before and a true one after its data",
             code,
             streamed().with(|entry| entry.local.size = 3),
@@ -95,55 +103,55 @@ fn descriptors() -> Vec<Hostile> {
     ]
 }
 
-fn places() -> Vec<Hostile> {
-    let at = |offset: u32| x().with(|entry| entry.offset = Some(offset));
+fn places() -> Vec<HostileArchive> {
+    let at = |offset: u32| content_entry().with(|entry| entry.offset = Some(offset));
     let points_into = |offset: u32| RawEntry {
         has_data: false,
-        ..at(offset).both(|header| header.name = b"SKILL.md".to_vec())
+        ..at(offset).change_both(|header| header.name = b"SKILL.md".to_vec())
     };
     vec![
-        one(
+        one_entry(
             "zip with one entry inside another",
             "zip-overlap",
             points_into(0),
         ),
-        one(
+        one_entry(
             "zip with an entry in the middle of another",
             "zip-overlap",
             points_into(10),
         ),
-        Hostile::new(
+        HostileArchive::new(
             "zip with a nested local header",
             "zip-overlap",
             quoting_zip(),
         ),
-        whole("zip with bytes between entries", "zip-gap", |zip| {
+        whole_archive("zip with bytes between entries", "zip-gap", |zip| {
             zip.entries[0].after = b"hidden".to_vec();
         }),
-        whole(
+        whole_archive(
             "zip with bytes before its directory",
             "zip-directory",
             |zip| {
                 zip.before_directory = b"hidden".to_vec();
             },
         ),
-        whole(
+        whole_archive(
             "zip with bytes before its end record",
             "zip-directory",
             |zip| {
                 zip.before_end = b"hidden".to_vec();
             },
         ),
-        whole("zip behind other bytes", "zip-leading-bytes", |zip| {
+        whole_archive("zip behind other bytes", "zip-leading-bytes", |zip| {
             zip.prefix = b"#!/bin/sh\nexit\n".to_vec();
         }),
-        Hostile::new(
+        HostileArchive::new(
             "zip behind bytes that its offsets count",
             "zip-leading-bytes",
             shifted(),
         ),
-        one("zip with an entry past its end", "zip-gap", at(1_000_000)),
-        whole(
+        one_entry("zip with an entry past its end", "zip-gap", at(1_000_000)),
+        whole_archive(
             "zip with an entry that reaches into the directory",
             "zip-overlap",
             |zip| {
@@ -152,7 +160,8 @@ fn places() -> Vec<Hostile> {
                     header.packed += 10;
                     header.size += 10;
                 };
-                zip.entries.extend(last.map(|entry| entry.both(grow)));
+                zip.entries
+                    .extend(last.map(|entry| entry.change_both(grow)));
             },
         ),
     ]
@@ -162,7 +171,7 @@ fn places() -> Vec<Hostile> {
 /// list one kernel of zeros thousands of times.
 fn quoting_zip() -> Vec<u8> {
     let inner = RawEntry::stored("y", b"kernel");
-    let inner_bytes = RawZip::of([inner.clone()]).bytes();
+    let inner_bytes = RawZip::from_entries([inner.clone()]).bytes();
     let header_and_data = inner_bytes.get(..30 + 1 + 6).unwrap();
     let outer = RawEntry::stored("x", header_and_data);
     let skill_length = u32::try_from(30 + 8 + RawZip::skill([]).entries[0].data.len()).unwrap();
@@ -183,78 +192,78 @@ fn shifted() -> Vec<u8> {
     zip.bytes()
 }
 
-fn ends() -> Vec<Hostile> {
+fn ends() -> Vec<HostileArchive> {
     let locator = [&b"PK\x06\x07"[..], &[0; 16]].concat();
     let second_end = [&b"PK\x05\x06"[..], &[0; 18]].concat();
     vec![
-        whole(
+        whole_archive(
             "zip with bytes after its end",
             "zip-trailing-bytes",
             |zip| {
                 zip.trailing = b"more".to_vec();
             },
         ),
-        whole(
+        whole_archive(
             "zip with a second end record in its comment",
             "zip-several-ends",
             |zip| {
                 zip.comment = second_end.clone();
             },
         ),
-        whole(
+        whole_archive(
             "zip with a second end record that lies about its comment",
             "zip-trailing-bytes",
             |zip| zip.comment = [&second_end[..20], &[9, 0]].concat(),
         ),
-        Hostile::new("zip cut short", "zip-no-end", cut_short()),
-        whole(
+        HostileArchive::new("zip cut short", "zip-no-end", cut_short()),
+        whole_archive(
             "zip with fewer entries than stated",
             "zip-directory",
             |zip| {
                 zip.end.entries = Some(3);
             },
         ),
-        whole(
+        whole_archive(
             "zip with more entries than stated",
             "zip-directory",
             |zip| {
                 zip.end.entries = Some(1);
             },
         ),
-        whole(
+        whole_archive(
             "zip with a directory past its end",
             "zip-directory",
             |zip| {
                 zip.end.directory_offset = Some(1_000_000);
             },
         ),
-        whole(
+        whole_archive(
             "zip with a directory of another size",
             "zip-directory",
             |zip| {
                 zip.end.directory_size = Some(10);
             },
         ),
-        whole("zip that is one of several disks", "zip-split", |zip| {
+        whole_archive("zip that is one of several disks", "zip-split", |zip| {
             zip.end.disk = 1;
         }),
-        whole("zip with a ZIP64 end record", "zip64", |zip| {
+        whole_archive("zip with a ZIP64 end record", "zip64", |zip| {
             zip.before_end = locator;
         }),
-        whole("zip with ZIP64 counts", "zip64", |zip| {
+        whole_archive("zip with ZIP64 counts", "zip64", |zip| {
             zip.end.entries = Some(u16::MAX);
         }),
-        one(
+        one_entry(
             "zip with ZIP64 sizes that are missing",
             "zip-header",
-            x().with(|entry| entry.central.size = u32::MAX),
+            content_entry().with(|entry| entry.central.size = u32::MAX),
         ),
-        one(
+        one_entry(
             "zip with a broken extra field",
             "zip-header",
-            x().both(|header| header.extra = vec![1, 0, 99, 0, 1]),
+            content_entry().change_both(|header| header.extra = vec![1, 0, 99, 0, 1]),
         ),
-        one(
+        one_entry(
             "zip with no header where an entry should be",
             "zip-header",
             RawEntry {
@@ -266,60 +275,60 @@ fn ends() -> Vec<Hostile> {
 }
 
 fn cut_short() -> Vec<u8> {
-    let mut bytes = RawZip::skill([x()]).bytes();
+    let mut bytes = RawZip::skill([content_entry()]).bytes();
     bytes.truncate(bytes.len() - 20);
     bytes
 }
 
-fn damage() -> Vec<Hostile> {
+fn damage() -> Vec<HostileArchive> {
     let content = b"content that is long enough to deflate, deflate, deflate";
     let deflated = || RawEntry::deflated("x", content);
     let resize = |data: Vec<u8>| {
         deflated()
-            .both(|header| header.packed = u32::try_from(data.len()).unwrap())
+            .change_both(|header| header.packed = u32::try_from(data.len()).unwrap())
             .with(|entry| entry.data = data.clone())
     };
     let stream = deflate(content);
     vec![
-        one(
+        one_entry(
             "zip with a false checksum",
             "checksum",
-            x().both(|header| header.crc ^= 1),
+            content_entry().change_both(|header| header.crc ^= 1),
         ),
-        one(
+        one_entry(
             "zip with a flipped byte in a stored file",
             "checksum",
-            x().with(|entry| entry.data[0] ^= 1),
+            content_entry().with(|entry| entry.data[0] ^= 1),
         ),
-        one(
+        one_entry(
             "zip with no deflate stream",
             "corrupt",
             resize(vec![0xff; 40]),
         ),
-        one(
+        one_entry(
             "zip with a deflate stream that ends early",
             "corrupt",
             resize(stream[..stream.len() - 3].to_vec()),
         ),
-        one(
+        one_entry(
             "zip with bytes after a deflate stream",
             "corrupt",
             resize([&stream[..], b"hidden"].concat()),
         ),
-        one(
+        one_entry(
             "zip with an empty deflate stream",
             "corrupt",
             resize(Vec::new()),
         ),
-        one(
+        one_entry(
             "zip that unpacks to less than it states",
             "size-mismatch",
-            deflated().both(|header| header.size += 1),
+            deflated().change_both(|header| header.size += 1),
         ),
-        one(
+        one_entry(
             "zip that stores less than it states",
             "size-mismatch",
-            x().both(|header| header.size += 1),
+            content_entry().change_both(|header| header.size += 1),
         ),
     ]
 }

@@ -3,16 +3,16 @@
 //! What can be seen is `/mnt/data` and `/skills`; what can be changed is `/mnt/data`.
 //! Results have the shapes of the official SDKs.
 
-mod change;
-mod look;
-mod place;
+mod edit;
+mod path;
+mod view_command;
 
-use crate::arguments::{Reads, text};
-use crate::outcome::{ErrorCode, Outcome};
-use crate::permit::Action;
+use crate::allowed_tools::Action;
+use crate::arguments::{ArgumentNames, required_text};
+use crate::outcome::{ErrorCode, ToolOutcome};
 use crate::toolbox::Toolbox;
-use crate::view::{self, Shown};
-use crate::{Native, run};
+use crate::view::{self, ViewResult};
+use crate::{NativeCall, run};
 use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "text_editor_code_execution";
@@ -42,12 +42,12 @@ pub(crate) fn input_schema() -> Value {
 
 /// Why an edit came to nothing.
 #[derive(Debug)]
-struct Refusal {
+struct EditError {
     code: ErrorCode,
     why: String,
 }
 
-impl From<String> for Refusal {
+impl From<String> for EditError {
     fn from(why: String) -> Self {
         Self {
             code: ErrorCode::InvalidToolInput,
@@ -56,47 +56,53 @@ impl From<String> for Refusal {
     }
 }
 
-impl From<crate::ToolboxError> for Refusal {
+impl From<crate::ToolboxError> for EditError {
     fn from(error: crate::ToolboxError) -> Self {
         Self {
-            code: run::code_of(&error),
+            code: run::error_code(&error),
             why: error.to_string(),
         }
     }
 }
 
-pub(crate) async fn call(toolbox: &Toolbox, input: &Value) -> Outcome {
+pub(crate) async fn call(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
     match dispatch(toolbox, input).await {
         Ok(outcome) => outcome,
-        Err(Refusal { code, why }) => {
-            let result = view::error(code, &why);
+        Err(EditError { code, why }) => {
+            let result = view::error_result(code, &why);
             let input = input.clone();
-            Outcome::error(format!("Error: {why}"), Native::Editor { input, result })
+            ToolOutcome::error(
+                format!("Error: {why}"),
+                NativeCall::Editor { input, result },
+            )
         }
     }
 }
 
-async fn dispatch(toolbox: &Toolbox, input: &Value) -> Result<Outcome, Refusal> {
+async fn dispatch(toolbox: &Toolbox, input: &Value) -> Result<ToolOutcome, EditError> {
     crate::schema::check(&input_schema(), input)?;
-    let (command, path) = (text(input, Reads::COMMAND)?, text(input, Reads::PATH)?);
+    let (command, path) = (
+        required_text(input, ArgumentNames::COMMAND)?,
+        required_text(input, ArgumentNames::PATH)?,
+    );
     if command == "view" {
-        let shown = look::view(toolbox, &path, input.get("view_range")).await?;
-        return Ok(view::outcome_of(input.clone(), shown));
+        let shown = view_command::view(toolbox, &path, input.get("view_range")).await?;
+        return Ok(view::outcome_for_input(input.clone(), shown));
     }
-    toolbox.permit(&Action::Write)?;
-    let _editing = toolbox.editing.lock().await;
+    toolbox.check_permitted(&Action::Write)?;
+    let _editing = toolbox.edit_lock.lock().await;
     match command.as_str() {
-        "create" => change::create(toolbox, input, &path).await,
-        _ => change::str_replace(toolbox, input, &path).await,
+        "create" => edit::create(toolbox, input, &path).await,
+        _ => edit::str_replace(toolbox, input, &path).await,
     }
 }
 
-impl Shown {
+impl ViewResult {
     /// Some lines of a text, as a range names them.
     fn lines(text: &str, range: Option<(usize, usize)>, cap: usize) -> Self {
         let total = text.lines().count();
         let Some((first, last)) = range else {
-            let (kept, left) = (crate::text::start(text, cap), text.len());
+            let (kept, left) = (crate::text::prefix_within(text, cap), text.len());
             if kept.len() == left {
                 return Self::Text(text.to_owned());
             }
@@ -111,10 +117,10 @@ impl Shown {
                 total,
             };
         };
-        let wanted = text.lines().skip(first.saturating_sub(1));
-        let wanted: Vec<&str> = wanted.take((last + 1).saturating_sub(first)).collect();
-        let text = wanted.join("\n");
-        let kept = crate::text::start(&text, cap);
+        let selected = text.lines().skip(first.saturating_sub(1));
+        let selected: Vec<&str> = selected.take((last + 1).saturating_sub(first)).collect();
+        let text = selected.join("\n");
+        let kept = crate::text::prefix_within(&text, cap);
         let text = match kept.len() == text.len() {
             true => text,
             false => format!(

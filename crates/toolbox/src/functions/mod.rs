@@ -12,33 +12,35 @@
 //! standard error. The result comes on a descriptor of its own under a random word, so
 //! that nothing a tool prints, and no program it starts, can be taken for it.
 
-mod answer;
-mod described;
-mod remembered;
+mod description_cache;
+mod descriptions;
+mod reply;
 
-pub(crate) use described::Function;
+pub(crate) use descriptions::PythonFunction;
 
-use crate::folder::{SKILLS, folder_of, path_of};
-use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::permit::Action;
-use crate::run::{failed, told};
+use crate::allowed_tools::Action;
+use crate::folder::{SKILLS_FOLDER, skill_folder, skill_path};
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::run::{failed_outcome, report_text};
 use crate::spec::ToolSpec;
 use crate::text::{command_line, cut_middle};
-use crate::toolbox::{Progress, Toolbox};
+use crate::toolbox::{ProgressSender, Toolbox};
 use crate::{ToolboxError, schema};
-use answer::{Answer, Status};
-use prowess_sandbox::{Chunk, Command, Execution, Outcome as Ending, Report, Stream};
+use prowess_sandbox::{
+    Command, CommandOutcome as Ending, Execution, ExecutionReport, OutputChunk, OutputStream,
+};
 use prowess_skill::Skill;
+use reply::{DriverReply, DriverStatus};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-const MODULE: &str = include_str!("prowess.py");
-const DRIVER: &str = include_str!("driver.py");
+const PYTHON_MODULE: &str = include_str!("prowess.py");
+const PYTHON_DRIVER: &str = include_str!("driver.py");
 
 /// How long a `tools.py` may take to be imported when its skill is loaded.
-const DESCRIBING: Duration = Duration::from_secs(20);
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The functions of a skill, if it has any.
 ///
@@ -47,27 +49,29 @@ const DESCRIBING: Duration = Duration::from_secs(20);
 pub(crate) async fn describe(
     toolbox: &Toolbox,
     skill: &Arc<Skill>,
-) -> Result<Vec<Function>, String> {
+) -> Result<Vec<PythonFunction>, String> {
     if !skill.python_tools {
         return Ok(Vec::new());
     }
     let problem = |why: String| format!("the tools of its tools.py are missing: {why}");
-    let request = Request::new(toolbox, &skill.name, None, &Value::Null).map_err(problem)?;
-    let key = remembered::key(skill, request.context());
-    if let Some(functions) = remembered::recall(&key) {
+    let request = DriverRequest::new(toolbox, &skill.name, None, &Value::Null).map_err(problem)?;
+    let key = description_cache::cache_key(skill, request.context());
+    if let Some(functions) = description_cache::get(&key) {
         return Ok(functions);
     }
     let mut execution = request.execution();
-    execution.timeout = Some(DESCRIBING);
+    execution.timeout = Some(DESCRIBE_TIMEOUT);
     let report = toolbox.execute(execution).await;
     let report = report.map_err(|error| problem(error.to_string()))?;
-    let functions = match Answer::find(&report, &request.marker) {
-        Some(answer) if answer.status == Status::Ok => described::read(&answer.text),
+    let functions = match DriverReply::find(&report, &request.marker) {
+        Some(answer) if answer.status == DriverStatus::Ok => {
+            descriptions::parse_functions(&answer.text)
+        }
         Some(answer) => Err(format!("importing it failed:\n{}", answer.text)),
-        None => Err(no_answer(&report)),
+        None => Err(no_reply_reason(&report)),
     };
     let functions = functions.map_err(problem)?;
-    remembered::remember(key, &functions);
+    description_cache::insert(key, &functions);
     Ok(functions)
 }
 
@@ -77,65 +81,76 @@ pub(crate) async fn call(
     skill: &str,
     function: &str,
     input: &Value,
-    progress: Progress,
-) -> Outcome {
-    let script = path_of(skill, "tools.py");
+    progress: ProgressSender,
+) -> ToolOutcome {
+    let script = skill_path(skill, "tools.py");
     let line = command_line(["python3", &script, function, &input.to_string()]);
-    let action = Action::Own {
+    let action = Action::SkillTool {
         skill,
         tool: &spec.name,
     };
     let request = schema::check(&spec.input_schema, input)
-        .and_then(|()| toolbox.permit(&action))
-        .and_then(|()| Request::new(toolbox, skill, Some(function), input));
+        .and_then(|()| toolbox.check_permitted(&action))
+        .and_then(|()| DriverRequest::new(toolbox, skill, Some(function), input));
     let request = match request {
         Ok(request) => request,
         Err(why) => {
-            let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
-            return Outcome::error(format!("Error: {why}"), native).of(skill);
+            let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
+            return ToolOutcome::error(format!("Error: {why}"), native).for_skill(skill);
         }
     };
     let outcome = match run(toolbox, &request, progress).await {
-        Ok(report) => outcome(toolbox, line, report, &request),
-        Err(error) => failed(line, &error),
+        Ok(report) => reply_outcome(toolbox, line, report, &request),
+        Err(error) => failed_outcome(line, &error),
     };
-    outcome.of(skill)
+    outcome.for_skill(skill)
 }
 
 async fn run(
     toolbox: &Toolbox,
-    request: &Request,
-    progress: Progress,
-) -> Result<Report, ToolboxError> {
+    request: &DriverRequest,
+    progress: ProgressSender,
+) -> Result<ExecutionReport, ToolboxError> {
     let Some(progress) = progress else {
         return toolbox.execute(request.execution()).await;
     };
     let (sender, receiver) = unbounded_channel();
     let mut execution = request.execution();
     execution.stream = Some(sender);
-    let (report, ()) = tokio::join!(toolbox.execute(execution), pass_on(receiver, progress));
+    let (report, ()) = tokio::join!(
+        toolbox.execute(execution),
+        forward_stderr(receiver, progress)
+    );
     report
 }
 
 /// Passes on what is printed, but not the answer.
-async fn pass_on(mut from: UnboundedReceiver<Chunk>, to: UnboundedSender<Chunk>) {
+async fn forward_stderr(
+    mut from: UnboundedReceiver<OutputChunk>,
+    to: UnboundedSender<OutputChunk>,
+) {
     while let Some(chunk) = from.recv().await {
         // A listener that has left misses nothing.
-        if chunk.stream == Stream::Stderr {
+        if chunk.stream == OutputStream::Stderr {
             let _ = to.send(chunk);
         }
     }
 }
 
-fn outcome(toolbox: &Toolbox, line: String, mut report: Report, request: &Request) -> Outcome {
-    let answer = Answer::find(&report, &request.marker);
+fn reply_outcome(
+    toolbox: &Toolbox,
+    line: String,
+    mut report: ExecutionReport,
+    request: &DriverRequest,
+) -> ToolOutcome {
+    let answer = DriverReply::find(&report, &request.marker);
     report.stdout.text.clear();
     let Some(answer) = answer else {
-        let why = no_answer(&report);
-        let text = format!("{}\n{}", why, told(&report, ""))
+        let why = no_reply_reason(&report);
+        let text = format!("{}\n{}", why, report_text(&report, ""))
             .trim_end()
             .to_owned();
-        let mut outcome = toolbox.outcome_of(report, line, text);
+        let mut outcome = toolbox.report_outcome(report, line, text);
         outcome.is_error = true;
         return outcome;
     };
@@ -144,16 +159,16 @@ fn outcome(toolbox: &Toolbox, line: String, mut report: Report, request: &Reques
         _ => "\n[it answered, and then did not end by itself]".into(),
     };
     report.outcome = match answer.status {
-        Status::Ok => Ending::Exit(0),
-        Status::Error => Ending::Exit(1),
+        DriverStatus::Ok => Ending::Exit(0),
+        DriverStatus::Error => Ending::Exit(1),
     };
-    let text = told(&report, &format!("{}{ended}", answer.text.trim_end()));
+    let text = report_text(&report, &format!("{}{ended}", answer.text.trim_end()));
     report.stdout.text = answer.text;
-    toolbox.outcome_of(report, line, text)
+    toolbox.report_outcome(report, line, text)
 }
 
 /// Why there is none.
-fn no_answer(report: &Report) -> String {
+fn no_reply_reason(report: &ExecutionReport) -> String {
     let stderr = cut_middle(report.stderr.text.trim_end().to_owned(), 4 << 10);
     let how = match report.outcome {
         Ending::Exit(code) => {
@@ -176,12 +191,12 @@ fn no_answer(report: &Report) -> String {
 }
 
 /// What the driver is asked.
-struct Request {
+struct DriverRequest {
     body: Value,
     marker: String,
 }
 
-impl Request {
+impl DriverRequest {
     fn new(
         toolbox: &Toolbox,
         skill: &str,
@@ -192,14 +207,14 @@ impl Request {
         let workspace = toolbox.workspace();
         let body = json!({
             "marker": marker,
-            "cap": toolbox.options().caps.result,
+            "cap": toolbox.options().limits.result_bytes,
             "function": function,
             "arguments": arguments,
             "context": {
                 "skill": skill,
-                "folder": format!("{SKILLS}/{}", folder_of(skill)),
+                "folder": format!("{SKILLS_FOLDER}/{}", skill_folder(skill)),
                 "user_id": workspace.map(|workspace| workspace.owner()),
-                "session_id": workspace.and_then(|workspace| workspace.session()),
+                "session_id": workspace.and_then(|workspace| workspace.container_id()),
                 "metadata": toolbox.options().context,
             },
         });
@@ -213,7 +228,7 @@ impl Request {
 
     fn execution(&self) -> Execution {
         // JSON text is a Python literal of the same text.
-        let program = format!("{DRIVER}\n_main({})\n", json!(MODULE));
+        let program = format!("{PYTHON_DRIVER}\n_main({})\n", json!(PYTHON_MODULE));
         Execution {
             command: Command::Python(program),
             stdin: self.body.to_string().into_bytes(),

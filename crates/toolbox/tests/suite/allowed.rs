@@ -1,6 +1,6 @@
 //! `allowed-tools`, enforced while a skill is active.
 
-use crate::support::{Running, text};
+use crate::support::{RunningToolbox, text};
 use prowess_testkit::SkillFixture;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn allows(name: &str, tools: &str) -> SkillFixture {
 }
 
 /// Which of these are permitted with the skills loaded.
-async fn permitted(running: &Running) -> Vec<String> {
+async fn permitted(running: &RunningToolbox) -> Vec<String> {
     let bash = |line: &str| ("bash_code_execution", json!({ "command": line }));
     let edit = |input: Value| ("text_editor_code_execution", input);
     let create = json!({ "command": "create", "path": "a.txt", "file_text": "x" });
@@ -62,7 +62,7 @@ async fn only_what_is_allowed_is_permitted_while_the_skill_is_active() {
         "[]",
         "{not: sound}",
     ] {
-        let running = Running::new(&[allows("s", tools)]).await;
+        let running = RunningToolbox::new(&[allows("s", tools)]).await;
         assert!(!running.bash("date").await.is_error, "not active yet");
         running.load("s").await;
         seen.push_str(&format!(
@@ -85,7 +85,8 @@ async fn only_what_is_allowed_is_permitted_while_the_skill_is_active() {
 
 #[tokio::test]
 async fn a_second_skill_can_only_narrow() {
-    let running = Running::new(&[allows("s", "Bash Write"), allows("t", "Bash(echo:*)")]).await;
+    let running =
+        RunningToolbox::new(&[allows("s", "Bash Write"), allows("t", "Bash(echo:*)")]).await;
     running.load("s").await;
     running.load("t").await;
     assert_eq!(permitted(&running).await, ["echo", "view", "read"]);
@@ -93,8 +94,8 @@ async fn a_second_skill_can_only_narrow() {
 }
 
 #[tokio::test]
-async fn what_is_allowed_and_what_of_it_is_not_here_is_told_on_loading() {
-    let running = Running::new(&[allows("s", "Read, Bash(git diff:*), WebFetch")]).await;
+async fn what_is_allowed_and_what_of_it_is_not_here_is_reported_on_loading() {
+    let running = RunningToolbox::new(&[allows("s", "Read, Bash(git diff:*), WebFetch")]).await;
     let loaded = running.load("s").await;
     insta::assert_snapshot!(text(&loaded).lines().last().unwrap(), @"While `s` is active only its `allowed-tools` are permitted: `Read`, `Bash(git diff:*)`, `WebFetch` (not here: `WebFetch`)");
     let outcome = running.bash("git diff > x").await;

@@ -1,8 +1,8 @@
 //! Which tools there are, in each form, for few skills and for many.
 
-use crate::support::{names, reading, text};
+use crate::support::{names, text, toolbox_without_sandbox};
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Caps, Form, Options};
+use prowess_toolbox::{LoadToolStyle, ToolboxLimits, ToolboxOptions};
 use serde_json::json;
 
 fn three() -> Vec<SkillFixture> {
@@ -30,7 +30,7 @@ fn many(count: usize) -> Vec<SkillFixture> {
 
 #[test]
 fn the_compact_form_is_one_tool_with_all_names() {
-    let toolbox = reading(&three(), Options::default());
+    let toolbox = toolbox_without_sandbox(&three(), ToolboxOptions::default());
     insta::assert_json_snapshot!(toolbox.tools(), @r#"
     [
       {
@@ -65,11 +65,11 @@ fn the_compact_form_is_one_tool_with_all_names() {
 
 #[test]
 fn one_tool_per_skill_is_described_by_its_frontmatter() {
-    let options = Options {
-        form: Form::PerSkill,
-        ..Options::default()
+    let options = ToolboxOptions {
+        load_style: LoadToolStyle::PerSkill,
+        ..ToolboxOptions::default()
     };
-    let toolbox = reading(&three(), options);
+    let toolbox = toolbox_without_sandbox(&three(), options);
     assert_eq!(
         names(&toolbox),
         [
@@ -100,12 +100,12 @@ fn one_tool_per_skill_is_described_by_its_frontmatter() {
 
 #[tokio::test]
 async fn a_skills_own_loader_reads_its_files_too() {
-    let options = Options {
-        form: Form::PerSkill,
-        ..Options::default()
+    let options = ToolboxOptions {
+        load_style: LoadToolStyle::PerSkill,
+        ..ToolboxOptions::default()
     };
     let fixture = SkillFixture::new("a").body("Body.").file("b.txt", "file");
-    let toolbox = reading(&[fixture], options);
+    let toolbox = toolbox_without_sandbox(&[fixture], options);
     let input = json!({ "path": "b.txt" });
     assert_eq!(
         text(&toolbox.call("load_skill_a", &input, None).await),
@@ -120,11 +120,11 @@ async fn a_skills_own_loader_reads_its_files_too() {
 
 #[test]
 fn where_the_system_prompt_lists_the_skills_the_tool_does_not() {
-    let options = Options {
+    let options = ToolboxOptions {
         catalogue: false,
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    let toolbox = reading(&three(), options);
+    let toolbox = toolbox_without_sandbox(&three(), options);
     assert!(!toolbox.tools()[0].description.contains("charts"));
     let listed = toolbox.catalogue();
     assert!(listed.starts_with("- pdf-forms: Fills"), "{listed}");
@@ -133,13 +133,13 @@ fn where_the_system_prompt_lists_the_skills_the_tool_does_not() {
 
 #[tokio::test]
 async fn many_skills_stay_within_the_budget_and_can_be_searched() {
-    let toolbox = reading(&many(1000), Options::default());
+    let toolbox = toolbox_without_sandbox(&many(1000), ToolboxOptions::default());
     let tools = toolbox.tools();
     assert_eq!(
         names(&toolbox),
         ["load_skill", "list_skills", "search_skills"]
     );
-    let budget = Caps::default().catalogue;
+    let budget = ToolboxLimits::default().catalogue_bytes;
     assert!(
         tools[0].description.len() < budget + 400,
         "{}",
@@ -151,24 +151,24 @@ async fn many_skills_stay_within_the_budget_and_can_be_searched() {
     let found = toolbox.call("search_skills", &input, None).await;
     insta::assert_snapshot!(text(&found), @"- skill-0777: Does task 777 with care, whenever task 777 comes up in a project.");
     let listed = toolbox.call("list_skills", &json!({}), None).await;
-    assert!(text(&listed).len() <= Caps::default().result + 60);
+    assert!(text(&listed).len() <= ToolboxLimits::default().result_bytes + 60);
 }
 
 #[test]
 fn before_a_skill_is_left_out_descriptions_are_cut() {
-    let options = Options {
-        caps: Caps {
-            catalogue: 330,
-            ..Caps::default()
+    let options = ToolboxOptions {
+        limits: ToolboxLimits {
+            catalogue_bytes: 330,
+            ..ToolboxLimits::default()
         },
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    let toolbox = reading(&many(3), options.clone());
+    let toolbox = toolbox_without_sandbox(&many(3), options.clone());
     assert_eq!(names(&toolbox), ["load_skill"]);
     let long = SkillFixture::new("long").field("description", &"very long ".repeat(90));
     let mut fixtures = many(2);
     fixtures.push(long);
-    let toolbox = reading(&fixtures, options);
+    let toolbox = toolbox_without_sandbox(&fixtures, options);
     let description = toolbox.tools().swap_remove(0).description;
     insta::assert_snapshot!(description.split_once("Skills:").unwrap().1.trim(), @"
     - skill-0000: Does task 0 with care, whenever task 0 comes up in a project.
@@ -179,7 +179,7 @@ fn before_a_skill_is_left_out_descriptions_are_cut() {
 
 #[tokio::test]
 async fn a_search_finds_by_name_description_and_use_best_first() {
-    let toolbox = reading(&three(), Options::default());
+    let toolbox = toolbox_without_sandbox(&three(), ToolboxOptions::default());
     let mut seen = String::new();
     for query in [
         "filling a form",
@@ -210,19 +210,19 @@ async fn a_search_finds_by_name_description_and_use_best_first() {
 }
 
 #[test]
-fn names_of_other_systems_are_answered_and_shown_when_wanted() {
-    let toolbox = reading(&three(), Options::default());
+fn names_of_other_systems_are_answered_and_shown_on_request() {
+    let toolbox = toolbox_without_sandbox(&three(), ToolboxOptions::default());
     assert!(
         ["list_skills", "search_skills", "read_skill_resource"]
             .iter()
-            .all(|n| toolbox.owns(n))
+            .all(|n| toolbox.has_tool(n))
     );
-    let options = Options {
-        all_names: true,
-        ..Options::default()
+    let options = ToolboxOptions {
+        show_compat_tools: true,
+        ..ToolboxOptions::default()
     };
     assert_eq!(
-        names(&reading(&three(), options)),
+        names(&toolbox_without_sandbox(&three(), options)),
         [
             "load_skill",
             "list_skills",
@@ -234,6 +234,11 @@ fn names_of_other_systems_are_answered_and_shown_when_wanted() {
 
 #[test]
 fn the_same_skills_give_the_same_bytes() {
-    let told = || serde_json::to_string(&reading(&many(50), Options::default()).tools()).unwrap();
-    assert_eq!(told(), told());
+    let listed = || {
+        serde_json::to_string(
+            &toolbox_without_sandbox(&many(50), ToolboxOptions::default()).tools(),
+        )
+        .unwrap()
+    };
+    assert_eq!(listed(), listed());
 }

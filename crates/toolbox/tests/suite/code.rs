@@ -1,21 +1,21 @@
 //! Bash and the editor, and how native clients see them.
 
-use crate::support::{OWNER, Running, names, native, sandbox, skill, text};
+use crate::support::{OWNER, RunningToolbox, names, native, sandbox, skill, text};
 use prowess_sandbox::{Command, Execution, Policy};
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Options, Part, Toolbox, Workspace};
+use prowess_toolbox::{ContentPart, Toolbox, ToolboxOptions, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-async fn edit(running: &Running, input: Value) -> prowess_toolbox::Outcome {
+async fn edit(running: &RunningToolbox, input: Value) -> prowess_toolbox::ToolOutcome {
     running.call("text_editor_code_execution", input).await
 }
 
 #[tokio::test]
 async fn bash_runs_in_a_session_that_is_made_at_first_use_and_keeps_its_files() {
-    let running = Running::new(&[SkillFixture::new("pdf")]).await;
-    assert_eq!(running.workspace.session(), None);
+    let running = RunningToolbox::new(&[SkillFixture::new("pdf")]).await;
+    assert_eq!(running.workspace.container_id(), None);
     let wrote = running
         .bash("cat /skills/pdf/SKILL.md | head -2; echo made > out.txt")
         .await;
@@ -26,8 +26,8 @@ async fn bash_runs_in_a_session_that_is_made_at_first_use_and_keeps_its_files() 
     [files: /mnt/data/out.txt (text/plain, 5 bytes)]
     ");
     assert_eq!(wrote.outputs[0].path, "out.txt");
-    let session = running.workspace.session().unwrap();
-    assert_eq!(running.sandbox.sessions()[0].id, session);
+    let session = running.workspace.container_id().unwrap();
+    assert_eq!(running.sandbox.containers()[0].id, session);
 
     let failed = running.bash("cat out.txt; echo bad >&2; exit 3").await;
     assert!(failed.is_error);
@@ -53,10 +53,10 @@ async fn bash_runs_in_a_session_that_is_made_at_first_use_and_keeps_its_files() 
     }
     "#);
 
-    let existing = Workspace::existing(running.sandbox.clone(), OWNER, &session);
-    let options = Options {
-        code: true,
-        ..Options::default()
+    let existing = Workspace::for_container(running.sandbox.clone(), OWNER, &session);
+    let options = ToolboxOptions {
+        code_execution: true,
+        ..ToolboxOptions::default()
     };
     let again = Toolbox::new(Vec::new(), Some(existing), options).unwrap();
     assert_eq!(
@@ -70,18 +70,18 @@ async fn bash_runs_in_a_session_that_is_made_at_first_use_and_keeps_its_files() 
 
 #[tokio::test]
 async fn a_command_out_of_time_is_a_result() {
-    let options = Options {
-        code: true,
+    let options = ToolboxOptions {
+        code_execution: true,
         timeout: Some(Duration::from_millis(300)),
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    let running = Running::with(&[], options, Policy::default()).await;
+    let running = RunningToolbox::with(&[], options, Policy::default()).await;
     let outcome = running.bash("echo first; sleep 60").await;
     assert!(outcome.is_error);
-    let said = text(&outcome);
+    let output = text(&outcome);
     assert!(
-        said.starts_with("Error (timeout)") && said.contains("first"),
-        "{said}"
+        output.starts_with("Error (timeout)") && output.contains("first"),
+        "{output}"
     );
     assert_eq!(
         native(&outcome)["content"]["error_code"],
@@ -91,7 +91,7 @@ async fn a_command_out_of_time_is_a_result() {
 
 #[tokio::test]
 async fn output_is_passed_on_as_it_comes() {
-    let running = Running::new(&[]).await;
+    let running = RunningToolbox::new(&[]).await;
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let input = json!({ "command": "echo hello" });
     running
@@ -103,7 +103,7 @@ async fn output_is_passed_on_as_it_comes() {
 
 #[tokio::test]
 async fn the_editor_creates_views_and_replaces_in_native_shapes() {
-    let running = Running::new(&[SkillFixture::new("pdf")]).await;
+    let running = RunningToolbox::new(&[SkillFixture::new("pdf")]).await;
     let path = "/mnt/data/notes/a.txt";
     let mut seen = Vec::new();
     for input in [
@@ -136,7 +136,7 @@ async fn the_editor_creates_views_and_replaces_in_native_shapes() {
 
 #[tokio::test]
 async fn what_the_editor_writes_is_an_output_that_code_can_read() {
-    let running = Running::new(&[]).await;
+    let running = RunningToolbox::new(&[]).await;
     let input = json!({ "command": "create", "path": "a.md", "file_text": "# hi\n" });
     let made = edit(&running, input).await;
     assert_eq!(
@@ -153,10 +153,10 @@ async fn what_the_editor_writes_is_an_output_that_code_can_read() {
 
 #[tokio::test]
 async fn the_editor_refuses_with_the_reason() {
-    let running = Running::new(&[SkillFixture::new("pdf")]).await;
+    let running = RunningToolbox::new(&[SkillFixture::new("pdf")]).await;
     let twice = json!({ "command": "create", "path": "a.txt", "file_text": "x x" });
     edit(&running, twice).await;
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for input in [
         json!({ "command": "view", "path": "/etc/passwd" }),
         json!({ "command": "view", "path": "/mnt/data/../../etc/passwd" }),
@@ -177,9 +177,9 @@ async fn the_editor_refuses_with_the_reason() {
         let outcome = edit(&running, input).await;
         assert!(outcome.is_error);
         let code = native(&outcome)["content"]["error_code"].clone();
-        told.push(format!("{}: {}", code.as_str().unwrap(), text(&outcome)));
+        errors.push(format!("{}: {}", code.as_str().unwrap(), text(&outcome)));
     }
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(errors.join("\n"), @r#"
     invalid_tool_input: Error: "/etc/passwd" is out of reach; files are in /mnt/data and /skills
     invalid_tool_input: Error: "/mnt/data/../../etc/passwd" goes up with `..`; write the path without it
     invalid_tool_input: Error: "/skills/../etc/passwd" goes up with `..`; write the path without it
@@ -200,12 +200,12 @@ async fn the_editor_refuses_with_the_reason() {
 
 #[tokio::test]
 async fn a_picture_that_code_made_can_be_viewed() {
-    let running = Running::new(&[]).await;
+    let running = RunningToolbox::new(&[]).await;
     running
         .bash(r"printf '\x89PNG\r\n\x1a\n\0\0' > p.png")
         .await;
     let outcome = edit(&running, json!({ "command": "view", "path": "p.png" })).await;
-    let [Part::Binary { mime, data }] = outcome.shown.as_slice() else {
+    let [ContentPart::Binary { mime, data }] = outcome.content.as_slice() else {
         panic!("{outcome:?}")
     };
     assert_eq!((mime.as_str(), data.len()), ("image/png", 10));
@@ -213,9 +213,9 @@ async fn a_picture_that_code_made_can_be_viewed() {
 }
 
 #[tokio::test]
-async fn what_packages_are_missing_is_told_with_the_first_result() {
+async fn what_packages_are_missing_is_reported_with_the_first_result() {
     let fixture = SkillFixture::new("gif").file("requirements.txt", "# pictures\npillow>=10\n");
-    let running = Running::new(&[fixture]).await;
+    let running = RunningToolbox::new(&[fixture]).await;
     let first = running.bash("true").await;
     insta::assert_snapshot!(text(&first), @"
     [no output]
@@ -231,17 +231,18 @@ async fn names_of_the_clients_own_tools_are_left_to_it() {
         "bash_code_execution",
         "text_editor_code_execution",
     ];
-    let options = Options {
-        code: true,
-        reserved: reserved.map(String::from).to_vec(),
-        ..Options::default()
+    let options = ToolboxOptions {
+        code_execution: true,
+        reserved_names: reserved.map(String::from).to_vec(),
+        ..ToolboxOptions::default()
     };
-    let running = Running::with(&[SkillFixture::new("pdf")], options, Policy::default()).await;
+    let running =
+        RunningToolbox::with(&[SkillFixture::new("pdf")], options, Policy::default()).await;
     assert_eq!(
         names(&running.toolbox),
         ["skills_load", "skill_bash", "skill_editor"]
     );
-    assert!(!running.toolbox.owns("load_skill"));
+    assert!(!running.toolbox.has_tool("load_skill"));
     let outcome = running
         .call("skill_bash", json!({ "command": "echo mine" }))
         .await;
@@ -252,7 +253,7 @@ async fn names_of_the_clients_own_tools_are_left_to_it() {
 async fn a_session_whose_packages_were_removed_is_replaced_and_keeps_its_files() {
     let (sandbox, folder) = sandbox().await;
     let skills = vec![Arc::new(skill(&SkillFixture::new("pdf")))];
-    let workspace = Workspace::fresh(sandbox, OWNER, skills, Policy::default());
+    let workspace = Workspace::for_skills(sandbox, OWNER, skills, Policy::default());
     let run = |line: &str| {
         let execution = Execution {
             command: Command::Bash(line.to_owned()),
@@ -261,7 +262,7 @@ async fn a_session_whose_packages_were_removed_is_replaced_and_keeps_its_files()
         workspace.run(execution)
     };
     run("echo kept > a.txt").await.unwrap();
-    let first = workspace.session().unwrap();
+    let first = workspace.container_id().unwrap();
     // As if it had been made with packages that have since made room for others.
     let meta = folder.path().join("state/sessions").join(&first);
     let meta = meta.join("meta.json");
@@ -272,5 +273,5 @@ async fn a_session_whose_packages_were_removed_is_replaced_and_keeps_its_files()
     std::fs::write(&meta, facts.to_string()).unwrap();
     let report = run("cat a.txt; ls /skills").await.unwrap();
     assert_eq!(report.stdout.text, "kept\npdf\n");
-    assert_ne!(workspace.session().unwrap(), first);
+    assert_ne!(workspace.container_id().unwrap(), first);
 }

@@ -1,9 +1,9 @@
 //! Scripts declared as typed tools.
 
-use crate::support::{Running, names, native, text};
+use crate::support::{RunningToolbox, names, native, text};
 use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::Options;
+use prowess_toolbox::ToolboxOptions;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn one(script: &str, content: &str, executable: bool) -> SkillFixture {
 }
 
 async fn go(fixture: SkillFixture) -> String {
-    let running = Running::new(&[fixture]).await;
+    let running = RunningToolbox::new(&[fixture]).await;
     running.load("one").await;
     let outcome = running.call("one__go", json!({})).await;
     text(&outcome).to_owned()
@@ -43,7 +43,7 @@ async fn a_tool_without_a_description_is_described_by_its_script() {
     let skill = SkillFixture::new("one")
         .field("tools", "{go: {script: scripts/go.py}}")
         .file("scripts/go.py", "print('gone')");
-    let running = Running::new(&[skill]).await;
+    let running = RunningToolbox::new(&[skill]).await;
     running.load("one").await;
     let tools = running.toolbox.tools();
     let go = tools.iter().find(|tool| tool.name == "one__go").unwrap();
@@ -58,8 +58,8 @@ async fn a_tool_without_a_description_is_described_by_its_script() {
 }
 
 #[tokio::test]
-async fn a_slip_in_the_name_of_a_tool_is_told_with_the_right_name() {
-    let running = Running::new(&[show()]).await;
+async fn a_slip_in_the_name_of_a_tool_is_answered_with_the_right_name() {
+    let running = RunningToolbox::new(&[show()]).await;
     let outcome = running.call("show_it__arg", json!({})).await;
     let text = text(&outcome);
     assert!(text.contains("Did you mean `show_it__args`?"), "{text}");
@@ -67,7 +67,7 @@ async fn a_slip_in_the_name_of_a_tool_is_told_with_the_right_name() {
 
 #[tokio::test]
 async fn a_declared_tool_appears_when_its_skill_is_loaded() {
-    let running = Running::new(&[show()]).await;
+    let running = RunningToolbox::new(&[show()]).await;
     let before = names(&running.toolbox);
     assert!(!before.contains(&"show_it__args".to_owned()));
     let early = running.call("show_it__args", json!({ "file": "a" })).await;
@@ -125,7 +125,7 @@ async fn a_declared_tool_appears_when_its_skill_is_loaded() {
 
 #[tokio::test]
 async fn arguments_go_in_declared_order_with_defaults_and_empty_places() {
-    let running = Running::new(&[show()]).await;
+    let running = RunningToolbox::new(&[show()]).await;
     running.load("show-it").await;
     let mut seen = String::new();
     for input in [
@@ -149,8 +149,8 @@ async fn arguments_go_in_declared_order_with_defaults_and_empty_places() {
 }
 
 #[tokio::test]
-async fn the_call_is_told_natively_as_the_command_that_was_run() {
-    let running = Running::new(&[show()]).await;
+async fn the_call_is_shown_natively_as_the_command_that_was_run() {
+    let running = RunningToolbox::new(&[show()]).await;
     running.load("show-it").await;
     let input = json!({ "file": "it's", "format": "gif" });
     let outcome = running.call("show_it__args", input).await;
@@ -164,7 +164,7 @@ async fn the_call_is_told_natively_as_the_command_that_was_run() {
 #[tokio::test]
 async fn the_interpreter_is_found_by_ending_by_first_line_or_by_the_file_itself() {
     let sh = "[ -n \"$BASH_VERSION\" ] && echo bash";
-    for (script, content, executable, wanted) in [
+    for (script, content, executable, expected) in [
         ("a.py", "print('python')", false, "python"),
         ("a.sh", sh, false, "bash"),
         ("a.bash", sh, false, "bash"),
@@ -185,14 +185,14 @@ async fn the_interpreter_is_found_by_ending_by_first_line_or_by_the_file_itself(
     ] {
         assert_eq!(
             go(one(script, content, executable)).await,
-            wanted,
+            expected,
             "{script}"
         );
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_says_why() {
+async fn what_cannot_be_run_states_why() {
     let why = go(one("a.rb", "puts 1", false)).await;
     insta::assert_snapshot!(why, @"Error: `a.rb` cannot be run: it is not executable, and neither its ending (.py, .sh, .bash, .js, .mjs) nor a first line `#!…` says what runs it");
     let why = go(one("a", "#!/usr/bin/env no-such-thing\n", false)).await;
@@ -204,7 +204,7 @@ async fn what_cannot_be_run_says_why() {
 }
 
 #[tokio::test]
-async fn a_failure_is_told_with_its_code_and_all_that_was_said() {
+async fn a_failure_is_reported_with_its_code_and_all_its_output() {
     let script = "import sys\nprint('half done')\nprint('no paper', file=sys.stderr)\nsys.exit(4)";
     insta::assert_snapshot!(go(one("a.py", script, false)).await, @"
     Error (exit=4)
@@ -215,13 +215,13 @@ async fn a_failure_is_told_with_its_code_and_all_that_was_said() {
 }
 
 #[tokio::test]
-async fn a_script_out_of_time_is_told_so() {
-    let options = Options {
+async fn a_script_out_of_time_is_reported_as_such() {
+    let options = ToolboxOptions {
         timeout: Some(Duration::from_millis(300)),
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
     let fixture = one("a.py", "import time\ntime.sleep(60)", false);
-    let running = Running::with(&[fixture], options, Policy::default()).await;
+    let running = RunningToolbox::with(&[fixture], options, Policy::default()).await;
     running.load("one").await;
     let outcome = running.call("one__go", json!({})).await;
     assert!(
@@ -233,7 +233,7 @@ async fn a_script_out_of_time_is_told_so() {
 
 #[tokio::test]
 async fn any_script_can_be_run_by_the_name_that_other_systems_use() {
-    let running = Running::new(&[show()]).await;
+    let running = RunningToolbox::new(&[show()]).await;
     let input =
         json!({ "skill_name": "show-it", "script_name": "scripts/show.py", "args": ["-v", 1] });
     let outcome = running.call("run_skill_script", input).await;
@@ -246,7 +246,8 @@ async fn any_script_can_be_run_by_the_name_that_other_systems_use() {
 
 #[tokio::test]
 async fn files_a_tool_makes_are_its_outputs() {
-    let running = Running::new(&[one("a.py", "open('made.csv', 'w').write('a,b')", false)]).await;
+    let running =
+        RunningToolbox::new(&[one("a.py", "open('made.csv', 'w').write('a,b')", false)]).await;
     running.load("one").await;
     let outcome = running
         .call("one__go", Value::Object(Default::default()))

@@ -1,9 +1,9 @@
 //! Functions of a `tools.py`, described and called in the sandbox.
 
-use crate::support::{Running, names, native, text};
+use crate::support::{RunningToolbox, names, native, text};
 use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::Options;
+use prowess_toolbox::ToolboxOptions;
 use serde_json::json;
 
 const TOOLS: &str = r#"
@@ -60,7 +60,7 @@ async fn tools_written_for_other_runtimes_need_no_edit() {
     for module in ["prowess", "jeeves", "jeevesagent", "loomflow"] {
         let tools = format!("from {module} import tool\n@tool\ndef f(x: int):\n    return x + 1\n");
         let skill = SkillFixture::new("other").file("tools.py", tools);
-        let running = Running::new(&[skill]).await;
+        let running = RunningToolbox::new(&[skill]).await;
         running.load("other").await;
         let outcome = running.call("other__f", json!({"x": 41})).await;
         assert_eq!(text(&outcome), "42", "{module}");
@@ -83,12 +83,12 @@ fn without_marks(text: &str) -> String {
     text.lines().filter(marks).collect::<Vec<_>>().join("\n")
 }
 
-async fn loaded() -> Running {
-    let options = Options {
+async fn loaded() -> RunningToolbox {
+    let options = ToolboxOptions {
         context: json!({ "team": "blue" }).as_object().unwrap().clone(),
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    let running = Running::with(&[maths()], options, Policy::default()).await;
+    let running = RunningToolbox::with(&[maths()], options, Policy::default()).await;
     running.load("maths").await;
     running
 }
@@ -148,7 +148,7 @@ async fn functions_are_called_with_their_arguments() {
 }
 
 #[tokio::test]
-async fn a_call_is_told_natively_with_its_result_apart_from_what_was_printed() {
+async fn a_call_is_shown_natively_with_its_result_apart_from_what_was_printed() {
     let running = loaded().await;
     let outcome = running.call("maths__about", json!({})).await;
     insta::assert_json_snapshot!(native(&outcome), @r#"
@@ -171,7 +171,7 @@ async fn a_call_is_told_natively_with_its_result_apart_from_what_was_printed() {
 #[tokio::test]
 async fn arguments_that_break_the_schema_never_reach_the_function() {
     let running = loaded().await;
-    let mut told = Vec::new();
+    let mut texts = Vec::new();
     for (name, input) in [
         ("maths__convert", json!({})),
         ("maths__convert", json!({ "value": "2" })),
@@ -182,9 +182,9 @@ async fn arguments_that_break_the_schema_never_reach_the_function() {
     ] {
         let outcome = running.call(name, input).await;
         assert!(outcome.is_error);
-        told.push(text(&outcome).to_owned());
+        texts.push(text(&outcome).to_owned());
     }
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(texts.join("\n"), @r#"
     Error: argument `value` is missing
     Error: argument `value` must be a number, not a string "2"
     Error: argument `unit` must be one of "m", "ft", not a string "miles"
@@ -197,7 +197,7 @@ async fn arguments_that_break_the_schema_never_reach_the_function() {
 #[tokio::test]
 async fn an_exception_is_a_result_with_the_skills_own_traceback() {
     let tools = "from prowess_tools import tool\n@tool\ndef f():\n    return 1 / 0\n";
-    let running = Running::new(&[broken("bad", tools)]).await;
+    let running = RunningToolbox::new(&[broken("bad", tools)]).await;
     running.load("bad").await;
     let outcome = running.call("bad__f", json!({})).await;
     assert!(outcome.is_error);
@@ -211,8 +211,8 @@ async fn an_exception_is_a_result_with_the_skills_own_traceback() {
 }
 
 #[tokio::test]
-async fn an_import_error_is_told_when_the_skill_is_loaded_and_harms_no_other() {
-    let running = Running::new(&[broken("bad", "import no_such_module\n"), maths()]).await;
+async fn an_import_error_is_reported_when_the_skill_is_loaded_and_harms_no_other() {
+    let running = RunningToolbox::new(&[broken("bad", "import no_such_module\n"), maths()]).await;
     let bad = running.load("bad").await;
     insta::assert_snapshot!(text(&bad), @r#"
     # bad
@@ -234,8 +234,8 @@ async fn an_import_error_is_told_when_the_skill_is_loaded_and_harms_no_other() {
 }
 
 #[tokio::test]
-async fn what_is_no_tool_is_told_when_the_skill_is_loaded() {
-    let mut told = String::new();
+async fn what_is_no_tool_is_reported_when_the_skill_is_loaded() {
+    let mut problems = String::new();
     for tools in [
         "def f(): pass\n",
         "from prowess import tool\n@tool\ndef f(*args): pass\n",
@@ -245,13 +245,13 @@ async fn what_is_no_tool_is_told_when_the_skill_is_loaded() {
         "def build_tools(ctx):\n    return [7]\n",
         "this is no python\n",
     ] {
-        let running = Running::new(&[broken("bad", tools)]).await;
+        let running = RunningToolbox::new(&[broken("bad", tools)]).await;
         let outcome = running.load("bad").await;
-        let said = text(&outcome).split_once("Problem with").unwrap().1;
+        let problem = text(&outcome).split_once("Problem with").unwrap().1;
         // Tracebacks look different from one Python to the next; their ends do not.
-        told.push_str(&format!("{}\n", said.lines().last().unwrap().trim()));
+        problems.push_str(&format!("{}\n", problem.lines().last().unwrap().trim()));
     }
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(problems, @r#"
     `bad`: the tools of its tools.py are missing: it has none; decorate functions with @tool, or define build_tools(ctx)
     TypeError: f: the argument args cannot be given by name
     NameError: name 'Nonsense' is not defined
@@ -265,22 +265,26 @@ async fn what_is_no_tool_is_told_when_the_skill_is_loaded() {
 #[tokio::test]
 async fn a_long_result_is_cut_and_the_cut_is_named() {
     let tools = "from prowess import tool\n@tool\ndef f():\n    return 'ü' * 1000000\n";
-    let running = Running::new(&[broken("long", tools)]).await;
+    let running = RunningToolbox::new(&[broken("long", tools)]).await;
     running.load("long").await;
     let outcome = running.call("long__f", json!({})).await;
-    let said = text(&outcome);
-    assert!(!outcome.is_error && said.len() < 70_000, "{}", said.len());
-    assert!(said.contains("bytes are left out here"));
+    let output = text(&outcome);
+    assert!(
+        !outcome.is_error && output.len() < 70_000,
+        "{}",
+        output.len()
+    );
+    assert!(output.contains("bytes are left out here"));
 }
 
 #[tokio::test]
 async fn what_a_call_leaves_in_memory_is_gone_and_what_it_leaves_in_files_stays() {
     let tools = "from prowess import tool\nseen = []\n@tool\ndef f():\n    seen.append(1)\n    open('log', 'a').write('x')\n    return [len(seen), open('log').read()]\n";
-    let running = Running::new(&[broken("count", tools)]).await;
+    let running = RunningToolbox::new(&[broken("count", tools)]).await;
     running.load("count").await;
-    for wanted in [r#"[1, "x"]"#, r#"[1, "xx"]"#] {
+    for expected in [r#"[1, "x"]"#, r#"[1, "xx"]"#] {
         let outcome = running.call("count__f", json!({})).await;
-        assert!(text(&outcome).starts_with(wanted), "{}", text(&outcome));
+        assert!(text(&outcome).starts_with(expected), "{}", text(&outcome));
     }
 }
 
@@ -300,15 +304,15 @@ async fn what_a_function_prints_is_passed_on_as_it_comes_and_its_answer_is_not()
 }
 
 #[tokio::test]
-async fn what_is_known_of_a_skills_functions_is_not_asked_again() {
+async fn what_is_known_of_a_skills_functions_is_not_described_again() {
     let tools =
         "from prowess import tool\nopen('imported', 'a').write('x')\n@tool\ndef f(): pass\n";
     let once = broken("once", tools);
-    let first = Running::new(std::slice::from_ref(&once)).await;
+    let first = RunningToolbox::new(std::slice::from_ref(&once)).await;
     first.load("once").await;
     assert_eq!(text(&first.bash("cat imported").await), "x");
-    let next = Running::new(&[once]).await;
+    let next = RunningToolbox::new(&[once]).await;
     next.load("once").await;
     assert!(names(&next.toolbox).contains(&"once__f".to_owned()));
-    assert_eq!(next.workspace.session(), None, "nothing had to run");
+    assert_eq!(next.workspace.container_id(), None, "nothing had to run");
 }

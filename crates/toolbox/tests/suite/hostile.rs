@@ -1,10 +1,10 @@
 //! What hostile skills and careless models try: each gets a clear result, and nothing
 //! is reached.
 
-use crate::support::{Running, native, text};
-use prowess_sandbox::{Limits, Policy};
+use crate::support::{RunningToolbox, native, text};
+use prowess_sandbox::{Policy, SandboxLimits};
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Form, Options};
+use prowess_toolbox::{LoadToolStyle, ToolboxOptions};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn call(body: &str) -> (bool, String) {
     let mut policy = Policy::default();
     policy.limits.timeout = Duration::from_secs(2);
     policy.limits.processes = 24;
-    let running = Running::with(&[functions(body)], Options::default(), policy).await;
+    let running = RunningToolbox::with(&[functions(body)], ToolboxOptions::default(), policy).await;
     running.load("evil").await;
     let outcome = running.call("evil__f", json!({})).await;
     (outcome.is_error, text(&outcome).to_owned())
@@ -35,11 +35,11 @@ async fn call(body: &str) -> (bool, String) {
 #[tokio::test]
 async fn a_script_path_that_leaves_the_skill_is_no_tool() {
     for script in ["../other/x.py", "/usr/bin/id", "scripts/../../x", "~/x"] {
-        let running = Running::new(&[declared(script, "")]).await;
+        let running = RunningToolbox::new(&[declared(script, "")]).await;
         running.load("evil").await;
-        assert!(!running.toolbox.owns("evil__go"), "{script}");
+        assert!(!running.toolbox.has_tool("evil__go"), "{script}");
     }
-    let running = Running::new(&[
+    let running = RunningToolbox::new(&[
         SkillFixture::new("a").file("x.py", ""),
         SkillFixture::new("b"),
     ])
@@ -57,12 +57,17 @@ async fn a_script_path_that_leaves_the_skill_is_no_tool() {
             "{path}"
         );
     }
-    assert_eq!(running.workspace.session(), None, "nothing was ever run");
+    assert_eq!(
+        running.workspace.container_id(),
+        None,
+        "nothing was ever run"
+    );
 }
 
 #[tokio::test]
 async fn an_argument_is_data_whatever_it_looks_like() {
-    let running = Running::new(&[declared("go.py", "import sys\nprint(sys.argv[1:])")]).await;
+    let running =
+        RunningToolbox::new(&[declared("go.py", "import sys\nprint(sys.argv[1:])")]).await;
     running.load("evil").await;
     for argument in [
         "--help",
@@ -102,9 +107,9 @@ fn quoted(text: &str) -> String {
 
 #[tokio::test]
 async fn arguments_that_break_the_schema_never_reach_the_script() {
-    let running = Running::new(&[declared("go.py", "open('reached', 'w')")]).await;
+    let running = RunningToolbox::new(&[declared("go.py", "open('reached', 'w')")]).await;
     running.load("evil").await;
-    let mut told = Vec::new();
+    let mut texts = Vec::new();
     for input in [
         Value::Null,
         json!([]),
@@ -121,9 +126,9 @@ async fn arguments_that_break_the_schema_never_reach_the_script() {
             native(&outcome)["content"]["error_code"],
             "invalid_tool_input"
         );
-        told.push(text(&outcome).to_owned());
+        texts.push(text(&outcome).to_owned());
     }
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(texts.join("\n"), @r#"
     Error: the arguments must be a JSON object, not null
     Error: the arguments must be a JSON object, not an array
     Error: the arguments must be a JSON object, not a string
@@ -136,68 +141,79 @@ async fn arguments_that_break_the_schema_never_reach_the_script() {
 }
 
 #[tokio::test]
-async fn a_hundred_megabytes_of_output_are_cut_short_and_told() {
+async fn a_hundred_megabytes_of_output_are_cut_short_and_reported() {
     let script = "import sys\nprint('begin')\nfor _ in range(100): sys.stdout.write('x' * 1000000)";
-    let running = Running::new(&[declared("go.py", script)]).await;
+    let running = RunningToolbox::new(&[declared("go.py", script)]).await;
     running.load("evil").await;
     let outcome = running.call("evil__go", json!({ "a": "" })).await;
-    let said = text(&outcome);
-    assert!(outcome.is_error && said.len() < 70_000, "{}", said.len());
-    assert!(said.starts_with("Error (too much output)"), "{:.200}", said);
+    let output = text(&outcome);
     assert!(
-        said.contains("begin") && said.contains("left out"),
+        outcome.is_error && output.len() < 70_000,
+        "{}",
+        output.len()
+    );
+    assert!(
+        output.starts_with("Error (too much output)"),
         "{:.200}",
-        said
+        output
+    );
+    assert!(
+        output.contains("begin") && output.contains("left out"),
+        "{:.200}",
+        output
     );
 }
 
 #[tokio::test]
 async fn a_function_that_forks_answers_once() {
-    let (is_error, said) = call("os.fork(); return 'mine'").await;
-    assert_eq!((is_error, said.as_str()), (false, "mine"));
-    let (is_error, said) = call("\n    while True: os.fork()").await;
-    assert!(is_error, "{said}");
+    let (is_error, output) = call("os.fork(); return 'mine'").await;
+    assert_eq!((is_error, output.as_str()), (false, "mine"));
+    let (is_error, output) = call("\n    while True: os.fork()").await;
+    assert!(is_error, "{output}");
 }
 
 #[tokio::test]
 async fn a_function_that_sleeps_is_out_of_time() {
-    let (is_error, said) = call("time.sleep(600)").await;
-    assert!(is_error && said.contains("time was up"), "{said}");
+    let (is_error, output) = call("time.sleep(600)").await;
+    assert!(is_error && output.contains("time was up"), "{output}");
 }
 
 #[tokio::test]
-async fn a_function_that_exits_is_told_to_have_done_so() {
-    let (is_error, said) = call("os._exit(0)").await;
+async fn a_function_that_exits_is_reported_to_have_done_so() {
+    let (is_error, output) = call("os._exit(0)").await;
     assert!(is_error);
     assert_eq!(
-        said,
+        output,
         "it ended the interpreter (exit=0) before there was a result"
     );
-    let (is_error, said) = call("sys.exit(0)").await;
-    assert!(is_error && said.contains("SystemExit: 0"), "{said}");
-    let (is_error, said) = call("os.kill(os.getpid(), 9)").await;
+    let (is_error, output) = call("sys.exit(0)").await;
+    assert!(is_error && output.contains("SystemExit: 0"), "{output}");
+    let (is_error, output) = call("os.kill(os.getpid(), 9)").await;
     assert!(
-        is_error && said.contains("before there was a result"),
-        "{said}"
+        is_error && output.contains("before there was a result"),
+        "{output}"
     );
 }
 
 #[tokio::test]
 async fn rubbish_on_the_output_is_no_result() {
-    let (is_error, said) = call(
+    let (is_error, output) = call(
         "print('ok 3\\nyes'); os.write(1, b'\\x00\\xff ok 5'); os.system('echo from a child'); return 'true'",
     )
     .await;
-    assert!(!is_error && said.starts_with("true\n[stderr]"), "{said}");
+    assert!(
+        !is_error && output.starts_with("true\n[stderr]"),
+        "{output}"
+    );
 }
 
 #[tokio::test]
 async fn a_thread_that_never_ends_does_not_take_the_answer_away() {
     let body =
         "import threading; threading.Thread(target=time.sleep, args=(600,)).start(); return 'done'";
-    let (is_error, said) = call(body).await;
-    assert!(!is_error && said.starts_with("done"), "{said}");
-    assert!(said.contains("did not end by itself"), "{said}");
+    let (is_error, output) = call(body).await;
+    assert!(!is_error && output.starts_with("done"), "{output}");
+    assert!(output.contains("did not end by itself"), "{output}");
 }
 
 #[tokio::test]
@@ -214,7 +230,7 @@ async fn a_tools_py_that_misbehaves_when_imported_breaks_only_itself() {
         ),
     ] {
         let mut policy = Policy::default();
-        policy.limits = Limits {
+        policy.limits = SandboxLimits {
             timeout: Duration::from_secs(2),
             memory: 256 << 20,
             ..policy.limits
@@ -224,11 +240,11 @@ async fn a_tools_py_that_misbehaves_when_imported_breaks_only_itself() {
             "tools.py",
             "from prowess import tool\n@tool\ndef f(): return 1\n",
         );
-        let running = Running::with(&[evil, good], Options::default(), policy).await;
+        let running = RunningToolbox::with(&[evil, good], ToolboxOptions::default(), policy).await;
         let outcome = running.load("evil").await;
-        let said = text(&outcome);
-        let ended = said.contains(why) || why == "MemoryError" && said.contains("memory");
-        assert!(ended, "{tools}: {said}");
+        let output = text(&outcome);
+        let ended = output.contains(why) || why == "MemoryError" && output.contains("memory");
+        assert!(ended, "{tools}: {output}");
         running.load("good").await;
         assert_eq!(text(&running.call("good__f", json!({})).await), "1");
     }
@@ -249,24 +265,24 @@ async fn no_text_of_a_skill_reaches_a_model_as_a_control_token() {
             .body(&format!("Read this: {HOSTILE}"))
             .file("go.py", "")
     };
-    for form in [Form::Compact, Form::PerSkill] {
+    for load_style in [LoadToolStyle::Compact, LoadToolStyle::PerSkill] {
         for litellm in [false, true] {
-            let options = Options {
-                form,
+            let options = ToolboxOptions {
+                load_style,
                 litellm,
-                all_names: true,
-                ..Options::default()
+                show_compat_tools: true,
+                ..ToolboxOptions::default()
             };
-            let running = Running::with(&[fixture()], options, Policy::default()).await;
-            let loaded = match form {
-                Form::Compact => running.load("evil").await,
-                Form::PerSkill => running.call("load_skill_evil", json!({})).await,
+            let running = RunningToolbox::with(&[fixture()], options, Policy::default()).await;
+            let loaded = match load_style {
+                LoadToolStyle::Compact => running.load("evil").await,
+                LoadToolStyle::PerSkill => running.call("load_skill_evil", json!({})).await,
             };
             let shown = serde_json::to_string(&running.toolbox.tools()).unwrap();
             let listed = running.call("list_skills", json!({})).await;
-            for told in [&shown, text(&loaded), text(&listed)] {
+            for content in [&shown, text(&loaded), text(&listed)] {
                 for token in ["<|", "[INST]", "<s>", "<｜", "<end_of_turn>"] {
-                    assert!(!told.contains(token), "{token} in {told}");
+                    assert!(!content.contains(token), "{token} in {content}");
                 }
             }
             assert!(shown.contains("evil__go"), "{shown}");

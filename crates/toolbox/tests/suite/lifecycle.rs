@@ -1,10 +1,10 @@
 //! Skills that need others, names that never collide, skills that change.
 
-use crate::support::{Running, members, names, reading, skill, text};
+use crate::support::{RunningToolbox, members, names, skill, text, toolbox_without_sandbox};
 use prowess_sandbox::Policy;
 use prowess_skill::Skill;
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Member, Options, Toolbox, Workspace};
+use prowess_toolbox::{Member, Toolbox, ToolboxOptions, Workspace};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn with_tool(name: &str, script: &str) -> SkillFixture {
         .file("go.py", script.to_owned())
 }
 
-async fn load(toolbox: &Toolbox, name: &str) -> prowess_toolbox::Outcome {
+async fn load(toolbox: &Toolbox, name: &str) -> prowess_toolbox::ToolOutcome {
     toolbox
         .call("load_skill", &json!({ "name": name }), None)
         .await
@@ -22,7 +22,7 @@ async fn load(toolbox: &Toolbox, name: &str) -> prowess_toolbox::Outcome {
 
 #[tokio::test]
 async fn required_skills_are_loaded_first_and_stand_before_the_instructions() {
-    let running = Running::new(&[
+    let running = RunningToolbox::new(&[
         SkillFixture::new("report")
             .field("requires", "[chart, table]")
             .body("Report."),
@@ -49,29 +49,29 @@ async fn required_skills_are_loaded_first_and_stand_before_the_instructions() {
     ---
     Tools now available: `chart__go`
     ");
-    assert_eq!(outcome.loaded, ["table", "chart", "report"]);
+    assert_eq!(outcome.loaded_skills, ["table", "chart", "report"]);
     assert_eq!(text(&running.call("chart__go", json!({})).await), "chart");
 }
 
 #[tokio::test]
-async fn what_is_loaded_already_is_not_said_again_for_another_skill() {
-    let toolbox = reading(
+async fn what_is_loaded_already_is_not_repeated_for_another_skill() {
+    let toolbox = toolbox_without_sandbox(
         &[
             SkillFixture::new("a").field("requires", "base").body("A."),
             SkillFixture::new("b").field("requires", "base").body("B."),
             SkillFixture::new("base").body("Base."),
         ],
-        Options::default(),
+        ToolboxOptions::default(),
     );
     assert!(text(&load(&toolbox, "a").await).contains("Base."));
     let second = load(&toolbox, "b").await;
     assert_eq!(text(&second), "B.");
-    assert_eq!(second.loaded, ["b"]);
+    assert_eq!(second.loaded_skills, ["b"]);
 }
 
 #[tokio::test]
-async fn a_circle_or_a_gap_is_told_with_its_chain() {
-    let toolbox = reading(
+async fn a_circle_or_a_gap_is_reported_with_its_chain() {
+    let toolbox = toolbox_without_sandbox(
         &[
             SkillFixture::new("a").field("requires", "b"),
             SkillFixture::new("b").field("requires", "c"),
@@ -80,31 +80,31 @@ async fn a_circle_or_a_gap_is_told_with_its_chain() {
             SkillFixture::new("e").field("requires", "gone"),
             SkillFixture::new("self").field("requires", "self"),
         ],
-        Options::default(),
+        ToolboxOptions::default(),
     );
-    let mut told = Vec::new();
+    let mut texts = Vec::new();
     for name in ["a", "d", "self"] {
         let outcome = load(&toolbox, name).await;
-        assert!(outcome.is_error && outcome.loaded.is_empty());
-        told.push(text(&outcome).to_owned());
+        assert!(outcome.is_error && outcome.loaded_skills.is_empty());
+        texts.push(text(&outcome).to_owned());
     }
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(texts.join("\n"), @"
     Error: skills that require each other cannot be loaded: a → b → c → a
     Error: a required skill is not here: d → e → gone, and there is no `gone`
     Error: skills that require each other cannot be loaded: self → self
     ");
-    assert!(toolbox.loaded().is_empty());
+    assert!(toolbox.loaded_skills().is_empty());
 }
 
 #[tokio::test]
 async fn tools_of_several_skills_and_of_the_client_never_collide() {
-    let options = Options {
-        code: true,
-        reserved: vec!["a_b__go".into()],
-        ..Options::default()
+    let options = ToolboxOptions {
+        code_execution: true,
+        reserved_names: vec!["a_b__go".into()],
+        ..ToolboxOptions::default()
     };
     let fixtures = [with_tool("a-b", "print(1)"), with_tool("a_b", "print(2)")];
-    let running = Running::with(&fixtures, options, Policy::default()).await;
+    let running = RunningToolbox::with(&fixtures, options, Policy::default()).await;
     running.load("a_b").await;
     running.load("a-b").await;
     assert_eq!(names(&running.toolbox)[3..], ["a_b__go_3", "a_b__go_2"]);
@@ -120,16 +120,16 @@ fn two_skills_of_one_name_are_refused_by_their_ids() {
         title: None,
     };
     let both = vec![member("skill_1"), member("skill_2")];
-    let error = Toolbox::new(both, None, Options::default()).unwrap_err();
+    let error = Toolbox::new(both, None, ToolboxOptions::default()).unwrap_err();
     assert_eq!(error.code(), "same-name");
     insta::assert_snapshot!(error, @r#"two skills are called "pdf" (skill_1 and skill_2); a model could not tell them apart, so name only one"#);
 }
 
 #[test]
 fn code_without_a_sandbox_is_refused() {
-    let options = Options {
-        code: true,
-        ..Options::default()
+    let options = ToolboxOptions {
+        code_execution: true,
+        ..ToolboxOptions::default()
     };
     let error = Toolbox::new(Vec::new(), None, options).unwrap_err();
     assert_eq!(error.code(), "sandbox-unavailable");
@@ -137,32 +137,32 @@ fn code_without_a_sandbox_is_refused() {
 
 #[tokio::test]
 async fn a_conversation_that_goes_on_has_its_tools_again_without_loading() {
-    let running = Running::new(&[with_tool("a", "print(1)")]).await;
+    let running = RunningToolbox::new(&[with_tool("a", "print(1)")]).await;
     let loaded = ["a".to_owned(), "gone".to_owned()];
-    let problems = running.toolbox.resume(&loaded).await;
+    let problems = running.toolbox.restore_loaded(&loaded).await;
     assert_eq!(problems, ["there is no skill `gone`. There are: `a`"]);
-    assert_eq!(running.toolbox.loaded(), ["a"]);
+    assert_eq!(running.toolbox.loaded_skills(), ["a"]);
     assert_eq!(text(&running.call("a__go", json!({})).await), "1");
     assert!(text(&running.load("a").await).contains("loaded already"));
 }
 
 #[tokio::test]
 async fn a_changed_skill_is_what_runs_next_and_files_stay() {
-    let running = Running::new(&[with_tool("a", "print('old')")]).await;
+    let running = RunningToolbox::new(&[with_tool("a", "print('old')")]).await;
     running.load("a").await;
     assert_eq!(text(&running.call("a__go", json!({})).await), "old");
     running
         .bash("mkdir -p d; echo kept > d/f; echo '#!/bin/sh' > d/run; chmod +x d/run")
         .await;
-    let session = running.workspace.session();
+    let session = running.workspace.container_id();
     let changed = members(&[with_tool("a", "print('new')"), with_tool("b", "")]);
     running.toolbox.replace(changed).await.unwrap();
     assert_eq!(text(&running.call("a__go", json!({})).await), "new");
-    assert_ne!(running.workspace.session(), session);
+    assert_ne!(running.workspace.container_id(), session);
     assert_eq!(text(&running.bash("cat d/f").await), "kept");
     running.toolbox.replace(Vec::new()).await.unwrap();
-    assert!(running.toolbox.loaded().is_empty());
-    assert!(!running.toolbox.owns("a__go"));
+    assert!(running.toolbox.loaded_skills().is_empty());
+    assert!(!running.toolbox.has_tool("a__go"));
 }
 
 #[tokio::test]
@@ -171,10 +171,10 @@ async fn a_session_shows_only_skills_that_were_needed() {
     let many: Vec<SkillFixture> = (0..30)
         .map(|n| with_tool(&format!("s{n}"), "print(1)"))
         .collect();
-    let workspace = Workspace::fresh(sandbox, "someone", Vec::new(), Policy::default());
-    let options = Options {
-        code: true,
-        ..Options::default()
+    let workspace = Workspace::for_skills(sandbox, "someone", Vec::new(), Policy::default());
+    let options = ToolboxOptions {
+        code_execution: true,
+        ..ToolboxOptions::default()
     };
     let toolbox = Toolbox::new(members(&many), Some(workspace), options).unwrap();
     let ls = async || {
@@ -196,13 +196,14 @@ async fn a_skill_of_any_name_can_be_run() {
         ("go.sh", bytes::Bytes::from("echo went"), false),
     ];
     let bundle =
-        prowess_skill::Bundle::from_files(files, &prowess_skill::Limits::default()).unwrap();
-    let odd = Skill::load(bundle, &prowess_skill::Options::default())
+        prowess_skill::Bundle::from_files(files, &prowess_skill::BundleLimits::default()).unwrap();
+    let odd = Skill::load(bundle, &prowess_skill::LoadOptions::default())
         .skill
         .unwrap();
     let (sandbox, _folder) = crate::support::sandbox().await;
-    let workspace = Workspace::fresh(sandbox, "someone", Vec::new(), Policy::default());
-    let toolbox = Toolbox::new(vec![odd.into()], Some(workspace), Options::default()).unwrap();
+    let workspace = Workspace::for_skills(sandbox, "someone", Vec::new(), Policy::default());
+    let toolbox =
+        Toolbox::new(vec![odd.into()], Some(workspace), ToolboxOptions::default()).unwrap();
     load(&toolbox, "Größe ändern/..").await;
     let tool = names(&toolbox).pop().unwrap();
     assert_eq!(text(&toolbox.call(&tool, &json!({}), None).await), "went");
@@ -210,7 +211,7 @@ async fn a_skill_of_any_name_can_be_run() {
 
 #[tokio::test]
 async fn calls_run_side_by_side_on_other_threads() {
-    let running = Arc::new(Running::new(&[with_tool("a", "print(1)")]).await);
+    let running = Arc::new(RunningToolbox::new(&[with_tool("a", "print(1)")]).await);
     running.load("a").await;
     let calls = (0..4).map(|_| {
         let running = Arc::clone(&running);
@@ -223,7 +224,7 @@ async fn calls_run_side_by_side_on_other_threads() {
 
 #[tokio::test]
 async fn revealed_tools_are_there_from_the_start_and_load_their_skill_when_called() {
-    let running = Running::new(&[
+    let running = RunningToolbox::new(&[
         SkillFixture::new("words"),
         SkillFixture::new("declares")
             .field("tools", "{say: {description: Says., script: say.sh}}")
@@ -234,10 +235,10 @@ async fn revealed_tools_are_there_from_the_start_and_load_their_skill_when_calle
         ),
     ])
     .await;
-    assert!(running.toolbox.reveal().await.is_empty());
+    assert!(running.toolbox.show_skill_tools().await.is_empty());
     let own = ["declares__say", "has_functions__twice"].map(String::from);
     assert!(names(&running.toolbox).ends_with(&own));
-    assert!(running.toolbox.loaded().is_empty());
+    assert!(running.toolbox.loaded_skills().is_empty());
 
     assert_eq!(
         text(&running.call("declares__say", json!({})).await),
@@ -247,7 +248,10 @@ async fn revealed_tools_are_there_from_the_start_and_load_their_skill_when_calle
         .call("has_functions__twice", json!({ "x": 4 }))
         .await;
     assert_eq!(text(&twice), "8");
-    assert_eq!(running.toolbox.loaded(), ["declares", "has-functions"]);
+    assert_eq!(
+        running.toolbox.loaded_skills(),
+        ["declares", "has-functions"]
+    );
     assert!(
         names(&running.toolbox).ends_with(&own),
         "each is there once"

@@ -1,23 +1,23 @@
 //! LiteLLM's tools, doing what they say.
 
-use crate::support::{Running, names, native, text};
+use crate::support::{RunningToolbox, names, native, text};
 use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::Options;
+use prowess_toolbox::ToolboxOptions;
 use serde_json::json;
 
 const ECHO: &str = "import sys, os\nprint(sys.stdin.read(), os.environ['PROWESS_ARGS'])";
 
-async fn running(fixtures: &[SkillFixture]) -> Running {
-    let options = Options {
+async fn running(fixtures: &[SkillFixture]) -> RunningToolbox {
+    let options = ToolboxOptions {
         litellm: true,
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    Running::with(fixtures, options, Policy::default()).await
+    RunningToolbox::with(fixtures, options, Policy::default()).await
 }
 
 #[tokio::test]
-async fn code_runs_with_the_skills_modules_at_hand() {
+async fn code_runs_with_the_skills_modules_importable() {
     let gif = SkillFixture::new("gif").file("core/builder.py", "def build(): return 'built'\n");
     let running = running(&[gif]).await;
     assert_eq!(
@@ -59,7 +59,7 @@ async fn a_skills_tool_runs_what_the_skill_is_about_with_the_arguments() {
     for name in ["declared", "main", "only", "none"] {
         let tool = format!("litellm_skill_{name}");
         let outcome = running.call(&tool, json!({ "to": "you" })).await;
-        assert_eq!(outcome.loaded, [name]);
+        assert_eq!(outcome.loaded_skills, [name]);
         seen.push_str(&format!(
             "## {}\n{}\n",
             native(&outcome)["input"],
@@ -84,13 +84,13 @@ async fn a_skills_tool_runs_what_the_skill_is_about_with_the_arguments() {
 }
 
 #[tokio::test]
-async fn the_schema_of_a_skills_tool_is_what_the_skill_says() {
-    let said = SkillFixture::new("said").field(
+async fn the_schema_of_a_skills_tool_is_what_the_skill_declares() {
+    let declared = SkillFixture::new("said").field(
         "metadata",
         "{parameters: {type: object, properties: {n: {type: integer}}, required: [n]}}",
     );
-    let said = said.file("main.py", ECHO);
-    let running = running(&[said]).await;
+    let declared = declared.file("main.py", ECHO);
+    let running = running(&[declared]).await;
     let tool = running.toolbox.tools().swap_remove(1);
     assert_eq!(tool.input_schema["required"], json!(["n"]));
     let outcome = running

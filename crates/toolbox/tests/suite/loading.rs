@@ -1,8 +1,8 @@
 //! Loading skills and reading their files: needs no sandbox.
 
-use crate::support::{names, native, reading, text};
+use crate::support::{names, native, text, toolbox_without_sandbox};
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Caps, Options, Part};
+use prowess_toolbox::{ContentPart, ToolboxLimits, ToolboxOptions};
 use serde_json::json;
 
 fn pdf() -> SkillFixture {
@@ -14,7 +14,7 @@ fn pdf() -> SkillFixture {
 
 #[tokio::test]
 async fn a_skill_is_loaded_once_and_then_only_mentioned() {
-    let toolbox = reading(&[pdf()], Options::default());
+    let toolbox = toolbox_without_sandbox(&[pdf()], ToolboxOptions::default());
     let input = json!({ "name": "pdf" });
     let first = toolbox.call("load_skill", &input, None).await;
     insta::assert_snapshot!(text(&first), @"
@@ -28,12 +28,12 @@ async fn a_skill_is_loaded_once_and_then_only_mentioned() {
     logo.png (10 bytes)
     references/forms.md (13 bytes)
     ");
-    assert_eq!(first.loaded, ["pdf"]);
+    assert_eq!(first.loaded_skills, ["pdf"]);
     assert_eq!(first.skill.as_deref(), Some("pdf"));
 
     let second = toolbox.call("load_skill", &input, None).await;
     insta::assert_snapshot!(text(&second), @"The skill `pdf` is loaded already: its instructions are above. Load it once more to read them again.");
-    assert!(!second.is_error && second.loaded.is_empty());
+    assert!(!second.is_error && second.loaded_skills.is_empty());
 
     let third = toolbox.call("load_skill", &input, None).await;
     assert!(text(&third).starts_with("# PDF"), "{}", text(&third));
@@ -41,9 +41,9 @@ async fn a_skill_is_loaded_once_and_then_only_mentioned() {
 
 #[tokio::test]
 async fn a_load_looks_like_a_native_view_of_the_skill() {
-    let toolbox = reading(
+    let toolbox = toolbox_without_sandbox(
         &[SkillFixture::new("pdf").body("# PDF\n\nFill.")],
-        Options::default(),
+        ToolboxOptions::default(),
     );
     let outcome = toolbox
         .call("load_skill", &json!({ "name": "pdf" }), None)
@@ -69,7 +69,7 @@ async fn a_load_looks_like_a_native_view_of_the_skill() {
 
 #[tokio::test]
 async fn a_file_of_a_skill_is_the_same_bytes_however_its_path_is_written() {
-    let toolbox = reading(&[pdf()], Options::default());
+    let toolbox = toolbox_without_sandbox(&[pdf()], ToolboxOptions::default());
     for path in [
         "references/forms.md",
         "./references/forms.md",
@@ -82,15 +82,15 @@ async fn a_file_of_a_skill_is_the_same_bytes_however_its_path_is_written() {
         let outcome = toolbox.call("read_skill_resource", &input, None).await;
         assert_eq!(text(&outcome), "About forms.\n", "{path}");
     }
-    assert!(toolbox.loaded().is_empty());
+    assert!(toolbox.loaded_skills().is_empty());
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_text_comes_with_its_type() {
-    let toolbox = reading(&[pdf()], Options::default());
+    let toolbox = toolbox_without_sandbox(&[pdf()], ToolboxOptions::default());
     let input = json!({ "name": "pdf", "path": "logo.png" });
     let outcome = toolbox.call("load_skill", &input, None).await;
-    let [Part::Binary { mime, data }] = outcome.shown.as_slice() else {
+    let [ContentPart::Binary { mime, data }] = outcome.content.as_slice() else {
         panic!("{outcome:?}")
     };
     assert_eq!((mime.as_str(), data.len()), ("image/png", 10));
@@ -108,15 +108,15 @@ async fn a_file_that_is_not_text_comes_with_its_type() {
 
 #[tokio::test]
 async fn a_long_text_is_cut_and_the_cut_is_named() {
-    let options = Options {
-        caps: Caps {
-            text: 10,
-            binary: 4,
-            ..Caps::default()
+    let options = ToolboxOptions {
+        limits: ToolboxLimits {
+            text_bytes: 10,
+            binary_bytes: 4,
+            ..ToolboxLimits::default()
         },
-        ..Options::default()
+        ..ToolboxOptions::default()
     };
-    let toolbox = reading(&[pdf()], options);
+    let toolbox = toolbox_without_sandbox(&[pdf()], options);
     let read = async |path: &str| {
         let input = json!({ "name": "pdf", "path": path });
         toolbox.call("load_skill", &input, None).await
@@ -132,9 +132,12 @@ async fn a_long_text_is_cut_and_the_cut_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_with_what_is() {
-    let toolbox = reading(&[pdf(), SkillFixture::new("docx")], Options::default());
-    let mut told = Vec::new();
+async fn what_is_not_there_is_answered_with_what_is() {
+    let toolbox = toolbox_without_sandbox(
+        &[pdf(), SkillFixture::new("docx")],
+        ToolboxOptions::default(),
+    );
+    let mut texts = Vec::new();
     for input in [
         json!({ "name": "xlsx" }),
         json!({ "name": 7 }),
@@ -146,10 +149,10 @@ async fn what_is_not_there_is_told_with_what_is() {
     ] {
         let outcome = toolbox.call("load_skill", &input, None).await;
         assert!(outcome.is_error, "{input}");
-        told.push(text(&outcome).to_owned());
+        texts.push(text(&outcome).to_owned());
     }
-    told.push(text(&toolbox.call("laod_skill", &json!({}), None).await).to_owned());
-    insta::assert_snapshot!(told.join("\n"), @"
+    texts.push(text(&toolbox.call("laod_skill", &json!({}), None).await).to_owned());
+    insta::assert_snapshot!(texts.join("\n"), @"
     Error: there is no skill `xlsx`. There are: `pdf`, `docx`
     Error: argument `name` must be a string
     Error: argument `name` is missing
@@ -164,7 +167,10 @@ async fn what_is_not_there_is_told_with_what_is() {
 #[tokio::test]
 async fn a_skill_only_people_may_start_is_not_offered_and_cannot_be_loaded() {
     let private = SkillFixture::new("deploy").field("disable-model-invocation", "true");
-    let toolbox = reading(&[private, SkillFixture::new("pdf")], Options::default());
+    let toolbox = toolbox_without_sandbox(
+        &[private, SkillFixture::new("pdf")],
+        ToolboxOptions::default(),
+    );
     let spec = &toolbox.tools()[0];
     assert_eq!(
         spec.input_schema["properties"]["name"]["enum"],
@@ -181,11 +187,11 @@ async fn a_skill_only_people_may_start_is_not_offered_and_cannot_be_loaded() {
 }
 
 #[tokio::test]
-async fn without_a_sandbox_a_skill_says_what_of_it_is_missing() {
+async fn without_a_sandbox_a_skill_reports_what_of_it_is_missing() {
     let fixture = SkillFixture::new("gif")
         .field("tools", "{make: {description: Make., script: make.py}}")
         .file("make.py", "print(1)");
-    let toolbox = reading(&[fixture], Options::default());
+    let toolbox = toolbox_without_sandbox(&[fixture], ToolboxOptions::default());
     let outcome = toolbox
         .call("load_skill", &json!({ "name": "gif" }), None)
         .await;

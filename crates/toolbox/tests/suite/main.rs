@@ -15,5 +15,5 @@ mod lifecycle;
 mod litellm;
 mod loading;
 mod rivals;
-mod shelves;
+mod skill_sources;
 mod support;

@@ -5,22 +5,22 @@
 //! Python nor a network; all rows, with the test or the reason of each, are in
 //! `python/prowess/tests/test_rivals.py`.
 
-use crate::support::{Running, names, skill, text};
+use crate::support::{RunningToolbox, names, skill, text};
 use prowess_skill::fields::allowed_tools::AllowedTools;
-use prowess_skill::{Layout, Limits, Options as Loading, Skill};
-use prowess_source::{Bounds, Labelled};
+use prowess_skill::{ArchiveLayout, BundleLimits, LoadOptions as Loading, Skill};
+use prowess_source::{LabelledSource, SearchBounds};
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Form, Options, Refreshed, Shelf, Toolbox};
+use prowess_toolbox::{LoadToolStyle, SkillSnapshot, SkillSources, Toolbox, ToolboxOptions};
 use serde_json::json;
 use std::path::Path;
 
-fn look(paths: &[&Path]) -> Refreshed {
-    let labelled = |path: &&Path| Labelled {
+fn look(paths: &[&Path]) -> SkillSnapshot {
+    let labelled = |path: &&Path| LabelledSource {
         path: path.to_path_buf(),
         label: None,
     };
     let sources = paths.iter().map(labelled).collect();
-    Shelf::new(sources, Bounds::default(), Limits::default()).refresh()
+    SkillSources::new(sources, SearchBounds::default(), BundleLimits::default()).refresh()
 }
 
 fn loaded(text: &str) -> Option<Skill> {
@@ -39,7 +39,7 @@ fn described(frontmatter: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_source_is_one_skill_or_a_folder_of_them_or_an_archive_and_a_missing_one_is_told() {
+async fn a_source_is_one_skill_or_a_folder_of_them_or_an_archive_and_a_missing_one_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let one = SkillFixture::new("one")
         .file("sub/x.txt", "x")
@@ -51,7 +51,7 @@ async fn a_source_is_one_skill_or_a_folder_of_them_or_an_archive_and_a_missing_o
 
     let zip = folder.path().join("one.zip");
     let member = look(&[&one]).members.remove(0);
-    let packed = member.skill.bundle.to_zip(&Layout::FLAT).unwrap();
+    let packed = member.skill.bundle.to_zip(&ArchiveLayout::FLAT).unwrap();
     std::fs::write(&zip, packed).unwrap();
     let from_zip = look(&[&zip]).members;
     assert_eq!(
@@ -65,11 +65,11 @@ async fn a_source_is_one_skill_or_a_folder_of_them_or_an_archive_and_a_missing_o
 #[tokio::test]
 async fn the_plugins_tools_take_a_path_and_one_call_reads_any_file_before_or_after_loading() {
     let fixture = SkillFixture::new("pdf").file("scripts/deep/fill.py", "print(1)");
-    let options = Options {
-        form: Form::PerSkill,
-        ..Options::default()
+    let options = ToolboxOptions {
+        load_style: LoadToolStyle::PerSkill,
+        ..ToolboxOptions::default()
     };
-    let toolbox = crate::support::reading(&[fixture], options);
+    let toolbox = crate::support::toolbox_without_sandbox(&[fixture], options);
     let tool = toolbox.tools().remove(0);
     assert_eq!(tool.name, "load_skill_pdf");
     assert!(tool.description.contains("Does one thing well."));
@@ -86,8 +86,8 @@ async fn the_plugins_tools_take_a_path_and_one_call_reads_any_file_before_or_aft
 }
 
 #[test]
-fn ordinary_yaml_means_what_it_says() {
-    for (written, wanted) in [
+fn ordinary_yaml_means_what_it_states() {
+    for (written, expected) in [
         ("description: >-\n  folded\n  text", "folded text"),
         ("description: |-\n  line\n\n  line", "line\n\nline"),
         (
@@ -106,7 +106,7 @@ fn ordinary_yaml_means_what_it_says() {
             "flow",
         ),
     ] {
-        assert_eq!(described(written), wanted, "{written}");
+        assert_eq!(described(written), expected, "{written}");
     }
     let quoted = loaded("---\nname: \"a\"\ndescription: d\n---\n").unwrap();
     assert_eq!(quoted.name, "a");
@@ -138,14 +138,14 @@ fn allowed_tools_is_read_in_each_of_its_spellings() {
         "[Read, Bash(git diff *)]",
     ] {
         let read = skill(&SkillFixture::new("a").field("allowed-tools", written));
-        let wanted = ["Read", "Bash(git diff *)"].map(String::from).to_vec();
-        assert_eq!(read.allowed_tools, AllowedTools::Only(wanted));
+        let expected = ["Read", "Bash(git diff *)"].map(String::from).to_vec();
+        assert_eq!(read.allowed_tools, AllowedTools::Only(expected));
     }
 }
 
 #[tokio::test]
 async fn the_three_modes_work_side_by_side_and_each_tool_bears_its_skills_name() {
-    let running = Running::new(&[
+    let running = RunningToolbox::new(&[
         SkillFixture::new("mode-a").body("Only words."),
         SkillFixture::new("mode-b").file(
             "tools.py",
@@ -173,7 +173,7 @@ async fn the_three_modes_work_side_by_side_and_each_tool_bears_its_skills_name()
 }
 
 #[tokio::test]
-async fn later_sources_win_and_say_so_and_the_catalogue_is_in_the_tool() {
+async fn later_sources_win_and_report_it_and_the_catalogue_is_in_the_tool() {
     let (team, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     SkillFixture::new("a")
         .field("description", "Of the team.")
@@ -183,7 +183,7 @@ async fn later_sources_win_and_say_so_and_the_catalogue_is_in_the_tool() {
         .write_to(own.path());
     let refreshed = look(&[team.path(), own.path()]);
     assert_eq!(refreshed.shadowed.len(), 1);
-    let toolbox = Toolbox::new(refreshed.members, None, Options::default()).unwrap();
+    let toolbox = Toolbox::new(refreshed.members, None, ToolboxOptions::default()).unwrap();
     let tool = toolbox.tools().remove(0);
     assert!(
         tool.description.ends_with("- a: My own."),

@@ -1,9 +1,11 @@
 //! Skills from fixtures, toolboxes over them, and a real sandbox to run in.
 
-use prowess_sandbox::{Policy, Sandbox, Settings};
-use prowess_skill::{Bundle, Limits, Options as Loading, Skill};
+use prowess_sandbox::{Policy, Sandbox, SandboxSettings};
+use prowess_skill::{Bundle, BundleLimits, LoadOptions as Loading, Skill};
 use prowess_testkit::SkillFixture;
-use prowess_toolbox::{Member, Native, Options, Outcome, Part, Toolbox, Workspace};
+use prowess_toolbox::{
+    ContentPart, Member, NativeCall, ToolOutcome, Toolbox, ToolboxOptions, Workspace,
+};
 use serde_json::Value;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -12,7 +14,7 @@ pub(crate) const OWNER: &str = "someone";
 
 /// A skill of a fixture's files.
 pub(crate) fn skill(fixture: &SkillFixture) -> Skill {
-    let bundle = Bundle::from_files(fixture.files(), &Limits::default()).unwrap();
+    let bundle = Bundle::from_files(fixture.files(), &BundleLimits::default()).unwrap();
     let options = Loading {
         fallback_name: Some(fixture.name()),
         ..Loading::default()
@@ -31,32 +33,39 @@ pub(crate) fn members(fixtures: &[SkillFixture]) -> Vec<Member> {
 }
 
 /// A toolbox without a sandbox.
-pub(crate) fn reading(fixtures: &[SkillFixture], options: Options) -> Toolbox {
+pub(crate) fn toolbox_without_sandbox(
+    fixtures: &[SkillFixture],
+    options: ToolboxOptions,
+) -> Toolbox {
     Toolbox::new(members(fixtures), None, options).unwrap()
 }
 
 /// A toolbox with a sandbox of its own, which goes with it.
-pub(crate) struct Running {
+pub(crate) struct RunningToolbox {
     pub(crate) toolbox: Toolbox,
     pub(crate) workspace: Workspace,
     pub(crate) sandbox: Sandbox,
     _folder: TempDir,
 }
 
-impl Running {
+impl RunningToolbox {
     pub(crate) async fn new(fixtures: &[SkillFixture]) -> Self {
-        let options = Options {
-            code: true,
-            ..Options::default()
+        let options = ToolboxOptions {
+            code_execution: true,
+            ..ToolboxOptions::default()
         };
         Self::with(fixtures, options, Policy::default()).await
     }
 
-    pub(crate) async fn with(fixtures: &[SkillFixture], options: Options, policy: Policy) -> Self {
+    pub(crate) async fn with(
+        fixtures: &[SkillFixture],
+        options: ToolboxOptions,
+        policy: Policy,
+    ) -> Self {
         let (sandbox, folder) = sandbox().await;
         let members = members(fixtures);
         let skills = members.iter().map(|m| Arc::clone(&m.skill)).collect();
-        let workspace = Workspace::fresh(sandbox.clone(), OWNER, skills, policy);
+        let workspace = Workspace::for_skills(sandbox.clone(), OWNER, skills, policy);
         let toolbox = Toolbox::new(members, Some(workspace.clone()), options).unwrap();
         Self {
             toolbox,
@@ -66,16 +75,16 @@ impl Running {
         }
     }
 
-    pub(crate) async fn call(&self, name: &str, input: Value) -> Outcome {
+    pub(crate) async fn call(&self, name: &str, input: Value) -> ToolOutcome {
         self.toolbox.call(name, &input, None).await
     }
 
-    pub(crate) async fn bash(&self, command: &str) -> Outcome {
+    pub(crate) async fn bash(&self, command: &str) -> ToolOutcome {
         let input = serde_json::json!({ "command": command });
         self.call("bash_code_execution", input).await
     }
 
-    pub(crate) async fn load(&self, name: &str) -> Outcome {
+    pub(crate) async fn load(&self, name: &str) -> ToolOutcome {
         let outcome = self
             .call("load_skill", serde_json::json!({ "name": name }))
             .await;
@@ -86,7 +95,7 @@ impl Running {
 
 pub(crate) async fn sandbox() -> (Sandbox, TempDir) {
     let folder = TempDir::new().unwrap();
-    let mut settings = Settings::new(folder.path());
+    let mut settings = SandboxSettings::new(folder.path());
     settings.launcher = env!("CARGO_BIN_EXE_prowess-toolbox-helper").into();
     settings.allow_reduced = true;
     settings.warm = 0;
@@ -94,18 +103,18 @@ pub(crate) async fn sandbox() -> (Sandbox, TempDir) {
 }
 
 /// The only part of an outcome, which is text.
-pub(crate) fn text(outcome: &Outcome) -> &str {
-    match outcome.shown.as_slice() {
-        [Part::Text(text)] => text,
+pub(crate) fn text(outcome: &ToolOutcome) -> &str {
+    match outcome.content.as_slice() {
+        [ContentPart::Text(text)] => text,
         other => panic!("{other:?}"),
     }
 }
 
 /// What a native client sees of a call.
-pub(crate) fn native(outcome: &Outcome) -> Value {
+pub(crate) fn native(outcome: &ToolOutcome) -> Value {
     let content = match &outcome.native {
-        Native::Bash { result, .. } => result.content(&[]),
-        Native::Editor { result, .. } => result.clone(),
+        NativeCall::Bash { result, .. } => result.content(&[]),
+        NativeCall::Editor { result, .. } => result.clone(),
     };
     serde_json::json!({
         "name": outcome.native.tool(),

@@ -3,43 +3,43 @@
 use serde_json::Value;
 
 use crate::error::WireError;
-use crate::fields::{Fields, Path, list, wrong};
-use crate::neutral::{Block, Content, Source};
+use crate::fields::{JsonFields, JsonPath, list, wrong_value};
+use crate::neutral::{Block, Content, MediaSource};
 
 /// Content that is a string or a list of blocks.
-pub(crate) fn read_content(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
+pub(crate) fn read_content(value: Value, path: &JsonPath<'_>) -> Result<Vec<Block>, WireError> {
     match value {
-        Value::String(text) => Ok(vec![Block::text(text).at(path)]),
+        Value::String(text) => Ok(vec![Block::text(text).with_path(path)]),
         Value::Array(items) => items
             .into_iter()
             .enumerate()
             .map(|(i, item)| read_block(item, &path.index(i)))
             .collect(),
-        other => Err(wrong(path, "a string or a list of blocks", &other)),
+        other => Err(wrong_value(path, "a string or a list of blocks", &other)),
     }
 }
 
 /// One block; a type no road understands is kept whole.
-pub(crate) fn read_block(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(crate) fn read_block(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     let cache_control = fields.take("cache_control");
     let content = match kind.as_str() {
         // How our answers tell of pictures that a model made.
         "text" if fields.peek("source").is_some_and(is_media) => {
             fields.take("text");
-            read_media(fields.need("source")?, &path.key("source"))?
+            read_media(fields.require("source")?, &path.key("source"))?
         }
         "text" => Content::Text(fields.string("text")?),
-        "image" => Content::Image(read_source(fields.need("source")?, &path.key("source"))?),
+        "image" => Content::Image(read_source(fields.require("source")?, &path.key("source"))?),
         "document" => Content::Document {
-            source: read_source(fields.need("source")?, &path.key("source"))?,
+            source: read_source(fields.require("source")?, &path.key("source"))?,
             title: fields.opt_string("title")?,
         },
         "tool_use" => Content::ToolUse {
             id: fields.string("id")?,
             name: fields.string("name")?,
-            input: fields.need("input")?,
+            input: fields.require("input")?,
         },
         "tool_result" => read_tool_result(&mut fields)?,
         "thinking" => Content::Thinking {
@@ -52,7 +52,7 @@ pub(crate) fn read_block(value: Value, path: &Path<'_>) -> Result<Block, WireErr
         "server_tool_use" => Content::ServerToolUse {
             id: fields.string("id")?,
             name: fields.string("name")?,
-            input: fields.need("input")?,
+            input: fields.require("input")?,
         },
         kind if kind.ends_with("_tool_result") => Content::ServerToolResult {
             kind: kind.to_owned(),
@@ -65,7 +65,7 @@ pub(crate) fn read_block(value: Value, path: &Path<'_>) -> Result<Block, WireErr
         content,
         cache_control,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
@@ -75,7 +75,7 @@ fn is_media(source: &Value) -> bool {
 }
 
 /// A picture, or a file of another kind.
-fn read_media(source: Value, path: &Path<'_>) -> Result<Content, WireError> {
+fn read_media(source: Value, path: &JsonPath<'_>) -> Result<Content, WireError> {
     let media_type = source.get("media_type").and_then(Value::as_str);
     let picture = media_type.is_none_or(|kind| kind.starts_with("image/"));
     let source = read_source(source, path)?;
@@ -88,7 +88,7 @@ fn read_media(source: Value, path: &Path<'_>) -> Result<Content, WireError> {
     })
 }
 
-fn read_tool_result(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+fn read_tool_result(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
     let path = fields.path();
     let content = match fields.take("content") {
         None => Vec::new(),
@@ -101,22 +101,22 @@ fn read_tool_result(fields: &mut Fields<'_>) -> Result<Content, WireError> {
     })
 }
 
-fn read_source(value: Value, path: &Path<'_>) -> Result<Source, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_source(value: Value, path: &JsonPath<'_>) -> Result<MediaSource, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     Ok(match kind.as_str() {
-        "base64" => Source::Base64 {
+        "base64" => MediaSource::Base64 {
             media_type: fields.string("media_type")?,
             data: fields.string("data")?,
         },
-        "text" => Source::Text {
+        "text" => MediaSource::Text {
             media_type: fields.string("media_type")?,
             data: fields.string("data")?,
         },
-        "url" => Source::Url(fields.string("url")?),
-        "file" => Source::File(fields.string("file_id")?),
-        "content" => Source::Blocks(match fields.need("content")? {
-            Value::String(text) => vec![Block::text(text).at(&path.key("content"))],
+        "url" => MediaSource::Url(fields.string("url")?),
+        "file" => MediaSource::File(fields.string("file_id")?),
+        "content" => MediaSource::Blocks(match fields.require("content")? {
+            Value::String(text) => vec![Block::text(text).with_path(&path.key("content"))],
             items => list(items, &path.key("content"))?
                 .into_iter()
                 .enumerate()
@@ -126,7 +126,7 @@ fn read_source(value: Value, path: &Path<'_>) -> Result<Source, WireError> {
         _ => {
             let mut map = fields.rest();
             map.insert("type".to_owned(), kind.into());
-            Source::Other(map)
+            MediaSource::Other(map)
         }
     })
 }

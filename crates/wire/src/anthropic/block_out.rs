@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use super::document_out;
 use crate::Dialect;
 use crate::arguments;
-use crate::blank::is_blank;
+use crate::blank_messages::is_blank;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Path, put};
-use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, OWN, Source, without_own};
-use crate::pictures;
-use crate::sealed::{self, Sealed};
+use crate::fields::{JsonPath, put};
+use crate::generated_images;
+use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource, without_dialect_fields};
+use crate::signature_envelope::{self, SignatureEnvelope};
+use crate::tool_names::{safe_id, safe_name};
 
 /// A block for a client: everything it holds that the dialect can say.
 pub(crate) fn to_client(block: &Block) -> Value {
     let mut value = whole(block);
     if let Some(map) = value.as_object_mut() {
-        map.shift_remove(OWN);
+        map.shift_remove(DIALECT_FIELDS);
     }
     value
 }
@@ -33,7 +33,7 @@ pub(crate) fn whole(block: &Block) -> Value {
 
 /// Writes blocks for an Anthropic model: what another provider's model or dialect
 /// left in them cannot be sent.
-pub(super) struct ForUpstream<'d> {
+pub(super) struct MessagesBlockWriter<'d> {
     /// Whether the blocks were read from this dialect, so that `rest` is ours.
     pub(super) own: bool,
     /// Whether the message being written is the model's, which takes no media there.
@@ -41,12 +41,12 @@ pub(super) struct ForUpstream<'d> {
     pub(super) drops: &'d mut Drops,
 }
 
-impl ForUpstream<'_> {
+impl MessagesBlockWriter<'_> {
     /// Content: a string when one plain text is all there is.
     pub(super) fn content(
         &mut self,
         blocks: &[Block],
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         if let [block] = blocks
             && block.is_plain()
@@ -64,21 +64,23 @@ impl ForUpstream<'_> {
         Ok(Value::Array(out))
     }
 
-    fn block(&mut self, block: &Block, path: &Path<'_>) -> Result<Option<Value>, WireError> {
+    fn block(&mut self, block: &Block, path: &JsonPath<'_>) -> Result<Option<Value>, WireError> {
         let mut map = match &block.content {
-            Content::Thinking { signature, .. } => match sealed::open(signature) {
-                Sealed::Anthropic(_) => tagged(&block.content),
-                _ => {
-                    self.drops
-                        .add(path, "a thought without Anthropic's signature");
-                    return Ok(None);
+            Content::Thinking { signature, .. } => {
+                match signature_envelope::decode_envelope(signature) {
+                    SignatureEnvelope::Anthropic(_) => tagged(&block.content),
+                    _ => {
+                        self.drops
+                            .add(path, "a thought without Anthropic's signature");
+                        return Ok(None);
+                    }
                 }
-            },
+            }
             Content::ToolUse { id, name, input } => json_map(json!({
                 "type": "tool_use",
                 "id": safe_id(id),
                 "name": safe_name(name),
-                "input": arguments::object(input, path, self.drops),
+                "input": arguments::to_object(input, path, self.drops),
             })),
             Content::ToolResult { .. } => self.tool_result(&block.content, path)?,
             Content::Text(text) if text.is_empty() || (!self.own && is_blank(text)) => {
@@ -87,16 +89,16 @@ impl ForUpstream<'_> {
                 return Ok(None);
             }
             Content::Image(_) | Content::Document { .. } if self.from_model => {
-                self.drops.add(path, pictures::NOT_FROM_THE_MODEL);
-                let text = pictures::label(&block.content).unwrap_or_default();
+                self.drops.add(path, generated_images::NO_IMAGES_BACK);
+                let text = generated_images::describe_media(&block.content).unwrap_or_default();
                 return Ok(Some(json!({"type": "text", "text": text})));
             }
             content @ Content::Document { .. } => {
-                let fitted = document_out::fitted(content, self.own, path)?;
+                let fitted = document_out::supported_document(content, self.own, path)?;
                 tagged(fitted.as_ref().unwrap_or(content))
             }
             Content::Other { kind } if !self.own => {
-                return Err(WireError::no_part(Dialect::Messages, path, kind));
+                return Err(WireError::unsupported_part(Dialect::Messages, path, kind));
             }
             content => tagged(content),
         };
@@ -105,7 +107,7 @@ impl ForUpstream<'_> {
         Ok(Some(Value::Object(map)))
     }
 
-    fn tool_result(&mut self, content: &Content, path: &Path<'_>) -> Result<Map, WireError> {
+    fn tool_result(&mut self, content: &Content, path: &JsonPath<'_>) -> Result<Map, WireError> {
         let Content::ToolResult {
             tool_use_id,
             content,
@@ -123,9 +125,9 @@ impl ForUpstream<'_> {
         Ok(map)
     }
 
-    fn rest(&mut self, map: &mut Map, block: &Block, path: &Path<'_>) {
+    fn rest(&mut self, map: &mut Map, block: &Block, path: &JsonPath<'_>) {
         if self.own {
-            map.extend(without_own(&block.rest));
+            map.extend(without_dialect_fields(&block.rest));
         } else {
             self.drops.rest(path, &block.rest);
         }
@@ -171,20 +173,20 @@ fn tagged(content: &Content) -> Map {
     })
 }
 
-pub(super) fn write_source(source: &Source) -> Value {
+pub(super) fn write_source(source: &MediaSource) -> Value {
     match source {
-        Source::Base64 { media_type, data } => {
+        MediaSource::Base64 { media_type, data } => {
             json!({"type": "base64", "media_type": media_type, "data": data})
         }
-        Source::Text { media_type, data } => {
+        MediaSource::Text { media_type, data } => {
             json!({"type": "text", "media_type": media_type, "data": data})
         }
-        Source::Url(url) => json!({"type": "url", "url": url}),
-        Source::File(id) => json!({"type": "file", "file_id": id}),
-        Source::Blocks(blocks) => {
+        MediaSource::Url(url) => json!({"type": "url", "url": url}),
+        MediaSource::File(id) => json!({"type": "file", "file_id": id}),
+        MediaSource::Blocks(blocks) => {
             json!({"type": "content", "content": blocks.iter().map(to_client).collect::<Vec<_>>()})
         }
-        Source::Other(map) => Value::Object(map.clone()),
+        MediaSource::Other(map) => Value::Object(map.clone()),
     }
 }
 

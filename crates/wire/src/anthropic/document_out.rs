@@ -5,20 +5,20 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use crate::Dialect;
 use crate::error::WireError;
-use crate::fields::Path;
+use crate::fields::JsonPath;
 use crate::media_types::{PDF, document_type, is_text_type};
-use crate::neutral::{Content, Source};
+use crate::neutral::{Content, MediaSource};
 
 /// A document as Anthropic takes it; none when it is that already. What it takes in no
 /// form is refused, unless the client speaks Anthropic's dialect: then that is for
 /// Anthropic to say.
-pub(super) fn fitted(
+pub(super) fn supported_document(
     content: &Content,
     own: bool,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
 ) -> Result<Option<Content>, WireError> {
     let Content::Document {
-        source: Source::Base64 { media_type, data },
+        source: MediaSource::Base64 { media_type, data },
         title,
     } = content
     else {
@@ -27,25 +27,25 @@ pub(super) fn fitted(
     let kind = document_type(media_type, title.as_deref());
     let source = match kind.as_str() {
         PDF if media_type == PDF => return Ok(None),
-        PDF => Source::Base64 {
+        PDF => MediaSource::Base64 {
             media_type: kind,
             data: data.clone(),
         },
         "image/png" | "image/jpeg" | "image/gif" | "image/webp" => {
-            return Ok(Some(Content::Image(Source::Base64 {
+            return Ok(Some(Content::Image(MediaSource::Base64 {
                 media_type: kind,
                 data: data.clone(),
             })));
         }
         text if is_text_type(text) => match decode(data) {
-            Some(data) => Source::Text {
+            Some(data) => MediaSource::Text {
                 media_type: "text/plain".to_owned(),
                 data,
             },
             None if own => return Ok(None),
             None => {
                 let why = format!("the {media_type} file is not base64 of UTF-8 text");
-                return Err(refused(path, why));
+                return Err(unsupported_document(path, why));
             }
         },
         _ if own => return Ok(None),
@@ -53,7 +53,7 @@ pub(super) fn fitted(
             let why = format!(
                 "Anthropic takes PDFs, text and pictures, not {media_type}: send the text of it"
             );
-            return Err(refused(path, why));
+            return Err(unsupported_document(path, why));
         }
     };
     Ok(Some(Content::Document {
@@ -62,7 +62,7 @@ pub(super) fn fitted(
     }))
 }
 
-fn refused(path: &Path<'_>, why: String) -> WireError {
+fn unsupported_document(path: &JsonPath<'_>, why: String) -> WireError {
     WireError::unsupported(Dialect::Messages, path.key("source"), why)
 }
 

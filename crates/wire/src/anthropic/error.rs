@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fields::put;
 use crate::neutral::{ApiError, ErrorKind, Map};
-use crate::render::Rendered;
+use crate::render::RenderedError;
 
 /// The error of an Anthropic upstream's answer.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
@@ -27,7 +27,7 @@ pub(crate) fn read_error_value(status: Option<u16>, envelope: Value) -> ApiError
         .get("type")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let kind = kind_of(word).unwrap_or_else(|| ErrorKind::of_status(status.unwrap_or(500)));
+    let kind = kind_of(word).unwrap_or_else(|| ErrorKind::from_status(status.unwrap_or(500)));
     let message = error.get("message").and_then(Value::as_str);
     let details = error.get("details").filter(|details| details.is_object());
     ApiError {
@@ -47,7 +47,7 @@ pub(crate) fn read_error_value(status: Option<u16>, envelope: Value) -> ApiError
     }
 }
 
-pub(crate) fn render_error(error: &ApiError) -> Rendered {
+pub(crate) fn render_error(error: &ApiError) -> RenderedError {
     let mut inner = Map::new();
     inner.insert("type".to_owned(), word_of(error.kind).into());
     inner.insert("message".to_owned(), error.message.as_str().into());
@@ -55,7 +55,7 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
     let mut body = Map::from_iter([("type".to_owned(), "error".into())]);
     put(&mut body, "request_id", error.request_id.clone());
     body.insert("error".to_owned(), Value::Object(inner));
-    Rendered::new(error, error.status, Value::Object(body), "request-id")
+    RenderedError::new(error, error.status, Value::Object(body), "request-id")
 }
 
 fn details(error: &ApiError) -> Option<Value> {
@@ -75,7 +75,7 @@ fn details(error: &ApiError) -> Option<Value> {
     (!details.is_empty()).then_some(Value::Object(details))
 }
 
-const WORDS: [(ErrorKind, &str); 11] = [
+const ERROR_TYPES: [(ErrorKind, &str); 11] = [
     (ErrorKind::InvalidRequest, "invalid_request_error"),
     (ErrorKind::Authentication, "authentication_error"),
     (ErrorKind::Billing, "billing_error"),
@@ -90,14 +90,14 @@ const WORDS: [(ErrorKind, &str); 11] = [
 ];
 
 fn word_of(kind: ErrorKind) -> &'static str {
-    WORDS
+    ERROR_TYPES
         .iter()
         .find(|(known, _)| *known == kind)
         .map_or("api_error", |(_, word)| word)
 }
 
 fn kind_of(word: &str) -> Option<ErrorKind> {
-    WORDS
+    ERROR_TYPES
         .iter()
         .find(|(_, known)| *known == word)
         .map(|(kind, _)| *kind)

@@ -3,27 +3,27 @@
 //! Owns the reading and writing of its requests, answers, streams and errors, and
 //! the small differences of its bodies on Bedrock (InvokeModel) and Vertex.
 
-mod answer_block;
 mod block_in;
 mod block_out;
 mod document_out;
 mod error;
-pub mod made;
+pub mod hosting;
+pub mod output_files;
 mod reasoning_out;
 mod request_in;
 mod request_out;
+mod response_block;
 mod response_in;
 mod response_out;
 mod stream_in;
 mod stream_out;
 mod tools;
-pub mod tweaks;
 pub(crate) mod usage;
 
 pub(crate) use block_in::read_block;
 pub(crate) use block_out::{to_client as block_to_client, whole as whole_block};
 pub(crate) use error::{is_error, read_error, render_error};
-pub(crate) use reasoning_out::{Reasoning, reasoning_of, write_thinking};
+pub(crate) use reasoning_out::{ReasoningSettings, reasoning_settings, write_thinking};
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;

@@ -6,25 +6,25 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
-use crate::effort::{Fitted, fit};
-use crate::fields::Path;
+use crate::effort::{EffortChoice, nearest_effort};
+use crate::fields::JsonPath;
 use crate::models::{Disabling, Efforts, ThinkingModes};
 use crate::neutral::{Content, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice};
-use crate::sealed::{Sealed, open};
+use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 
 /// The least budget that Anthropic takes.
-const LEAST_BUDGET: u64 = 1024;
+const MIN_BUDGET_TOKENS: u64 = 1024;
 
 /// What is said of thinking.
 #[derive(Debug, Default)]
-pub(crate) struct Reasoning {
+pub(crate) struct ReasoningSettings {
     /// `thinking`.
     pub(crate) thinking: Option<Value>,
     /// `output_config.effort`.
     pub(crate) effort: Option<String>,
 }
 
-impl Reasoning {
+impl ReasoningSettings {
     /// Whether the model is told to think.
     pub(crate) fn is_on(&self) -> bool {
         let kind = self
@@ -37,12 +37,12 @@ impl Reasoning {
 }
 
 /// What to say of thinking, with a limit on the tokens of the whole answer.
-pub(crate) fn reasoning_of(
+pub(crate) fn reasoning_settings(
     request: &Request,
     options: &WriteOptions,
     limit: u64,
     drops: &mut Drops,
-) -> Reasoning {
+) -> ReasoningSettings {
     let mut writer = Writer {
         request,
         options,
@@ -51,11 +51,11 @@ pub(crate) fn reasoning_of(
         effort: request.effort.clone().filter(|word| word != "default"),
     };
     let thinking = match &request.thinking {
-        Some(thinking) => writer.stated(thinking),
+        Some(thinking) => writer.client_thinking(thinking),
         None => writer.for_effort(),
     };
     let effort = writer.effort_level(thinking.as_ref());
-    Reasoning { thinking, effort }
+    ReasoningSettings { thinking, effort }
 }
 
 struct Writer<'a> {
@@ -69,9 +69,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// What the client says of thinking, in a mode that the model has.
-    fn stated(&mut self, thinking: &Thinking) -> Option<Value> {
+    fn client_thinking(&mut self, thinking: &Thinking) -> Option<Value> {
         let off = self.effort.as_deref() == Some("none");
-        match (&thinking.mode, self.options.known.thinking) {
+        match (&thinking.mode, self.options.capabilities.thinking) {
             (ThinkingMode::Disabled, _) => self.switch_off("thinking", Some(thinking)),
             (ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive, ThinkingModes::None) => {
                 self.drops.add("thinking", "the model does not think");
@@ -79,26 +79,26 @@ impl Writer<'_> {
             }
             (ThinkingMode::Enabled { budget_tokens }, ThinkingModes::Adaptive(_)) => {
                 if self.effort.is_none() || off {
-                    self.effort = Some(crate::effort::level(*budget_tokens).to_owned());
+                    self.effort = Some(crate::effort::budget_to_effort(*budget_tokens).to_owned());
                 }
                 self.adaptive(thinking)
             }
             (ThinkingMode::Adaptive, ThinkingModes::Budget) => {
-                let path = &Path::Root.key("thinking");
+                let path = &JsonPath::Root.key("thinking");
                 self.drops.rest(path, &thinking.rest);
                 let effort = self.effort.take().filter(|word| word != "none");
-                let budget = effort.as_deref().and_then(crate::effort::budget);
+                let budget = effort.as_deref().and_then(crate::effort::effort_to_budget);
                 let started = self.start(budget.unwrap_or(8192));
                 if started.is_none() {
-                    self.drops.add(path, NO_ROOM);
+                    self.drops.add(path, CANNOT_THINK);
                 }
                 started
             }
             (ThinkingMode::Adaptive, _) => self.adaptive(thinking),
             (ThinkingMode::Enabled { budget_tokens }, _) if !self.is_own() => {
-                let started = self.start((*budget_tokens).max(LEAST_BUDGET));
+                let started = self.start((*budget_tokens).max(MIN_BUDGET_TOKENS));
                 if started.is_none() {
-                    self.drops.add("thinking", NO_ROOM);
+                    self.drops.add("thinking", CANNOT_THINK);
                 }
                 started.map(|started| with_rest(started, thinking))
             }
@@ -115,7 +115,7 @@ impl Writer<'_> {
     /// is forced.
     fn adaptive(&mut self, thinking: &Thinking) -> Option<Value> {
         if !self.is_own() && forces_tool(self.request) {
-            self.drops.add("thinking", NO_ROOM);
+            self.drops.add("thinking", CANNOT_THINK);
             return None;
         }
         Some(write_mode(ThinkingMode::Adaptive, thinking))
@@ -124,7 +124,7 @@ impl Writer<'_> {
     /// What an effort amounts to for a model that takes none, or that is not to think.
     fn for_effort(&mut self) -> Option<Value> {
         let effort = self.effort.as_deref()?;
-        let Some(budget) = crate::effort::budget(effort) else {
+        let Some(budget) = crate::effort::effort_to_budget(effort) else {
             self.effort = None;
             return self.switch_off("output_config.effort", None);
         };
@@ -132,11 +132,11 @@ impl Writer<'_> {
             return None;
         }
         self.effort = None;
-        let thinks = self.options.known.thinking != ThinkingModes::None;
+        let thinks = self.options.capabilities.thinking != ThinkingModes::None;
         let started = thinks.then(|| self.start(budget)).flatten();
         if started.is_none() {
             let why = if thinks {
-                NO_ROOM
+                CANNOT_THINK
             } else {
                 "the model does not think"
             };
@@ -147,9 +147,9 @@ impl Writer<'_> {
 
     /// No thinking, said as the model takes it.
     fn switch_off(&mut self, field: &str, stated: Option<&Thinking>) -> Option<Value> {
-        match self.options.known.thinking {
+        match self.options.capabilities.thinking {
             // It does not think anyway.
-            ThinkingModes::None | ThinkingModes::Adaptive(Disabling::LeftOut) => None,
+            ThinkingModes::None | ThinkingModes::Adaptive(Disabling::Omit) => None,
             ThinkingModes::Adaptive(Disabling::Never) => {
                 self.drops
                     .add(field, "the model cannot be told not to think");
@@ -162,7 +162,7 @@ impl Writer<'_> {
     /// A budget that leaves room for an answer, where thinking may begin at all.
     fn start(&self, budget: u64) -> Option<Value> {
         let budget = budget.min(self.limit.saturating_sub(1));
-        let may = budget >= LEAST_BUDGET && may_start_thinking(self.request);
+        let may = budget >= MIN_BUDGET_TOKENS && may_start_thinking(self.request);
         may.then(|| json!({"type": "enabled", "budget_tokens": budget}))
     }
 
@@ -177,14 +177,14 @@ impl Writer<'_> {
             }
             return None;
         }
-        let efforts = self.options.known.efforts;
+        let efforts = self.options.capabilities.efforts;
         if efforts == Efforts::Unknown {
-            return crate::effort::anthropic(&effort).map(str::to_owned);
+            return crate::effort::anthropic_effort(&effort).map(str::to_owned);
         }
-        let said = match fit(&effort, efforts) {
-            Fitted::Word(word) => Some(word),
-            Fitted::Usual => None,
-            Fitted::Refused => {
+        let word = match nearest_effort(&effort, efforts) {
+            EffortChoice::Level(word) => Some(word),
+            EffortChoice::Default => None,
+            EffortChoice::Refused => {
                 self.drops
                     .add("output_config.effort", "the model takes no such effort");
                 None
@@ -192,14 +192,14 @@ impl Writer<'_> {
         };
         // Without thinking, the highest levels are refused.
         let disabled = thinking.is_some_and(|mode| mode.get("type") == Some(&"disabled".into()));
-        said.map(|word| match word.as_str() {
+        word.map(|word| match word.as_str() {
             "xhigh" | "max" if disabled => "high".to_owned(),
             _ => word,
         })
     }
 }
 
-const NO_ROOM: &str = "thinking cannot begin here, or max_tokens leaves no room for it";
+const CANNOT_THINK: &str = "thinking cannot begin here, or max_tokens leaves no room for it";
 
 fn has_budget(thinking: Option<&Value>) -> bool {
     thinking.is_some_and(|thinking| thinking.get("budget_tokens").is_some())
@@ -226,7 +226,9 @@ fn calls_without_a_thought(message: &Message) -> bool {
         .clone()
         .any(|block| matches!(block.content, Content::ToolUse { .. }));
     let thought = blocks.any(|block| match &block.content {
-        Content::Thinking { signature, .. } => matches!(open(signature), Sealed::Anthropic(_)),
+        Content::Thinking { signature, .. } => {
+            matches!(decode_envelope(signature), SignatureEnvelope::Anthropic(_))
+        }
         Content::RedactedThinking { .. } => true,
         _ => false,
     });
@@ -251,9 +253,9 @@ fn write_mode(mode: ThinkingMode, thinking: &Thinking) -> Value {
 }
 
 /// What is said of thinking, with the options that only Anthropic understands.
-fn with_rest(mut said: Value, thinking: &Thinking) -> Value {
-    if let Some(map) = said.as_object_mut() {
+fn with_rest(mut value: Value, thinking: &Thinking) -> Value {
+    if let Some(map) = value.as_object_mut() {
         map.extend(thinking.rest.clone());
     }
-    said
+    value
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::block_in::read_content;
 use super::tools::{read_choice, read_tool};
 use crate::error::WireError;
-use crate::fields::{Fields, Path, string, wrong};
-use crate::neutral::{Format, Message, Request, Role, Thinking, ThinkingMode};
-use crate::{Client, Dialect, tool_results};
+use crate::fields::{JsonFields, JsonPath, string, wrong_value};
+use crate::neutral::{Message, Request, ResponseFormat, Role, Thinking, ThinkingMode};
+use crate::{ClientDialect, Dialect, tool_results};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Body(Client::Messages);
-    let mut fields = Fields::of(body, &root)?;
+    let root = JsonPath::Body(ClientDialect::Messages);
+    let mut fields = JsonFields::from_value(body, &root)?;
     let mut request = Request::new(Dialect::Messages, fields.string("model")?);
     request.max_tokens = fields.opt_u64("max_tokens")?;
     if let Some(system) = fields.take("system") {
@@ -46,8 +46,8 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
 
 pub(crate) fn each<T>(
     items: Vec<Value>,
-    path: &Path<'_>,
-    read: impl Fn(Value, &Path<'_>) -> Result<T, WireError>,
+    path: &JsonPath<'_>,
+    read: impl Fn(Value, &JsonPath<'_>) -> Result<T, WireError>,
 ) -> Result<Vec<T>, WireError> {
     items
         .into_iter()
@@ -56,28 +56,28 @@ pub(crate) fn each<T>(
         .collect()
 }
 
-fn read_message(value: Value, path: &Path<'_>) -> Result<Message, WireError> {
-    let mut fields = Fields::of(value, path)?;
-    let role = fields.need("role")?;
+fn read_message(value: Value, path: &JsonPath<'_>) -> Result<Message, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
+    let role = fields.require("role")?;
     let role = match role.as_str() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system") => Role::System,
         _ => {
             let expected = "\"user\", \"assistant\" or \"system\"";
-            return Err(wrong(&path.key("role"), expected, &role));
+            return Err(wrong_value(&path.key("role"), expected, &role));
         }
     };
     Ok(Message {
         role,
-        content: read_content(fields.need("content")?, &path.key("content"))?,
+        content: read_content(fields.require("content")?, &path.key("content"))?,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
-fn read_thinking(value: Value, path: &Path<'_>) -> Result<Thinking, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_thinking(value: Value, path: &JsonPath<'_>) -> Result<Thinking, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     let mode = match kind.as_str() {
         "enabled" => ThinkingMode::Enabled {
@@ -98,8 +98,8 @@ fn read_thinking(value: Value, path: &Path<'_>) -> Result<Thinking, WireError> {
 }
 
 /// `output_config` of today, and the `output_format` of the beta before it.
-fn read_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), WireError> {
-    let root = Path::Root;
+fn read_output_config(fields: &mut JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let root = JsonPath::Root;
     if let Some(format) = fields.take("output_format") {
         request.format = Some(read_format(format, &root.key("output_format"))?);
     }
@@ -107,7 +107,7 @@ fn read_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<
         return Ok(());
     };
     let path = root.key("output_config");
-    let mut config = Fields::of(config, &path)?;
+    let mut config = JsonFields::from_value(config, &path)?;
     request.effort = config.opt_string("effort")?;
     if let Some(format) = config.take("format") {
         request.format = Some(read_format(format, &path.key("format"))?);
@@ -116,12 +116,12 @@ fn read_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<
     Ok(())
 }
 
-fn read_format(value: Value, path: &Path<'_>) -> Result<Format, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_format(value: Value, path: &JsonPath<'_>) -> Result<ResponseFormat, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     if kind == "json_schema" {
-        return Ok(Format::JsonSchema {
-            schema: fields.need("schema")?,
+        return Ok(ResponseFormat::JsonSchema {
+            schema: fields.require("schema")?,
             name: None,
             description: None,
             strict: None,
@@ -129,22 +129,22 @@ fn read_format(value: Value, path: &Path<'_>) -> Result<Format, WireError> {
     }
     let mut map = fields.rest();
     map.insert("type".to_owned(), kind.into());
-    Ok(Format::Other(map))
+    Ok(ResponseFormat::Other(map))
 }
 
-fn read_metadata(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+fn read_metadata(fields: &mut JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
     let Some(metadata) = fields.take("metadata") else {
         return Ok(());
     };
-    let path = Path::Root.key("metadata");
-    let mut metadata = Fields::of(metadata, &path)?;
+    let path = JsonPath::Root.key("metadata");
+    let mut metadata = JsonFields::from_value(metadata, &path)?;
     request.user = metadata.opt_string("user_id")?;
     keep(request, "metadata", metadata);
     Ok(())
 }
 
 /// Unknown fields of a nested object stay where they were.
-fn keep(request: &mut Request, key: &str, fields: Fields<'_>) {
+fn keep(request: &mut Request, key: &str, fields: JsonFields<'_>) {
     let rest = fields.rest();
     if !rest.is_empty() {
         request.rest.insert(key.to_owned(), Value::Object(rest));

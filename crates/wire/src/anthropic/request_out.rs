@@ -2,23 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::block_out::ForUpstream;
-use super::reasoning_out::reasoning_of;
+use super::block_out::MessagesBlockWriter;
+use super::reasoning_out::reasoning_settings;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
-use crate::blank::{self, is_blank, settle, without_end_space};
-use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::blank_messages::{self, is_blank, remove_blank_messages, without_trailing_space};
+use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::neutral::{Block, Content, Format, Map, Message, Request, Role, unroll};
-use crate::sampling::sampled;
+use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
+use crate::neutral::{
+    Block, Content, Map, Message, Request, ResponseFormat, Role, expand_server_calls,
+};
+use crate::sampling::sampling_params;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
-) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::of(request);
+) -> Result<EncodedRequest, WireError> {
+    let mut drops = Drops::for_request(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     let max_tokens = request.max_tokens.unwrap_or(options.default_max_tokens);
@@ -26,10 +28,10 @@ pub(crate) fn write_request(
     write_conversation(request, options, &mut body, &mut drops)?;
     write_settings(request, options, &mut body, &mut drops)?;
     merge_rest(request, &mut body, &mut drops);
-    Ok(Outgoing {
+    Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::of(request),
+        context: ReadContext::for_request(request),
     })
 }
 
@@ -40,13 +42,13 @@ fn write_conversation(
     drops: &mut Drops,
 ) -> Result<(), WireError> {
     let own = request.origin == Dialect::Messages;
-    let unrolled;
+    let expanded;
     let conversation = if own {
         request.messages.as_slice()
     } else {
         // Anthropic takes only its own server tools' calls back.
-        unrolled = unroll(&request.messages, drops);
-        unrolled.as_ref()
+        expanded = expand_server_calls(&request.messages, drops);
+        expanded.as_ref()
     };
     put(body, "system", write_system(request, drops)?);
     let messages = write_messages(conversation, own, options, drops)?;
@@ -61,18 +63,18 @@ fn write_conversation(
 
 fn write_system(request: &Request, drops: &mut Drops) -> Result<Option<Value>, WireError> {
     let own = request.origin == Dialect::Messages;
-    let mut blocks = ForUpstream {
+    let mut blocks = MessagesBlockWriter {
         own,
         from_model: false,
         drops,
     };
     let system = blocks.content(&request.system, &SYSTEM)?;
-    let says_nothing = match &system {
+    let is_empty_system = match &system {
         Value::String(text) => text.is_empty() || (!own && is_blank(text)),
         Value::Array(blocks) => blocks.is_empty(),
         _ => false,
     };
-    Ok((!says_nothing).then_some(system))
+    Ok((!is_empty_system).then_some(system))
 }
 
 fn write_messages(
@@ -81,12 +83,12 @@ fn write_messages(
     options: &WriteOptions,
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
-    let mut blocks = ForUpstream {
+    let mut blocks = MessagesBlockWriter {
         own,
         from_model: false,
         drops,
     };
-    let end = without_end_space(conversation);
+    let end = without_trailing_space(conversation);
     let mut messages = Vec::with_capacity(conversation.len());
     for (i, message) in conversation.iter().enumerate() {
         let path = &MESSAGES.message(i, message);
@@ -110,9 +112,9 @@ fn write_messages(
         messages.push(Value::Object(map));
     }
     let blank: fn(&str) -> bool = if own { str::is_empty } else { is_blank };
-    for at in settle(&mut messages, blank, own) {
+    for at in remove_blank_messages(&mut messages, blank, own) {
         if let Some(message) = conversation.get(at) {
-            drops.add(MESSAGES.message(at, message), blank::WHY);
+            drops.add(MESSAGES.message(at, message), blank_messages::NO_CONTENT);
         }
     }
     Ok(messages)
@@ -161,10 +163,10 @@ fn write_settings(
         );
     }
     let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
-    let reasoning = reasoning_of(request, options, limit, drops);
-    let mut sampled = sampled(request, options, drops);
+    let reasoning = reasoning_settings(request, options, limit, drops);
+    let mut sampled = sampling_params(request, options, drops);
     if reasoning.is_on() {
-        sampled.beside_thinking(request, drops);
+        sampled.drop_for_thinking(request, drops);
     }
     put(body, "temperature", sampled.temperature);
     put(body, "top_p", sampled.top_p);
@@ -187,18 +189,18 @@ fn write_output_config(
     let mut config = Map::new();
     put(&mut config, "effort", effort);
     match &request.format {
-        Some(Format::JsonSchema { schema, .. }) => {
+        Some(ResponseFormat::JsonSchema { schema, .. }) => {
             let format = json!({"type": "json_schema", "schema": schema});
             config.insert("format".to_owned(), format);
         }
-        Some(Format::JsonObject) => drops.add(
+        Some(ResponseFormat::JsonObject) => drops.add(
             "output_config.format",
             "Anthropic has no JSON mode without a schema",
         ),
-        Some(Format::Other(map)) if request.origin == Dialect::Messages => {
+        Some(ResponseFormat::Other(map)) if request.origin == Dialect::Messages => {
             config.insert("format".to_owned(), Value::Object(map.clone()));
         }
-        Some(Format::Other(_)) => {
+        Some(ResponseFormat::Other(_)) => {
             return Err(WireError::unsupported(
                 Dialect::Messages,
                 "output_config.format",
@@ -216,7 +218,7 @@ fn write_output_config(
 /// Unknown fields go back into the object they came from.
 fn merge_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
     if request.origin != Dialect::Messages {
-        drops.rest(&Path::Root, &request.rest);
+        drops.rest(&JsonPath::Root, &request.rest);
         return;
     }
     for (key, value) in &request.rest {

@@ -9,17 +9,17 @@ use super::usage::read_usage;
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
+use crate::fields::{JsonFields, JsonPath};
 use crate::neutral::{Block, Content, Response, StopReason};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
-    let root = Path::Root;
-    let mut fields = Fields::of(body, &root)?;
+    let root = JsonPath::Root;
+    let mut fields = JsonFields::from_value(body, &root)?;
     // A gateway's failure that came as an answer.
     let failed = fields.peek("type").and_then(Value::as_str) == Some("error");
     if failed && fields.peek("error").is_some_and(Value::is_object) {
         let error = read_error_value(None, Value::Object(fields.rest()));
-        return Err(WireError::Failed(Box::new(error)));
+        return Err(WireError::UpstreamFailed(Box::new(error)));
     }
     let id = fields.opt_string("id")?;
     let model = fields.opt_string("model")?;

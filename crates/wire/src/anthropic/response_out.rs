@@ -2,18 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::answer_block;
+use super::response_block;
 use super::usage::write_usage;
 use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Map, Response, StopReason, Usage, without_own};
+use crate::neutral::{Map, Response, StopReason, TokenUsage, without_dialect_fields};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Value {
     let id = context.id_for(&response.id, "msg_");
     let model = context.model_or(&response.model);
     let mut map = head(&id, model, &response.usage);
-    let content: Vec<_> = response.content.iter().map(answer_block::whole).collect();
+    let content: Vec<_> = response
+        .content
+        .iter()
+        .map(response_block::write_whole)
+        .collect();
     map.insert("content".to_owned(), content.into());
     let reason = response.stop_reason.as_ref().map(StopReason::as_str);
     map.insert("stop_reason".to_owned(), reason.into());
@@ -24,13 +28,13 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     put(&mut map, "stop_details", response.stop_details.clone());
     put(&mut map, "container", response.container.clone());
     if response.origin == Dialect::Messages {
-        map.extend(without_own(&response.rest));
+        map.extend(without_dialect_fields(&response.rest));
     }
     Value::Object(map)
 }
 
 /// The fields a whole message and the start of a streamed one share.
-pub(super) fn head(id: &str, model: &str, usage: &Usage) -> Map {
+pub(super) fn head(id: &str, model: &str, usage: &TokenUsage) -> Map {
     let value = json!({
         "id": id,
         "type": "message",

@@ -9,15 +9,15 @@ use super::response_in::original_name;
 use super::usage::{read_usage, update_usage};
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, Delta, Map, StopReason, StreamEvent, Usage};
+use crate::fields::{JsonFields, JsonPath, parse};
+use crate::neutral::{ApiError, Block, Content, Delta, Map, StopReason, StreamEvent, TokenUsage};
 
 /// Reads the events of one Messages stream. Compatible servers number their blocks in
 /// many ways; they are numbered anew here.
 #[derive(Debug)]
 pub(crate) struct MessagesReader {
     context: ReadContext,
-    usage: Usage,
+    usage: TokenUsage,
     started: bool,
     ended: bool,
     /// The upstream's number of the open block.
@@ -31,7 +31,7 @@ impl MessagesReader {
     pub(crate) fn new(context: ReadContext) -> Self {
         MessagesReader {
             context,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             started: false,
             ended: false,
             open: None,
@@ -45,18 +45,18 @@ impl MessagesReader {
     }
 
     /// Takes one event's JSON.
-    pub(crate) fn event(
+    pub(crate) fn read_event(
         &mut self,
         data: &[u8],
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let root = Path::Root;
-        let mut fields = Fields::of(parse(data)?, &root)?;
+        let root = JsonPath::Root;
+        let mut fields = JsonFields::from_value(parse(data)?, &root)?;
         let kind = fields.string("type")?;
         match kind.as_str() {
             "message_start" if !self.started => {
                 self.started = true;
-                out.push(self.start(fields.need("message")?)?);
+                out.push(self.start(fields.require("message")?)?);
             }
             "ping" => out.push(StreamEvent::Ping),
             "error" => {
@@ -67,7 +67,7 @@ impl MessagesReader {
             _ if !self.started => self.fail("it tells of a message before its start", out),
             "content_block_start" => self.block_start(&mut fields, out)?,
             "content_block_delta" => {
-                let delta = read_delta(fields.need("delta")?)?;
+                let delta = read_delta(fields.require("delta")?)?;
                 if self.open != Some(index(&mut fields)?) {
                     self.fail("a block grows that is not open", out);
                 } else if !(self.whole && matches!(delta, Delta::Text(_))) {
@@ -98,18 +98,18 @@ impl MessagesReader {
 
     fn block_start(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let value = fields.need("content_block")?;
-        let mut block = read_block(value, &Path::Root.key("content_block"))?;
+        let value = fields.require("content_block")?;
+        let mut block = read_block(value, &JsonPath::Root.key("content_block"))?;
         original_name(&mut block, &self.context);
         self.close(out);
         self.open = Some(index(fields)?);
         self.whole = matches!(block.content, Content::Image(_) | Content::Document { .. });
         out.push(StreamEvent::BlockStart {
             index: self.blocks,
-            block: emptied(block),
+            block: with_empty_input(block),
         });
         self.blocks += 1;
         Ok(())
@@ -125,12 +125,12 @@ impl MessagesReader {
 
     fn fail(&mut self, why: &str, out: &mut Vec<StreamEvent>) {
         self.ended = true;
-        out.push(StreamEvent::Error(ApiError::nonsense(why)));
+        out.push(StreamEvent::Error(ApiError::invalid_stream(why)));
     }
 
     fn start(&mut self, message: Value) -> Result<StreamEvent, WireError> {
-        let path = &Path::Root.key("message");
-        let mut fields = Fields::of(message, path)?;
+        let path = &JsonPath::Root.key("message");
+        let mut fields = JsonFields::from_value(message, path)?;
         if let Some(usage) = fields.take("usage") {
             self.usage = read_usage(usage, &path.key("usage"))?;
         }
@@ -147,12 +147,12 @@ impl MessagesReader {
         })
     }
 
-    fn delta(&mut self, fields: &mut Fields<'_>) -> Result<StreamEvent, WireError> {
+    fn delta(&mut self, fields: &mut JsonFields<'_>) -> Result<StreamEvent, WireError> {
         if let Some(usage) = fields.take("usage") {
-            update_usage(&mut self.usage, usage, &Path::Root.key("usage"))?;
+            update_usage(&mut self.usage, usage, &JsonPath::Root.key("usage"))?;
         }
-        let path = &Path::Root.key("delta");
-        let mut delta = Fields::of(fields.need("delta")?, path)?;
+        let path = &JsonPath::Root.key("delta");
+        let mut delta = JsonFields::from_value(fields.require("delta")?, path)?;
         Ok(StreamEvent::MessageDelta {
             stop_reason: delta
                 .opt_string("stop_reason")?
@@ -166,7 +166,7 @@ impl MessagesReader {
     }
 }
 
-fn index(fields: &mut Fields<'_>) -> Result<u64, WireError> {
+fn index(fields: &mut JsonFields<'_>) -> Result<u64, WireError> {
     fields.opt_u64("index")?.ok_or_else(|| WireError::Missing {
         field: "index".to_owned(),
     })
@@ -174,7 +174,7 @@ fn index(fields: &mut Fields<'_>) -> Result<u64, WireError> {
 
 /// Some servers send a tool's input as `null` or a string first; it always grows from
 /// an empty object.
-fn emptied(mut block: Block) -> Block {
+fn with_empty_input(mut block: Block) -> Block {
     if let Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. } =
         &mut block.content
         && !input.is_object()
@@ -185,8 +185,8 @@ fn emptied(mut block: Block) -> Block {
 }
 
 fn read_delta(value: Value) -> Result<Delta, WireError> {
-    let path = &Path::Root.key("delta");
-    let mut fields = Fields::of(value, path)?;
+    let path = &JsonPath::Root.key("delta");
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     Ok(match kind.as_str() {
         "text_delta" => Delta::Text(fields.string("text")?),

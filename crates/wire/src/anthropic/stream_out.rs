@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::answer_block;
 use super::error::render_error;
+use super::response_block;
 use super::response_out::head;
 use super::usage::write_usage;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Delta, Map, StopReason, StreamEvent, without_own};
+use crate::neutral::{Delta, Map, StopReason, StreamEvent, without_dialect_fields};
 use crate::sse::write_json;
 
 /// Writes one event; this dialect needs no memory of the ones before.
@@ -27,7 +27,7 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
             write_json(out, "message_start", &data);
         }
         StreamEvent::BlockStart { index, block } => {
-            let (block, text) = answer_block::start(block);
+            let (block, text) = response_block::write_start(block);
             let data =
                 json!({"type": "content_block_start", "index": index, "content_block": block});
             write_json(out, "content_block_start", &data);
@@ -87,7 +87,7 @@ fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {
     let mut data = Map::from_iter([("type".to_owned(), "message_delta".into())]);
     data.insert("delta".to_owned(), delta.into());
     data.insert("usage".to_owned(), write_usage(usage));
-    data.extend(without_own(rest));
+    data.extend(without_dialect_fields(rest));
     write_json(out, "message_delta", &data);
 }
 

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, TOOLS, put};
-use crate::names::safe_name;
+use crate::fields::{JsonFields, JsonPath, TOOLS, put};
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+use crate::tool_names::safe_name;
 
-pub(crate) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(crate) fn read_tool(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.opt_string("type")?;
     let cache_control = fields.take("cache_control");
     let (name, kind) = match kind.as_deref() {
@@ -18,7 +18,7 @@ pub(crate) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
             fields.string("name")?,
             ToolKind::Function {
                 description: fields.opt_string("description")?,
-                input_schema: fields.need("input_schema")?,
+                input_schema: fields.require("input_schema")?,
                 strict: fields.opt_bool("strict")?,
             },
         ),
@@ -34,16 +34,16 @@ pub(crate) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
         kind,
         cache_control,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
 /// The choice, and whether calls may run in parallel.
 pub(super) fn read_choice(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
 ) -> Result<(ToolChoice, Option<bool>), WireError> {
-    let mut fields = Fields::of(value, path)?;
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     let parallel = fields
         .opt_bool("disable_parallel_tool_use")?

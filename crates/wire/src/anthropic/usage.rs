@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
-use crate::neutral::{Map, Usage, without_own};
+use crate::fields::{JsonFields, JsonPath};
+use crate::neutral::{Map, TokenUsage, without_dialect_fields};
 
-pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
-    let mut usage = Usage::default();
+pub(crate) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage, WireError> {
+    let mut usage = TokenUsage::default();
     update_usage(&mut usage, value, path)?;
     Ok(usage)
 }
@@ -16,11 +16,11 @@ pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireErr
 /// was known, be it with nothing; what it leaves out stays. Output does not become less:
 /// some servers count it at the start only, and say 0 at the end.
 pub(crate) fn update_usage(
-    usage: &mut Usage,
+    usage: &mut TokenUsage,
     later: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
 ) -> Result<(), WireError> {
-    let mut fields = Fields::of(later, path)?;
+    let mut fields = JsonFields::from_value(later, path)?;
     for (name, count) in [
         ("input_tokens", &mut usage.input_tokens),
         ("output_tokens", &mut usage.output_tokens),
@@ -42,14 +42,14 @@ pub(crate) fn update_usage(
     }
     if let Some(details) = fields.take("output_tokens_details") {
         let path = path.key("output_tokens_details");
-        let thoughts = Fields::of(details, &path)?.opt_u64("thinking_tokens")?;
+        let thoughts = JsonFields::from_value(details, &path)?.opt_u64("thinking_tokens")?;
         usage.thinking_tokens = thoughts.unwrap_or(usage.thinking_tokens);
     }
     usage.rest.extend(fields.rest());
     Ok(())
 }
 
-pub(crate) fn write_usage(usage: &Usage) -> Value {
+pub(crate) fn write_usage(usage: &TokenUsage) -> Value {
     let mut map = Map::new();
     map.insert("input_tokens".to_owned(), usage.input_tokens.into());
     map.insert(
@@ -67,6 +67,6 @@ pub(crate) fn write_usage(usage: &Usage) -> Value {
             json!({"thinking_tokens": usage.thinking_tokens}),
         );
     }
-    map.extend(without_own(&usage.rest));
+    map.extend(without_dialect_fields(&usage.rest));
     Value::Object(map)
 }

@@ -15,15 +15,15 @@ pub(super) fn stop_reason(
         "length" | "max_tokens" | "model_length" => StopReason::MaxTokens,
         "model_context_window_exceeded" => StopReason::ContextWindow,
         "content_filter" | "safety" | "sensitive" | "recitation" | "refusal" => StopReason::Refusal,
-        "error" | "network_error" | "abort" => return Err(gave_up(ErrorKind::Api, word)),
-        "insufficient_system_resource" => return Err(gave_up(ErrorKind::Overloaded, word)),
+        "error" | "network_error" | "abort" => return Err(abandoned_error(ErrorKind::Api, word)),
+        "insufficient_system_resource" => return Err(abandoned_error(ErrorKind::Overloaded, word)),
         _ if refused => StopReason::Refusal,
         _ if calls => StopReason::ToolUse,
         _ => StopReason::EndTurn,
     })
 }
 
-fn gave_up(kind: ErrorKind, word: &str) -> ApiError {
+fn abandoned_error(kind: ErrorKind, word: &str) -> ApiError {
     ApiError {
         code: Some("upstream-stopped".to_owned()),
         ..ApiError::new(

@@ -3,25 +3,25 @@
 
 use serde_json::{Value, json};
 
-use super::extra;
+use super::content_in::take_images;
+use super::extra_content;
 use super::part_in::read_parts;
-use super::reasoning_in::{clients_thought, has_details, take_details};
-use super::said::take_pictures;
+use super::reasoning_in::{has_details, take_details, thought_from_client};
 use crate::Dialect;
 use crate::anthropic;
 use crate::arguments;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, wrong};
+use crate::fields::{JsonFields, JsonPath, wrong_value};
 use crate::neutral::{Block, Content, Message, Request, Role};
 
 pub(super) fn read_messages(
     items: Vec<Value>,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     request: &mut Request,
 ) -> Result<(), WireError> {
     for (i, item) in items.into_iter().enumerate() {
         let path = &path.index(i);
-        let mut fields = Fields::of(item, path)?;
+        let mut fields = JsonFields::from_value(item, path)?;
         let role = fields.string("role")?;
         match role.as_str() {
             "system" | "developer" => read_system(fields, request)?,
@@ -37,7 +37,11 @@ pub(super) fn read_messages(
             }
             _ => {
                 let expected = "\"system\", \"developer\", \"user\", \"assistant\" or \"tool\"";
-                return Err(wrong(&path.key("role"), expected, &Value::String(role)));
+                return Err(wrong_value(
+                    &path.key("role"),
+                    expected,
+                    &Value::String(role),
+                ));
             }
         }
     }
@@ -46,30 +50,30 @@ pub(super) fn read_messages(
 
 /// Instructions before the first message are the system prompt; later ones stay where
 /// they are.
-fn read_system(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+fn read_system(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
     let path = fields.path().key("content");
-    let content = read_parts(fields.need("content")?, &path)?;
+    let content = read_parts(fields.require("content")?, &path)?;
     if request.messages.is_empty() {
         request.system.extend(content);
-        request.leave_out(&fields.path().sent(), &fields.rest());
+        request.drop_fields(&fields.path().client_path(), &fields.rest());
         return Ok(());
     }
     request.messages.push(Message {
         role: Role::System,
         content,
-        client_path: fields.path().sent(),
+        client_path: fields.path().client_path(),
         rest: fields.rest(),
     });
     Ok(())
 }
 
-fn read_user(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+fn read_user(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
     let path = fields.path().key("content");
-    let content = read_parts(fields.need("content")?, &path)?;
+    let content = read_parts(fields.require("content")?, &path)?;
     let message = Message {
         role: Role::User,
         content,
-        client_path: fields.path().sent(),
+        client_path: fields.path().client_path(),
         rest: fields.rest(),
     };
     match request.messages.last_mut() {
@@ -79,7 +83,7 @@ fn read_user(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireEr
     Ok(())
 }
 
-fn read_result(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+fn read_result(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
     let path = fields.path().key("content");
     let content = match fields.take("content") {
         Some(content) => read_parts(content, &path)?,
@@ -93,7 +97,7 @@ fn read_result(mut fields: Fields<'_>, request: &mut Request) -> Result<(), Wire
     // The tool's name is repeated here by some clients; the call has it.
     fields.take("name");
     let block = Block {
-        client_path: fields.path().sent(),
+        client_path: fields.path().client_path(),
         rest: fields.rest(),
         ..Block::new(result)
     };
@@ -111,25 +115,25 @@ fn is_results(message: &Message) -> bool {
     message.role == Role::User && message.content.last().is_none_or(is_result)
 }
 
-fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+fn read_assistant(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
     let path = fields.path();
     let mut content = read_thoughts(&mut fields)?;
-    if let Some(said) = fields.take("content") {
-        content.extend(read_parts(said, &path.key("content"))?);
+    if let Some(parts) = fields.take("content") {
+        content.extend(read_parts(parts, &path.key("content"))?);
     }
-    for picture in take_pictures(&mut fields) {
-        content.push(Block::new(picture).at(&path.key("images")));
+    for picture in take_images(&mut fields) {
+        content.push(Block::new(picture).with_path(&path.key("images")));
     }
     if let Some(refusal) = fields.opt_string("refusal")? {
-        content.push(Block::text(refusal).at(&path.key("refusal")));
+        content.push(Block::text(refusal).with_path(&path.key("refusal")));
     }
     let calls = fields.opt_list("tool_calls")?.unwrap_or_default();
-    let mut signed = extra::Signed::default();
+    let mut signed = extra_content::SignedThoughts::default();
     for (i, call) in calls.into_iter().enumerate() {
         let path = path.key("tool_calls");
         let path = &path.index(i);
         let mut call = read_call(call, path)?;
-        if let Some(extra) = extra::take(&mut call.rest) {
+        if let Some(extra) = extra_content::take(&mut call.rest) {
             let thought = signed.thought_before(&extra, None, path, &mut content);
             content.push(thought);
         }
@@ -148,21 +152,21 @@ fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), W
         role: Role::Assistant,
         content,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     });
     Ok(())
 }
 
 /// Thoughts a client brings back: whole blocks, or the text alone.
-fn read_thoughts(fields: &mut Fields<'_>) -> Result<Vec<Block>, WireError> {
+fn read_thoughts(fields: &mut JsonFields<'_>) -> Result<Vec<Block>, WireError> {
     let path = fields.path();
     let blocks = fields.opt_list("thinking_blocks")?.unwrap_or_default();
     let text = fields.opt_string("reasoning_content")?;
     let text = text.filter(|text| !text.is_empty());
     let details = take_details(fields);
     if blocks.is_empty() && !details.is_empty() {
-        let thought = clients_thought(text, details);
-        return Ok(vec![thought.at(&path.key("reasoning_details"))]);
+        let thought = thought_from_client(text, details);
+        return Ok(vec![thought.with_path(&path.key("reasoning_details"))]);
     }
     if blocks.is_empty() {
         let thought = text.map(|thinking| {
@@ -170,7 +174,7 @@ fn read_thoughts(fields: &mut Fields<'_>) -> Result<Vec<Block>, WireError> {
                 thinking,
                 signature: String::new(),
             })
-            .at(&path.key("reasoning_content"))
+            .with_path(&path.key("reasoning_content"))
         });
         return Ok(thought.into_iter().collect());
     }
@@ -179,22 +183,22 @@ fn read_thoughts(fields: &mut Fields<'_>) -> Result<Vec<Block>, WireError> {
     let blocks = blocks.map(|(i, block)| read_thought(block, &list.index(i)));
     let mut blocks: Vec<Block> = blocks.collect::<Result<_, _>>()?;
     if !details.is_empty() && !has_details(&blocks) {
-        let thought = clients_thought(None, details);
-        blocks.push(thought.at(&path.key("reasoning_details")));
+        let thought = thought_from_client(None, details);
+        blocks.push(thought.with_path(&path.key("reasoning_details")));
     }
     Ok(blocks)
 }
 
 /// A whole thought; its place in a stream's list says nothing any more.
-pub(super) fn read_thought(mut block: Value, path: &Path<'_>) -> Result<Block, WireError> {
+pub(super) fn read_thought(mut block: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     if let Some(map) = block.as_object_mut() {
         map.shift_remove("index");
     }
     anthropic::read_block(block, path)
 }
 
-pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(super) fn read_call(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let id = fields.string("id")?;
     let kind = fields.opt_string("type")?;
     let (key, argument) = match kind.as_deref() {
@@ -202,7 +206,7 @@ pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireErro
         _ => ("function", "arguments"),
     };
     let inner_path = &path.key(key);
-    let mut inner = Fields::of(fields.need(key)?, inner_path)?;
+    let mut inner = JsonFields::from_value(fields.require(key)?, inner_path)?;
     let name = inner.string("name")?;
     let input = match inner.take(argument) {
         Some(Value::String(text)) if key == "custom" => json!({"input": text}),
@@ -214,7 +218,7 @@ pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireErro
     fields.keep(key, inner);
     Ok(Block {
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
         ..Block::tool_use(id, name, input)
     })
 }

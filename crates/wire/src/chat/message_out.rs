@@ -2,35 +2,35 @@
 
 use serde_json::{Value, json};
 
-use super::extra;
-use super::part_out::Parts;
-use super::reasoning_out::{NOT_TAKEN, Thoughts};
+use super::extra_content;
+use super::part_out::ChatPartWriter;
+use super::reasoning_out::{NO_THOUGHTS_BACK, ThoughtWriter};
 use super::tools::{merge, tool_type};
 use crate::Dialect;
 use crate::arguments;
-use crate::blank::settle;
+use crate::blank_messages::remove_blank_messages;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, unroll};
-use crate::pictures;
-use crate::plain::{ToolText, note_texts, system_texts, tool_text};
+use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
+use crate::generated_images;
+use crate::neutral::{Block, Content, Map, Message, Request, Role, expand_server_calls};
+use crate::plain_text::{ToolText, drop_text_marks, system_texts, tool_text};
+use crate::tool_names::{safe_id, safe_name};
 
 /// Why a cache mark is left out.
-const CACHES: &str = "the server caches prompts by itself";
+const CACHES_BY_ITSELF: &str = "the server caches prompts by itself";
 
 pub(super) fn write_messages(
     request: &Request,
     options: &WriteOptions,
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
-    let messages = unroll(&request.messages, drops);
-    let mut writer = Writer {
+    let messages = expand_server_calls(&request.messages, drops);
+    let mut writer = MessageWriter {
         request,
         options,
-        parts: Parts {
+        parts: ChatPartWriter {
             own: request.origin == Dialect::Chat,
             breakpoints: options.cache_breakpoints,
             drops,
@@ -47,18 +47,18 @@ pub(super) fn write_messages(
         }
     }
     let (own, mut out) = (writer.parts.own, writer.out);
-    settle(&mut out, str::is_empty, own);
+    remove_blank_messages(&mut out, str::is_empty, own);
     Ok(out)
 }
 
-struct Writer<'a> {
+struct MessageWriter<'a> {
     request: &'a Request,
     options: &'a WriteOptions,
-    parts: Parts<'a>,
+    parts: ChatPartWriter<'a>,
     out: Vec<Value>,
 }
 
-impl Writer<'_> {
+impl MessageWriter<'_> {
     /// Instructions of a Chat client stay as many messages as they were; others become
     /// one text, which every server takes, unless cache marks must be told.
     fn system(&mut self) -> Result<(), WireError> {
@@ -74,7 +74,7 @@ impl Writer<'_> {
             if block.cache_control.is_some() {
                 let path = SYSTEM.block(i, block);
                 let path = path.key("cache_control");
-                self.parts.drops.add(path, CACHES);
+                self.parts.drops.add(path, CACHES_BY_ITSELF);
             }
         }
         let texts = system_texts(system, self.parts.drops);
@@ -91,7 +91,7 @@ impl Writer<'_> {
         &mut self,
         blocks: &[Block],
         skipped: usize,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         if let [block] = blocks
             && block.rest.is_empty()
@@ -101,7 +101,7 @@ impl Writer<'_> {
             if block.cache_control.is_some() {
                 let path = path.block(skipped, block);
                 let path = path.key("cache_control");
-                self.parts.drops.add(path, CACHES);
+                self.parts.drops.add(path, CACHES_BY_ITSELF);
             }
             return Ok(Value::String(text.clone()));
         }
@@ -113,7 +113,7 @@ impl Writer<'_> {
         Ok(Value::Array(parts))
     }
 
-    fn push(&mut self, mut map: Map, message: &Message, path: &Path<'_>) {
+    fn push(&mut self, mut map: Map, message: &Message, path: &JsonPath<'_>) {
         if self.parts.own {
             map.extend(message.rest.clone());
         } else {
@@ -122,7 +122,12 @@ impl Writer<'_> {
         self.out.push(Value::Object(map));
     }
 
-    fn plain(&mut self, message: &Message, role: &str, path: &Path<'_>) -> Result<(), WireError> {
+    fn plain(
+        &mut self,
+        message: &Message,
+        role: &str,
+        path: &JsonPath<'_>,
+    ) -> Result<(), WireError> {
         let content = self.content(&message.content, 0, &path.key("content"))?;
         let map = Map::from_iter([
             ("role".to_owned(), role.into()),
@@ -134,7 +139,7 @@ impl Writer<'_> {
 
     /// Results first, one message each, directly after the call; then what the user
     /// says, with the pictures the tools gave.
-    fn user(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
+    fn user(&mut self, message: &Message, path: &JsonPath<'_>) -> Result<(), WireError> {
         let mut parts = Vec::new();
         let path_content = path.key("content");
         let mut others = Vec::new();
@@ -174,7 +179,7 @@ impl Writer<'_> {
     fn result(
         &mut self,
         block: &Block,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
         media_parts: &mut Vec<Value>,
     ) -> Result<(), WireError> {
         let Content::ToolResult {
@@ -187,7 +192,7 @@ impl Writer<'_> {
         };
         let id = safe_id(tool_use_id);
         let ToolText { mut text, media } = tool_text(content, *is_error);
-        note_texts(content, &media, path, self.parts.drops);
+        drop_text_marks(content, &media, path, self.parts.drops);
         if !media.is_empty() {
             let note = format!("The output of {id}:");
             media_parts.push(json!({"type": "text", "text": note}));
@@ -201,7 +206,9 @@ impl Writer<'_> {
                 .write(inner, &path.block(i, inner), media_parts)?;
         }
         if block.cache_control.is_some() {
-            self.parts.drops.add(path.key("cache_control"), CACHES);
+            self.parts
+                .drops
+                .add(path.key("cache_control"), CACHES_BY_ITSELF);
         }
         let mut map = Map::from_iter([
             ("role".to_owned(), "tool".into()),
@@ -217,78 +224,78 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn assistant(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
+    fn assistant(&mut self, message: &Message, path: &JsonPath<'_>) -> Result<(), WireError> {
         let has_calls = message
             .content
             .iter()
             .any(|block| matches!(block.content, Content::ToolUse { .. }));
-        let mut said = Said {
+        let mut assistant = AssistantParts {
             text: None,
-            thoughts: Thoughts::new(self.options, has_calls),
+            thoughts: ThoughtWriter::new(self.options, has_calls),
             calls: Vec::new(),
             images: Vec::new(),
         };
         for (i, block) in message.content.iter().enumerate() {
             let path = path.key("content");
-            self.say(block, &path.block(i, block), &mut said)?;
+            self.write_assistant_block(block, &path.block(i, block), &mut assistant)?;
         }
         let mut map = Map::from_iter([("role".to_owned(), "assistant".into())]);
-        let content = match (said.text, said.calls.is_empty()) {
+        let content = match (assistant.text, assistant.calls.is_empty()) {
             (Some(text), _) => Value::String(text),
-            (None, true) if !said.images.is_empty() => Value::Null,
+            (None, true) if !assistant.images.is_empty() => Value::Null,
             (None, true) => "".into(),
             (None, false) => Value::Null,
         };
         map.insert("content".to_owned(), content);
-        said.thoughts.write(&mut map, &said.calls);
-        if !said.images.is_empty() {
-            map.insert("images".to_owned(), said.images.into());
+        assistant.thoughts.write(&mut map, &assistant.calls);
+        if !assistant.images.is_empty() {
+            map.insert("images".to_owned(), assistant.images.into());
         }
-        if !said.calls.is_empty() {
-            map.insert("tool_calls".to_owned(), said.calls.into());
+        if !assistant.calls.is_empty() {
+            map.insert("tool_calls".to_owned(), assistant.calls.into());
         }
         self.push(map, message, path);
         Ok(())
     }
 
-    fn say(
+    fn write_assistant_block(
         &mut self,
         block: &Block,
-        path: &Path<'_>,
-        said: &mut Said<'_>,
+        path: &JsonPath<'_>,
+        assistant: &mut AssistantParts<'_>,
     ) -> Result<(), WireError> {
         match &block.content {
             Content::Text(text) => {
-                said.thoughts.before_text();
-                said.text.get_or_insert_default().push_str(text);
+                assistant.thoughts.before_text();
+                assistant.text.get_or_insert_default().push_str(text);
             }
             Content::Thinking {
                 thinking,
                 signature,
-            } if said.thoughts.add(thinking, signature) => {}
+            } if assistant.thoughts.add(thinking, signature) => {}
             Content::Thinking { .. } | Content::RedactedThinking { .. } => {
-                self.parts.drops.add(path, NOT_TAKEN);
+                self.parts.drops.add(path, NO_THOUGHTS_BACK);
                 return Ok(());
             }
             Content::ToolUse { id, name, input } => {
                 let mut call = write_call(id, name, input, tool_type(self.request, name));
-                let extra = said.thoughts.extra_of_call(said.calls.is_empty());
+                let extra = assistant.thoughts.extra_of_call(assistant.calls.is_empty());
                 if let Some(map) = call.as_object_mut() {
-                    put(map, extra::FIELD, extra);
+                    put(map, extra_content::FIELD, extra);
                     if self.parts.own {
                         merge(map, &block.rest);
                     }
                 }
-                said.calls.push(call);
+                assistant.calls.push(call);
             }
             Content::Image(source) if self.parts.own => {
-                let image = pictures::write_chat(source, said.images.len());
-                said.images.extend(image);
+                let image = generated_images::write_chat_image(source, assistant.images.len());
+                assistant.images.extend(image);
             }
             Content::Image(_) | Content::Document { .. } => {
-                self.parts.drops.add(path, pictures::NOT_FROM_THE_MODEL);
-                let label = pictures::label(&block.content).unwrap_or_default();
-                let text = said.text.get_or_insert_default();
+                self.parts.drops.add(path, generated_images::NO_IMAGES_BACK);
+                let label = generated_images::describe_media(&block.content).unwrap_or_default();
+                let text = assistant.text.get_or_insert_default();
                 if !text.is_empty() {
                     text.push('\n');
                 }
@@ -296,7 +303,7 @@ impl Writer<'_> {
                 return Ok(());
             }
             _ => {
-                return Err(WireError::no_part(
+                return Err(WireError::unsupported_part(
                     Dialect::Chat,
                     path,
                     block.content.kind(),
@@ -304,7 +311,9 @@ impl Writer<'_> {
             }
         }
         if block.cache_control.is_some() {
-            self.parts.drops.add(path.key("cache_control"), CACHES);
+            self.parts
+                .drops
+                .add(path.key("cache_control"), CACHES_BY_ITSELF);
         }
         // What is said becomes one text, which carries nothing else.
         if !self.parts.own || block.as_text().is_some() {
@@ -314,9 +323,9 @@ impl Writer<'_> {
     }
 }
 
-struct Said<'a> {
+struct AssistantParts<'a> {
     text: Option<String>,
-    thoughts: Thoughts<'a>,
+    thoughts: ThoughtWriter<'a>,
     calls: Vec<Value>,
     images: Vec<Value>,
 }

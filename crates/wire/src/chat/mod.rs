@@ -3,14 +3,15 @@
 //! Owns the reading and writing of its requests, answers and streams. What it shares
 //! with the Responses dialect is in [`crate::openai`].
 
-mod details;
-mod extra;
+mod content_in;
+mod extra_content;
 mod finish;
-mod from_gemini;
+mod gemini_settings;
 mod message_in;
 mod message_out;
 mod part_in;
 mod part_out;
+mod reasoning_details;
 mod reasoning_in;
 mod reasoning_out;
 mod reasoning_reply;
@@ -18,14 +19,13 @@ mod request_in;
 mod request_out;
 mod response_in;
 mod response_out;
-mod said;
 mod stream_in;
 mod stream_out;
 mod tools;
 
-use crate::openai::Names;
+use crate::openai::UsageFieldNames;
 
-pub(crate) use reasoning_out::STAND_IN;
+pub(crate) use reasoning_out::PLACEHOLDER_SIGNATURE;
 pub(crate) use request_in::{read_request, read_schema};
 pub(crate) use request_out::{write_request, write_schema};
 pub(crate) use response_in::read_response;
@@ -34,7 +34,7 @@ pub(crate) use stream_in::{ChatReader, escaped};
 pub(crate) use stream_out::ChatWriter;
 pub(crate) use tools::{no_parameters, read_word as read_choice_word, tool_type};
 
-pub(crate) const USAGE: Names = Names {
+pub(crate) const USAGE_FIELDS: UsageFieldNames = UsageFieldNames {
     input: "prompt_tokens",
     input_details: "prompt_tokens_details",
     output: "completion_tokens",

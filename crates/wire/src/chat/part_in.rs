@@ -2,31 +2,31 @@
 
 use serde_json::Value;
 
-use super::said::thought_texts;
+use super::content_in::thought_texts;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, wrong};
-use crate::neutral::{Block, Content, Source};
+use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::neutral::{Block, Content, MediaSource};
 use crate::openai::read_breakpoint;
-use crate::plain::{document_source, image_source};
+use crate::plain_text::{document_source, image_source};
 
 /// Content that is a string or a list of parts.
-pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
+pub(super) fn read_parts(value: Value, path: &JsonPath<'_>) -> Result<Vec<Block>, WireError> {
     match value {
-        Value::String(text) => Ok(vec![Block::text(text).at(path)]),
+        Value::String(text) => Ok(vec![Block::text(text).with_path(path)]),
         Value::Array(items) => items
             .into_iter()
             .enumerate()
             .map(|(i, item)| read_part(item, &path.index(i)))
             .collect(),
-        other => Err(wrong(path, "a string or a list of parts", &other)),
+        other => Err(wrong_value(path, "a string or a list of parts", &other)),
     }
 }
 
-fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     let breakpoint = fields.take("prompt_cache_breakpoint");
-    let client_path = path.sent().with_breakpoint(breakpoint.is_some());
+    let client_path = path.client_path().with_breakpoint(breakpoint.is_some());
     let cache_control = breakpoint
         .map(|mark| read_breakpoint(&mark))
         // Clients used to gateways put Anthropic's own mark here.
@@ -49,8 +49,8 @@ fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
 }
 
 /// A thought. Mistral tells it as a list, and what it signs only Mistral can read.
-fn read_thinking(fields: &mut Fields<'_>) -> Result<Content, WireError> {
-    let thinking = fields.need("thinking")?;
+fn read_thinking(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
+    let thinking = fields.require("thinking")?;
     let signature = fields.opt_string("signature")?;
     fields.take("closed");
     Ok(Content::Thinking {
@@ -61,12 +61,12 @@ fn read_thinking(fields: &mut Fields<'_>) -> Result<Content, WireError> {
     })
 }
 
-fn read_image(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+fn read_image(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
     let path = &fields.path().key("image_url");
-    let url = match fields.need("image_url")? {
+    let url = match fields.require("image_url")? {
         Value::String(url) => url,
         object => {
-            let mut inner = Fields::of(object, path)?;
+            let mut inner = JsonFields::from_value(object, path)?;
             let url = inner.string("url")?;
             fields.keep("image_url", inner);
             url
@@ -75,13 +75,13 @@ fn read_image(fields: &mut Fields<'_>) -> Result<Content, WireError> {
     Ok(Content::Image(image_source(url)))
 }
 
-fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+fn read_file(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
     let path = &fields.path().key("file");
-    let mut file = Fields::of(fields.need("file")?, path)?;
+    let mut file = JsonFields::from_value(fields.require("file")?, path)?;
     let title = file.opt_string("filename")?;
     let source = match (file.opt_string("file_data")?, file.opt_string("file_id")?) {
         (Some(data), _) => document_source(data, title.as_deref()),
-        (None, Some(id)) => Source::File(id),
+        (None, Some(id)) => MediaSource::File(id),
         (None, None) => {
             return Err(WireError::Missing {
                 field: path.key("file_data").to_string(),

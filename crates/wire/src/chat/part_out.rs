@@ -6,16 +6,16 @@ use super::tools::merge;
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Map, Source};
+use crate::fields::{JsonPath, put};
+use crate::neutral::{Block, Content, Map, MediaSource};
 use crate::openai::write_breakpoint;
-use crate::plain::{data_url, document_text};
+use crate::plain_text::{data_url, document_text};
 
 /// Why the title of a document is left out.
 const UNTITLED: &str = "a document that is several parts has no title here";
 
 /// Writes parts of user messages.
-pub(super) struct Parts<'d> {
+pub(super) struct ChatPartWriter<'d> {
     /// Whether the blocks were read from this dialect.
     pub(super) own: bool,
     /// Whether the server takes cache breakpoints.
@@ -23,19 +23,19 @@ pub(super) struct Parts<'d> {
     pub(super) drops: &'d mut Drops,
 }
 
-impl Parts<'_> {
+impl ChatPartWriter<'_> {
     /// The parts of a block; a document made of blocks gives several.
     pub(super) fn write(
         &mut self,
         block: &Block,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
         out: &mut Vec<Value>,
     ) -> Result<(), WireError> {
         let mut part = match &block.content {
             Content::Text(text) => json!({"type": "text", "text": text}),
             Content::Image(source) => self.image(source, path)?,
             Content::Document {
-                source: Source::Blocks(blocks),
+                source: MediaSource::Blocks(blocks),
                 title,
             } => {
                 if title.is_some() {
@@ -52,7 +52,13 @@ impl Parts<'_> {
             }
             Content::Document { source, title } => self.document(source, title.as_deref(), path)?,
             Content::Other { kind } if self.own => json!({"type": kind}),
-            other => return Err(WireError::no_part(Dialect::Chat, path, other.kind())),
+            other => {
+                return Err(WireError::unsupported_part(
+                    Dialect::Chat,
+                    path,
+                    other.kind(),
+                ));
+            }
         };
         if let Some(map) = part.as_object_mut() {
             self.marks(block, map, path);
@@ -61,7 +67,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn marks(&mut self, block: &Block, map: &mut Map, path: &Path<'_>) {
+    fn marks(&mut self, block: &Block, map: &mut Map, path: &JsonPath<'_>) {
         match &block.cache_control {
             Some(mark) if self.breakpoints => {
                 put(map, "prompt_cache_breakpoint", Some(write_breakpoint(mark)));
@@ -79,10 +85,10 @@ impl Parts<'_> {
         merge(map, &block.rest);
     }
 
-    fn image(&mut self, source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
+    fn image(&mut self, source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {
         let url = match source {
-            Source::Base64 { media_type, data } => data_url(media_type, data),
-            Source::Url(url) => url.clone(),
+            MediaSource::Base64 { media_type, data } => data_url(media_type, data),
+            MediaSource::Url(url) => url.clone(),
             _ => {
                 return Err(WireError::unsupported(
                     Dialect::Chat,
@@ -96,26 +102,26 @@ impl Parts<'_> {
 
     fn document(
         &mut self,
-        source: &Source,
+        source: &MediaSource,
         title: Option<&str>,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         match source {
-            Source::Base64 { media_type, data } => {
+            MediaSource::Base64 { media_type, data } => {
                 let name = title.unwrap_or("document.pdf");
                 let data = data_url(media_type, data);
                 Ok(json!({"type": "file", "file": {"filename": name, "file_data": data}}))
             }
-            Source::Text { data, .. } => {
+            MediaSource::Text { data, .. } => {
                 Ok(json!({"type": "text", "text": document_text(title, data)}))
             }
             // Gateways fetch it; only their clients write it there.
-            Source::Url(url) if self.own => {
+            MediaSource::Url(url) if self.own => {
                 let mut file = Map::from_iter([("file_data".to_owned(), url.as_str().into())]);
                 put(&mut file, "filename", title);
                 Ok(json!({"type": "file", "file": file}))
             }
-            Source::File(id) if self.own => {
+            MediaSource::File(id) if self.own => {
                 let mut file = Map::from_iter([("file_id".to_owned(), id.as_str().into())]);
                 put(&mut file, "filename", title);
                 Ok(json!({"type": "file", "file": file}))

@@ -3,18 +3,18 @@
 
 use serde_json::Value;
 
-use super::details::{self, Details};
-use crate::blocks::{Blocks, Open};
+use super::reasoning_details::{self, ReasoningDetails};
+use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::context::ReadContext;
-use crate::fields::Fields;
+use crate::fields::JsonFields;
 use crate::neutral::{Block, Content, StreamEvent};
-use crate::sealed::{ChatState, Sealed, open, seal_chat};
+use crate::signature_envelope::{ChatState, SignatureEnvelope, decode_envelope, encode_chat_state};
 
 /// The fields a thought's text may stand in, the usual one first.
 pub(super) const FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// Takes the text of a thought, and the name of its field. What is no text stays.
-pub(super) fn take_text(fields: &mut Fields<'_>) -> Option<(String, &'static str)> {
+pub(super) fn take_text(fields: &mut JsonFields<'_>) -> Option<(String, &'static str)> {
     let mut found: Option<(String, &'static str)> = None;
     for field in FIELDS {
         if !fields.peek(field).is_some_and(Value::is_string) {
@@ -30,7 +30,7 @@ pub(super) fn take_text(fields: &mut Fields<'_>) -> Option<(String, &'static str
 }
 
 /// Takes `reasoning_details`; what is no list of objects stays.
-pub(super) fn take_details(fields: &mut Fields<'_>) -> Vec<Value> {
+pub(super) fn take_details(fields: &mut JsonFields<'_>) -> Vec<Value> {
     let list = fields.peek("reasoning_details").and_then(Value::as_array);
     if !list.is_some_and(|list| list.iter().all(Value::is_object)) {
         return Vec::new();
@@ -54,18 +54,21 @@ pub(super) fn thought(
     }
     let (thinking, field) = match text {
         Some((text, field)) => (text, Some(field.to_owned())),
-        None => (details.iter().filter_map(details::text).collect(), None),
+        None => (
+            details.iter().filter_map(reasoning_details::text).collect(),
+            None,
+        ),
     };
     let state = ChatState {
         from: Some(context.server.clone()),
         field,
-        calls: named(&details, calls),
+        calls: named_calls(&details, calls),
         details,
         ..ChatState::default()
     };
     Some(Block::new(Content::Thinking {
         thinking,
-        signature: seal_chat(&state),
+        signature: encode_chat_state(&state),
     }))
 }
 
@@ -73,14 +76,14 @@ pub(super) fn thought(
 pub(super) fn has_details(blocks: &[Block]) -> bool {
     blocks.iter().any(|block| match &block.content {
         Content::Thinking { signature, .. } => {
-            matches!(open(signature), Sealed::Chat(state) if !state.details.is_empty())
+            matches!(decode_envelope(signature), SignatureEnvelope::Chat(state) if !state.details.is_empty())
         }
         _ => false,
     })
 }
 
 /// The thought of a client that brings details back without the seal they were given in.
-pub(super) fn clients_thought(text: Option<String>, details: Vec<Value>) -> Block {
+pub(super) fn thought_from_client(text: Option<String>, details: Vec<Value>) -> Block {
     let thinking = text.unwrap_or_default();
     let state = ChatState {
         details,
@@ -88,22 +91,23 @@ pub(super) fn clients_thought(text: Option<String>, details: Vec<Value>) -> Bloc
     };
     Block::new(Content::Thinking {
         thinking,
-        signature: seal_chat(&state),
+        signature: encode_chat_state(&state),
     })
 }
 
 /// Which of the calls the details name.
-fn named(details: &[Value], calls: &[String]) -> Vec<(String, usize)> {
+fn named_calls(details: &[Value], calls: &[String]) -> Vec<(String, usize)> {
     let calls = calls.iter().enumerate();
-    let named = calls.filter(|(_, id)| details.iter().any(|d| details::id(d) == Some(id)));
+    let named =
+        calls.filter(|(_, id)| details.iter().any(|d| reasoning_details::id(d) == Some(id)));
     named.map(|(at, id)| (id.clone(), at)).collect()
 }
 
 /// The reasoning of a stream so far.
 #[derive(Debug, Default)]
-pub(super) struct Reasoning {
+pub(super) struct StreamedReasoning {
     field: Option<&'static str>,
-    details: Details,
+    details: ReasoningDetails,
     /// Whether there is something to seal.
     fresh: bool,
     /// Whether details were sealed before.
@@ -112,10 +116,10 @@ pub(super) struct Reasoning {
     known: Vec<Value>,
 }
 
-impl Reasoning {
+impl StreamedReasoning {
     /// Takes the reasoning of a chunk and gives the text that is new in it; says what is
     /// wrong if there is too much.
-    pub(super) fn take(&mut self, delta: &mut Fields<'_>) -> Result<String, &'static str> {
+    pub(super) fn take(&mut self, delta: &mut JsonFields<'_>) -> Result<String, &'static str> {
         let text = take_text(delta);
         let details = take_details(delta);
         let mut new = String::new();
@@ -125,7 +129,7 @@ impl Reasoning {
             new = text;
         } else if self.field.is_none() {
             // A server that has no other place for the text.
-            new = details.iter().filter_map(details::text).collect();
+            new = details.iter().filter_map(reasoning_details::text).collect();
         }
         for detail in details {
             if self.known.contains(&detail) {
@@ -138,8 +142,8 @@ impl Reasoning {
     }
 
     /// A gateway sealed the thought itself: nothing of ours is needed.
-    pub(super) fn was_sealed(&mut self, signature: &str) {
-        if let Sealed::Chat(state) = open(signature) {
+    pub(super) fn mark_signed(&mut self, signature: &str) {
+        if let SignatureEnvelope::Chat(state) = decode_envelope(signature) {
             self.known.extend(state.details);
         }
         self.details.take();
@@ -147,34 +151,34 @@ impl Reasoning {
     }
 
     /// Whether something waits that no open thought can carry.
-    fn waits(&self, blocks: &Blocks) -> bool {
-        self.fresh && (blocks.open() == Open::Thinking || !self.details.is_empty())
+    fn has_pending(&self, blocks: &BlockEmitter) -> bool {
+        self.fresh && (blocks.open() == OpenBlockKind::Thinking || !self.details.is_empty())
     }
 
     /// Seals what there is, as the signature of the open thought or of an empty one, and
     /// ends it. Not inside a call: what comes then waits for its end.
-    pub(super) fn seal(
+    pub(super) fn write_signature(
         &mut self,
         calls: &[String],
         context: &ReadContext,
-        blocks: &mut Blocks,
+        blocks: &mut BlockEmitter,
         out: &mut Vec<StreamEvent>,
     ) {
-        if !self.waits(blocks) || matches!(blocks.open(), Open::Call(_)) {
+        if !self.has_pending(blocks) || matches!(blocks.open(), OpenBlockKind::Call(_)) {
             return;
         }
         let details = self.details.take();
         let state = ChatState {
             from: Some(context.server.clone()),
             field: self.field.map(str::to_owned),
-            calls: named(&details, calls),
+            calls: named_calls(&details, calls),
             more: self.more && !details.is_empty(),
             details,
             extra: None,
         };
         self.more |= !state.details.is_empty();
         self.fresh = false;
-        blocks.signature(seal_chat(&state), out);
+        blocks.signature(encode_chat_state(&state), out);
         blocks.close(out);
     }
 }

@@ -5,25 +5,25 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::details::{self, Details};
-use super::extra;
+use super::extra_content;
+use super::reasoning_details::{self, ReasoningDetails};
 use super::reasoning_in::FIELDS;
 use crate::context::{ReasoningContent, WriteOptions};
 use crate::neutral::Map;
-use crate::sealed::{ChatState, Sealed, open};
+use crate::signature_envelope::{ChatState, SignatureEnvelope, decode_envelope};
 
 /// What Google documents for calls whose signature is not known, such as those of
 /// another model.
-pub(crate) const STAND_IN: &str = "skip_thought_signature_validator";
+pub(crate) const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Stands for a thought that is not known, where none at all is refused, and an empty one
 /// too.
-const BLANK: &str = " ";
+const BLANK_THOUGHT: &str = " ";
 
-pub(super) const NOT_TAKEN: &str = "Chat Completions takes no thoughts back";
+pub(super) const NO_THOUGHTS_BACK: &str = "Chat Completions takes no thoughts back";
 
 /// The thoughts of a message.
-pub(super) struct Thoughts<'a> {
+pub(super) struct ThoughtWriter<'a> {
     options: &'a WriteOptions,
     field: Option<String>,
     text: String,
@@ -38,9 +38,9 @@ pub(super) struct Thoughts<'a> {
     calls: Vec<(String, usize)>,
 }
 
-impl<'a> Thoughts<'a> {
+impl<'a> ThoughtWriter<'a> {
     pub(super) fn new(options: &'a WriteOptions, has_calls: bool) -> Self {
-        Thoughts {
+        ThoughtWriter {
             options,
             field: None,
             text: String::new(),
@@ -55,16 +55,16 @@ impl<'a> Thoughts<'a> {
     /// Takes a thought; whether the server takes it back.
     pub(super) fn add(&mut self, thinking: &str, signature: &str) -> bool {
         let always = self.options.reasoning_content == ReasoningContent::Always;
-        match open(signature) {
-            Sealed::Chat(state) if self.gave(&state) => {
+        match decode_envelope(signature) {
+            SignatureEnvelope::Chat(state) if self.is_from_server(&state) => {
                 let only_text = state.details.is_empty() && state.extra.is_none();
                 if only_text && !self.has_calls && !always {
                     return false;
                 }
-                self.give_back(*state, thinking);
+                self.restore_state(*state, thinking);
             }
-            Sealed::Gemini(signature) if self.options.google_signatures => {
-                self.extra = Some(extra::with_signature(signature));
+            SignatureEnvelope::Gemini(signature) if self.options.google_signatures => {
+                self.extra = Some(extra_content::with_signature(signature));
                 if always {
                     self.text.push_str(thinking);
                 }
@@ -76,7 +76,7 @@ impl<'a> Thoughts<'a> {
     }
 
     /// Whether the server this is written for gave the state, or takes that of clients.
-    fn gave(&self, state: &ChatState) -> bool {
+    fn is_from_server(&self, state: &ChatState) -> bool {
         let kept = self.options.reasoning_content != ReasoningContent::Never;
         kept && match &state.from {
             Some(from) => *from == self.options.server,
@@ -84,7 +84,7 @@ impl<'a> Thoughts<'a> {
         }
     }
 
-    fn give_back(&mut self, state: ChatState, thinking: &str) {
+    fn restore_state(&mut self, state: ChatState, thinking: &str) {
         // The seal comes from a client: no other field may be named in it.
         let field = state.field.filter(|field| FIELDS.contains(&field.as_str()));
         if let Some(field) = field {
@@ -103,7 +103,7 @@ impl<'a> Thoughts<'a> {
 
     /// Puts details together that go on with those before.
     fn merge(&mut self) {
-        let mut merged = Details::default();
+        let mut merged = ReasoningDetails::default();
         let mut pieces = self.details.iter().take(self.pieces);
         // What no server gives is left as the client brought it.
         if pieces
@@ -123,7 +123,7 @@ impl<'a> Thoughts<'a> {
     pub(super) fn extra_of_call(&mut self, is_first: bool) -> Option<Value> {
         let options = self.options;
         let excused = is_first && options.google_signatures && options.unsigned_calls;
-        let stand_in = || excused.then(|| extra::with_signature(STAND_IN));
+        let stand_in = || excused.then(|| extra_content::with_signature(PLACEHOLDER_SIGNATURE));
         self.extra.take().or_else(stand_in)
     }
 
@@ -131,27 +131,27 @@ impl<'a> Thoughts<'a> {
     pub(super) fn write(mut self, map: &mut Map, calls: &[Value]) {
         self.merge();
         if self.options.reasoning_required && self.text.is_empty() && !calls.is_empty() {
-            BLANK.clone_into(&mut self.text);
+            BLANK_THOUGHT.clone_into(&mut self.text);
         }
         if !self.text.is_empty() {
             let field = self.field.as_deref().unwrap_or("reasoning_content");
             map.insert(field.to_owned(), self.text.into());
         }
         if !self.details.is_empty() {
-            rename(&mut self.details, &self.calls, calls);
+            rename_calls(&mut self.details, &self.calls, calls);
             map.insert("reasoning_details".to_owned(), self.details.into());
         }
     }
 }
 
 /// Gives the details the ids that the calls they name have now.
-pub(super) fn rename(details: &mut [Value], named: &[(String, usize)], calls: &[Value]) {
+pub(super) fn rename_calls(details: &mut [Value], named: &[(String, usize)], calls: &[Value]) {
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(named.len());
     for (id, at) in named {
         places.entry(id).or_insert(*at);
     }
     for detail in details {
-        let Some(at) = details::id(detail).and_then(|id| places.get(id)) else {
+        let Some(at) = reasoning_details::id(detail).and_then(|id| places.get(id)) else {
             continue;
         };
         let id = calls.get(*at).and_then(|call| call.get("id")).cloned();

@@ -4,14 +4,14 @@
 
 use serde_json::{Value, json};
 
-use super::extra;
-use super::reasoning_out::rename;
+use super::extra_content;
+use super::reasoning_out::rename_calls;
 use crate::neutral::Map;
-use crate::sealed::{Sealed, open};
+use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 
 /// The state of the thoughts of an answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct ReasoningReply {
     /// `extra_content` of the next call.
     extra: Option<Value>,
     /// `reasoning_details` that were not told yet.
@@ -20,11 +20,11 @@ pub(super) struct Given {
     named: Vec<(String, usize)>,
 }
 
-impl Given {
+impl ReasoningReply {
     /// A thought has ended.
     pub(super) fn thought(&mut self, signature: &str) {
-        self.extra = extra::for_client(signature);
-        if let Sealed::Chat(state) = open(signature) {
+        self.extra = extra_content::extra_for_client(signature);
+        if let SignatureEnvelope::Chat(state) = decode_envelope(signature) {
             self.details.extend(state.details);
             self.named.extend(state.calls);
         }
@@ -38,7 +38,7 @@ impl Given {
     /// A call begins.
     pub(super) fn call(&mut self, call: &mut Value) {
         if let (Some(extra), Some(map)) = (self.extra.take(), call.as_object_mut()) {
-            map.insert(extra::FIELD.to_owned(), extra);
+            map.insert(extra_content::FIELD.to_owned(), extra);
         }
     }
 
@@ -58,7 +58,7 @@ impl Given {
         if last.is_some_and(|last| last <= n) {
             return self.all_details(&calls);
         }
-        rename(&mut self.details, &self.named, &calls);
+        rename_calls(&mut self.details, &self.named, &calls);
         None
     }
 
@@ -66,7 +66,7 @@ impl Given {
     pub(super) fn all_details(&mut self, calls: &[Value]) -> Option<Value> {
         let mut details = std::mem::take(&mut self.details);
         let named = std::mem::take(&mut self.named);
-        rename(&mut details, &named, calls);
+        rename_calls(&mut details, &named, calls);
         (!details.is_empty()).then(|| details.into())
     }
 }

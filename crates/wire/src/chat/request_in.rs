@@ -5,15 +5,15 @@ use serde_json::Value;
 use super::message_in::read_messages;
 use super::tools::{read_choice, read_tool};
 use crate::error::WireError;
-use crate::fields::{Fields, Path, string, wrong};
-use crate::neutral::{Format, Request};
-use crate::{Client, Dialect, tool_results};
+use crate::fields::{JsonFields, JsonPath, string, wrong_value};
+use crate::neutral::{Request, ResponseFormat};
+use crate::{ClientDialect, Dialect, tool_results};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Body(Client::Chat);
-    let mut fields = Fields::of(body, &root)?;
+    let root = JsonPath::Body(ClientDialect::Chat);
+    let mut fields = JsonFields::from_value(body, &root)?;
     let mut request = Request::new(Dialect::Chat, fields.string("model")?);
-    refuse_old(&mut fields)?;
+    refuse_legacy_fields(&mut fields)?;
     let messages = fields.list("messages")?;
     read_messages(messages, &root.key("messages"), &mut request)?;
     tool_results::check(&request)?;
@@ -49,7 +49,7 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
 }
 
 /// Fields whose meaning no other dialect shares and no client should still send.
-fn refuse_old(fields: &mut Fields<'_>) -> Result<(), WireError> {
+fn refuse_legacy_fields(fields: &mut JsonFields<'_>) -> Result<(), WireError> {
     for (key, instead) in [("functions", "tools"), ("function_call", "tool_choice")] {
         if fields.take(key).is_some() {
             return Err(WireError::unsupported(
@@ -70,7 +70,7 @@ fn refuse_old(fields: &mut Fields<'_>) -> Result<(), WireError> {
 }
 
 fn read_stop(value: Option<Value>) -> Result<Vec<String>, WireError> {
-    let path = Path::Root.key("stop");
+    let path = JsonPath::Root.key("stop");
     match value {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![text]),
@@ -79,32 +79,32 @@ fn read_stop(value: Option<Value>) -> Result<Vec<String>, WireError> {
             .enumerate()
             .map(|(i, item)| string(item, &path.index(i)))
             .collect(),
-        Some(other) => Err(wrong(&path, "a string or a list of strings", &other)),
+        Some(other) => Err(wrong_value(&path, "a string or a list of strings", &other)),
     }
 }
 
-fn read_format(value: Value, path: &Path<'_>) -> Result<Option<Format>, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_format(value: Value, path: &JsonPath<'_>) -> Result<Option<ResponseFormat>, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     Ok(match kind.as_str() {
         "text" => None,
-        "json_object" => Some(Format::JsonObject),
+        "json_object" => Some(ResponseFormat::JsonObject),
         "json_schema" => {
             let path = &path.key("json_schema");
-            let mut inner = Fields::of(fields.need("json_schema")?, path)?;
+            let mut inner = JsonFields::from_value(fields.require("json_schema")?, path)?;
             Some(read_schema(&mut inner)?)
         }
         _ => {
             let mut map = fields.rest();
             map.insert("type".to_owned(), kind.into());
-            Some(Format::Other(map))
+            Some(ResponseFormat::Other(map))
         }
     })
 }
 
 /// Name, description, schema and strictness, which Responses has one level higher.
-pub(crate) fn read_schema(fields: &mut Fields<'_>) -> Result<Format, WireError> {
-    Ok(Format::JsonSchema {
+pub(crate) fn read_schema(fields: &mut JsonFields<'_>) -> Result<ResponseFormat, WireError> {
+    Ok(ResponseFormat::JsonSchema {
         name: fields.opt_string("name")?,
         description: fields.opt_string("description")?,
         strict: fields.opt_bool("strict")?,

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::from_gemini::take_shared;
+use super::gemini_settings::take_shared;
 use super::message_out::write_messages;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
-use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Path, put};
-use crate::neutral::{Format, Map, Request, ThinkingMode};
-use crate::openai::{SHARED_FIELDS, effort_of, wants_no_thinking};
-use crate::plain::is_strict_schema;
-use crate::sampling::sampled;
+use crate::fields::{JsonPath, put};
+use crate::neutral::{Map, Request, ResponseFormat, ThinkingMode};
+use crate::openai::{SHARED_FIELDS, disables_thinking, effort_for_request};
+use crate::plain_text::is_strict_schema;
+use crate::sampling::sampling_params;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
-) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::of(request);
+) -> Result<EncodedRequest, WireError> {
+    let mut drops = Drops::for_request(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     let messages = write_messages(request, options, &mut drops)?;
@@ -36,18 +36,18 @@ pub(crate) fn write_request(
     }
     write_settings(request, options, &mut body, &mut drops)?;
     write_rest(request, &mut body, &mut drops);
-    if options.known.no_penalties {
+    if options.capabilities.no_penalties {
         drop_penalties(&mut body, &mut drops);
     }
     let mut context = ReadContext {
         server: options.server.clone(),
-        ..ReadContext::of(request)
+        ..ReadContext::for_request(request)
     };
-    if options.known.no_stop {
+    if options.capabilities.no_stop {
         // Whoever reads the answer looks for them.
         context.stop_sequences.clone_from(&request.stop_sequences);
     }
-    Ok(Outgoing {
+    Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
         context,
@@ -69,10 +69,10 @@ fn write_settings(
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
-    if !request.stop_sequences.is_empty() && !options.known.no_stop {
+    if !request.stop_sequences.is_empty() && !options.capabilities.no_stop {
         body.insert("stop".to_owned(), request.stop_sequences.clone().into());
     }
-    let sampled = sampled(request, options, drops);
+    let sampled = sampling_params(request, options, drops);
     put(body, "temperature", sampled.temperature);
     put(body, "top_p", sampled.top_p);
     match sampled.top_k {
@@ -96,11 +96,15 @@ fn write_settings(
 
 /// How hard the model is to think.
 fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, drops: &mut Drops) {
-    if options.thinking_switch && wants_no_thinking(request) {
+    if options.thinking_switch && disables_thinking(request) {
         body.insert("thinking".to_owned(), json!({"type": "disabled"}));
         return;
     }
-    put(body, "reasoning_effort", effort_of(request, options, drops));
+    put(
+        body,
+        "reasoning_effort",
+        effort_for_request(request, options, drops),
+    );
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     // Gemini's clients leave it to the model by saying so, which others do by saying nothing.
     if request.origin != Dialect::Gemini
@@ -115,15 +119,15 @@ fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, dr
 fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
     Ok(match &request.format {
         None => None,
-        Some(Format::JsonObject) => Some(json!({"type": "json_object"})),
-        Some(Format::JsonSchema { .. }) => Some(json!({
+        Some(ResponseFormat::JsonObject) => Some(json!({"type": "json_object"})),
+        Some(ResponseFormat::JsonSchema { .. }) => Some(json!({
             "type": "json_schema",
             "json_schema": request.format.as_ref().map(write_schema),
         })),
-        Some(Format::Other(map)) if request.origin == Dialect::Chat => {
+        Some(ResponseFormat::Other(map)) if request.origin == Dialect::Chat => {
             Some(Value::Object(map.clone()))
         }
-        Some(Format::Other(_)) => {
+        Some(ResponseFormat::Other(_)) => {
             return Err(WireError::unsupported(
                 Dialect::Chat,
                 "output_config.format",
@@ -135,9 +139,9 @@ fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
 
 /// Name, description, schema and strictness. A name is required; Anthropic's format,
 /// which has none, is always strict, and is so here if OpenAI takes its schema.
-pub(crate) fn write_schema(format: &Format) -> Map {
+pub(crate) fn write_schema(format: &ResponseFormat) -> Map {
     let mut map = Map::new();
-    if let Format::JsonSchema {
+    if let ResponseFormat::JsonSchema {
         schema,
         name,
         description,
@@ -169,17 +173,17 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                     ("text", Value::Object(text)) => {
                         let mut text = text.clone();
                         put(body, "verbosity", text.shift_remove("verbosity"));
-                        drops.rest(&Path::Root.key("text"), &text);
+                        drops.rest(&JsonPath::Root.key("text"), &text);
                     }
                     (key, _) if SHARED_FIELDS.contains(&key) => {
                         body.insert(key.to_owned(), value.clone());
                     }
-                    _ => drops.rest(&Path::Root, &one(key, value)),
+                    _ => drops.rest(&JsonPath::Root, &one(key, value)),
                 }
             }
         }
-        Dialect::Gemini => drops.rest(&Path::Root, &take_shared(&request.rest, body)),
-        _ => drops.rest(&Path::Root, &request.rest),
+        Dialect::Gemini => drops.rest(&JsonPath::Root, &take_shared(&request.rest, body)),
+        _ => drops.rest(&JsonPath::Root, &request.rest),
     }
     if request.stream {
         // Without it there would be no usage to give to anyone.
@@ -195,8 +199,8 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
 /// What models that reason refuse, where it says anything.
 fn drop_penalties(body: &mut Map, drops: &mut Drops) {
     for key in ["frequency_penalty", "presence_penalty"] {
-        let says = |value: &Value| value.as_f64() != Some(0.0) && !value.is_null();
-        if body.shift_remove(key).is_some_and(|value| says(&value)) {
+        let is_set = |value: &Value| value.as_f64() != Some(0.0) && !value.is_null();
+        if body.shift_remove(key).is_some_and(|value| is_set(&value)) {
             drops.add(key, "the model takes no penalties");
         }
     }

@@ -2,32 +2,32 @@
 
 use serde_json::Value;
 
-use super::USAGE;
+use super::USAGE_FIELDS;
+use super::content_in::{ChatContentPart, read_content_parts, take_images};
 use super::finish::stop_reason;
 use super::message_in::{read_call, read_thought};
-use super::said::{Said, read_said, take_pictures};
-use super::{extra, reasoning_in};
+use super::{extra_content, reasoning_in};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
-use crate::names::made_id;
+use crate::fields::{JsonFields, JsonPath};
 use crate::neutral::{ApiError, Block, Content, Response, refusal_details};
 use crate::openai::{read_error_value, read_usage};
+use crate::tool_names::generated_call_id;
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
-    let root = Path::Root;
-    let mut fields = Fields::of(body, &root)?;
+    let root = JsonPath::Root;
+    let mut fields = JsonFields::from_value(body, &root)?;
     let id = non_empty(fields.opt_string("id")?).unwrap_or_else(|| context.id.clone());
     let model = non_empty(fields.opt_string("model")?).unwrap_or_else(|| context.model.clone());
     let mut response = Response::new(Dialect::Chat, id, model);
     let answered = fields.peek("choices").and_then(Value::as_array);
     let answered = answered.is_some_and(|choices| !choices.is_empty());
     if let (false, Some(error)) = (answered, failure(fields.peek("error"))) {
-        return Err(WireError::Failed(Box::new(error)));
+        return Err(WireError::UpstreamFailed(Box::new(error)));
     }
     if let Some(usage) = fields.take("usage") {
-        response.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
+        response.usage = read_usage(usage, &root.key("usage"), &USAGE_FIELDS)?;
     }
     let choices = fields.list("choices")?;
     let path = root.key("choices");
@@ -38,9 +38,9 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         .ok_or_else(|| WireError::Missing {
             field: path.to_string(),
         })?;
-    let mut choice = Fields::of(choice, path)?;
+    let mut choice = JsonFields::from_value(choice, path)?;
     if let Some(error) = failure(choice.peek("error")) {
-        return Err(WireError::Failed(Box::new(error)));
+        return Err(WireError::UpstreamFailed(Box::new(error)));
     }
     let reason = choice.opt_string("finish_reason")?;
     match (choice.take("message"), &reason) {
@@ -61,7 +61,7 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         .any(|block| matches!(block.content, Content::ToolUse { .. }));
     let refused = response.stop_details.is_some();
     let stop = stop_reason(reason.as_deref(), calls, refused);
-    response.stop_reason = Some(stop.map_err(|error| WireError::Failed(Box::new(error)))?);
+    response.stop_reason = Some(stop.map_err(|error| WireError::UpstreamFailed(Box::new(error)))?);
     choice.take("index");
     response.choice_rest = choice.rest();
     response.choice_rest.retain(|_, value| !value.is_null());
@@ -76,46 +76,46 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
 /// choices or inside one.
 pub(super) fn failure(error: Option<&Value>) -> Option<ApiError> {
     let error = error?;
-    let told = match error {
+    let error_value = match error {
         Value::Object(map) => !map.is_empty(),
         Value::String(text) => !text.is_empty(),
         _ => false,
     };
-    told.then(|| read_error_value(None, error))
+    error_value.then(|| read_error_value(None, error))
 }
 
 fn read_message(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     context: &ReadContext,
     response: &mut Response,
 ) -> Result<(), WireError> {
-    let mut fields = Fields::of(value, path)?;
+    let mut fields = JsonFields::from_value(value, path)?;
     let mut calls = fields.opt_list("tool_calls")?.unwrap_or_default();
     for (i, call) in calls.iter_mut().enumerate() {
-        give_id(call, &response.id, i);
+        ensure_id(call, &response.id, i);
     }
     read_thoughts(&mut fields, &calls, context, response)?;
-    for said in read_said(fields.take("content")) {
-        match said {
-            Said::Text(text) if text.is_empty() => {}
-            Said::Text(text) => response.content.push(Block::text(text)),
-            Said::Thought(text) => response.content.push(thought(text)),
-            Said::Picture(picture) => response.content.push(Block::new(picture)),
+    for part in read_content_parts(fields.take("content")) {
+        match part {
+            ChatContentPart::Text(text) if text.is_empty() => {}
+            ChatContentPart::Text(text) => response.content.push(Block::text(text)),
+            ChatContentPart::Thought(text) => response.content.push(thought(text)),
+            ChatContentPart::Image(picture) => response.content.push(Block::new(picture)),
         }
     }
-    let pictures = take_pictures(&mut fields).into_iter().map(Block::new);
+    let pictures = take_images(&mut fields).into_iter().map(Block::new);
     response.content.extend(pictures);
     if let Some(refusal) = non_empty(fields.opt_string("refusal")?) {
         response.stop_details = Some(refusal_details(Some(&refusal)));
         response.content.push(Block::text(refusal));
     }
-    let mut signed = extra::Signed::default();
+    let mut signed = extra_content::SignedThoughts::default();
     for (i, call) in calls.into_iter().enumerate() {
         let path = path.key("tool_calls");
         let path = &path.index(i);
         let mut block = read_call(call, path)?;
-        if let Some(extra) = extra::take(&mut block.rest) {
+        if let Some(extra) = extra_content::take(&mut block.rest) {
             let from = Some(context.server.as_str());
             let thought = signed.thought_before(&extra, from, path, &mut response.content);
             response.content.push(thought);
@@ -135,7 +135,7 @@ fn read_message(
 /// Thoughts: whole blocks from gateways, or the text under one of its two names and the
 /// details beside it.
 fn read_thoughts(
-    fields: &mut Fields<'_>,
+    fields: &mut JsonFields<'_>,
     calls: &[Value],
     context: &ReadContext,
     response: &mut Response,
@@ -177,13 +177,13 @@ fn thought(thinking: String) -> Block {
 }
 
 /// Some servers give calls no id, or an empty one.
-fn give_id(call: &mut Value, answer: &str, n: usize) {
+fn ensure_id(call: &mut Value, answer: &str, n: usize) {
     let has_id = call
         .get("id")
         .and_then(Value::as_str)
         .is_some_and(|id| !id.is_empty());
     if let (false, Some(map)) = (has_id, call.as_object_mut()) {
-        map.insert("id".to_owned(), made_id(answer, n).into());
+        map.insert("id".to_owned(), generated_call_id(answer, n).into());
     }
 }
 

@@ -2,32 +2,34 @@
 
 use serde_json::{Value, json};
 
-use super::USAGE;
-use super::reasoning_reply::Given;
+use super::USAGE_FIELDS;
+use super::reasoning_reply::ReasoningReply;
 use crate::Dialect;
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::Path;
+use crate::fields::JsonPath;
 use crate::fields::put;
-use crate::neutral::{Content, Map, OwnAnswer, Response, StopReason, without_own};
+use crate::generated_images;
+use crate::neutral::{
+    Content, Map, Response, ResponseDialectFields, StopReason, without_dialect_fields,
+};
 use crate::openai::{explanation, write_usage};
-use crate::pictures;
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
     let mut message = write_message(response, context, &mut drops);
     let own = response.origin == Dialect::Chat;
-    let run = OwnAnswer::read(Dialect::Chat, &response.rest);
+    let run = ResponseDialectFields::read(Dialect::Chat, &response.rest);
     message.extend(run.message);
     if own {
         message.extend(response.message_rest.clone());
     }
     // A refusal told as one is a whole answer; a filter that cuts in is not.
-    let told = message.get("content") == Some(&Value::Null)
+    let is_refusal = message.get("content") == Some(&Value::Null)
         && message.get("refusal").is_some_and(Value::is_string);
-    let reason = finish_reason(response.stop_reason.as_ref(), told);
+    let reason = finish_reason(response.stop_reason.as_ref(), is_refusal);
     let mut body = Map::new();
     let id = context.id_for(&response.id, "chatcmpl-");
     body.insert("id".to_owned(), id.into());
@@ -43,11 +45,14 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
         }
     }
     body.insert("choices".to_owned(), json!([choice]));
-    body.insert("usage".to_owned(), write_usage(&response.usage, &USAGE));
+    body.insert(
+        "usage".to_owned(),
+        write_usage(&response.usage, &USAGE_FIELDS),
+    );
     put(&mut body, "container", response.container.clone());
     body.extend(run.body);
     if own {
-        body.extend(without_own(&response.rest));
+        body.extend(without_dialect_fields(&response.rest));
     }
     (Value::Object(body), drops.into_vec())
 }
@@ -58,9 +63,9 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
     let mut images = Vec::new();
-    let mut given = Given::default();
+    let mut given = ReasoningReply::default();
     for (i, block) in response.content.iter().enumerate() {
-        let path = Path::Root.key("content");
+        let path = JsonPath::Root.key("content");
         match &block.content {
             Content::Text(more) => {
                 text.push_str(more);
@@ -81,11 +86,13 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
                 given.call(&mut call);
                 calls.push(call);
             }
-            Content::Image(source) => match pictures::write_chat(source, images.len()) {
-                Some(image) => images.push(image),
-                None => drops.add(path.index(i), UNSAYABLE),
-            },
-            _ => drops.add(path.index(i), UNSAYABLE),
+            Content::Image(source) => {
+                match generated_images::write_chat_image(source, images.len()) {
+                    Some(image) => images.push(image),
+                    None => drops.add(path.index(i), NO_SUCH_BLOCK),
+                }
+            }
+            _ => drops.add(path.index(i), NO_SUCH_BLOCK),
         }
     }
     let refusal = explanation(response.stop_details.as_ref());
@@ -109,7 +116,7 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     message
 }
 
-pub(super) const UNSAYABLE: &str = "Chat Completions has no such block";
+pub(super) const NO_SUCH_BLOCK: &str = "Chat Completions has no such block";
 
 fn write_call(id: &str, name: &str, input: &Value, context: &ReplyContext) -> Value {
     if context.freeform.iter().any(|known| known == name) {
@@ -127,9 +134,9 @@ pub(crate) fn freeform_text(input: &Value) -> String {
 }
 
 /// Chat has no word for a paused turn or a full context: the answer is cut short.
-pub(super) fn finish_reason(reason: Option<&StopReason>, refusal_told: bool) -> &'static str {
+pub(super) fn finish_reason(reason: Option<&StopReason>, is_refusal: bool) -> &'static str {
     match reason {
-        Some(StopReason::Refusal) if refusal_told => "stop",
+        Some(StopReason::Refusal) if is_refusal => "stop",
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => "length",
         Some(StopReason::ToolUse) => "tool_calls",
         Some(StopReason::Refusal) => "content_filter",

@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::USAGE;
-use super::extra;
+use super::USAGE_FIELDS;
+use super::content_in::{ChatContentPart, read_content_parts, take_images};
+use super::extra_content;
 use super::finish::stop_reason;
-use super::reasoning_in::Reasoning;
+use super::reasoning_in::StreamedReasoning;
 use super::response_in::failure;
-use super::said::{Said, read_said, take_pictures};
 use crate::Dialect;
-use crate::blocks::{Blocks, Open};
-use crate::calls::{Calls, Fragment};
+use crate::blocks::{BlockEmitter, OpenBlockKind};
+use crate::calls::{CallAssembler, CallFragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, parse};
+use crate::fields::{JsonFields, JsonPath, parse};
 use crate::neutral::{
-    ApiError, Block, Content, Map, OwnAnswer, StreamEvent, Usage, add_choice, merge,
-    refusal_details,
+    ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, add_choice,
+    merge, refusal_details,
 };
 use crate::openai::{read_error_value, read_usage};
 
 /// The most text that may come between fragments of a call.
-const MAX_LATE_TEXT: usize = 1 << 20;
+const MAX_LATE_TEXT_BYTES: usize = 1 << 20;
 
 /// Reads the chunks of one stream.
 #[derive(Debug)]
@@ -29,18 +29,18 @@ pub(crate) struct ChatReader {
     context: ReadContext,
     started: bool,
     ended: bool,
-    blocks: Blocks,
-    calls: Calls,
+    blocks: BlockEmitter,
+    calls: CallAssembler,
     /// Text that came between fragments of a call: told after the calls.
     late_text: String,
-    reasoning: Reasoning,
+    reasoning: StreamedReasoning,
     /// The last signature that was told: gateways repeat it with the call.
     signature: Option<String>,
     refusal: String,
     finish_reason: Option<String>,
-    usage: Usage,
+    usage: TokenUsage,
     /// What the chunks said that only this dialect has.
-    own: OwnAnswer,
+    own: ResponseDialectFields,
     own_bytes: usize,
 }
 
@@ -50,15 +50,15 @@ impl ChatReader {
             context,
             started: false,
             ended: false,
-            blocks: Blocks::default(),
-            calls: Calls::default(),
+            blocks: BlockEmitter::default(),
+            calls: CallAssembler::default(),
             late_text: String::new(),
-            reasoning: Reasoning::default(),
+            reasoning: StreamedReasoning::default(),
             signature: None,
             refusal: String::new(),
             finish_reason: None,
-            usage: Usage::default(),
-            own: OwnAnswer::default(),
+            usage: TokenUsage::default(),
+            own: ResponseDialectFields::default(),
             own_bytes: 0,
         }
     }
@@ -68,7 +68,7 @@ impl ChatReader {
     }
 
     /// Takes one event's data.
-    pub(crate) fn event(
+    pub(crate) fn read_event(
         &mut self,
         data: &[u8],
         out: &mut Vec<StreamEvent>,
@@ -77,8 +77,8 @@ impl ChatReader {
             self.end(out);
             return Ok(());
         }
-        let root = Path::Root;
-        let mut fields = Fields::of(parse(data)?, &root)?;
+        let root = JsonPath::Root;
+        let mut fields = JsonFields::from_value(parse(data)?, &root)?;
         if let Some(error) = fields.take("error") {
             self.fail(read_error_value(None, &error), out);
             return Ok(());
@@ -88,9 +88,9 @@ impl ChatReader {
         }
         self.start(&mut fields, out)?;
         if let Some(usage) = fields.take("usage") {
-            self.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
+            self.usage = read_usage(usage, &root.key("usage"), &USAGE_FIELDS)?;
         }
-        self.groq(fields.peek("x_groq"), out)?;
+        self.read_groq(fields.peek("x_groq"), out)?;
         if self.ended {
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl ChatReader {
             self.choice(choice, out)?;
         }
         let known = ["id", "object", "created", "model"];
-        self.own.body.extend(rest_of(fields, &known));
+        self.own.body.extend(unknown_fields(fields, &known));
         Ok(())
     }
 
@@ -113,13 +113,13 @@ impl ChatReader {
         if self.finish_reason.is_some() {
             self.end(out);
         } else {
-            self.fail(ApiError::cut_short(), out);
+            self.fail(ApiError::truncated(), out);
         }
     }
 
     fn start(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         if self.started {
@@ -131,7 +131,7 @@ impl ChatReader {
         out.push(StreamEvent::MessageStart {
             id: id.unwrap_or_else(|| self.context.id.clone()),
             model: model.unwrap_or_else(|| self.context.model.clone()),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             rest: Default::default(),
         });
         Ok(())
@@ -139,11 +139,15 @@ impl ChatReader {
 
     /// Groq's own field: the usage, whether or not it was asked for, and what broke the
     /// stream off.
-    fn groq(&mut self, told: Option<&Value>, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let field = |key: &str| told?.get(key).filter(|value| !value.is_null());
+    fn read_groq(
+        &mut self,
+        groq: Option<&Value>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let field = |key: &str| groq?.get(key).filter(|value| !value.is_null());
         if let Some(usage) = field("usage") {
-            let path = Path::Root;
-            self.usage = read_usage(usage.clone(), &path.key("x_groq"), &USAGE)?;
+            let path = JsonPath::Root;
+            self.usage = read_usage(usage.clone(), &path.key("x_groq"), &USAGE_FIELDS)?;
         }
         if let Some(error) = failure(field("error")) {
             self.fail(error, out);
@@ -152,49 +156,49 @@ impl ChatReader {
     }
 
     fn choice(&mut self, choice: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let path = Path::Root;
+        let path = JsonPath::Root;
         let path = path.key("choices");
         let path = path.index(0);
-        let mut choice = Fields::of(choice, &path)?;
+        let mut choice = JsonFields::from_value(choice, &path)?;
         if let Some(error) = failure(choice.peek("error")) {
             self.fail(error, out);
             return Ok(());
         }
         // Moonshot counts in the last choice.
         if let Some(usage) = choice.take("usage") {
-            self.usage = read_usage(usage, &path.key("usage"), &USAGE)?;
+            self.usage = read_usage(usage, &path.key("usage"), &USAGE_FIELDS)?;
         }
         if let Some(delta) = choice.take("delta") {
             let path = path.key("delta");
-            self.delta(Fields::of(delta, &path)?, out)?;
+            self.delta(JsonFields::from_value(delta, &path)?, out)?;
         }
         // Some servers write an empty reason as long as there is none.
         let reason = choice.opt_string("finish_reason")?;
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason);
         }
-        self.keep(rest_of(choice, &["index"]), Place::Choice);
+        self.keep(unknown_fields(choice, &["index"]), Place::Choice);
         Ok(())
     }
 
     fn delta(
         &mut self,
-        mut delta: Fields<'_>,
+        mut delta: JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.thoughts(&mut delta, out)?;
-        for said in read_said(delta.take("content")) {
-            match said {
-                Said::Text(text) => self.text(text, out),
-                Said::Thought(text) => {
+        for part in read_content_parts(delta.take("content")) {
+            match part {
+                ChatContentPart::Text(text) => self.text(text, out),
+                ChatContentPart::Thought(text) => {
                     self.end_calls(out);
                     self.blocks.thinking(text, out);
                 }
-                Said::Picture(picture) => self.picture(picture, out),
+                ChatContentPart::Image(picture) => self.image(picture, out),
             }
         }
-        for picture in take_pictures(&mut delta) {
-            self.picture(picture, out);
+        for picture in take_images(&mut delta) {
+            self.image(picture, out);
         }
         if let Some(refusal) = delta.opt_string("refusal")? {
             self.refusal.push_str(&refusal);
@@ -203,35 +207,35 @@ impl ChatReader {
         let path = delta.path().key("tool_calls");
         let calls = delta.opt_list("tool_calls")?.unwrap_or_default();
         if !calls.is_empty() {
-            self.seal(&calls, out);
+            self.write_signature(&calls, out);
         }
         for (i, call) in calls.into_iter().enumerate() {
             let mut fragment = read_fragment(call, &path.index(i), &self.context)?;
             fragment.signature = fragment
                 .signature
                 .filter(|signature| self.signature.as_ref() != Some(signature));
-            let told = self
+            let pushed = self
                 .calls
                 .push(fragment, &mut self.blocks, &self.context, out);
-            if let Err(why) = told {
-                self.fail(ApiError::nonsense(why), out);
+            if let Err(why) = pushed {
+                self.fail(ApiError::invalid_stream(why), out);
                 break;
             }
         }
-        let rest = rest_of(delta, &["role", "reasoning_details"]);
+        let rest = unknown_fields(delta, &["role", "reasoning_details"]);
         self.keep(rest, Place::Message);
         Ok(())
     }
 
     fn thoughts(
         &mut self,
-        delta: &mut Fields<'_>,
+        delta: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         let text = match self.reasoning.take(delta) {
             Ok(text) => text,
             Err(why) => {
-                self.fail(ApiError::nonsense(why), out);
+                self.fail(ApiError::invalid_stream(why), out);
                 return Ok(());
             }
         };
@@ -247,12 +251,12 @@ impl ChatReader {
             };
             let (signature, data) = (text("signature"), text("data"));
             if !signature.is_empty() {
-                self.reasoning.was_sealed(&signature);
+                self.reasoning.mark_signed(&signature);
                 self.signature = Some(signature.clone());
                 self.blocks.signature(signature, out);
                 self.blocks.close(out);
             } else if !data.is_empty() {
-                self.seal(&[], out);
+                self.write_signature(&[], out);
                 let block = Block::new(Content::RedactedThinking { data });
                 self.blocks.whole(block, out);
             }
@@ -262,7 +266,7 @@ impl ChatReader {
 
     /// Seals what the server told of its reasoning, for it to be sent back. Details may
     /// name calls: those told of so far, and those that begin now.
-    fn seal(&mut self, beginning: &[Value], out: &mut Vec<StreamEvent>) {
+    fn write_signature(&mut self, beginning: &[Value], out: &mut Vec<StreamEvent>) {
         let mut ids = self.calls.ids(&self.context);
         for call in beginning {
             let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -271,12 +275,12 @@ impl ChatReader {
             }
         }
         self.reasoning
-            .seal(&ids, &self.context, &mut self.blocks, out);
+            .write_signature(&ids, &self.context, &mut self.blocks, out);
     }
 
-    fn picture(&mut self, picture: Content, out: &mut Vec<StreamEvent>) {
+    fn image(&mut self, picture: Content, out: &mut Vec<StreamEvent>) {
         self.end_calls(out);
-        self.seal(&[], out);
+        self.write_signature(&[], out);
         if !self.ended {
             self.blocks.whole(Block::new(picture), out);
         }
@@ -284,10 +288,10 @@ impl ChatReader {
 
     /// Other content follows: the calls told of so far are whole.
     fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
-        if matches!(self.blocks.open(), Open::Call(_))
+        if matches!(self.blocks.open(), OpenBlockKind::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
         {
-            self.fail(ApiError::nonsense(why), out);
+            self.fail(ApiError::invalid_stream(why), out);
         }
     }
 
@@ -295,18 +299,18 @@ impl ChatReader {
         if text.is_empty() {
             return;
         }
-        if matches!(self.blocks.open(), Open::Call(_)) {
+        if matches!(self.blocks.open(), OpenBlockKind::Call(_)) {
             if !self.late_text.is_empty() || !self.calls.all_complete() {
                 self.late_text.push_str(&text);
-                if self.late_text.len() > MAX_LATE_TEXT {
-                    self.fail(ApiError::nonsense("a tool call never ends"), out);
+                if self.late_text.len() > MAX_LATE_TEXT_BYTES {
+                    self.fail(ApiError::invalid_stream("a tool call never ends"), out);
                 }
                 return;
             }
             self.end_calls(out);
         }
-        if self.blocks.open() != Open::Text {
-            self.seal(&[], out);
+        if self.blocks.open() != OpenBlockKind::Text {
+            self.write_signature(&[], out);
         }
         self.blocks.text(text, out);
     }
@@ -316,17 +320,17 @@ impl ChatReader {
             return;
         }
         if !self.started {
-            self.fail(ApiError::cut_short(), out);
+            self.fail(ApiError::truncated(), out);
             return;
         }
         if let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out) {
-            self.fail(ApiError::nonsense(why), out);
+            self.fail(ApiError::invalid_stream(why), out);
             return;
         }
         if !self.late_text.is_empty() {
             self.blocks.text(std::mem::take(&mut self.late_text), out);
         }
-        self.seal(&[], out);
+        self.write_signature(&[], out);
         self.blocks.close(out);
         let refused = !self.refusal.is_empty();
         let reason = self.finish_reason.as_deref();
@@ -352,7 +356,7 @@ impl ChatReader {
             return;
         }
         self.own_bytes += serde_json::to_string(&rest).map_or(0, |text| text.len());
-        if self.own_bytes > MAX_OWN {
+        if self.own_bytes > MAX_OWN_BYTES {
             return;
         }
         match place {
@@ -370,7 +374,7 @@ impl ChatReader {
 }
 
 /// The most bytes that are kept of what grows from chunk to chunk.
-const MAX_OWN: usize = 8 << 20;
+const MAX_OWN_BYTES: usize = 8 << 20;
 
 /// Where in a chunk something stood.
 #[derive(Debug, Clone, Copy)]
@@ -380,7 +384,7 @@ enum Place {
 }
 
 /// What nobody took of an object, but for what is known.
-fn rest_of(fields: Fields<'_>, known: &[&str]) -> Map {
+fn unknown_fields(fields: JsonFields<'_>, known: &[&str]) -> Map {
     let mut rest = fields.rest();
     rest.retain(|key, value| !value.is_null() && !known.contains(&key.as_str()));
     rest
@@ -388,26 +392,26 @@ fn rest_of(fields: Fields<'_>, known: &[&str]) -> Map {
 
 fn read_fragment(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     context: &ReadContext,
-) -> Result<Fragment, WireError> {
-    let mut fields = Fields::of(value, path)?;
-    let extra = fields.take(extra::FIELD).filter(Value::is_object);
+) -> Result<CallFragment, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
+    let extra = fields.take(extra_content::FIELD).filter(Value::is_object);
     let freeform = fields.peek("custom").is_some_and(Value::is_object);
-    let mut fragment = Fragment {
+    let mut fragment = CallFragment {
         index: fields.opt_u64("index")?,
         id: fields.opt_string("id")?,
         name: None,
         arguments: String::new(),
         freeform,
-        signature: extra.map(|extra| extra::seal(&extra, Some(&context.server))),
+        signature: extra.map(|extra| extra_content::encode_extra(&extra, Some(&context.server))),
     };
     let key = if freeform { "custom" } else { "function" };
     let path = path.key(key);
     let Some(inner) = fields.take(key) else {
         return Ok(fragment);
     };
-    let mut inner = Fields::of(inner, &path)?;
+    let mut inner = JsonFields::from_value(inner, &path)?;
     fragment.name = inner.opt_string("name")?;
     fragment.arguments = if freeform {
         escaped(&inner.opt_string("input")?.unwrap_or_default())
@@ -432,7 +436,7 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// Whether a chunk comes before the answer: Azure tells first what it found in the
 /// prompt, under no id.
-fn is_preface(fields: &Fields<'_>) -> bool {
+fn is_preface(fields: &JsonFields<'_>) -> bool {
     let choices = fields.peek("choices").and_then(Value::as_array);
     let nameless = fields.peek("id").and_then(Value::as_str) == Some("");
     nameless && choices.is_some_and(Vec::is_empty)

@@ -2,18 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::USAGE;
-use super::reasoning_reply::{Given, with_details};
-use super::response_out::{UNSAYABLE, finish_reason, freeform_text};
+use super::USAGE_FIELDS;
+use super::reasoning_reply::{ReasoningReply, with_details};
+use super::response_out::{NO_SUCH_BLOCK, finish_reason, freeform_text};
 use crate::Dialect;
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Delta, Map, OwnAnswer, StreamEvent, Usage, without_own};
-use crate::openai::{Spoken, explanation, render_error, write_usage};
-use crate::pictures;
+use crate::fields::{JsonPath, put};
+use crate::generated_images;
+use crate::neutral::{
+    Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
+    without_dialect_fields,
+};
+use crate::openai::{StreamedText, explanation, render_error, write_usage};
 use crate::sse::{write_json, write_text};
 
 /// Writes the chunks of one stream.
@@ -23,18 +26,18 @@ pub(crate) struct ChatWriter {
     id: String,
     model: String,
     calls: usize,
-    spoken: Spoken,
+    streamed_text: StreamedText,
     /// How many thoughts were told whole.
     thoughts: usize,
     images: usize,
-    given: Given,
-    open: Open,
+    reasoning: ReasoningReply,
+    open: OpenPart,
     drops: Drops,
 }
 
 /// The block being told.
 #[derive(Debug)]
-enum Open {
+enum OpenPart {
     /// Text, or a block this dialect cannot say.
     Plain,
     /// A call, and whether any of its arguments were told.
@@ -52,11 +55,11 @@ impl ChatWriter {
             id: String::new(),
             model: String::new(),
             calls: 0,
-            spoken: Spoken::default(),
+            streamed_text: StreamedText::default(),
             thoughts: 0,
             images: 0,
-            given: Given::default(),
-            open: Open::Plain,
+            reasoning: ReasoningReply::default(),
+            open: OpenPart::Plain,
             drops: Drops::default(),
         }
     }
@@ -85,13 +88,13 @@ impl ChatWriter {
                 ..
             } => {
                 let refusal = explanation(stop_details.as_ref());
-                if let (true, Some(why)) = (self.spoken.is_empty(), refusal) {
+                if let (true, Some(why)) = (self.streamed_text.is_empty(), refusal) {
                     self.chunk(json!({"refusal": why}), None, out);
                 }
-                let told = refusal.is_some_and(|why| self.spoken.allows(why));
-                let reason = finish_reason(stop_reason.as_ref(), told);
-                let own = OwnAnswer::read(Dialect::Chat, rest);
-                let mut rest = without_own(rest);
+                let is_refusal = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
+                let reason = finish_reason(stop_reason.as_ref(), is_refusal);
+                let own = ResponseDialectFields::read(Dialect::Chat, rest);
+                let mut rest = without_dialect_fields(rest);
                 rest.extend(own.body);
                 put(&mut rest, "container", container.clone());
                 if !own.message.is_empty() {
@@ -104,20 +107,20 @@ impl ChatWriter {
             StreamEvent::Error(error) => write_json(out, "", &render_error(error).body),
             // What another dialect's servers tell of their work; the block itself is noted.
             StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
-            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
+            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_BLOCK),
         }
     }
 
     fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
-        self.open = Open::Plain;
+        self.open = OpenPart::Plain;
         match &block.content {
             Content::Text(text) => {
-                self.given.text();
+                self.reasoning.text();
                 if !text.is_empty() {
                     self.chunk(json!({"content": text}), None, out);
                 }
             }
-            Content::Thinking { .. } => self.open = Open::Thought(Box::new(block.clone())),
+            Content::Thinking { .. } => self.open = OpenPart::Thought(Box::new(block.clone())),
             Content::RedactedThinking { .. } => {
                 self.thought(block, out);
             }
@@ -130,62 +133,63 @@ impl ChatWriter {
                     json!({"index": self.calls, "id": id, "type": "function",
                         "function": {"name": name, "arguments": first_arguments(input)}})
                 };
-                self.given.call(&mut call);
-                let details = self.given.details_with_call(self.calls, id);
+                self.reasoning.call(&mut call);
+                let details = self.reasoning.details_with_call(self.calls, id);
                 self.calls += 1;
                 self.open = if freeform {
-                    Open::Freeform(first_arguments(input))
+                    OpenPart::Freeform(first_arguments(input))
                 } else {
-                    Open::Call(!first_arguments(input).is_empty())
+                    OpenPart::Call(!first_arguments(input).is_empty())
                 };
                 let delta = with_details(json!({"tool_calls": [call]}), details);
                 self.chunk(delta, None, out);
             }
-            Content::Image(source) => match pictures::write_chat(source, self.images) {
+            Content::Image(source) => match generated_images::write_chat_image(source, self.images)
+            {
                 Some(image) => {
                     self.images += 1;
                     self.chunk(json!({"images": [image]}), None, out);
                 }
-                None => self.unsayable(index),
+                None => self.drop_unsupported(index),
             },
-            _ => self.unsayable(index),
+            _ => self.drop_unsupported(index),
         }
     }
 
-    fn unsayable(&mut self, index: usize) {
-        let path = Path::Root.key("content");
-        self.drops.add(path.index(index), UNSAYABLE);
+    fn drop_unsupported(&mut self, index: usize) {
+        let path = JsonPath::Root.key("content");
+        self.drops.add(path.index(index), NO_SUCH_BLOCK);
     }
 
     fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
         match (delta, &mut self.open) {
             (Delta::Text(text), _) => {
-                self.spoken.push(text);
+                self.streamed_text.push(text);
                 self.chunk(json!({"content": text}), None, out);
             }
-            (Delta::Thinking(text), Open::Thought(block)) => {
+            (Delta::Thinking(text), OpenPart::Thought(block)) => {
                 if let Content::Thinking { thinking, .. } = &mut block.content {
                     thinking.push_str(text);
                 }
                 self.chunk(json!({"reasoning_content": text}), None, out);
             }
-            (Delta::Signature(text), Open::Thought(block)) => {
+            (Delta::Signature(text), OpenPart::Thought(block)) => {
                 if let Content::Thinking { signature, .. } = &mut block.content {
                     text.clone_into(signature);
                 }
             }
-            (Delta::InputJson(json), Open::Freeform(text)) => text.push_str(json),
-            (Delta::InputJson(json), Open::Call(told)) => {
-                *told |= !json.is_empty();
+            (Delta::InputJson(json), OpenPart::Freeform(text)) => text.push_str(json),
+            (Delta::InputJson(json), OpenPart::Call(has_arguments)) => {
+                *has_arguments |= !json.is_empty();
                 self.delta_of_call(json, out);
             }
             (Delta::Rest(rest), _) => {
-                let path = Path::Root.key("content");
+                let path = JsonPath::Root.key("content");
                 self.drops.rest(&path.index(index), rest);
             }
             (Delta::Other(_), _) => self.drops.add(
-                Path::Root.key("content").index(index).key("delta"),
-                UNSAYABLE,
+                JsonPath::Root.key("content").index(index).key("delta"),
+                NO_SUCH_BLOCK,
             ),
             // The deltas of a block that was noted when it began.
             _ => {}
@@ -200,9 +204,9 @@ impl ChatWriter {
         }
         self.thoughts += 1;
         if let Content::Thinking { signature, .. } = &block.content {
-            self.given.thought(signature);
+            self.reasoning.thought(signature);
         }
-        let details = self.given.details_before_calls();
+        let details = self.reasoning.details_before_calls();
         let delta = with_details(json!({"thinking_blocks": [thought]}), details);
         self.chunk(delta, None, out);
     }
@@ -214,17 +218,17 @@ impl ChatWriter {
     }
 
     fn stop(&mut self, out: &mut Vec<u8>) {
-        match std::mem::replace(&mut self.open, Open::Plain) {
-            Open::Plain | Open::Call(true) => {}
+        match std::mem::replace(&mut self.open, OpenPart::Plain) {
+            OpenPart::Plain | OpenPart::Call(true) => {}
             // A call without arguments is a call with none, not with no JSON.
-            Open::Call(false) => self.delta_of_call("{}", out),
-            Open::Thought(block) => {
+            OpenPart::Call(false) => self.delta_of_call("{}", out),
+            OpenPart::Thought(block) => {
                 let signed = matches!(&block.content, Content::Thinking { signature, .. } if !signature.is_empty());
                 if signed {
                     self.thought(&block, out);
                 }
             }
-            Open::Freeform(json) => {
+            OpenPart::Freeform(json) => {
                 let text = freeform_text(&arguments::parse(json));
                 let call =
                     json!({"index": self.calls.saturating_sub(1), "custom": {"input": text}});
@@ -233,8 +237,15 @@ impl ChatWriter {
         }
     }
 
-    fn last(&mut self, reason: &str, of_choice: Map, more: Map, usage: &Usage, out: &mut Vec<u8>) {
-        if let Some(details) = self.given.all_details(&[]) {
+    fn last(
+        &mut self,
+        reason: &str,
+        of_choice: Map,
+        more: Map,
+        usage: &TokenUsage,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(details) = self.reasoning.all_details(&[]) {
             self.chunk(json!({"reasoning_details": details}), None, out);
         }
         let mut chunk = self.head();
@@ -251,7 +262,7 @@ impl ChatWriter {
             let mut chunk = self.head();
             if let Some(map) = chunk.as_object_mut() {
                 map.insert("choices".to_owned(), json!([]));
-                map.insert("usage".to_owned(), write_usage(usage, &USAGE));
+                map.insert("usage".to_owned(), write_usage(usage, &USAGE_FIELDS));
             }
             write_json(out, "", &chunk);
         }

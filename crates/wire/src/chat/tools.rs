@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, TOOLS, object, put, wrong};
-use crate::names::safe_name;
+use crate::fields::{JsonFields, JsonPath, TOOLS, object, put, wrong_value};
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+use crate::tool_names::safe_name;
 
-pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(super) fn read_tool(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     // Mistral's SDK leaves the type out: a function is the only kind it has.
     let kind = match fields.opt_string("type")? {
         None if fields.peek("function").is_some() => "function".to_owned(),
@@ -32,13 +32,13 @@ pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
         kind,
         cache_control,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
-fn read_function(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireError> {
+fn read_function(fields: &mut JsonFields<'_>) -> Result<(String, ToolKind), WireError> {
     let path = &fields.path().key("function");
-    let mut inner = Fields::of(fields.need("function")?, path)?;
+    let mut inner = JsonFields::from_value(fields.require("function")?, path)?;
     let name = inner.string("name")?;
     let kind = ToolKind::Function {
         description: inner.opt_string("description")?,
@@ -49,9 +49,9 @@ fn read_function(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireErro
     Ok((name, kind))
 }
 
-fn read_custom(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireError> {
+fn read_custom(fields: &mut JsonFields<'_>) -> Result<(String, ToolKind), WireError> {
     let path = &fields.path().key("custom");
-    let mut inner = Fields::of(fields.need("custom")?, path)?;
+    let mut inner = JsonFields::from_value(fields.require("custom")?, path)?;
     let name = inner.string("name")?;
     let description = inner.opt_string("description")?;
     fields.keep("custom", inner);
@@ -62,7 +62,7 @@ pub(crate) fn no_parameters() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
-pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+pub(super) fn read_choice(value: Value, path: &JsonPath<'_>) -> Result<ToolChoice, WireError> {
     let map = match value {
         Value::String(word) => return read_word(word, path),
         other => object(other, path)?,
@@ -80,7 +80,7 @@ pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, W
     }
 }
 
-pub(crate) fn read_word(word: String, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+pub(crate) fn read_word(word: String, path: &JsonPath<'_>) -> Result<ToolChoice, WireError> {
     match word.as_str() {
         "auto" => Ok(ToolChoice::Auto),
         "none" => Ok(ToolChoice::None),
@@ -88,12 +88,12 @@ pub(crate) fn read_word(word: String, path: &Path<'_>) -> Result<ToolChoice, Wir
         "required" | "any" => Ok(ToolChoice::Any),
         _ => {
             let expected = "\"auto\", \"none\", \"required\" or an object";
-            Err(wrong(path, expected, &Value::String(word)))
+            Err(wrong_value(path, expected, &Value::String(word)))
         }
     }
 }
 
-fn read_allowed(allowed: Option<&Value>, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+fn read_allowed(allowed: Option<&Value>, path: &JsonPath<'_>) -> Result<ToolChoice, WireError> {
     let allowed = allowed.ok_or_else(|| WireError::Missing {
         field: path.key("allowed_tools").to_string(),
     })?;

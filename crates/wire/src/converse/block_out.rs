@@ -9,15 +9,15 @@ use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::Path;
+use crate::fields::JsonPath;
+use crate::generated_images;
 use crate::media_types::{document_type, is_text_type};
-use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Source, tagged_system};
-use crate::pictures;
-use crate::sealed::{Sealed, open};
+use crate::neutral::{Block, Content, MediaSource, tagged_system};
+use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
+use crate::tool_names::{safe_id, safe_name};
 
 /// Writes the blocks of one turn.
-pub(super) struct Blocks<'d> {
+pub(super) struct ConverseBlockWriter<'d> {
     drops: &'d mut Drops,
     documents: &'d mut DocumentNames,
     /// Whether the turn is the model's, which takes no media there.
@@ -25,13 +25,13 @@ pub(super) struct Blocks<'d> {
     out: Vec<Value>,
 }
 
-impl<'d> Blocks<'d> {
+impl<'d> ConverseBlockWriter<'d> {
     pub(super) fn new(
         drops: &'d mut Drops,
         documents: &'d mut DocumentNames,
         from_model: bool,
     ) -> Self {
-        Blocks {
+        ConverseBlockWriter {
             drops,
             documents,
             from_model,
@@ -49,7 +49,7 @@ impl<'d> Blocks<'d> {
         &mut self,
         block: &Block,
         is_system: bool,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<(), WireError> {
         self.drops.rest(path, &block.rest);
         let Some(value) = self.block(block, is_system, path)? else {
@@ -66,7 +66,7 @@ impl<'d> Blocks<'d> {
         &mut self,
         block: &Block,
         is_system: bool,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Option<Value>, WireError> {
         Ok(Some(match &block.content {
             Content::Text(text) if is_system => json!({"text": tagged_system(text)}),
@@ -76,7 +76,7 @@ impl<'d> Blocks<'d> {
             }
             Content::Text(text) => json!({"text": text}),
             Content::ToolUse { id, name, input } => {
-                let input = arguments::object(input, path, self.drops);
+                let input = arguments::to_object(input, path, self.drops);
                 let (id, name) = (safe_id(id), safe_name(name));
                 json!({"toolUse": {"toolUseId": id, "name": name, "input": input}})
             }
@@ -88,8 +88,8 @@ impl<'d> Blocks<'d> {
             Content::Thinking {
                 thinking,
                 signature,
-            } => match open(signature) {
-                Sealed::Anthropic(signature) => json!({"reasoningContent": {
+            } => match decode_envelope(signature) {
+                SignatureEnvelope::Anthropic(signature) => json!({"reasoningContent": {
                     "reasoningText": {"text": thinking, "signature": signature},
                 }}),
                 _ => {
@@ -102,14 +102,14 @@ impl<'d> Blocks<'d> {
                 json!({"reasoningContent": {"redactedContent": data}})
             }
             Content::Image(_) | Content::Document { .. } if self.from_model => {
-                self.drops.add(path, pictures::NOT_FROM_THE_MODEL);
-                json!({"text": pictures::label(&block.content)})
+                self.drops.add(path, generated_images::NO_IMAGES_BACK);
+                json!({"text": generated_images::describe_media(&block.content)})
             }
             Content::Image(source) => image(source, path)?,
             Content::Document { source, title } => self.document(source, title.as_deref(), path)?,
             _ => {
                 let kind = block.content.kind();
-                return Err(WireError::no_part(Dialect::Converse, path, kind));
+                return Err(WireError::unsupported_part(Dialect::Converse, path, kind));
             }
         }))
     }
@@ -119,7 +119,7 @@ impl<'d> Blocks<'d> {
         id: &str,
         content: &[Block],
         is_error: bool,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         let mut out = Vec::with_capacity(content.len());
         for (i, block) in content.iter().enumerate() {
@@ -146,16 +146,16 @@ impl<'d> Blocks<'d> {
 
     fn document(
         &mut self,
-        source: &Source,
+        source: &MediaSource,
         title: Option<&str>,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         let (format, source) = match source {
             // A picture that was sent as a file.
-            Source::Base64 { media_type, .. } if media_type.starts_with("image/") => {
+            MediaSource::Base64 { media_type, .. } if media_type.starts_with("image/") => {
                 return image(source, path);
             }
-            Source::Base64 { media_type, data } => {
+            MediaSource::Base64 { media_type, data } => {
                 let kind = document_type(media_type, title);
                 let format = document_format(&kind).ok_or_else(|| {
                     let why = format!(
@@ -166,8 +166,8 @@ impl<'d> Blocks<'d> {
                 })?;
                 (format, json!({"bytes": data}))
             }
-            Source::Text { data, .. } => ("txt", json!({"bytes": STANDARD.encode(data)})),
-            Source::Blocks(blocks) => {
+            MediaSource::Text { data, .. } => ("txt", json!({"bytes": STANDARD.encode(data)})),
+            MediaSource::Blocks(blocks) => {
                 let texts: Option<Vec<&str>> = blocks.iter().map(Block::as_text).collect();
                 let texts = texts.ok_or_else(|| needs_bytes("documents made of images", path))?;
                 let content: Vec<_> = texts.iter().map(|text| json!({"text": text})).collect();
@@ -188,8 +188,8 @@ pub(super) fn cache_point(mark: &Value) -> Value {
     }
 }
 
-fn image(source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
-    let Source::Base64 { media_type, data } = source else {
+fn image(source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {
+    let MediaSource::Base64 { media_type, data } = source else {
         return Err(needs_bytes("images", path));
     };
     let format = match media_type.as_str() {
@@ -208,7 +208,7 @@ fn image(source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
     Ok(json!({"image": {"format": format, "source": {"bytes": data}}}))
 }
 
-fn needs_bytes(what: &str, path: &Path<'_>) -> WireError {
+fn needs_bytes(what: &str, path: &JsonPath<'_>) -> WireError {
     WireError::unsupported(
         Dialect::Converse,
         path.key("source"),

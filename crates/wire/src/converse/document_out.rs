@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 /// The most characters of a name.
-const MAX: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// How many characters of a name stay whatever number follows them.
-const STEM: usize = MAX - 21;
+const MAX_STEM_CHARS: usize = MAX_NAME_CHARS - 21;
 
 /// The names of a request's documents so far.
 #[derive(Debug, Default)]
@@ -28,12 +28,12 @@ impl DocumentNames {
         if self.taken.insert(name.to_ascii_lowercase()) {
             return name;
         }
-        let stem: String = base.chars().take(STEM).collect();
+        let stem: String = base.chars().take(MAX_STEM_CHARS).collect();
         let last = self.numbers.entry(stem.to_ascii_lowercase()).or_insert(1);
         while !self.taken.insert(name.to_ascii_lowercase()) {
             *last += 1;
             let number = format!(" {last}");
-            let kept: String = base.chars().take(MAX - number.len()).collect();
+            let kept: String = base.chars().take(MAX_NAME_CHARS - number.len()).collect();
             name = format!("{}{number}", kept.trim_end());
         }
         name
@@ -50,7 +50,7 @@ fn cleaned(title: &str) -> String {
         })
         .collect();
     let words: Vec<&str> = kept.split_whitespace().collect();
-    let name: String = words.join(" ").chars().take(MAX).collect();
+    let name: String = words.join(" ").chars().take(MAX_NAME_CHARS).collect();
     match name.trim_end() {
         "" => "document".to_owned(),
         name => name.to_owned(),
@@ -89,9 +89,9 @@ mod tests {
             Some(long.as_str()),
             Some(long.as_str()),
         ];
-        let made: Vec<String> = given.map(|title| names.name(title)).into();
+        let named: Vec<String> = given.map(|title| names.name(title)).into();
         assert_eq!(
-            made[..6],
+            named[..6],
             [
                 "report pdf",
                 "Report pdf 2",
@@ -101,7 +101,10 @@ mod tests {
                 "document 3"
             ]
         );
-        assert_eq!((made[6].len(), made[7].len()), (MAX, MAX));
-        assert!(made[7].ends_with("x 2"));
+        assert_eq!(
+            (named[6].len(), named[7].len()),
+            (MAX_NAME_CHARS, MAX_NAME_CHARS)
+        );
+        assert!(named[7].ends_with("x 2"));
     }
 }

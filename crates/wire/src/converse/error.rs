@@ -37,7 +37,7 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
         status,
         code: name.map(str::to_owned),
         ..ApiError::new(
-            kind.unwrap_or_else(|| ErrorKind::of_status(status)),
+            kind.unwrap_or_else(|| ErrorKind::from_status(status)),
             message,
         )
     })

@@ -2,25 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::block_out::Blocks;
+use super::block_out::ConverseBlockWriter;
 use super::document_out::DocumentNames;
 use super::settings_out::write_settings;
 use super::tools_out::write_tool_config;
-use crate::blank::without_end_space;
-use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::blank_messages::without_trailing_space;
+use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path, SYSTEM};
-use crate::neutral::{Map, Message, Request, Role, ToolChoice, push_turn, turns, unroll};
+use crate::fields::{JsonPath, MESSAGES, SYSTEM};
+use crate::neutral::{
+    Map, Message, Request, Role, ToolChoice, expand_server_calls, merge_turns, push_turn,
+};
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
-) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::of(request);
+) -> Result<EncodedRequest, WireError> {
+    let mut drops = Drops::for_request(request);
     let mut body = Map::new();
-    let mut messages = unroll(&request.messages, &mut drops);
-    if let Some((at, end)) = without_end_space(&messages)
+    let mut messages = expand_server_calls(&request.messages, &mut drops);
+    if let Some((at, end)) = without_trailing_space(&messages)
         && let Some(last) = messages.to_mut().get_mut(at)
     {
         let why = "whitespace at its end, which Claude refuses";
@@ -37,17 +39,17 @@ pub(crate) fn write_request(
         body.insert("toolConfig".to_owned(), tools);
     }
     write_settings(request, options, &mut body, &mut drops)?;
-    drops.rest(&Path::Root, &request.rest);
-    Ok(Outgoing {
+    drops.rest(&JsonPath::Root, &request.rest);
+    Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::of(request),
+        context: ReadContext::for_request(request),
     })
 }
 
 fn write_system(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, WireError> {
     let mut documents = DocumentNames::default();
-    let mut blocks = Blocks::new(drops, &mut documents, false);
+    let mut blocks = ConverseBlockWriter::new(drops, &mut documents, false);
     for (i, block) in request.system.iter().enumerate() {
         blocks.write(block, false, &SYSTEM.block(i, block))?;
     }
@@ -74,9 +76,9 @@ fn write_messages(
     let fold = !options.system_in_place;
     let mut out = Vec::new();
     let mut documents = DocumentNames::default();
-    for turn in turns(messages, fold) {
+    for turn in merge_turns(messages, fold) {
         let from_model = turn.role == Role::Assistant;
-        let mut blocks = Blocks::new(drops, &mut documents, from_model);
+        let mut blocks = ConverseBlockWriter::new(drops, &mut documents, from_model);
         for (m, b, block) in &turn.blocks {
             let path = MESSAGES.index(*m);
             let path = path.key("content");

@@ -5,17 +5,19 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
-use crate::neutral::{ApiError, Block, Content, ErrorKind, Response, Source, StopReason, Usage};
+use crate::fields::{JsonFields, JsonPath};
+use crate::neutral::{
+    ApiError, Block, Content, ErrorKind, MediaSource, Response, StopReason, TokenUsage,
+};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
-    let root = Path::Root;
-    let mut fields = Fields::of(body, &root)?;
+    let root = JsonPath::Root;
+    let mut fields = JsonFields::from_value(body, &root)?;
     let mut response = Response::new(Dialect::Converse, context.id.clone(), context.model.clone());
     let path = root.key("output");
-    let mut output = Fields::of(fields.need("output")?, &path)?;
+    let mut output = JsonFields::from_value(fields.require("output")?, &path)?;
     let path = path.key("message");
-    let mut message = Fields::of(output.need("message")?, &path)?;
+    let mut message = JsonFields::from_value(output.require("message")?, &path)?;
     let path = path.key("content");
     for (i, block) in message.list("content")?.into_iter().enumerate() {
         let block = read_block(block, &path.index(i), context)?;
@@ -23,7 +25,7 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     }
     let reason = fields.opt_string("stopReason")?;
     let stop = stop_reason(reason.as_deref().unwrap_or("end_turn"));
-    response.stop_reason = Some(stop.map_err(|error| WireError::Failed(Box::new(error)))?);
+    response.stop_reason = Some(stop.map_err(|error| WireError::UpstreamFailed(Box::new(error)))?);
     if let Some(usage) = fields.take("usage") {
         response.usage = read_usage(usage, &root.key("usage"))?;
     }
@@ -32,13 +34,17 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
 }
 
 /// A block: an object of one key, which is its kind.
-fn read_block(value: Value, path: &Path<'_>, context: &ReadContext) -> Result<Block, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_block(
+    value: Value,
+    path: &JsonPath<'_>,
+    context: &ReadContext,
+) -> Result<Block, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let content = if let Some(text) = fields.opt_string("text")? {
         Content::Text(text)
     } else if let Some(call) = fields.take("toolUse") {
         let path = path.key("toolUse");
-        let mut call = Fields::of(call, &path)?;
+        let mut call = JsonFields::from_value(call, &path)?;
         Content::ToolUse {
             id: call.string("toolUseId")?,
             name: context.names.original(call.string("name")?),
@@ -48,7 +54,7 @@ fn read_block(value: Value, path: &Path<'_>, context: &ReadContext) -> Result<Bl
         read_thought(thought, &path.key("reasoningContent"))?
     } else if let Some(cited) = fields.take("citationsContent") {
         return Ok(read_cited(cited));
-    } else if let Some(picture) = fields.peek("image").and_then(read_picture) {
+    } else if let Some(picture) = fields.peek("image").and_then(read_image) {
         picture
     } else {
         let rest = fields.rest();
@@ -79,39 +85,39 @@ fn read_cited(mut cited: Value) -> Block {
     block
 }
 
-fn read_picture(image: &Value) -> Option<Content> {
+fn read_image(image: &Value) -> Option<Content> {
     let format = image.get("format")?.as_str()?;
     let data = image.get("source")?.get("bytes")?.as_str()?;
-    Some(picture(format, data.to_owned()))
+    Some(image_content(format, data.to_owned()))
 }
 
-pub(super) fn picture(format: &str, data: String) -> Content {
+pub(super) fn image_content(format: &str, data: String) -> Content {
     let media_type = format!("image/{format}");
-    Content::Image(Source::Base64 { media_type, data })
+    Content::Image(MediaSource::Base64 { media_type, data })
 }
 
-fn read_thought(value: Value, path: &Path<'_>) -> Result<Content, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_thought(value: Value, path: &JsonPath<'_>) -> Result<Content, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     if let Some(data) = fields.opt_string("redactedContent")? {
         return Ok(Content::RedactedThinking { data });
     }
     let path = path.key("reasoningText");
-    let mut text = Fields::of(fields.need("reasoningText")?, &path)?;
+    let mut text = JsonFields::from_value(fields.require("reasoningText")?, &path)?;
     Ok(Content::Thinking {
         thinking: text.string("text")?,
         signature: text.opt_string("signature")?.unwrap_or_default(),
     })
 }
 
-pub(super) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(super) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let mut count = |key: &str| fields.opt_u64(key).map(Option::unwrap_or_default);
-    Ok(Usage {
+    Ok(TokenUsage {
         input_tokens: count("inputTokens")?,
         output_tokens: count("outputTokens")?,
         cache_read_input_tokens: count("cacheReadInputTokens")?,
         cache_creation_input_tokens: count("cacheWriteInputTokens")?,
-        ..Usage::default()
+        ..TokenUsage::default()
     })
 }
 

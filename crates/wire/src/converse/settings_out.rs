@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::anthropic::{Reasoning, reasoning_of, write_thinking};
+use crate::anthropic::{ReasoningSettings, reasoning_settings, write_thinking};
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
 use crate::models::Family;
-use crate::neutral::{Format, Map, Request};
-use crate::sampling::sampled;
+use crate::neutral::{Map, Request, ResponseFormat};
+use crate::sampling::sampling_params;
 
 pub(super) fn write_settings(
     request: &Request,
@@ -52,17 +52,17 @@ pub(super) fn write_settings(
 
 /// What the model is told of thinking. Models of others than Anthropic may take the same
 /// words, and get them as the client said them.
-fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Reasoning {
-    if options.known.family == Family::Claude {
+fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> ReasoningSettings {
+    if options.capabilities.family == Family::Claude {
         let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
-        return reasoning_of(request, options, limit, drops);
+        return reasoning_settings(request, options, limit, drops);
     }
     let effort = request.effort.as_deref().filter(|word| *word != "default");
-    let effort = effort.and_then(crate::effort::anthropic);
+    let effort = effort.and_then(crate::effort::anthropic_effort);
     if effort.is_some() && !options.effort_levels {
         drops.add("output_config.effort", "the model takes no effort level");
     }
-    Reasoning {
+    ReasoningSettings {
         thinking: request.thinking.as_ref().map(write_thinking),
         effort: effort.filter(|_| options.effort_levels).map(str::to_owned),
     }
@@ -71,14 +71,14 @@ fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Re
 fn write_sampling(
     request: &Request,
     options: &WriteOptions,
-    reasoning: &Reasoning,
+    reasoning: &ReasoningSettings,
     config: &mut Map,
     extra: &mut Map,
     drops: &mut Drops,
 ) {
-    let mut sampled = sampled(request, options, drops);
-    if reasoning.is_on() && options.known.family == Family::Claude {
-        sampled.beside_thinking(request, drops);
+    let mut sampled = sampling_params(request, options, drops);
+    if reasoning.is_on() && options.capabilities.family == Family::Claude {
+        sampled.drop_for_thinking(request, drops);
     }
     put(config, "temperature", sampled.temperature);
     put(config, "topP", sampled.top_p);
@@ -94,7 +94,7 @@ fn write_output(
     put(&mut output, "effort", effort);
     match &request.format {
         None => {}
-        Some(Format::JsonSchema {
+        Some(ResponseFormat::JsonSchema {
             schema,
             name,
             description,
@@ -107,11 +107,11 @@ fn write_output(
             let format = json!({"type": "json_schema", "structure": {"jsonSchema": inner}});
             put(&mut output, "textFormat", Some(format));
         }
-        Some(Format::JsonObject) => drops.add(
+        Some(ResponseFormat::JsonObject) => drops.add(
             "output_config.format",
             "Converse has no JSON mode without a schema",
         ),
-        Some(Format::Other(_)) => {
+        Some(ResponseFormat::Other(_)) => {
             return Err(WireError::unsupported(
                 Dialect::Converse,
                 "output_config.format",

@@ -5,16 +5,16 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::error::read_exception;
-use super::response_in::{picture, read_usage, stop_reason};
-use crate::blocks::{Blocks, Open};
+use super::response_in::{image_content, read_usage, stop_reason};
+use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::event_stream::Frame;
-use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, Usage};
+use crate::fields::{JsonFields, JsonPath, parse};
+use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, TokenUsage};
 
 /// The most bytes of a picture.
-const MAX_PICTURE: usize = 32 << 20;
+const MAX_IMAGE_BYTES: usize = 32 << 20;
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
@@ -22,13 +22,13 @@ pub(crate) struct ConverseReader {
     context: ReadContext,
     started: bool,
     ended: bool,
-    blocks: Blocks,
+    blocks: BlockEmitter,
     /// A redacted thought, which may come in several pieces.
     redacted: String,
     /// The format and the bytes of a picture, which come in pieces.
-    picture: Option<(String, Vec<u8>)>,
+    image: Option<(String, Vec<u8>)>,
     stop_reason: Option<String>,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 impl ConverseReader {
@@ -37,11 +37,11 @@ impl ConverseReader {
             context,
             started: false,
             ended: false,
-            blocks: Blocks::default(),
+            blocks: BlockEmitter::default(),
             redacted: String::new(),
-            picture: None,
+            image: None,
             stop_reason: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         }
     }
 
@@ -50,7 +50,7 @@ impl ConverseReader {
     }
 
     /// Takes one frame.
-    pub(crate) fn frame(
+    pub(crate) fn read_frame(
         &mut self,
         frame: &Frame,
         out: &mut Vec<StreamEvent>,
@@ -59,8 +59,8 @@ impl ConverseReader {
             self.fail(error, out);
             return Ok(());
         }
-        let root = Path::Root;
-        let mut fields = Fields::of(parse(&frame.payload)?, &root)?;
+        let root = JsonPath::Root;
+        let mut fields = JsonFields::from_value(parse(&frame.payload)?, &root)?;
         match frame.header(":event-type").unwrap_or_default() {
             "messageStart" => self.start(out),
             "contentBlockStart" => self.block_start(&mut fields, out)?,
@@ -86,7 +86,7 @@ impl ConverseReader {
         if self.stop_reason.is_some() {
             self.end(out);
         } else {
-            self.fail(ApiError::cut_short(), out);
+            self.fail(ApiError::truncated(), out);
         }
     }
 
@@ -95,7 +95,7 @@ impl ConverseReader {
             out.push(StreamEvent::MessageStart {
                 id: self.context.id.clone(),
                 model: self.context.model.clone(),
-                usage: Usage::default(),
+                usage: TokenUsage::default(),
                 rest: Default::default(),
             });
         }
@@ -103,21 +103,21 @@ impl ConverseReader {
 
     fn block_start(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.start(out);
         let index = fields.opt_u64("contentBlockIndex")?.unwrap_or(0);
-        let root = Path::Root;
+        let root = JsonPath::Root;
         let path = root.key("start");
-        let mut start = Fields::of(fields.need("start")?, &path)?;
+        let mut start = JsonFields::from_value(fields.require("start")?, &path)?;
         if let Some(image) = start.take("image") {
             let format = image.get("format").and_then(Value::as_str);
-            self.picture = Some((format.unwrap_or("png").to_owned(), Vec::new()));
+            self.image = Some((format.unwrap_or("png").to_owned(), Vec::new()));
         }
         if let Some(call) = start.take("toolUse") {
             let path = path.key("toolUse");
-            let mut call = Fields::of(call, &path)?;
+            let mut call = JsonFields::from_value(call, &path)?;
             let name = self.context.names.original(call.string("name")?);
             self.blocks
                 .call(index, call.string("toolUseId")?, name, out);
@@ -127,20 +127,20 @@ impl ConverseReader {
 
     fn delta(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.start(out);
-        let root = Path::Root;
+        let root = JsonPath::Root;
         let path = root.key("delta");
-        let mut delta = Fields::of(fields.need("delta")?, &path)?;
+        let mut delta = JsonFields::from_value(fields.require("delta")?, &path)?;
         if let Some(text) = delta.opt_string("text")? {
             self.blocks.text(text, out);
         }
         if let Some(call) = delta.take("toolUse") {
             let path = path.key("toolUse");
-            let input = Fields::of(call, &path)?.opt_string("input")?;
-            if matches!(self.blocks.open(), Open::Call(_)) {
+            let input = JsonFields::from_value(call, &path)?.opt_string("input")?;
+            if matches!(self.blocks.open(), OpenBlockKind::Call(_)) {
                 self.blocks.arguments(input.unwrap_or_default(), out);
             }
         }
@@ -148,31 +148,31 @@ impl ConverseReader {
             self.thought(thought, &path.key("reasoningContent"), out)?;
         }
         if let Some(image) = delta.take("image") {
-            self.more_of_picture(&image, out);
+            self.append_image(&image, out);
         }
         Ok(())
     }
 
-    fn more_of_picture(&mut self, image: &Value, out: &mut Vec<StreamEvent>) {
+    fn append_image(&mut self, image: &Value, out: &mut Vec<StreamEvent>) {
         let bytes = image.get("source").and_then(|source| source.get("bytes"));
         let bytes = bytes.and_then(Value::as_str).unwrap_or_default();
         let known = self
-            .picture
+            .image
             .get_or_insert_with(|| ("png".to_owned(), Vec::new()));
         match STANDARD.decode(bytes) {
-            Ok(bytes) if known.1.len() + bytes.len() <= MAX_PICTURE => known.1.extend(bytes),
-            Ok(_) => self.fail(ApiError::nonsense("a picture is too large"), out),
-            Err(_) => self.fail(ApiError::nonsense("a picture is not base64"), out),
+            Ok(bytes) if known.1.len() + bytes.len() <= MAX_IMAGE_BYTES => known.1.extend(bytes),
+            Ok(_) => self.fail(ApiError::invalid_stream("a picture is too large"), out),
+            Err(_) => self.fail(ApiError::invalid_stream("a picture is not base64"), out),
         }
     }
 
     fn thought(
         &mut self,
         value: Value,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let mut thought = Fields::of(value, path)?;
+        let mut thought = JsonFields::from_value(value, path)?;
         if let Some(text) = thought.opt_string("text")? {
             self.blocks.thinking(text, out);
         }
@@ -186,8 +186,8 @@ impl ConverseReader {
     }
 
     fn block_stop(&mut self, out: &mut Vec<StreamEvent>) {
-        if let Some((format, bytes)) = self.picture.take() {
-            let block = Block::new(picture(&format, STANDARD.encode(bytes)));
+        if let Some((format, bytes)) = self.image.take() {
+            let block = Block::new(image_content(&format, STANDARD.encode(bytes)));
             self.blocks.whole(block, out);
             return;
         }

@@ -8,8 +8,8 @@ use crate::anthropic::freeform_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{TOOLS, put};
-use crate::names::safe_name;
 use crate::neutral::{Content, Map, Message, Request, ToolChoice, ToolKind};
+use crate::tool_names::safe_name;
 
 pub(super) fn write_tool_config(
     request: &Request,

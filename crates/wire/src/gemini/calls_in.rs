@@ -5,34 +5,34 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::Dialect;
 use crate::error::WireError;
-use crate::fields::Path;
-use crate::names::made_id;
+use crate::fields::JsonPath;
+use crate::tool_names::generated_call_id;
 
 /// The calls of a conversation so far.
 #[derive(Default)]
-pub(super) struct Calls {
-    calls: Vec<Call>,
+pub(super) struct CallMatcher {
+    calls: Vec<PastCall>,
     /// Where the last call is that the client gave this id.
     by_id: HashMap<String, usize>,
-    by_name: HashMap<String, Waiting>,
+    by_name: HashMap<String, UnansweredCalls>,
 }
 
 /// A call that was made.
-struct Call {
+struct PastCall {
     id: String,
     answered: bool,
 }
 
 /// Where the calls of one tool are that may still be without an answer, in order.
 #[derive(Default)]
-struct Waiting {
+struct UnansweredCalls {
     without_id: VecDeque<usize>,
     with_id: VecDeque<usize>,
 }
 
-impl Calls {
+impl CallMatcher {
     /// Notes a call, and gives it an id if it has none: the same for the same request.
-    pub(super) fn called(&mut self, id: Option<String>, name: &str) -> String {
+    pub(super) fn add_call(&mut self, id: Option<String>, name: &str) -> String {
         let at = self.calls.len();
         let waiting = self.by_name.entry(name.to_owned()).or_default();
         let id = match id {
@@ -43,10 +43,10 @@ impl Calls {
             }
             None => {
                 waiting.without_id.push_back(at);
-                made_id(&format!("contents/{name}"), at)
+                generated_call_id(&format!("contents/{name}"), at)
             }
         };
-        self.calls.push(Call {
+        self.calls.push(PastCall {
             id: id.clone(),
             answered: false,
         });
@@ -55,14 +55,14 @@ impl Calls {
 
     /// The id of the call that a result answers: the one it names, else the first without
     /// an answer of that tool. A client may name a call that came to it without an id.
-    pub(super) fn answered(
+    pub(super) fn match_result(
         &mut self,
         id: Option<&str>,
         name: &str,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<String, WireError> {
         let named = id.and_then(|id| self.by_id.get(id).copied());
-        let at = named.or_else(|| self.first_waiting(name));
+        let at = named.or_else(|| self.first_unanswered(name));
         let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
             return Err(WireError::unsupported(
                 Dialect::Gemini,
@@ -75,7 +75,7 @@ impl Calls {
     }
 
     /// The first call of a tool that has no answer, those without an id before the others.
-    fn first_waiting(&mut self, name: &str) -> Option<usize> {
+    fn first_unanswered(&mut self, name: &str) -> Option<usize> {
         let waiting = self.by_name.get_mut(name)?;
         if let Some(at) = waiting.without_id.pop_front() {
             return Some(at);

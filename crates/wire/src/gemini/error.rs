@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::neutral::{ApiError, ErrorKind, Map};
-use crate::render::Rendered;
+use crate::render::RenderedError;
 
 /// The error of an answer: an envelope, or a list of one.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
@@ -33,7 +33,7 @@ pub(super) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
         .filter(|status| (400..600).contains(status));
     let kind = word
         .and_then(kind_of)
-        .unwrap_or_else(|| ErrorKind::of_status(status.unwrap_or(500)));
+        .unwrap_or_else(|| ErrorKind::from_status(status.unwrap_or(500)));
     let message = error.get("message").and_then(Value::as_str);
     ApiError {
         status: status.unwrap_or(kind.status()),
@@ -63,7 +63,7 @@ fn kind_of(word: &str) -> Option<ErrorKind> {
 }
 
 /// An error as Google's clients know it.
-pub(crate) fn render_error(error: &ApiError) -> Rendered {
+pub(crate) fn render_error(error: &ApiError) -> RenderedError {
     // Google has no status of its own for a server with too much to do.
     let status = match error.status {
         529 => 503,
@@ -76,7 +76,7 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
     let word = word_of(error.kind, status);
     inner.insert("details".to_owned(), details(error, word).into());
     let body = json!({"error": inner});
-    Rendered::new(error, status, body, "x-request-id")
+    RenderedError::new(error, status, body, "x-request-id")
 }
 
 fn word_of(kind: ErrorKind, status: u16) -> &'static str {

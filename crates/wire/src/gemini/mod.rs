@@ -12,19 +12,20 @@
 //!
 //! `camel`, `signature` and `code` are for both ways of a client.
 
-mod answer_out;
-mod block_in;
 mod calls_in;
-mod camel;
-mod code;
+mod camel_case;
+mod code_execution;
+mod contents_in;
 mod error;
-mod part_out;
-mod parts_in;
-mod recording_out;
+mod media_out;
 mod request_in;
 mod request_out;
+mod request_part_in;
+mod request_part_out;
 mod response_in;
 mod response_out;
+mod response_part_in;
+mod response_part_out;
 mod schema_in;
 mod settings_in;
 mod settings_out;
@@ -34,16 +35,15 @@ mod stream_out;
 mod thinking_out;
 mod tools_in;
 mod tools_out;
-mod turn_in;
 
-#[cfg(test)]
-pub(crate) use answer_out::write_usage;
-pub(crate) use camel::camel;
+pub(crate) use camel_case::camel;
 pub(crate) use error::{is_error, read_error, render_error};
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;
 pub(crate) use response_out::write_response;
+#[cfg(test)]
+pub(crate) use response_part_out::write_usage;
 pub(crate) use settings_in::{INCLUDE_THOUGHTS, shows_thoughts};
 pub(crate) use stream_in::GeminiReader;
 pub(crate) use stream_out::GeminiWriter;

@@ -3,17 +3,17 @@
 
 use serde_json::Value;
 
-use super::camel::{fields, items};
+use super::camel_case::{fields, items};
+use super::contents_in::{read_contents, read_system};
 use super::settings_in::read_settings;
 use super::tools_in::{read_choice, read_tools};
-use super::turn_in::{read_contents, read_system};
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
+use crate::fields::{JsonFields, JsonPath};
 use crate::neutral::Request;
-use crate::{Client, Dialect};
+use crate::{ClientDialect, Dialect};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Body(Client::Gemini);
+    let root = JsonPath::Body(ClientDialect::Gemini);
     let mut body = fields(body, &root)?;
     // Of a request to count tokens, the request to be counted may stand inside.
     match body.take("generateContentRequest") {
@@ -22,7 +22,7 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     }
 }
 
-fn read_fields(mut body: Fields<'_>) -> Result<Request, WireError> {
+fn read_fields(mut body: JsonFields<'_>) -> Result<Request, WireError> {
     let path = body.path();
     let model = body.opt_string("model")?.unwrap_or_default();
     let model = model.strip_prefix("models/").unwrap_or(&model);
@@ -30,7 +30,7 @@ fn read_fields(mut body: Fields<'_>) -> Result<Request, WireError> {
     if let Some(system) = body.take("systemInstruction") {
         request.system = read_system(system, &path.key("systemInstruction"))?;
     }
-    let contents = items(body.need("contents")?);
+    let contents = items(body.require("contents")?);
     read_contents(contents, &path.key("contents"), &mut request)?;
     if let Some(tools) = body.take("tools") {
         read_tools(tools, &path.key("tools"), &mut request)?;

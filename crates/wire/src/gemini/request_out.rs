@@ -4,26 +4,27 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::code;
-use super::part_out::Parts;
+use super::code_execution;
+use super::request_part_out::GeminiPartWriter;
 use super::settings_out::{unknown_fields, write_settings};
 use super::tools_out::{server_tools, write_choice, write_tools};
 use crate::Dialect;
-use crate::chat::STAND_IN;
-use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::chat::PLACEHOLDER_SIGNATURE;
+use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path, SYSTEM, put};
+use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
 use crate::neutral::{
-    Block, Content, Map, Message, Request, Role, Turn, push_turn, turns, unroll_but,
+    Block, Content, Map, MergedTurn, Message, Request, Role, expand_server_calls_except,
+    merge_turns, push_turn,
 };
-use crate::plain::system_texts;
+use crate::plain_text::system_texts;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
-) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::of(request);
+) -> Result<EncodedRequest, WireError> {
+    let mut drops = Drops::for_request(request);
     let mut body = Map::new();
     put(
         &mut body,
@@ -53,22 +54,22 @@ pub(crate) fn write_request(
     }
     write_settings(request, options, &mut body, &mut drops)?;
     if request.origin == Dialect::Gemini {
-        give_back(&mut body, &request.rest);
+        restore_fields(&mut body, &request.rest);
     } else {
-        drops.rest(&Path::Root, &unknown_fields(request));
+        drops.rest(&JsonPath::Root, &unknown_fields(request));
     }
-    Ok(Outgoing {
+    Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::of(request),
+        context: ReadContext::for_request(request),
     })
 }
 
 /// Puts back what only Gemini understands, settings among the settings.
-fn give_back(body: &mut Map, rest: &Map) {
+fn restore_fields(body: &mut Map, rest: &Map) {
     for (key, value) in rest {
         match (body.get_mut(key), value) {
-            (Some(Value::Object(known)), Value::Object(more)) => give_back(known, more),
+            (Some(Value::Object(known)), Value::Object(more)) => restore_fields(known, more),
             (Some(_), _) => {}
             (None, _) => {
                 body.insert(key.clone(), value.clone());
@@ -96,20 +97,20 @@ fn write_contents(
 ) -> Result<Vec<Value>, WireError> {
     let own = request.origin == Dialect::Gemini;
     // What Google's servers ran they are told again as such.
-    let kept = |id: &str| own && code::is_googles(id);
-    let messages = unroll_but(&request.messages, &kept, drops);
+    let kept = |id: &str| own && code_execution::is_from_google(id);
+    let messages = expand_server_calls_except(&request.messages, &kept, drops);
     for (i, message) in messages.iter().enumerate() {
         drops.rest(&MESSAGES.message(i, message), &message.rest);
     }
     let names = call_names(&messages);
     let mut out = Vec::new();
-    for turn in turns(&messages, true) {
-        let mut parts = Parts {
+    for turn in merge_turns(&messages, true) {
+        let mut parts = GeminiPartWriter {
             own,
             names: &names,
             drops,
             signature: None,
-            stand_in: options.unsigned_calls.then_some(STAND_IN),
+            stand_in: options.unsigned_calls.then_some(PLACEHOLDER_SIGNATURE),
             out: Vec::new(),
         };
         for (m, b, block) in ordered(&turn) {
@@ -130,7 +131,7 @@ fn write_contents(
 
 /// Results stand before anything else in a user's turn.
 fn ordered<'t, 'a>(
-    turn: &'t Turn<'a>,
+    turn: &'t MergedTurn<'a>,
 ) -> impl Iterator<Item = (usize, usize, &'a Block)> + use<'t, 'a> {
     let is_result = |block: &Block| matches!(block.content, Content::ToolResult { .. });
     let results = turn.blocks.iter().filter(move |(_, _, b)| is_result(b));

@@ -2,18 +2,21 @@
 
 use serde_json::Value;
 
-use super::parts_in::{Answered, Part, Told, block_reason, read_part, read_usage, stop_reason};
+use super::response_part_in::{
+    OutputState, ResponsePart, ResponsePartContent, block_reason, read_part, read_usage,
+    stop_reason,
+};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
-use crate::names::made_id;
+use crate::fields::{JsonFields, JsonPath};
 use crate::neutral::{Block, Content, Response, StopReason, refusal_details};
-use crate::sealed::seal_gemini;
+use crate::signature_envelope::encode_gemini_signature;
+use crate::tool_names::generated_call_id;
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
-    let root = Path::Root;
-    let mut fields = Fields::of(body, &root)?;
+    let root = JsonPath::Root;
+    let mut fields = JsonFields::from_value(body, &root)?;
     let id = fields.opt_string("responseId")?;
     let model = fields.opt_string("modelVersion")?;
     let mut response = Response::new(
@@ -48,13 +51,13 @@ fn read_candidate(
     context: &ReadContext,
     response: &mut Response,
 ) -> Result<(), WireError> {
-    let path = Path::Root;
+    let path = JsonPath::Root;
     let path = path.key("candidates");
     let path = path.index(0);
-    let mut candidate = Fields::of(value, &path)?;
+    let mut candidate = JsonFields::from_value(value, &path)?;
     if let Some(content) = candidate.take("content") {
         let path = path.key("content");
-        let parts = Fields::of(content, &path)?.opt_list("parts")?;
+        let parts = JsonFields::from_value(content, &path)?.opt_list("parts")?;
         let path = path.key("parts");
         for (i, part) in parts.unwrap_or_default().into_iter().enumerate() {
             let part = read_part(part, &path.index(i), context)?;
@@ -66,13 +69,13 @@ fn read_candidate(
         .iter()
         .any(|block| matches!(block.content, Content::ToolUse { .. }));
     let answered = match (calls, response.content.is_empty()) {
-        (true, _) => Answered::Calls,
-        (false, false) => Answered::Something,
-        (false, true) => Answered::Nothing,
+        (true, _) => OutputState::Calls,
+        (false, false) => OutputState::Content,
+        (false, true) => OutputState::Empty,
     };
     let reason = candidate.opt_string("finishReason")?;
     let stop = stop_reason(reason.as_deref().unwrap_or("STOP"), answered)
-        .map_err(|error| WireError::Failed(Box::new(error)))?;
+        .map_err(|error| WireError::UpstreamFailed(Box::new(error)))?;
     if stop == StopReason::Refusal {
         let message = candidate.opt_string("finishMessage")?.or(reason);
         response.stop_details = Some(refusal_details(message.as_deref()));
@@ -85,26 +88,28 @@ fn read_candidate(
 }
 
 /// A part's signature becomes that of the thought before it, which is made if need be.
-fn add_part(part: Part, response: &mut Response) {
-    if let Told::Thought(text) = part.told {
+fn add_part(part: ResponsePart, response: &mut Response) {
+    if let ResponsePartContent::Thought(text) = part.content {
         push_thought(text, response);
         sign(part.signature, response);
         return;
     }
     sign(part.signature, response);
-    match part.told {
-        Told::Text(text) if text.is_empty() => {}
-        Told::Text(text) => match response.content.last_mut().map(|block| &mut block.content) {
-            Some(Content::Text(known)) => known.push_str(&text),
-            _ => response.content.push(Block::text(text)),
-        },
-        Told::Call { id, name, args } => {
+    match part.content {
+        ResponsePartContent::Text(text) if text.is_empty() => {}
+        ResponsePartContent::Text(text) => {
+            match response.content.last_mut().map(|block| &mut block.content) {
+                Some(Content::Text(known)) => known.push_str(&text),
+                _ => response.content.push(Block::text(text)),
+            }
+        }
+        ResponsePartContent::Call { id, name, args } => {
             let n = response.content.len();
-            let id = id.unwrap_or_else(|| made_id(&response.id, n));
+            let id = id.unwrap_or_else(|| generated_call_id(&response.id, n));
             response.content.push(Block::tool_use(id, name, args));
         }
-        Told::Whole(block) => response.content.push(block),
-        Told::Thought(_) => {}
+        ResponsePartContent::Whole(block) => response.content.push(block),
+        ResponsePartContent::Thought(_) => {}
     }
 }
 
@@ -125,12 +130,12 @@ fn sign(found: Option<String>, response: &mut Response) {
     let Some(found) = found else {
         return;
     };
-    let sealed = seal_gemini(&found);
+    let envelope = encode_gemini_signature(&found);
     match response.content.last_mut().map(|block| &mut block.content) {
-        Some(Content::Thinking { signature, .. }) if signature.is_empty() => *signature = sealed,
+        Some(Content::Thinking { signature, .. }) if signature.is_empty() => *signature = envelope,
         _ => response.content.push(Block::new(Content::Thinking {
             thinking: String::new(),
-            signature: sealed,
+            signature: envelope,
         })),
     }
 }

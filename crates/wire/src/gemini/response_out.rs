@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::answer_out::{
-    Signing, call, finish_message, finish_reason, text, thought, whole, write_usage,
+use super::response_part_out::{
+    PartSigner, call, finish_message, finish_reason, text, thought, whole, write_usage,
 };
 use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::{Path, put};
+use crate::fields::{JsonPath, put};
 use crate::neutral::{Content, Map, Response, StopReason};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
@@ -43,35 +43,35 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
 }
 
 fn write_parts(response: &Response, context: &ReplyContext, drops: &mut Drops) -> Vec<Value> {
-    let mut signing = Signing::default();
+    let mut signing = PartSigner::default();
     let mut parts = Vec::with_capacity(response.content.len());
     for (i, block) in response.content.iter().enumerate() {
-        let path = Path::Root.key("content");
+        let path = JsonPath::Root.key("content");
         let path = &path.index(i);
         match &block.content {
             Content::Thinking { thinking, .. } => {
-                if context.thoughts && !thinking.is_empty() {
+                if context.show_thoughts && !thinking.is_empty() {
                     parts.push(thought(thinking));
                 }
                 signing.thought(block.clone());
             }
             Content::RedactedThinking { .. } => signing.thought(block.clone()),
-            Content::Text(said) => {
-                if !said.is_empty() {
-                    parts.push(signing.part(text(said)));
+            Content::Text(content) => {
+                if !content.is_empty() {
+                    parts.push(signing.sign_part(text(content)));
                 }
                 drops.rest(path, &block.rest);
             }
             Content::ToolUse { id, name, input } => {
-                parts.push(signing.part(call(id, name, input, path, drops)));
+                parts.push(signing.sign_part(call(id, name, input, path, drops)));
             }
             _ => {
                 let new = whole(block, Some(response.origin), path, drops);
-                parts.extend(new.into_iter().map(|part| signing.part(part)));
+                parts.extend(new.into_iter().map(|part| signing.sign_part(part)));
             }
         }
     }
-    parts.extend(signing.last());
+    parts.extend(signing.trailing_part());
     if parts.is_empty() {
         // Clients take an answer without parts for none at all.
         parts.push(text(""));

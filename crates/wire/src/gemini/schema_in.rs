@@ -3,14 +3,14 @@
 
 use serde_json::{Number, Value};
 
-use super::camel::camel;
+use super::camel_case::camel;
 use crate::neutral::Map;
 
 /// Deeper than any schema goes that a model could follow.
 const MAX_DEPTH: usize = 64;
 
 /// Keywords whose numbers Google's JSON may write as text.
-const COUNTS: [&str; 6] = [
+const COUNT_KEYWORDS: [&str; 6] = [
     "maxItems",
     "minItems",
     "maxLength",
@@ -58,7 +58,7 @@ fn other(key: &str, value: Value, depth: usize) -> Value {
     match key {
         "items" | "additionalProperties" => convert(value, depth),
         "anyOf" | "oneOf" | "allOf" | "prefixItems" => all(value, depth),
-        key if COUNTS.contains(&key) => count(value),
+        key if COUNT_KEYWORDS.contains(&key) => count(value),
         _ => value,
     }
 }

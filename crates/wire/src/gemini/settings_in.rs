@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::camel::{fields, items};
+use super::camel_case::{fields, items};
 use super::schema_in::json_schema;
 use crate::Dialect;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, string, wrong};
-use crate::neutral::{Format, Map, Request, Thinking, ThinkingMode};
+use crate::fields::{JsonFields, JsonPath, string, wrong_value};
+use crate::neutral::{Map, Request, ResponseFormat, Thinking, ThinkingMode};
 
 /// Whether the client wants to see thoughts, and where that stands.
 pub(crate) const INCLUDE_THOUGHTS: &str = "includeThoughts";
@@ -24,7 +24,7 @@ pub(crate) fn shows_thoughts(request: &Request) -> bool {
 /// Reads the settings; gives what no other dialect has.
 pub(super) fn read_settings(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     request: &mut Request,
 ) -> Result<Map, WireError> {
     let mut config = fields(value, path)?;
@@ -55,7 +55,7 @@ pub(super) fn read_settings(
     Ok(rest)
 }
 
-fn one_candidate(config: &mut Fields<'_>) -> Result<(), WireError> {
+fn one_candidate(config: &mut JsonFields<'_>) -> Result<(), WireError> {
     let path = config.path();
     match config.opt_u64("candidateCount")? {
         None | Some(0 | 1) => Ok(()),
@@ -78,7 +78,11 @@ fn is_text(modalities: &Value) -> bool {
 }
 
 /// A budget of -1 leaves it to the model, one of 0 keeps it from thinking.
-fn read_thinking(value: Value, path: &Path<'_>, request: &mut Request) -> Result<Map, WireError> {
+fn read_thinking(
+    value: Value,
+    path: &JsonPath<'_>,
+    request: &mut Request,
+) -> Result<Map, WireError> {
     let mut config = fields(value, path)?;
     let shown = config.opt_bool(INCLUDE_THOUGHTS)?;
     let level = config.opt_string("thinkingLevel")?;
@@ -94,7 +98,11 @@ fn read_thinking(value: Value, path: &Path<'_>, request: &mut Request) -> Result
             budget_tokens: budget.as_u64().or_else(|| whole(budget)).unwrap_or(1),
         }),
         Some((other, None)) => {
-            return Err(wrong(&path.key("thinkingBudget"), "a whole number", other));
+            return Err(wrong_value(
+                &path.key("thinkingBudget"),
+                "a whole number",
+                other,
+            ));
         }
     };
     let mut rest = config.rest();
@@ -114,7 +122,7 @@ fn whole(budget: &Value) -> Option<u64> {
 }
 
 /// Either kind of schema; one alone asks for JSON as well.
-fn read_format(config: &mut Fields<'_>) -> Result<Option<Format>, WireError> {
+fn read_format(config: &mut JsonFields<'_>) -> Result<Option<ResponseFormat>, WireError> {
     let kind = config.opt_string("responseMimeType")?;
     let own = config.take("responseSchema").map(json_schema);
     let schema = config
@@ -123,8 +131,8 @@ fn read_format(config: &mut Fields<'_>) -> Result<Option<Format>, WireError> {
         .or(own);
     Ok(match (kind.as_deref(), schema) {
         (None | Some("text/plain" | ""), None) => None,
-        (Some("application/json"), None) => Some(Format::JsonObject),
-        (None | Some("application/json"), Some(schema)) => Some(Format::JsonSchema {
+        (Some("application/json"), None) => Some(ResponseFormat::JsonObject),
+        (None | Some("application/json"), Some(schema)) => Some(ResponseFormat::JsonSchema {
             schema,
             name: None,
             description: None,
@@ -135,7 +143,7 @@ fn read_format(config: &mut Fields<'_>) -> Result<Option<Format>, WireError> {
             let kind = kind.map(Value::from);
             map.extend(kind.map(|kind| ("responseMimeType".to_owned(), kind)));
             map.extend(schema.map(|schema| ("responseJsonSchema".to_owned(), schema)));
-            Some(Format::Other(map))
+            Some(ResponseFormat::Other(map))
         }
     })
 }

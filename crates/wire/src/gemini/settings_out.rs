@@ -8,8 +8,8 @@ use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
-use crate::neutral::{Format, Map, Request};
-use crate::sampling::sampled;
+use crate::neutral::{Map, Request, ResponseFormat};
+use crate::sampling::sampling_params;
 
 pub(super) fn write_settings(
     request: &Request,
@@ -19,7 +19,7 @@ pub(super) fn write_settings(
 ) -> Result<(), WireError> {
     let mut config = Map::new();
     put(&mut config, "maxOutputTokens", request.max_tokens);
-    let sampled = sampled(request, options, drops);
+    let sampled = sampling_params(request, options, drops);
     put(&mut config, "temperature", sampled.temperature);
     put(&mut config, "topP", sampled.top_p);
     put(&mut config, "topK", sampled.top_k);
@@ -75,7 +75,7 @@ fn write_shared(request: &Request, options: &WriteOptions, config: &mut Map, dro
                 Some("Gemini takes a seed of 32 bits")
             }
             "seed" => None,
-            _ if options.known.no_penalties && value.as_f64() != Some(0.0) => {
+            _ if options.capabilities.no_penalties && value.as_f64() != Some(0.0) => {
                 Some("the model takes no penalties")
             }
             _ => None,
@@ -103,15 +103,17 @@ pub(super) fn unknown_fields(request: &Request) -> Map {
 fn write_format(request: &Request, config: &mut Map) -> Result<(), WireError> {
     match &request.format {
         None => {}
-        Some(Format::JsonObject) => put(config, "responseMimeType", Some("application/json")),
-        Some(Format::JsonSchema { schema, .. }) => {
+        Some(ResponseFormat::JsonObject) => {
+            put(config, "responseMimeType", Some("application/json"))
+        }
+        Some(ResponseFormat::JsonSchema { schema, .. }) => {
             put(config, "responseMimeType", Some("application/json"));
             put(config, "responseJsonSchema", Some(json!(schema)));
         }
-        Some(Format::Other(map)) if request.origin == Dialect::Gemini => {
+        Some(ResponseFormat::Other(map)) if request.origin == Dialect::Gemini => {
             config.extend(map.clone());
         }
-        Some(Format::Other(_)) => {
+        Some(ResponseFormat::Other(_)) => {
             return Err(WireError::unsupported(
                 Dialect::Gemini,
                 "output_config.format",

@@ -13,16 +13,18 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use serde_json::Value;
 
 use crate::anthropic::{block_to_client, read_block};
-use crate::fields::Path;
+use crate::fields::JsonPath;
 use crate::neutral::{Block, Content};
-use crate::sealed::{Sealed, open as open_signature, seal_gemini};
+use crate::signature_envelope::{
+    SignatureEnvelope, decode_envelope as open_signature, encode_gemini_signature,
+};
 
 /// How the bytes begin that hold thoughts of other vendors.
 const MARK: &[u8] = b"prowess.thoughts.1:";
 
 /// Thoughts as the one signature that stands for them; none when there are none that
 /// anybody wants back.
-pub(super) fn seal(thoughts: &[Block]) -> Option<String> {
+pub(super) fn encode_thoughts(thoughts: &[Block]) -> Option<String> {
     // Gemini asks for nothing but its signature.
     let mut signed = thoughts.iter().filter(|block| match &block.content {
         Content::Thinking { signature, .. } => !signature.is_empty(),
@@ -30,7 +32,7 @@ pub(super) fn seal(thoughts: &[Block]) -> Option<String> {
     });
     if let (Some(first), None) = (signed.next(), signed.next())
         && let Content::Thinking { signature, .. } = &first.content
-        && let Sealed::Gemini(signature) = open_signature(signature)
+        && let SignatureEnvelope::Gemini(signature) = open_signature(signature)
     {
         return Some(signature.to_owned());
     }
@@ -44,7 +46,7 @@ pub(super) fn seal(thoughts: &[Block]) -> Option<String> {
 }
 
 /// What a signature stands for.
-pub(super) enum Opened {
+pub(super) enum DecodedSignature {
     /// The state of a Gemini model, in the form that [`crate::sealed`] gives it.
     Gemini(String),
     /// Whole thoughts.
@@ -52,17 +54,19 @@ pub(super) enum Opened {
 }
 
 /// Opens a signature that a client brings back.
-pub(super) fn open(signature: &str) -> Opened {
-    match thoughts(signature) {
-        Some(thoughts) => Opened::Thoughts(thoughts),
-        None => Opened::Gemini(seal_gemini(signature)),
+pub(super) fn decode_signature(signature: &str) -> DecodedSignature {
+    match decode_thoughts(signature) {
+        Some(thoughts) => DecodedSignature::Thoughts(thoughts),
+        None => DecodedSignature::Gemini(encode_gemini_signature(signature)),
     }
 }
 
-fn thoughts(signature: &str) -> Option<Vec<Block>> {
-    let bytes = decoded(signature)?;
+fn decode_thoughts(signature: &str) -> Option<Vec<Block>> {
+    let bytes = decode_base64(signature)?;
     let list: Vec<Value> = serde_json::from_slice(bytes.strip_prefix(MARK)?).ok()?;
-    let blocks = list.into_iter().map(|block| read_block(block, &Path::Root));
+    let blocks = list
+        .into_iter()
+        .map(|block| read_block(block, &JsonPath::Root));
     let blocks: Vec<Block> = blocks.collect::<Result<_, _>>().ok()?;
     let thought = |block: &Block| {
         matches!(
@@ -74,23 +78,23 @@ fn thoughts(signature: &str) -> Option<Vec<Block>> {
 }
 
 /// Bytes of base64 in either alphabet, padded or not.
-pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const EITHER: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
-    EITHER.decode(url_safe(text)).ok()
+    EITHER.decode(to_url_safe_base64(text)).ok()
 }
 
-fn url_safe(text: &str) -> String {
+fn to_url_safe_base64(text: &str) -> String {
     text.replace('+', "-").replace('/', "_")
 }
 
 /// Base64 in the alphabet that all vendors take.
-pub(super) fn standard(text: String) -> String {
+pub(super) fn to_standard_base64(text: String) -> String {
     if !text.contains(['-', '_']) && text.len().is_multiple_of(4) {
         return text;
     }
-    match decoded(&text) {
+    match decode_base64(&text) {
         Some(bytes) => STANDARD.encode(bytes),
         // Whoever reads it will say what is wrong with it.
         None => text,
@@ -115,10 +119,10 @@ mod tests {
             thinking("hm ?>~ ÿÿ", "EqQB+/=="),
             Block::new(Content::RedactedThinking { data }),
         ];
-        let sealed = seal(&thoughts).unwrap();
-        let without_padding = url_safe(sealed.trim_end_matches('='));
-        for signature in [sealed, without_padding] {
-            let Opened::Thoughts(back) = open(&signature) else {
+        let encoded = encode_thoughts(&thoughts).unwrap();
+        let without_padding = to_url_safe_base64(encoded.trim_end_matches('='));
+        for signature in [encoded, without_padding] {
+            let DecodedSignature::Thoughts(back) = decode_signature(&signature) else {
                 panic!("{signature}");
             };
             assert_eq!(back, thoughts);
@@ -128,21 +132,24 @@ mod tests {
     #[test]
     fn a_signature_of_geminis_is_left_alone() {
         let own = [thinking("hm", "v1.gemini.c2ln")];
-        assert_eq!(seal(&own).as_deref(), Some("c2ln"));
+        assert_eq!(encode_thoughts(&own).as_deref(), Some("c2ln"));
         for signature in ["c2ln", "skip_thought_signature_validator", "no base64!"] {
-            let Opened::Gemini(back) = open(signature) else {
+            let DecodedSignature::Gemini(back) = decode_signature(signature) else {
                 panic!("{signature}");
             };
             assert_eq!(back, format!("v1.gemini.{signature}"));
         }
-        assert_eq!(seal(&[]), None);
+        assert_eq!(encode_thoughts(&[]), None);
     }
 
     #[test]
     fn bytes_are_written_in_the_alphabet_that_all_take() {
-        assert_eq!(standard("-_-_".to_owned()), "+/+/");
-        assert_eq!(standard("YQ".to_owned()), "YQ==");
-        assert_eq!(standard("YQ==".to_owned()), "YQ==");
-        assert_eq!(standard("not base64 -".to_owned()), "not base64 -");
+        assert_eq!(to_standard_base64("-_-_".to_owned()), "+/+/");
+        assert_eq!(to_standard_base64("YQ".to_owned()), "YQ==");
+        assert_eq!(to_standard_base64("YQ==".to_owned()), "YQ==");
+        assert_eq!(
+            to_standard_base64("not base64 -".to_owned()),
+            "not base64 -"
+        );
     }
 }

@@ -3,14 +3,17 @@
 use serde_json::Value;
 
 use super::error::read_error_value;
-use super::parts_in::{Answered, Part, Told, block_reason, read_part, read_usage, stop_reason};
-use crate::blocks::Blocks;
+use super::response_part_in::{
+    OutputState, ResponsePart, ResponsePartContent, block_reason, read_part, read_usage,
+    stop_reason,
+};
+use crate::blocks::BlockEmitter;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, parse};
-use crate::names::made_id;
-use crate::neutral::{ApiError, Map, StopReason, StreamEvent, Usage, refusal_details};
-use crate::sealed::seal_gemini;
+use crate::fields::{JsonFields, JsonPath, parse};
+use crate::neutral::{ApiError, Map, StopReason, StreamEvent, TokenUsage, refusal_details};
+use crate::signature_envelope::encode_gemini_signature;
+use crate::tool_names::generated_call_id;
 
 /// Reads the fragments of one stream.
 #[derive(Debug)]
@@ -18,12 +21,12 @@ pub(crate) struct GeminiReader {
     context: ReadContext,
     started: bool,
     ended: bool,
-    blocks: Blocks,
+    blocks: BlockEmitter,
     calls: u64,
     finish_reason: Option<String>,
     finish_message: Option<String>,
     blocked: Option<String>,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 impl GeminiReader {
@@ -32,12 +35,12 @@ impl GeminiReader {
             context,
             started: false,
             ended: false,
-            blocks: Blocks::default(),
+            blocks: BlockEmitter::default(),
             calls: 0,
             finish_reason: None,
             finish_message: None,
             blocked: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         }
     }
 
@@ -46,13 +49,13 @@ impl GeminiReader {
     }
 
     /// Takes one event's JSON.
-    pub(crate) fn event(
+    pub(crate) fn read_event(
         &mut self,
         data: &[u8],
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let root = Path::Root;
-        let mut fields = Fields::of(parse(data)?, &root)?;
+        let root = JsonPath::Root;
+        let mut fields = JsonFields::from_value(parse(data)?, &root)?;
         if let Some(error) = fields.take("error") {
             self.fail(read_error_value(None, &error), out);
             return Ok(());
@@ -74,8 +77,8 @@ impl GeminiReader {
     /// The stream's bytes have ended; nothing else tells the end here.
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         let stop = match (&self.finish_reason, &self.blocked) {
-            (None, None) => Err(ApiError::cut_short()),
-            (Some(reason), None) => stop_reason(reason, self.answered()),
+            (None, None) => Err(ApiError::truncated()),
+            (Some(reason), None) => stop_reason(reason, self.output_state()),
             (_, Some(_)) => Ok(StopReason::Refusal),
         };
         let stop = match stop {
@@ -101,17 +104,17 @@ impl GeminiReader {
         self.ended = true;
     }
 
-    fn answered(&self) -> Answered {
+    fn output_state(&self) -> OutputState {
         match (self.calls > 0, self.blocks.is_empty()) {
-            (true, _) => Answered::Calls,
-            (false, false) => Answered::Something,
-            (false, true) => Answered::Nothing,
+            (true, _) => OutputState::Calls,
+            (false, false) => OutputState::Content,
+            (false, true) => OutputState::Empty,
         }
     }
 
     fn start(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         if std::mem::replace(&mut self.started, true) {
@@ -125,20 +128,20 @@ impl GeminiReader {
         out.push(StreamEvent::MessageStart {
             id: id.unwrap_or_else(|| self.context.id.clone()),
             model: model.unwrap_or_else(|| self.context.model.clone()),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             rest: Default::default(),
         });
         Ok(())
     }
 
     fn candidate(&mut self, value: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let path = Path::Root;
+        let path = JsonPath::Root;
         let path = path.key("candidates");
         let path = path.index(0);
-        let mut candidate = Fields::of(value, &path)?;
+        let mut candidate = JsonFields::from_value(value, &path)?;
         if let Some(content) = candidate.take("content") {
             let path = path.key("content");
-            let parts = Fields::of(content, &path)?.opt_list("parts")?;
+            let parts = JsonFields::from_value(content, &path)?.opt_list("parts")?;
             let path = path.key("parts");
             for (i, part) in parts.unwrap_or_default().into_iter().enumerate() {
                 let part = read_part(part, &path.index(i), &self.context)?;
@@ -154,33 +157,34 @@ impl GeminiReader {
         Ok(())
     }
 
-    fn part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
-        if let Told::Thought(text) = part.told {
+    fn part(&mut self, part: ResponsePart, out: &mut Vec<StreamEvent>) {
+        if let ResponsePartContent::Thought(text) = part.content {
             self.blocks.thinking(text, out);
             self.sign(part.signature, out);
             return;
         }
         self.sign(part.signature, out);
-        match part.told {
-            Told::Text(text) if text.is_empty() => {}
-            Told::Text(text) => self.blocks.text(text, out),
-            Told::Call { id, name, args } => {
+        match part.content {
+            ResponsePartContent::Text(text) if text.is_empty() => {}
+            ResponsePartContent::Text(text) => self.blocks.text(text, out),
+            ResponsePartContent::Call { id, name, args } => {
                 let n = usize::try_from(self.calls).unwrap_or(usize::MAX);
-                let id = id.unwrap_or_else(|| made_id(&self.context.id, n));
+                let id = id.unwrap_or_else(|| generated_call_id(&self.context.id, n));
                 self.blocks.call(self.calls, id, name, out);
                 self.blocks.arguments(args.to_string(), out);
                 self.blocks.close(out);
                 self.calls += 1;
             }
-            Told::Whole(block) => self.blocks.whole(block, out),
-            Told::Thought(_) => {}
+            ResponsePartContent::Whole(block) => self.blocks.whole(block, out),
+            ResponsePartContent::Thought(_) => {}
         }
     }
 
     /// A signature belongs to the thought before it, and ends it.
     fn sign(&mut self, signature: Option<String>, out: &mut Vec<StreamEvent>) {
         if let Some(signature) = signature {
-            self.blocks.signature(seal_gemini(&signature), out);
+            self.blocks
+                .signature(encode_gemini_signature(&signature), out);
             self.blocks.close(out);
         }
     }

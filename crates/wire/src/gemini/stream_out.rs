@@ -3,15 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::answer_out::{
-    Signing, UNSAYABLE, call, finish_message, finish_reason, text, thought, whole, write_usage,
-};
 use super::error::render_error;
+use super::response_part_out::{
+    NO_SUCH_PART, PartSigner, call, finish_message, finish_reason, text, thought, whole,
+    write_usage,
+};
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent, without_own};
+use crate::fields::{JsonPath, put};
+use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent, without_dialect_fields};
 use crate::sse::write_json;
 
 /// Writes the fragments of one stream.
@@ -20,8 +21,8 @@ pub(crate) struct GeminiWriter {
     context: ReplyContext,
     id: String,
     model: String,
-    signing: Signing,
-    open: Open,
+    signing: PartSigner,
+    open: OpenPart,
     /// How many elements of an array were written.
     written: usize,
     drops: Drops,
@@ -29,7 +30,7 @@ pub(crate) struct GeminiWriter {
 
 /// The block being told.
 #[derive(Debug)]
-enum Open {
+enum OpenPart {
     /// Told as it comes, or whole already.
     Plain,
     /// A thought, kept for its signature.
@@ -44,8 +45,8 @@ impl GeminiWriter {
             context,
             id: String::new(),
             model: String::new(),
-            signing: Signing::default(),
-            open: Open::Plain,
+            signing: PartSigner::default(),
+            open: OpenPart::Plain,
             written: 0,
             drops: Drops::default(),
         }
@@ -75,22 +76,22 @@ impl GeminiWriter {
             StreamEvent::Error(error) => self.fail(&render_error(error).body, out),
             // What another dialect's servers tell of their work.
             StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
-            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
+            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_PART),
         }
     }
 
     fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
-        self.open = Open::Plain;
+        self.open = OpenPart::Plain;
         match &block.content {
-            Content::Text(said) if said.is_empty() => {}
-            Content::Text(said) => self.part(text(said), out),
+            Content::Text(content) if content.is_empty() => {}
+            Content::Text(content) => self.part(text(content), out),
             Content::Thinking { thinking, .. } => {
                 self.show(thinking, out);
-                self.open = Open::Thought(Box::new(block.clone()));
+                self.open = OpenPart::Thought(Box::new(block.clone()));
             }
             Content::RedactedThinking { .. } => self.signing.thought(block.clone()),
             Content::ToolUse { .. } | Content::ServerToolUse { .. } => {
-                self.open = Open::Call(Box::new(block.clone()), String::new());
+                self.open = OpenPart::Call(Box::new(block.clone()), String::new());
             }
             _ => self.whole(index, block, out),
         }
@@ -98,23 +99,23 @@ impl GeminiWriter {
 
     fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
         match (delta, &mut self.open) {
-            (Delta::Text(said), _) if said.is_empty() => {}
-            (Delta::Text(said), _) => self.part(text(said), out),
-            (Delta::Thinking(more), Open::Thought(block)) => {
+            (Delta::Text(content), _) if content.is_empty() => {}
+            (Delta::Text(content), _) => self.part(text(content), out),
+            (Delta::Thinking(more), OpenPart::Thought(block)) => {
                 if let Content::Thinking { thinking, .. } = &mut block.content {
                     thinking.push_str(more);
                 }
                 self.show(more, out);
             }
-            (Delta::Signature(whole), Open::Thought(block)) => {
+            (Delta::Signature(whole), OpenPart::Thought(block)) => {
                 if let Content::Thinking { signature, .. } = &mut block.content {
                     whole.clone_into(signature);
                 }
             }
-            (Delta::InputJson(more), Open::Call(_, json)) => json.push_str(more),
+            (Delta::InputJson(more), OpenPart::Call(_, json)) => json.push_str(more),
             (Delta::Other(_), _) => {
-                let path = Path::Root.key("content");
-                self.drops.add(path.index(index).key("delta"), UNSAYABLE);
+                let path = JsonPath::Root.key("content");
+                self.drops.add(path.index(index).key("delta"), NO_SUCH_PART);
             }
             // The deltas of a block that was noted when it began.
             _ => {}
@@ -122,10 +123,10 @@ impl GeminiWriter {
     }
 
     fn stop(&mut self, index: usize, out: &mut Vec<u8>) {
-        match std::mem::replace(&mut self.open, Open::Plain) {
-            Open::Plain => {}
-            Open::Thought(block) => self.signing.thought(*block),
-            Open::Call(mut block, json) => {
+        match std::mem::replace(&mut self.open, OpenPart::Plain) {
+            OpenPart::Plain => {}
+            OpenPart::Thought(block) => self.signing.thought(*block),
+            OpenPart::Call(mut block, json) => {
                 if let (
                     Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. },
                     false,
@@ -133,35 +134,35 @@ impl GeminiWriter {
                 {
                     *input = arguments::parse(json);
                 }
-                self.called(index, &block, out);
+                self.write_call(index, &block, out);
             }
         }
     }
 
-    fn called(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+    fn write_call(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
         let Content::ToolUse { id, name, input } = &block.content else {
             return self.whole(index, block, out);
         };
-        let path = Path::Root.key("content");
+        let path = JsonPath::Root.key("content");
         let part = call(id, name, input, &path.index(index), &mut self.drops);
         self.part(part, out);
     }
 
     fn whole(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
-        let path = Path::Root.key("content");
+        let path = JsonPath::Root.key("content");
         for part in whole(block, None, &path.index(index), &mut self.drops) {
             self.part(part, out);
         }
     }
 
     fn show(&mut self, more: &str, out: &mut Vec<u8>) {
-        if self.context.thoughts && !more.is_empty() {
+        if self.context.show_thoughts && !more.is_empty() {
             self.fragment(vec![thought(more)], Map::new(), Map::new(), out);
         }
     }
 
     fn part(&mut self, part: Value, out: &mut Vec<u8>) {
-        let part = self.signing.part(part);
+        let part = self.signing.sign_part(part);
         self.fragment(vec![part], Map::new(), Map::new(), out);
     }
 
@@ -185,9 +186,9 @@ impl GeminiWriter {
         }
         let mut more = Map::from_iter([("usageMetadata".to_owned(), write_usage(usage))]);
         put(&mut more, "container", container.clone());
-        more.extend(without_own(rest));
+        more.extend(without_dialect_fields(rest));
         // The SDKs forget a turn that has a fragment without parts.
-        let part = self.signing.last().unwrap_or_else(|| text(""));
+        let part = self.signing.trailing_part().unwrap_or_else(|| text(""));
         self.fragment(vec![part], end, more, out);
     }
 
@@ -206,7 +207,7 @@ impl GeminiWriter {
     }
 
     fn json(&mut self, body: &Value, out: &mut Vec<u8>) {
-        if !self.context.array {
+        if !self.context.json_array {
             return write_json(out, "", body);
         }
         out.extend_from_slice(if self.written == 0 { b"[" } else { b",\r\n" });
@@ -215,7 +216,7 @@ impl GeminiWriter {
     }
 
     fn end(&self, out: &mut Vec<u8>) {
-        if self.context.array {
+        if self.context.json_array {
             let nothing: &[u8] = if self.written == 0 { b"[" } else { b"" };
             out.extend_from_slice(nothing);
             out.extend_from_slice(b"]");
@@ -226,7 +227,7 @@ impl GeminiWriter {
     /// the SDK for JavaScript looks for it only there.
     fn fail(&mut self, body: &Value, out: &mut Vec<u8>) {
         self.json(body, out);
-        if self.context.array {
+        if self.context.json_array {
             return self.end(out);
         }
         out.extend_from_slice(body.to_string().as_bytes());

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
-use crate::effort::{Fitted, fit};
-use crate::fields::{Path, put};
+use crate::effort::{EffortChoice, nearest_effort};
+use crate::fields::{JsonPath, put};
 use crate::models::{Budgets, Efforts, ThinkingModes};
 use crate::neutral::{Map, Request, ThinkingMode};
 
@@ -19,11 +19,11 @@ pub(super) fn thinking(
     drops: &mut Drops,
 ) -> Option<Value> {
     let mode = request.thinking.as_ref().map(|thinking| {
-        drops.rest(&Path::Root.key("thinking"), &thinking.rest);
+        drops.rest(&JsonPath::Root.key("thinking"), &thinking.rest);
         &thinking.mode
     });
     let effort = request.effort.as_deref().filter(|word| *word != "default");
-    if options.known.thinking == ThinkingModes::None {
+    if options.capabilities.thinking == ThinkingModes::None {
         return does_not_think(mode, effort, drops);
     }
     let mut map = Map::new();
@@ -43,7 +43,7 @@ pub(super) fn thinking(
         }
         (_, Some(effort)) if options.effort_levels => level(effort, options, &mut map, drops),
         (_, Some(effort)) => {
-            if let Some(tokens) = crate::effort::budget(effort) {
+            if let Some(tokens) = crate::effort::effort_to_budget(effort) {
                 budget(tokens, options, &mut map);
             }
         }
@@ -69,10 +69,10 @@ fn does_not_think(
 
 /// No thinking, or as little as the model can be told.
 fn off(options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
-    match (options.known.efforts, options.known.budgets) {
+    match (options.capabilities.efforts, options.capabilities.budgets) {
         (Efforts::Levels(_), _) => level("none", options, map, drops),
         (_, Some(budgets)) if !budgets.zero => {
-            put(map, "thinkingBudget", Some(budgets.least));
+            put(map, "thinkingBudget", Some(budgets.min));
         }
         _ => put(map, "thinkingBudget", Some(0)),
     }
@@ -80,32 +80,42 @@ fn off(options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
 
 /// A budget within the model's bounds; a level for those that take levels.
 fn budget(tokens: u64, options: &WriteOptions, map: &mut Map) {
-    if let Efforts::Levels(_) = options.known.efforts
-        && let Fitted::Word(word) = fit(crate::effort::level(tokens), options.known.efforts)
+    if let Efforts::Levels(_) = options.capabilities.efforts
+        && let EffortChoice::Level(word) = nearest_effort(
+            crate::effort::budget_to_effort(tokens),
+            options.capabilities.efforts,
+        )
     {
         put(map, "thinkingLevel", Some(word));
         return;
     }
-    let tokens = match options.known.budgets {
+    let tokens = match options.capabilities.budgets {
         Some(Budgets { zero: true, .. }) if tokens == 0 => 0,
-        Some(Budgets { least, most, .. }) => tokens.clamp(least, most),
+        Some(Budgets {
+            min: least,
+            max: most,
+            ..
+        }) => tokens.clamp(least, most),
         None => tokens,
     };
     put(map, "thinkingBudget", Some(tokens));
 }
 
 fn level(effort: &str, options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
-    match (options.known.efforts, fit(effort, options.known.efforts)) {
+    match (
+        options.capabilities.efforts,
+        nearest_effort(effort, options.capabilities.efforts),
+    ) {
         // Its levels end at `high`.
-        (Efforts::Unknown, Fitted::Word(word)) => {
+        (Efforts::Unknown, EffortChoice::Level(word)) => {
             let word = match word.as_str() {
                 "minimal" | "low" | "medium" => word,
                 _ => "high".to_owned(),
             };
             put(map, "thinkingLevel", Some(word));
         }
-        (_, Fitted::Word(word)) => put(map, "thinkingLevel", Some(word)),
-        (_, Fitted::Usual) => {}
-        (_, Fitted::Refused) => drops.add(EFFORT, "the model takes no such effort"),
+        (_, EffortChoice::Level(word)) => put(map, "thinkingLevel", Some(word)),
+        (_, EffortChoice::Default) => {}
+        (_, EffortChoice::Refused) => drops.add(EFFORT, "the model takes no such effort"),
     }
 }

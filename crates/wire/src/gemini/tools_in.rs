@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::camel::{fields, items};
+use super::camel_case::{fields, items};
 use super::schema_in::json_schema;
 use crate::chat::no_parameters;
 use crate::error::WireError;
-use crate::fields::{Path, object, string, wrong};
+use crate::fields::{JsonPath, object, string, wrong_value};
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
 
 /// A tool of Gemini's is a list of functions, or one that Google's servers run, or both.
 pub(super) fn read_tools(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     request: &mut Request,
 ) -> Result<(), WireError> {
     for (i, tool) in items(value).into_iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn read_tools(
             let rest = object(options, &path.key(&kind))?;
             request.tools.push(Tool {
                 name: String::new(),
-                client_path: path.key(&kind).sent(),
+                client_path: path.key(&kind).client_path(),
                 kind: ToolKind::Server { kind },
                 cache_control: None,
                 rest,
@@ -41,7 +41,7 @@ pub(super) fn read_tools(
     Ok(())
 }
 
-fn read_function(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
+fn read_function(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
     let mut function = fields(value, path)?;
     let own = function.take("parameters").map(json_schema);
     let kind = ToolKind::Function {
@@ -56,7 +56,7 @@ fn read_function(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
         name: function.string("name")?,
         kind,
         cache_control: None,
-        client_path: path.sent(),
+        client_path: path.client_path(),
         rest: function.rest(),
     })
 }
@@ -64,7 +64,7 @@ fn read_function(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
 /// Reads the calling mode; gives what no other dialect has.
 pub(super) fn read_choice(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     request: &mut Request,
 ) -> Result<Map, WireError> {
     let mut config = fields(value, path)?;
@@ -91,7 +91,7 @@ pub(super) fn read_choice(
 fn choice(
     mode: &str,
     mut names: Vec<String>,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
 ) -> Result<Option<ToolChoice>, WireError> {
     let allowed = |names, required| Some(ToolChoice::Allowed { names, required });
     Ok(match (mode.to_ascii_uppercase().as_str(), names.len()) {
@@ -104,7 +104,7 @@ fn choice(
         ("NONE", _) => Some(ToolChoice::None),
         _ => {
             let expected = "\"AUTO\", \"ANY\", \"NONE\" or \"VALIDATED\"";
-            return Err(wrong(&path.key("mode"), expected, &mode.into()));
+            return Err(wrong_value(&path.key("mode"), expected, &mode.into()));
         }
     })
 }

@@ -7,8 +7,8 @@ use crate::anthropic::freeform_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{TOOLS, put};
-use crate::names::safe_name;
 use crate::neutral::{Map, Request, ToolChoice, ToolKind};
+use crate::tool_names::safe_name;
 
 pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let mut out = Vec::with_capacity(request.tools.len());

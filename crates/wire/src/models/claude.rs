@@ -1,13 +1,13 @@
 //! Anthropic's models.
 
-use super::name::{Name, Variant};
+use super::name::{ModelName, ModelVariant};
 use super::{Capabilities, Disabling, Efforts, Family, Sampling, ThinkingModes};
 
 const THREE: Efforts = Efforts::Levels(&["low", "medium", "high"]);
 const WITH_MAX: Efforts = Efforts::Levels(&["low", "medium", "high", "max"]);
 const ALL: Efforts = Efforts::Levels(&["low", "medium", "high", "xhigh", "max"]);
 
-pub(super) fn row(name: &Name) -> Option<Capabilities> {
+pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     let variant = name.after("claude")?;
     let known = |thinking, efforts, sampling| {
         Some(Capabilities {
@@ -52,11 +52,11 @@ pub(super) fn row(name: &Name) -> Option<Capabilities> {
 
 /// Up to 4.8 thinking is off unless turned on. The models after that think unless told
 /// not to, and the newest cannot be told.
-fn disabling(variant: &Variant<'_>, version: (u32, u32)) -> Disabling {
+fn disabling(variant: &ModelVariant<'_>, version: (u32, u32)) -> Disabling {
     match version {
-        (4, _) => Disabling::LeftOut,
-        (5, 0..=4) => Disabling::Said,
-        (5, _) if variant.has("haiku") => Disabling::Said,
+        (4, _) => Disabling::Omit,
+        (5, 0..=4) => Disabling::Explicit,
+        (5, _) if variant.has("haiku") => Disabling::Explicit,
         _ => Disabling::Never,
     }
 }
@@ -144,13 +144,13 @@ mod tests {
         let adaptive = ThinkingModes::Adaptive;
         check(
             &["claude-opus-4-7", "claude-opus-4-8"],
-            adaptive(Disabling::LeftOut),
+            adaptive(Disabling::Omit),
             ALL,
             Sampling::None,
         );
         check(
             &["claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5"],
-            adaptive(Disabling::Said),
+            adaptive(Disabling::Explicit),
             ALL,
             Sampling::None,
         );

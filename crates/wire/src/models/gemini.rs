@@ -1,15 +1,15 @@
 //! Google's models.
 
-use super::name::Name;
+use super::name::ModelName;
 use super::{Budgets, Capabilities, Efforts, Family, ThinkingModes};
 
 const TWO: Efforts = Efforts::Levels(&["low", "high"]);
 const THREE: Efforts = Efforts::Levels(&["low", "medium", "high"]);
 const FOUR: Efforts = Efforts::Levels(&["minimal", "low", "medium", "high"]);
 
-pub(super) fn row(name: &Name) -> Option<Capabilities> {
+pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     let variant = name.after("gemini")?;
-    let usual = Capabilities {
+    let base = Capabilities {
         family: Family::Gemini,
         ..Capabilities::default()
     };
@@ -17,21 +17,21 @@ pub(super) fn row(name: &Name) -> Option<Capabilities> {
         Some(version) => version,
         // `gemini-flash-latest` and its like have moved past 3 long ago.
         None if variant.has("latest") => (3, 9),
-        None => return Some(usual),
+        None => return Some(base),
     };
     let is_flash = variant.has("flash");
     Some(match version {
         (0..=1, _) | (2, 0..=4) => Capabilities {
             thinking: ThinkingModes::None,
             efforts: Efforts::None,
-            ..usual
+            ..base
         },
         (2, _) => Capabilities {
             thinking: ThinkingModes::Budget,
             efforts: Efforts::None,
             budgets: Some(budgets(is_flash, variant.has("lite"))),
             no_penalties: true,
-            ..usual
+            ..base
         },
         _ => Capabilities {
             efforts: match version {
@@ -42,7 +42,7 @@ pub(super) fn row(name: &Name) -> Option<Capabilities> {
             },
             signed_calls: true,
             no_penalties: true,
-            ..usual
+            ..base
         },
     })
 }
@@ -54,8 +54,8 @@ fn budgets(is_flash: bool, is_lite: bool) -> Budgets {
         (false, false) => (128, 32_768),
     };
     Budgets {
-        least,
-        most,
+        min: least,
+        max: most,
         zero: is_flash,
     }
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn models_2_5_take_a_budget_of_their_own_and_no_level() {
-        for (name, least, most, zero) in [
+        for (name, min, max, zero) in [
             ("gemini-2.5-pro", 128, 32_768, false),
             ("google/gemini-2.5-flash", 1, 24_576, true),
             ("gemini-2.5-flash-lite-preview-09-2025", 512, 24_576, true),
@@ -85,7 +85,7 @@ mod tests {
             let known = capabilities(name);
             assert_eq!(known.thinking, ThinkingModes::Budget, "{name}");
             assert_eq!(known.efforts, Efforts::None, "{name}");
-            assert_eq!(known.budgets, Some(Budgets { least, most, zero }), "{name}");
+            assert_eq!(known.budgets, Some(Budgets { min, max, zero }), "{name}");
             assert!(known.no_penalties && !known.signed_calls, "{name}");
         }
     }

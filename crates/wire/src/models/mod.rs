@@ -14,7 +14,7 @@ mod options;
 mod others;
 mod servers;
 
-use self::name::Name;
+use self::name::ModelName;
 
 /// What is known of a model. The default is a model of which nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,9 +103,9 @@ pub enum ThinkingModes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disabling {
     /// By saying nothing: it is off unless turned on.
-    LeftOut,
+    Omit,
     /// By saying so, at efforts up to `high`.
-    Said,
+    Explicit,
     /// Not at all.
     Never,
 }
@@ -114,20 +114,20 @@ pub enum Disabling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// The least, but for zero.
-    pub least: u64,
+    pub min: u64,
     /// The most.
-    pub most: u64,
+    pub max: u64,
     /// Whether zero turns thinking off.
     pub zero: bool,
 }
 
 /// What is known of the model of this name.
 pub fn capabilities(model: &str) -> Capabilities {
-    let name = Name::parse(model);
-    claude::row(&name)
-        .or_else(|| gemini::row(&name))
-        .or_else(|| openai::row(&name))
-        .or_else(|| others::row(&name))
+    let name = ModelName::parse(model);
+    claude::find(&name)
+        .or_else(|| gemini::find(&name))
+        .or_else(|| openai::find(&name))
+        .or_else(|| others::find(&name))
         .unwrap_or_default()
 }
 

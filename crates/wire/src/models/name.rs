@@ -3,22 +3,22 @@
 
 /// The words of a name, in order, in lower case.
 #[derive(Debug)]
-pub(super) struct Name {
+pub(super) struct ModelName {
     words: Vec<String>,
 }
 
 /// What follows a family's word in a name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Variant<'a> {
+pub(super) struct ModelVariant<'a> {
     words: &'a [String],
 }
 
 /// The version in a name: `4.7`, `4-7`, or `4` alone.
-pub(super) type Version = (u32, u32);
+pub(super) type ModelVersion = (u32, u32);
 
-impl Name {
+impl ModelName {
     /// Of a path (`google/gemini-3-pro`, an ARN) the last segment counts.
-    pub(super) fn parse(model: &str) -> Name {
+    pub(super) fn parse(model: &str) -> ModelName {
         let last = model.rsplit('/').find(|part| !part.is_empty());
         let words = last
             .unwrap_or_default()
@@ -26,26 +26,26 @@ impl Name {
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
             .collect();
-        Name { words }
+        ModelName { words }
     }
 
     /// What follows the word of a family, if the name has it.
-    pub(super) fn after(&self, family: &str) -> Option<Variant<'_>> {
+    pub(super) fn after(&self, family: &str) -> Option<ModelVariant<'_>> {
         let at = self.words.iter().position(|word| word == family)?;
         let words = self.words.get(at + 1..).unwrap_or_default();
-        Some(Variant { words })
+        Some(ModelVariant { words })
     }
 
     /// The same for a word that begins with the family's and ends in a number: the
     /// number (`o3`, `qwen3`), and what follows.
-    pub(super) fn numbered(&self, family: &str) -> Option<(u32, Variant<'_>)> {
+    pub(super) fn numbered(&self, family: &str) -> Option<(u32, ModelVariant<'_>)> {
         let found = self.words.iter().enumerate().find_map(|(at, word)| {
             let number = word.strip_prefix(family)?.parse().ok()?;
             Some((at, number))
         });
         let (at, number) = found?;
         let words = self.words.get(at + 1..).unwrap_or_default();
-        Some((number, Variant { words }))
+        Some((number, ModelVariant { words }))
     }
 
     /// The first word.
@@ -54,7 +54,7 @@ impl Name {
     }
 }
 
-impl Variant<'_> {
+impl ModelVariant<'_> {
     /// Whether a word is among them.
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|known| known == word)
@@ -62,7 +62,7 @@ impl Variant<'_> {
 
     /// The first version among them. Dates and sizes are none: they have more digits, or
     /// letters. The second number counts only right after the first.
-    pub(super) fn version(&self) -> Option<Version> {
+    pub(super) fn version(&self) -> Option<ModelVersion> {
         let at = self.words.iter().position(|word| number(word).is_some())?;
         let major = self.words.get(at).and_then(|word| number(word))?;
         let minor = self.words.get(at + 1).and_then(|word| number(word));
@@ -82,8 +82,8 @@ fn number(word: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn version(name: &str, family: &str) -> Option<Version> {
-        Name::parse(name).after(family)?.version()
+    fn version(name: &str, family: &str) -> Option<ModelVersion> {
+        ModelName::parse(name).after(family)?.version()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! OpenAI's models.
 
-use super::name::{Name, Variant, Version};
+use super::name::{ModelName, ModelVariant, ModelVersion};
 use super::{Capabilities, Efforts, Family, Sampling};
 
 const THREE: Efforts = Efforts::Levels(&["low", "medium", "high"]);
@@ -14,7 +14,7 @@ const HIGH: Efforts = Efforts::Levels(&["high"]);
 const MEDIUM: Efforts = Efforts::Levels(&["medium"]);
 
 /// A model that does not reason.
-const PLAIN: Capabilities = Capabilities {
+const NON_REASONING: Capabilities = Capabilities {
     family: Family::Chat,
     sampling: Sampling::Any,
     vendor_sampling: false,
@@ -35,10 +35,10 @@ const REASONING: Capabilities = Capabilities {
     no_stop: true,
     no_penalties: true,
     completion_limit: true,
-    ..PLAIN
+    ..NON_REASONING
 };
 
-pub(super) fn row(name: &Name) -> Option<Capabilities> {
+pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     if let Some((_, variant)) = name.numbered("o").filter(|_| starts_with_o(name)) {
         return Some(o_series(name, &variant));
     }
@@ -46,30 +46,30 @@ pub(super) fn row(name: &Name) -> Option<Capabilities> {
         return Some(REASONING);
     }
     if name.first() == Some("chatgpt") {
-        return Some(PLAIN);
+        return Some(NON_REASONING);
     }
     let variant = name.after("gpt")?;
     if variant.has("oss") {
         return Some(Capabilities {
             efforts: THREE,
-            ..PLAIN
+            ..NON_REASONING
         });
     }
     match variant.version()? {
-        (0..=4, _) => Some(PLAIN),
+        (0..=4, _) => Some(NON_REASONING),
         // The one of this family that does not reason.
-        (5, 0) if variant.has("chat") => Some(PLAIN),
+        (5, 0) if variant.has("chat") => Some(NON_REASONING),
         version => Some(gpt_5(&variant, version)),
     }
 }
 
 /// `o3` is a model; an `o1` further back in a name is not.
-fn starts_with_o(name: &Name) -> bool {
+fn starts_with_o(name: &ModelName) -> bool {
     let first = name.first().and_then(|word| word.strip_prefix('o'));
     first.is_some_and(|number| number.len() == 1 && number != "0")
 }
 
-fn o_series(name: &Name, variant: &Variant<'_>) -> Capabilities {
+fn o_series(name: &ModelName, variant: &ModelVariant<'_>) -> Capabilities {
     let early = name.first() == Some("o1") && (variant.has("mini") || variant.has("preview"));
     let efforts = match early {
         true => Efforts::None,
@@ -82,7 +82,7 @@ fn o_series(name: &Name, variant: &Variant<'_>) -> Capabilities {
     }
 }
 
-fn gpt_5(variant: &Variant<'_>, version: Version) -> Capabilities {
+fn gpt_5(variant: &ModelVariant<'_>, version: ModelVersion) -> Capabilities {
     let (codex, pro) = (variant.has("codex"), variant.has("pro"));
     let efforts = match version {
         _ if variant.has("chat") => MEDIUM,
@@ -173,7 +173,7 @@ mod tests {
             "gpt-5-chat-latest",
             "chatgpt-4o-latest",
         ] {
-            assert_eq!(capabilities(name), PLAIN, "{name}");
+            assert_eq!(capabilities(name), NON_REASONING, "{name}");
         }
     }
 

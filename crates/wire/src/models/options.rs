@@ -1,15 +1,15 @@
 //! What is known of a model and its server, as options of writing.
 
-use super::servers::{Server, server};
+use super::servers::{ServerTraits, server_traits};
 use super::{Efforts, Family, Sampling, capabilities};
 use crate::context::{ReasoningContent, WriteOptions};
-use crate::names::digest;
+use crate::tool_names::digest;
 
 impl WriteOptions {
     /// The same for a model, by its name and the host of the server that runs it.
     pub fn for_model(self, model: &str, host: Option<&str>) -> Self {
         let mut known = capabilities(model);
-        let server = host.map(server).unwrap_or_default();
+        let server = host.map(server_traits).unwrap_or_default();
         if server
             .effort_switch
             .is_some_and(|family| has(model, family))
@@ -25,26 +25,26 @@ impl WriteOptions {
             effort_levels: self.effort_levels && known.efforts != Efforts::None,
             unsigned_calls: self.unsigned_calls || known.signed_calls,
             legacy_max_tokens: self.legacy_max_tokens
-                && (!known.completion_limit || server.old_limit),
-            reasoning_content: thoughts(&server, self.reasoning_content),
-            reasoning_required: self.reasoning_required || server.wants_thoughts,
-            reasoning_details: self.reasoning_details || server.takes_details,
+                && (!known.completion_limit || server.legacy_limit),
+            reasoning_content: reasoning_content(&server, self.reasoning_content),
+            reasoning_required: self.reasoning_required || server.requires_reasoning,
+            reasoning_details: self.reasoning_details || server.accepts_reasoning_details,
             // Those that take details find the signatures there.
             google_signatures: self.google_signatures
                 || server.is_google
-                || (gemini && !server.takes_details),
+                || (gemini && !server.accepts_reasoning_details),
             thinking_switch: self.thinking_switch || (server.is_vendor && known.thinking_switch),
             server: host.map(|host| tag(host, model)).unwrap_or_default(),
-            known,
+            capabilities: known,
             ..self
         }
     }
 }
 
-fn thoughts(server: &Server, usual: ReasoningContent) -> ReasoningContent {
-    match (server.wants_thoughts, usual) {
+fn reasoning_content(server: &ServerTraits, default: ReasoningContent) -> ReasoningContent {
+    match (server.requires_reasoning, default) {
         (true, ReasoningContent::WhereGiven) => ReasoningContent::Always,
-        _ => usual,
+        _ => default,
     }
 }
 
@@ -126,16 +126,16 @@ mod tests {
     #[test]
     fn groq_turns_qwens_reasoning_on_and_off_only() {
         let qwen = options("qwen/qwen3-32b", "api.groq.com");
-        assert_eq!(qwen.known.efforts, Efforts::Levels(&["none"]));
+        assert_eq!(qwen.capabilities.efforts, Efforts::Levels(&["none"]));
         let oss = options("openai/gpt-oss-120b", "api.groq.com");
         assert_eq!(
-            oss.known.efforts,
+            oss.capabilities.efforts,
             Efforts::Levels(&["low", "medium", "high"])
         );
     }
 
     #[test]
-    fn the_tag_tells_servers_and_vendors_apart_and_names_neither() {
+    fn the_tag_distinguishes_servers_and_vendors_and_names_neither() {
         let tag = |model, host| options(model, host).server;
         let here = tag("google/gemini-3-pro", "openrouter.ai");
         assert_eq!(here, tag("google/gemini-3-flash", "openrouter.ai"));

@@ -1,32 +1,32 @@
 //! Models of vendors whose own API is Chat Completions: xAI, DeepSeek, Moonshot, Zhipu,
 //! Mistral. Alibaba's take everything that can be said here.
 
-use super::name::{Name, Variant};
+use super::name::{ModelName, ModelVariant};
 use super::{Capabilities, Efforts, Family, Sampling};
 
 const THREE: Efforts = Efforts::Levels(&["low", "medium", "high"]);
 
-pub(super) fn row(name: &Name) -> Option<Capabilities> {
-    let usual = Capabilities {
+pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
+    let base = Capabilities {
         family: Family::Chat,
         ..Capabilities::default()
     };
     if let Some(variant) = name.after("grok") {
-        return Some(grok(&variant, usual));
+        return Some(grok(&variant, base));
     }
     if name.after("deepseek").is_some() || name.after("glm").is_some() {
         return Some(Capabilities {
             thinking_switch: true,
-            ..usual
+            ..base
         });
     }
     if let Some(variant) = name.after("kimi") {
-        return Some(kimi(&variant, usual));
+        return Some(kimi(&variant, base));
     }
     if name.after("mistral").is_some() {
         return Some(Capabilities {
             efforts: Efforts::Levels(&["none", "high"]),
-            ..usual
+            ..base
         });
     }
     let plain = [
@@ -40,21 +40,21 @@ pub(super) fn row(name: &Name) -> Option<Capabilities> {
     if plain.iter().any(|word| name.after(word).is_some()) {
         return Some(Capabilities {
             efforts: Efforts::None,
-            ..usual
+            ..base
         });
     }
     let qwen = name.after("qwen").is_some() || name.numbered("qwen").is_some();
-    qwen.then_some(usual)
+    qwen.then_some(base)
 }
 
 /// Those that reason take neither stop sequences nor penalties; an effort only from 4.3
 /// on, which came after 4.20.
-fn grok(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
+fn grok(variant: &ModelVariant<'_>, base: Capabilities) -> Capabilities {
     let reasons = !variant.has("non");
     let reasoning = Capabilities {
         no_stop: reasons,
         no_penalties: reasons,
-        ..usual
+        ..base
     };
     let efforts = match variant.version() {
         _ if variant.has("code") => Efforts::None,
@@ -62,7 +62,7 @@ fn grok(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
         Some((0..=3, _)) => {
             return Capabilities {
                 efforts: Efforts::None,
-                ..usual
+                ..base
             };
         }
         Some((4, 20)) if variant.has("multi") => {
@@ -71,7 +71,7 @@ fn grok(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
         Some((4, 0..=2 | 20)) => Efforts::None,
         Some((4, 3)) => Efforts::Levels(&["none", "low", "medium", "high"]),
         Some(_) => THREE,
-        None => return usual,
+        None => return base,
     };
     Capabilities {
         efforts,
@@ -80,7 +80,7 @@ fn grok(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
 }
 
 /// From K2.5 on the temperature is fixed, and any other is refused.
-fn kimi(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
+fn kimi(variant: &ModelVariant<'_>, base: Capabilities) -> Capabilities {
     let version = variant.version().unwrap_or((0, 0));
     let fixed = version >= (2, 5) || variant.has("thinking") || variant.has("coding");
     Capabilities {
@@ -96,7 +96,7 @@ fn kimi(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
         },
         // K2.5 and K2.6 can be told not to think; K3 always does.
         thinking_switch: version.0 == 2 && version >= (2, 5),
-        ..usual
+        ..base
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn deepseek_and_glm_can_be_told_not_to_think() {
+    fn deepseek_and_glm_can_be_kept_from_thinking() {
         for name in [
             "deepseek-chat",
             "deepseek-v4-pro",

@@ -2,12 +2,12 @@
 
 /// What is known of a server by its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Server {
+pub(super) struct ServerTraits {
     /// Whether it wants all thoughts back as `reasoning_content`, and refuses messages
     /// with calls that have none.
-    pub(super) wants_thoughts: bool,
+    pub(super) requires_reasoning: bool,
     /// Whether it takes `reasoning_details` back.
-    pub(super) takes_details: bool,
+    pub(super) accepts_reasoning_details: bool,
     /// Whether it is Google's own, which takes signatures in `extra_content`.
     pub(super) is_google: bool,
     /// Whether it is the vendor's own server of the models it runs.
@@ -15,50 +15,50 @@ pub(super) struct Server {
     /// Whether effort is for it a switch, `none` or nothing, with models of this family.
     pub(super) effort_switch: Option<&'static str>,
     /// Whether it knows the old name of the limit with every model.
-    pub(super) old_limit: bool,
+    pub(super) legacy_limit: bool,
 }
 
 /// What is known of the server at this host.
-pub(super) fn server(host: &str) -> Server {
+pub(super) fn server_traits(host: &str) -> ServerTraits {
     let is = |domain: &str| {
         let rest = host.strip_suffix(domain);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    let unknown = Server::default();
+    let unknown = ServerTraits::default();
     if is("deepseek.com") || is("moonshot.ai") || is("moonshot.cn") || is("kimi.com") {
-        return Server {
-            wants_thoughts: true,
+        return ServerTraits {
+            requires_reasoning: true,
             is_vendor: true,
             ..unknown
         };
     }
     if is("z.ai") || is("bigmodel.cn") {
-        return Server {
+        return ServerTraits {
             is_vendor: true,
             ..unknown
         };
     }
     if is("openrouter.ai") || is("ai-gateway.vercel.sh") {
-        return Server {
-            takes_details: true,
-            old_limit: true,
+        return ServerTraits {
+            accepts_reasoning_details: true,
+            legacy_limit: true,
             ..unknown
         };
     }
     if is("minimax.io") || is("minimaxi.com") {
-        return Server {
-            takes_details: true,
+        return ServerTraits {
+            accepts_reasoning_details: true,
             ..unknown
         };
     }
     if is("googleapis.com") {
-        return Server {
+        return ServerTraits {
             is_google: true,
             ..unknown
         };
     }
     if is("groq.com") {
-        return Server {
+        return ServerTraits {
             effort_switch: Some("qwen"),
             ..unknown
         };
@@ -72,12 +72,15 @@ mod tests {
 
     #[test]
     fn servers_are_known_by_their_domain_alone() {
-        assert!(server("api.deepseek.com").wants_thoughts);
-        assert!(server("api.moonshot.cn").wants_thoughts);
-        assert!(server("openrouter.ai").takes_details);
-        assert!(server("generativelanguage.googleapis.com").is_google);
-        assert_eq!(server("notdeepseek.com"), Server::default());
-        assert_eq!(server("deepseek.com.example.org"), Server::default());
-        assert_eq!(server("127.0.0.1"), Server::default());
+        assert!(server_traits("api.deepseek.com").requires_reasoning);
+        assert!(server_traits("api.moonshot.cn").requires_reasoning);
+        assert!(server_traits("openrouter.ai").accepts_reasoning_details);
+        assert!(server_traits("generativelanguage.googleapis.com").is_google);
+        assert_eq!(server_traits("notdeepseek.com"), ServerTraits::default());
+        assert_eq!(
+            server_traits("deepseek.com.example.org"),
+            ServerTraits::default()
+        );
+        assert_eq!(server_traits("127.0.0.1"), ServerTraits::default());
     }
 }

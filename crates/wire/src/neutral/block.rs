@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{ClientPath, Map, OWN};
-use crate::fields::Path;
+use super::{ClientPath, DIALECT_FIELDS, Map};
+use crate::fields::JsonPath;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl Message {
     }
 
     /// The message, read from here.
-    pub(crate) fn at(mut self, path: &Path<'_>) -> Self {
-        self.client_path = path.sent();
+    pub(crate) fn with_path(mut self, path: &JsonPath<'_>) -> Self {
+        self.client_path = path.client_path();
         self
     }
 
@@ -86,11 +86,11 @@ pub enum Content {
     /// Plain text.
     Text(String),
     /// A picture.
-    Image(Source),
+    Image(MediaSource),
     /// A document (PDF, text, or blocks), with the name the model sees.
     Document {
         /// Where its bytes are.
-        source: Source,
+        source: MediaSource,
         /// Its title or file name.
         title: Option<String>,
     },
@@ -168,7 +168,7 @@ impl Content {
 
 /// Where the bytes of an image or document are.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub enum MediaSource {
     /// In the message, base64.
     Base64 {
         /// Their MIME type.
@@ -205,8 +205,8 @@ impl Block {
     }
 
     /// The block, read from here.
-    pub(crate) fn at(mut self, path: &Path<'_>) -> Self {
-        self.client_path = path.sent();
+    pub(crate) fn with_path(mut self, path: &JsonPath<'_>) -> Self {
+        self.client_path = path.client_path();
         self
     }
 
@@ -243,6 +243,6 @@ impl Block {
 
     /// Whether nothing but the content needs saying.
     pub(crate) fn is_plain(&self) -> bool {
-        self.cache_control.is_none() && self.rest.keys().all(|key| key == OWN)
+        self.cache_control.is_none() && self.rest.keys().all(|key| key == DIALECT_FIELDS)
     }
 }

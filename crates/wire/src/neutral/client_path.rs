@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::Client;
+use crate::ClientDialect;
 
 /// The JSON path of a message, a block or a tool in the client's body; empty for what
 /// the client did not send there, such as the tools of a run or an answer of the model.
@@ -14,11 +14,11 @@ use crate::Client;
 /// Conversations that say the same are equal wherever their parts stood, so any two
 /// paths are equal.
 #[derive(Clone, Default)]
-pub struct ClientPath(Option<Stood>);
+pub struct ClientPath(Option<BodyPath>);
 
 #[derive(Clone)]
-struct Stood {
-    client: Client,
+struct BodyPath {
+    client: ClientDialect,
     path: Box<str>,
     /// Whether the cache mark was OpenAI's `prompt_cache_breakpoint`.
     breakpoint: bool,
@@ -26,31 +26,31 @@ struct Stood {
 
 impl ClientPath {
     /// A path in the body of a client.
-    pub fn new(client: Client, path: impl Into<Box<str>>) -> Self {
-        ClientPath(Some(Stood {
+    pub fn new(client: ClientDialect, path: impl Into<Box<str>>) -> Self {
+        ClientPath(Some(BodyPath {
             client,
             path: path.into(),
-            breakpoint: client == Client::Responses,
+            breakpoint: client == ClientDialect::Responses,
         }))
     }
 
     /// The path, and the dialect whose words it is in.
-    pub fn get(&self) -> Option<(Client, &str)> {
-        self.0.as_ref().map(|stood| (stood.client, &*stood.path))
+    pub fn get(&self) -> Option<(ClientDialect, &str)> {
+        self.0.as_ref().map(|inner| (inner.client, &*inner.path))
     }
 
     /// Says which of its two names a Chat client gave a cache mark.
     pub(crate) fn with_breakpoint(mut self, breakpoint: bool) -> Self {
-        if let Some(stood) = &mut self.0 {
-            stood.breakpoint = breakpoint;
+        if let Some(inner) = &mut self.0 {
+            inner.breakpoint = breakpoint;
         }
         self
     }
 
     /// The name the client knows a cache mark by.
-    pub(crate) fn mark(&self) -> &'static str {
+    pub(crate) fn cache_mark(&self) -> &'static str {
         match &self.0 {
-            Some(stood) if stood.breakpoint => ".prompt_cache_breakpoint",
+            Some(inner) if inner.breakpoint => ".prompt_cache_breakpoint",
             _ => ".cache_control",
         }
     }

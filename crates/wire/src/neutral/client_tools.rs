@@ -23,24 +23,24 @@ pub struct ClientTools {
 pub(crate) struct ClientTool {
     /// Its name in the neutral conversation.
     pub(crate) name: String,
-    pub(crate) form: Form,
-    pub(crate) place: Place,
+    pub(crate) form: ClientToolForm,
+    pub(crate) place: ToolPlace,
 }
 
 /// How a client knows a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ClientToolForm {
     /// By its name alone.
     Plain,
     /// As a member of a namespace.
     Member { namespace: String, name: String },
     /// As a kind of tool that the client runs itself, with calls of their own kind.
-    Run(Runner),
+    ClientRun(ClientToolKind),
 }
 
 /// A kind of tool that Responses clients run themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runner {
+pub(crate) enum ClientToolKind {
     LocalShell,
     Shell,
     ApplyPatch,
@@ -49,7 +49,7 @@ pub(crate) enum Runner {
 
 /// Where a client told of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ToolPlace {
     /// In the list of tools.
     Tools,
     /// In an item of the input, which stays there for servers that know such items.
@@ -65,7 +65,7 @@ impl ClientTools {
 
     pub(crate) fn add(&mut self, tool: ClientTool) {
         let at = self.tools.len();
-        if let Form::Member { namespace, name } = &tool.form {
+        if let ClientToolForm::Member { namespace, name } = &tool.form {
             let member = (namespace.clone(), name.clone());
             self.by_member.entry(member).or_insert(at);
         }
@@ -92,45 +92,47 @@ impl ClientTools {
     }
 
     /// The plain names of a namespace's members, in their order.
-    pub(crate) fn members_of(&self, wanted: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn members_of(&self, of_namespace: &str) -> impl Iterator<Item = &str> {
         self.tools.iter().filter_map(move |tool| match &tool.form {
-            Form::Member { namespace, .. } if namespace == wanted => Some(tool.name.as_str()),
+            ClientToolForm::Member { namespace, .. } if namespace == of_namespace => {
+                Some(tool.name.as_str())
+            }
             _ => None,
         })
     }
 
     /// The kind of a tool that the client runs itself.
-    pub(crate) fn runner(&self, name: &str) -> Option<Runner> {
+    pub(crate) fn client_run_kind(&self, name: &str) -> Option<ClientToolKind> {
         match self.get(name)?.form {
-            Form::Run(runner) => Some(runner),
+            ClientToolForm::ClientRun(runner) => Some(runner),
             _ => None,
         }
     }
 
     /// The name of the client's own tool of a kind.
-    pub(crate) fn run_as(&self, wanted: Runner) -> Option<&str> {
+    pub(crate) fn name_for_kind(&self, kind: ClientToolKind) -> Option<&str> {
         let mut tools = self.tools.iter();
-        let found = tools.find(|tool| tool.form == Form::Run(wanted))?;
+        let found = tools.find(|tool| tool.form == ClientToolForm::ClientRun(kind))?;
         Some(&found.name)
     }
 }
 
-impl Runner {
+impl ClientToolKind {
     /// The kind of a tool, if it is one that the client runs.
-    pub(crate) fn of(kind: &str, fields: &Map) -> Option<Self> {
+    pub(crate) fn from_kind(kind: &str, fields: &Map) -> Option<Self> {
         let text = |value: Option<&serde_json::Value>, key: &str| {
             Some(value?.get(key)?.as_str()?.to_owned())
         };
         match kind {
-            "local_shell" => Some(Runner::LocalShell),
-            "apply_patch" => Some(Runner::ApplyPatch),
+            "local_shell" => Some(ClientToolKind::LocalShell),
+            "apply_patch" => Some(ClientToolKind::ApplyPatch),
             // Without an environment, as the tool was at first, it is the client's too.
             "shell" => match text(fields.get("environment"), "type").as_deref() {
-                None | Some("local") => Some(Runner::Shell),
+                None | Some("local") => Some(ClientToolKind::Shell),
                 Some(_) => None,
             },
             "tool_search" => match fields.get("execution")?.as_str()? {
-                "client" => Some(Runner::ToolSearch),
+                "client" => Some(ClientToolKind::ToolSearch),
                 _ => None,
             },
             _ => None,
@@ -138,12 +140,12 @@ impl Runner {
     }
 
     /// The word for the tool, in tools and choices, and its usual plain name.
-    pub(crate) fn kind(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Runner::LocalShell => "local_shell",
-            Runner::Shell => "shell",
-            Runner::ApplyPatch => "apply_patch",
-            Runner::ToolSearch => "tool_search",
+            ClientToolKind::LocalShell => "local_shell",
+            ClientToolKind::Shell => "shell",
+            ClientToolKind::ApplyPatch => "apply_patch",
+            ClientToolKind::ToolSearch => "tool_search",
         }
     }
 }

@@ -48,7 +48,7 @@ impl ErrorKind {
     }
 
     /// The kind an HTTP status speaks of when the body says nothing clearer.
-    pub fn of_status(status: u16) -> Self {
+    pub fn from_status(status: u16) -> Self {
         match status {
             401 => ErrorKind::Authentication,
             402 => ErrorKind::Billing,
@@ -107,7 +107,7 @@ impl ApiError {
     }
 
     /// A stream of an upstream that contradicts itself.
-    pub(crate) fn nonsense(why: &str) -> Self {
+    pub(crate) fn invalid_stream(why: &str) -> Self {
         ApiError {
             status: 502,
             code: Some("upstream-stream-malformed".to_owned()),
@@ -119,7 +119,7 @@ impl ApiError {
     }
 
     /// An answer of an upstream that stopped in the middle.
-    pub(crate) fn cut_short() -> Self {
+    pub(crate) fn truncated() -> Self {
         ApiError {
             code: Some("upstream-stream-cut".to_owned()),
             ..ApiError::new(

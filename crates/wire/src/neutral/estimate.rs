@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::{Block, Content, Request, Source, Tool, ToolKind};
+use super::{Block, Content, MediaSource, Request, Tool, ToolKind};
 
 /// Bytes of Latin text that make a token.
 const BYTES_PER_TOKEN: u64 = 4;
 /// What a picture of usual size costs.
-const IMAGE: u64 = 1_600;
+const IMAGE_TOKENS: u64 = 1_600;
 /// Bytes of a PDF in base64 that make a token: a page of some 100 kB has about 2,000.
 const DOCUMENT_BYTES_PER_TOKEN: u64 = 60;
 /// What surrounds a message or a tool.
-const AROUND: u64 = 4;
+const OVERHEAD_TOKENS: u64 = 4;
 
 /// About how many tokens a request has. Good to a quarter or so for text; every model
 /// counts otherwise.
@@ -19,7 +19,7 @@ pub fn estimate_tokens(request: &Request) -> u64 {
     let system: u64 = request.system.iter().map(block).sum();
     let messages = request.messages.iter();
     let messages: u64 = messages
-        .map(|message| AROUND + message.content.iter().map(block).sum::<u64>())
+        .map(|message| OVERHEAD_TOKENS + message.content.iter().map(block).sum::<u64>())
         .sum();
     let tools = request.tools.iter().map(tool);
     system
@@ -39,34 +39,34 @@ fn tool(tool: &Tool) -> u64 {
         ToolKind::Freeform { description } => about(description),
         ToolKind::Server { .. } => json(&Value::Object(tool.rest.clone())),
     };
-    AROUND + text(&tool.name) + kind
+    OVERHEAD_TOKENS + text(&tool.name) + kind
 }
 
 fn block(block: &Block) -> u64 {
     match &block.content {
-        Content::Text(said) => text(said),
-        Content::Image(_) => IMAGE,
+        Content::Text(content) => text(content),
+        Content::Image(_) => IMAGE_TOKENS,
         Content::Document { source: from, .. } => source(from),
         Content::ToolUse { name, input, .. } | Content::ServerToolUse { name, input, .. } => {
-            AROUND + text(name) + json(input)
+            OVERHEAD_TOKENS + text(name) + json(input)
         }
         Content::ToolResult { content, .. } => {
-            AROUND + content.iter().map(self::block).sum::<u64>()
+            OVERHEAD_TOKENS + content.iter().map(self::block).sum::<u64>()
         }
-        Content::ServerToolResult { content, .. } => AROUND + json(content),
+        Content::ServerToolResult { content, .. } => OVERHEAD_TOKENS + json(content),
         Content::Thinking { thinking, .. } => text(thinking),
         Content::RedactedThinking { data } => text(data),
         Content::Other { .. } => json(&Value::Object(block.rest.clone())),
     }
 }
 
-fn source(source: &Source) -> u64 {
+fn source(source: &MediaSource) -> u64 {
     match source {
-        Source::Base64 { data, .. } => data.len() as u64 / DOCUMENT_BYTES_PER_TOKEN,
-        Source::Text { data, .. } => text(data),
-        Source::Blocks(blocks) => blocks.iter().map(block).sum(),
+        MediaSource::Base64 { data, .. } => data.len() as u64 / DOCUMENT_BYTES_PER_TOKEN,
+        MediaSource::Text { data, .. } => text(data),
+        MediaSource::Blocks(blocks) => blocks.iter().map(block).sum(),
         // What is fetched elsewhere is of a size nobody here knows.
-        Source::Url(_) | Source::File(_) | Source::Other(_) => IMAGE,
+        MediaSource::Url(_) | MediaSource::File(_) | MediaSource::Other(_) => IMAGE_TOKENS,
     }
 }
 
@@ -88,14 +88,14 @@ mod tests {
     use crate::neutral::Message;
 
     #[test]
-    fn all_that_is_said_shown_and_offered_counts() {
+    fn all_texts_images_and_tools_count() {
         let mut request = Request::new(Dialect::Messages, "m");
         assert_eq!(estimate_tokens(&request), 1);
         request.messages.push(Message::user("a".repeat(400)));
         assert_eq!(estimate_tokens(&request), 104);
         request.messages.push(Message::user("漢字"));
         assert_eq!(estimate_tokens(&request), 110);
-        let image = Content::Image(Source::Url("https://a.test/b.png".to_owned()));
+        let image = Content::Image(MediaSource::Url("https://a.test/b.png".to_owned()));
         request.system.push(Block::new(image));
         assert_eq!(estimate_tokens(&request), 1_710);
         let schema = serde_json::json!({"type": "object"});

@@ -4,44 +4,49 @@
 //! knowing any dialect: collecting a stream into a response, replaying a response
 //! as a stream, adding up usage.
 
-mod adopt;
+mod anthropic_request;
 mod block;
 mod client_path;
 mod client_tools;
-mod collect;
+mod collector;
+mod conversation_json;
+mod dialect_fields;
 mod error;
 mod estimate;
-mod kept;
-mod own;
 mod replay;
 mod request;
 mod response;
+mod server_calls;
 mod stream;
 mod tool;
 mod turns;
-mod unroll;
 mod usage;
 
-pub use adopt::adopt;
-pub use block::{Block, Content, Message, Role, Source};
+pub use anthropic_request::convert_to_anthropic;
+pub use block::{Block, Content, MediaSource, Message, Role};
 pub use client_path::ClientPath;
 pub use client_tools::ClientTools;
-pub(crate) use client_tools::{ClientTool, Form, Place, Runner};
-pub use collect::Collector;
+pub(crate) use client_tools::{ClientTool, ClientToolForm, ClientToolKind, ToolPlace};
+pub use collector::ResponseCollector;
+pub use conversation_json::{conversation_from_json, conversation_to_json};
+pub use dialect_fields::merge_dialect_fields;
+pub(crate) use dialect_fields::{
+    DIALECT_FIELDS, DIALECT_ONLY_FIELDS, ResponseDialectFields, add_choice, merge,
+    without_dialect_fields,
+};
 pub use error::{ApiError, ErrorKind};
 pub use estimate::estimate_tokens;
-pub use kept::{read_kept, write_kept};
-pub use own::keep_own;
-pub(crate) use own::{MEANINGLESS_ELSEWHERE, OWN, OwnAnswer, add_choice, merge, without_own};
 pub use replay::replay;
-pub use request::{Format, Request, Thinking, ThinkingMode};
+pub use request::{Request, ResponseFormat, Thinking, ThinkingMode};
 pub(crate) use response::refusal_details;
 pub use response::{Response, StopReason};
+pub(crate) use server_calls::{
+    expand_server_calls, expand_server_calls_except, expand_server_calls_for_responses,
+};
 pub use stream::{Delta, StreamEvent};
 pub use tool::{Tool, ToolChoice, ToolKind};
-pub(crate) use turns::{Turn, push_turn, tagged_system, turns};
-pub(crate) use unroll::{unroll, unroll_but, unroll_for_responses};
-pub use usage::Usage;
+pub(crate) use turns::{MergedTurn, merge_turns, push_turn, tagged_system};
+pub use usage::TokenUsage;
 
 pub use crate::client_fields::ClientFields;
 

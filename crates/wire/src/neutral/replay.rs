@@ -2,12 +2,15 @@
 
 use serde_json::json;
 
-use super::{Block, Content, Delta, Map, OwnAnswer, Response, StreamEvent, without_own};
+use super::{
+    Block, Content, Delta, Map, Response, ResponseDialectFields, StreamEvent,
+    without_dialect_fields,
+};
 use crate::Dialect;
 
 /// The events of a whole answer: one delta per growing block.
 pub fn replay(mut response: Response) -> Vec<StreamEvent> {
-    let own = own_answer(&mut response);
+    let own = dialect_fields(&mut response);
     let mut events = vec![StreamEvent::MessageStart {
         id: response.id,
         model: response.model,
@@ -18,7 +21,7 @@ pub fn replay(mut response: Response) -> Vec<StreamEvent> {
         },
     }];
     for (index, mut block) in response.content.into_iter().enumerate() {
-        let deltas = hollow(&mut block);
+        let deltas = take_deltas(&mut block);
         events.push(StreamEvent::BlockStart { index, block });
         events.extend(
             deltas
@@ -40,16 +43,16 @@ pub fn replay(mut response: Response) -> Vec<StreamEvent> {
 }
 
 /// What only the answer's own dialect can say of it.
-fn own_answer(response: &mut Response) -> Map {
+fn dialect_fields(response: &mut Response) -> Map {
     // Thoughts are told as thoughts.
-    for told in ["reasoning", "reasoning_details"] {
-        response.message_rest.shift_remove(told);
+    for key in ["reasoning", "reasoning_details"] {
+        response.message_rest.shift_remove(key);
     }
     match response.origin {
         Dialect::Chat | Dialect::Responses => {
             // An answer that was collected from a stream has it there.
-            let mut own = OwnAnswer::read(response.origin, &response.rest);
-            own.body.extend(without_own(&response.rest));
+            let mut own = ResponseDialectFields::read(response.origin, &response.rest);
+            own.body.extend(without_dialect_fields(&response.rest));
             own.choice.extend(std::mem::take(&mut response.choice_rest));
             own.message
                 .extend(std::mem::take(&mut response.message_rest));
@@ -60,7 +63,7 @@ fn own_answer(response: &mut Response) -> Map {
 }
 
 /// Empties the growing part of a block and returns it as deltas.
-fn hollow(block: &mut Block) -> Vec<Delta> {
+fn take_deltas(block: &mut Block) -> Vec<Delta> {
     match &mut block.content {
         Content::Text(text) => vec![Delta::Text(std::mem::take(text))],
         Content::Thinking {

@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use super::{Block, ClientFields, ClientPath, ClientTools, Map, Message, Tool, ToolChoice};
 use crate::Dialect;
-use crate::drops::{Dropped, ONLY_THERE};
+use crate::drops::{Dropped, NO_SUCH_FIELD};
 
 /// A request to a model, in no dialect.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Request {
     /// How much effort it makes: `low`, `medium`, `high`, …
     pub effort: Option<String>,
     /// The form the answer must have.
-    pub format: Option<Format>,
+    pub format: Option<ResponseFormat>,
     /// The end user behind the request.
     pub user: Option<String>,
     /// The container and the skills in it, as they stood.
@@ -56,7 +56,7 @@ pub struct Request {
     /// Which settings the client's body had, and in which dialect.
     pub client_fields: ClientFields,
     /// What of the client's body has no place in this request, whatever it is written in.
-    pub left_out: Vec<Dropped>,
+    pub dropped: Vec<Dropped>,
 }
 
 impl Request {
@@ -85,17 +85,17 @@ impl Request {
             cache_control: None,
             rest: Map::new(),
             client_fields: ClientFields::default(),
-            left_out: Vec::new(),
+            dropped: Vec::new(),
         }
     }
 
     /// Notes unknown fields that nothing in this request can keep.
-    pub(crate) fn leave_out(&mut self, path: &ClientPath, rest: &Map) {
+    pub(crate) fn drop_fields(&mut self, path: &ClientPath, rest: &Map) {
         let path = path.get().map(|(_, path)| path).unwrap_or_default();
-        let told = rest.iter().filter(|(_, value)| !value.is_null());
-        self.left_out.extend(told.map(|(key, _)| Dropped {
+        let present = rest.iter().filter(|(_, value)| !value.is_null());
+        self.dropped.extend(present.map(|(key, _)| Dropped {
             field: format!("{path}.{key}"),
-            why: ONLY_THERE,
+            why: NO_SUCH_FIELD,
         }));
     }
 }
@@ -127,7 +127,7 @@ pub enum ThinkingMode {
 
 /// The form an answer must have.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Format {
+pub enum ResponseFormat {
     /// JSON that keeps to a schema.
     JsonSchema {
         /// The schema.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Block, Map, Usage};
+use super::{Block, Map, TokenUsage};
 use crate::Dialect;
 
 /// A whole answer.
@@ -24,7 +24,7 @@ pub struct Response {
     /// More about a refusal, in Anthropic's form.
     pub stop_details: Option<Value>,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The container that was used, as it stood.
     pub container: Option<Value>,
     /// Fields of the answer that no road understands.
@@ -46,7 +46,7 @@ impl Response {
             stop_reason: None,
             stop_sequence: None,
             stop_details: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             container: None,
             rest: Map::new(),
             message_rest: Map::new(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ApiError, Block, Map, StopReason, Usage};
+use super::{ApiError, Block, Map, StopReason, TokenUsage};
 
 /// One piece of a streamed answer. Block indexes are dense and start at 0, and one
 /// block ends before the next begins; readers guarantee it, writers rely on it.
@@ -15,7 +15,7 @@ pub enum StreamEvent {
         /// The model that answers.
         model: String,
         /// What is known of the cost so far.
-        usage: Usage,
+        usage: TokenUsage,
         /// Fields of Anthropic's message that no road understands.
         rest: Map,
     },
@@ -50,7 +50,7 @@ pub enum StreamEvent {
         /// The container that was used, as it stood.
         container: Option<Value>,
         /// What the message cost in all.
-        usage: Usage,
+        usage: TokenUsage,
         /// Fields of ours for the top of the answer, whatever dialect it is told in.
         rest: Map,
     },

@@ -6,15 +6,15 @@ use super::{Block, Message, Role};
 
 /// What one speaker says before the other answers: blocks with the place
 /// (message, block) each had.
-pub(crate) struct Turn<'a> {
+pub(crate) struct MergedTurn<'a> {
     pub(crate) role: Role,
     pub(crate) blocks: Vec<(usize, usize, &'a Block)>,
 }
 
 /// Merges neighbouring messages of one speaker. System messages become part of a
 /// user turn when `fold_system` is set; the block's own message still tells them apart.
-pub(crate) fn turns(messages: &[Message], fold_system: bool) -> Vec<Turn<'_>> {
-    let mut turns: Vec<Turn<'_>> = Vec::new();
+pub(crate) fn merge_turns(messages: &[Message], fold_system: bool) -> Vec<MergedTurn<'_>> {
+    let mut turns: Vec<MergedTurn<'_>> = Vec::new();
     for (m, message) in messages.iter().enumerate() {
         let role = match message.role {
             Role::System if fold_system => Role::User,
@@ -23,7 +23,7 @@ pub(crate) fn turns(messages: &[Message], fold_system: bool) -> Vec<Turn<'_>> {
         let blocks = message.content.iter().enumerate().map(|(b, x)| (m, b, x));
         match turns.last_mut() {
             Some(turn) if turn.role == role => turn.blocks.extend(blocks),
-            _ => turns.push(Turn {
+            _ => turns.push(MergedTurn {
                 role,
                 blocks: blocks.collect(),
             }),

@@ -6,7 +6,7 @@ use super::Map;
 
 /// Tokens a request cost.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Input that was neither read from nor written to a cache.
     pub input_tokens: u64,
     /// Output, thinking included.
@@ -21,7 +21,7 @@ pub struct Usage {
     pub rest: Map,
 }
 
-impl Usage {
+impl TokenUsage {
     /// All input, cached or not.
     pub fn total_input(&self) -> u64 {
         self.input_tokens
@@ -30,7 +30,7 @@ impl Usage {
     }
 
     /// Takes over whatever another count of the same message has more of.
-    pub fn raise(&mut self, other: &Usage) {
+    pub fn merge_max(&mut self, other: &TokenUsage) {
         for (mine, theirs) in [
             (&mut self.input_tokens, other.input_tokens),
             (&mut self.output_tokens, other.output_tokens),
@@ -50,7 +50,7 @@ impl Usage {
 
     /// Adds the cost of another turn of the same run. Of the counts no road
     /// understands, numbers are added up and the rest is the later turn's.
-    pub fn add(&mut self, other: &Usage) {
+    pub fn add(&mut self, other: &TokenUsage) {
         for (mine, theirs) in [
             (&mut self.input_tokens, other.input_tokens),
             (&mut self.output_tokens, other.output_tokens),

@@ -3,22 +3,22 @@
 use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
-use crate::effort::{Fitted, fit};
+use crate::effort::{EffortChoice, nearest_effort};
 use crate::models::{Efforts, Family, Sampling};
 use crate::neutral::{Request, ThinkingMode};
 
 /// The effort to ask for. A thinking budget becomes the nearest level; OpenAI takes no
 /// token counts.
-pub(crate) fn effort_of(
+pub(crate) fn effort_for_request(
     request: &Request,
     options: &WriteOptions,
     drops: &mut Drops,
 ) -> Option<String> {
-    let word = wanted(request, options, drops)?;
-    match fit(&word, efforts(options)) {
-        Fitted::Word(word) => Some(word),
-        Fitted::Usual => None,
-        Fitted::Refused => {
+    let word = requested_effort(request, options, drops)?;
+    match nearest_effort(&word, efforts(options)) {
+        EffortChoice::Level(word) => Some(word),
+        EffortChoice::Default => None,
+        EffortChoice::Refused => {
             drops.add("output_config.effort", "the model takes no such effort");
             None
         }
@@ -28,21 +28,21 @@ pub(crate) fn effort_of(
 /// The levels of a model whose own API this is. What a server makes of them for a model
 /// of another API is for that server to know.
 fn efforts(options: &WriteOptions) -> Efforts {
-    match options.known.family {
+    match options.capabilities.family {
         Family::Claude | Family::Gemini => Efforts::Unknown,
-        Family::Chat | Family::Unknown => options.known.efforts,
+        Family::Chat | Family::Unknown => options.capabilities.efforts,
     }
 }
 
 /// Whether a model is known not to reason. Some that do take no effort either, but are
 /// stricter about other settings.
 pub(crate) fn does_not_reason(options: &WriteOptions) -> bool {
-    let known = options.known;
+    let known = options.capabilities;
     efforts(options) == Efforts::None && known.sampling == Sampling::Any && !known.no_stop
 }
 
 /// Whether the client wants no thinking at all.
-pub(crate) fn wants_no_thinking(request: &Request) -> bool {
+pub(crate) fn disables_thinking(request: &Request) -> bool {
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     match request.effort.as_deref() {
         Some(effort) => effort == "none",
@@ -50,9 +50,16 @@ pub(crate) fn wants_no_thinking(request: &Request) -> bool {
     }
 }
 
-fn wanted(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<String> {
+fn requested_effort(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Option<String> {
     if let Some(thinking) = &request.thinking {
-        drops.rest(&crate::fields::Path::Root.key("thinking"), &thinking.rest);
+        drops.rest(
+            &crate::fields::JsonPath::Root.key("thinking"),
+            &thinking.rest,
+        );
     }
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(effort) = &request.effort {
@@ -64,7 +71,7 @@ fn wanted(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Optio
     }
     match mode? {
         ThinkingMode::Enabled { budget_tokens } => {
-            Some(crate::effort::level(*budget_tokens).to_owned())
+            Some(crate::effort::budget_to_effort(*budget_tokens).to_owned())
         }
         ThinkingMode::Disabled if request.origin == Dialect::Messages => {
             match efforts(options) {

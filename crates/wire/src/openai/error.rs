@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::neutral::{ApiError, ErrorKind};
-use crate::render::Rendered;
+use crate::render::RenderedError;
 
 /// The error of an OpenAI-like upstream's answer.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
@@ -18,11 +18,11 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
         }
         Value::String(text) => Some(ApiError {
             status,
-            ..ApiError::new(ErrorKind::of_status(status), text.clone())
+            ..ApiError::new(ErrorKind::from_status(status), text.clone())
         }),
         other => Some(ApiError {
             status,
-            ..ApiError::new(ErrorKind::of_status(status), other.to_string())
+            ..ApiError::new(ErrorKind::from_status(status), other.to_string())
         }),
     }
 }
@@ -43,7 +43,7 @@ pub(crate) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
         .and_then(|code| u16::try_from(code).ok())
         .filter(|code| (400..600).contains(code));
     let kind = kind_of(text("type").as_deref(), text("code").as_deref());
-    let kind = kind.unwrap_or_else(|| ErrorKind::of_status(status.or(numeric).unwrap_or(500)));
+    let kind = kind.unwrap_or_else(|| ErrorKind::from_status(status.or(numeric).unwrap_or(500)));
     ApiError {
         status: status.or(numeric).unwrap_or(kind.status()),
         kind,
@@ -73,7 +73,7 @@ fn kind_of(word: Option<&str>, code: Option<&str>) -> Option<ErrorKind> {
     }
 }
 
-pub(crate) fn render_error(error: &ApiError) -> Rendered {
+pub(crate) fn render_error(error: &ApiError) -> RenderedError {
     let mut inner = json!({
         "message": error.message,
         "type": word_of(error.kind),
@@ -90,7 +90,7 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
         error.status
     };
     let body = json!({"error": inner});
-    Rendered::new(error, status, body, "x-request-id")
+    RenderedError::new(error, status, body, "x-request-id")
 }
 
 fn word_of(kind: ErrorKind) -> &'static str {

@@ -7,10 +7,10 @@ mod refusal;
 mod usage;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
-pub(crate) use effort::{does_not_reason, effort_of, wants_no_thinking};
+pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request};
 pub(crate) use error::{is_error, read_error, read_error_value, render_error};
-pub(crate) use refusal::{Spoken, explanation};
-pub(crate) use usage::{Names, all_output, first_count, read_usage, write_usage};
+pub(crate) use refusal::{StreamedText, explanation};
+pub(crate) use usage::{UsageFieldNames, all_output, first_count, read_usage, write_usage};
 
 /// Request fields both dialects have under the same name.
 pub(crate) const SHARED_FIELDS: [&str; 9] = [

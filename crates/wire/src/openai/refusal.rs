@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The most text that is remembered of a stream.
-const MAX: usize = 16 << 10;
+const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// Why a model or a filter declined.
 pub(crate) fn explanation(details: Option<&Value>) -> Option<&str> {
@@ -12,14 +12,14 @@ pub(crate) fn explanation(details: Option<&Value>) -> Option<&str> {
 
 /// What a stream has said so far, as far as a refusal may be that long.
 #[derive(Debug, Default)]
-pub(crate) struct Spoken {
+pub(crate) struct StreamedText {
     text: String,
     too_long: bool,
 }
 
-impl Spoken {
+impl StreamedText {
     pub(crate) fn push(&mut self, more: &str) {
-        self.too_long |= self.text.len() + more.len() > MAX;
+        self.too_long |= self.text.len() + more.len() > MAX_TEXT_BYTES;
         if !self.too_long {
             self.text.push_str(more);
         }
@@ -27,7 +27,7 @@ impl Spoken {
 
     /// Whether nothing was said that a refusal would not say: it is told as one, and
     /// the answer is complete.
-    pub(crate) fn allows(&self, refusal: &str) -> bool {
+    pub(crate) fn allows_refusal(&self, refusal: &str) -> bool {
         !self.too_long && (self.text.is_empty() || self.text == refusal)
     }
 

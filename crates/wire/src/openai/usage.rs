@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use crate::error::WireError;
-use crate::fields::{Fields, Path, whole};
-use crate::neutral::{Map, OWN, Usage, merge};
+use crate::fields::{JsonFields, JsonPath, as_whole_number};
+use crate::neutral::{DIALECT_FIELDS, Map, TokenUsage, merge};
 
 /// The words for input and output; the two dialects differ in nothing else.
-pub(crate) struct Names {
+pub(crate) struct UsageFieldNames {
     pub(crate) input: &'static str,
     pub(crate) input_details: &'static str,
     pub(crate) output: &'static str,
@@ -17,19 +17,23 @@ pub(crate) struct Names {
     pub(crate) own: &'static str,
 }
 
-pub(crate) fn read_usage(value: Value, path: &Path<'_>, names: &Names) -> Result<Usage, WireError> {
-    let fields = Fields::of(value, path)?;
+pub(crate) fn read_usage(
+    value: Value,
+    path: &JsonPath<'_>,
+    names: &UsageFieldNames,
+) -> Result<TokenUsage, WireError> {
+    let fields = JsonFields::from_value(value, path)?;
     let input = count(fields.peek(names.input));
     let output = count(fields.peek(names.output));
     let total = count(fields.peek("total_tokens"));
     let cached = detail(&fields, names.input_details, "cached_tokens");
-    let beside = CACHED.map(|name| count(fields.peek(name)));
+    let beside = CACHED_FIELDS.map(|name| count(fields.peek(name)));
     let cached = first_count([cached].into_iter().chain(beside));
     let written = detail(&fields, names.input_details, "cache_write_tokens");
-    let written = first_count([written, count(fields.peek(WRITTEN))]);
+    let written = first_count([written, count(fields.peek(CACHE_WRITE_FIELD))]);
     let thinking_tokens = detail(&fields, names.output_details, "reasoning_tokens");
     let rest = own_counts(fields, names);
-    Ok(Usage {
+    Ok(TokenUsage {
         input_tokens: input.saturating_sub(cached).saturating_sub(written),
         output_tokens: all_output(input, output, thinking_tokens, total),
         cache_read_input_tokens: cached,
@@ -41,14 +45,14 @@ pub(crate) fn read_usage(value: Value, path: &Path<'_>, names: &Names) -> Result
 
 /// Where servers other than OpenAI's count cached input, beside the input: Moonshot and
 /// Together, Mistral, DeepSeek, and gateways in Anthropic's words.
-const CACHED: [&str; 4] = [
+const CACHED_FIELDS: [&str; 4] = [
     "cached_tokens",
     "num_cached_tokens",
     "prompt_cache_hit_tokens",
     "cache_read_input_tokens",
 ];
 /// The same for input that was written to a cache.
-const WRITTEN: &str = "cache_creation_input_tokens";
+const CACHE_WRITE_FIELD: &str = "cache_creation_input_tokens";
 
 /// The first of several places that counts anything.
 pub(crate) fn first_count(counts: impl IntoIterator<Item = u64>) -> u64 {
@@ -67,10 +71,10 @@ pub(crate) fn all_output(input: u64, output: u64, thoughts: u64, total: u64) -> 
 }
 
 /// Details that are counted above.
-const COUNTED: [&str; 3] = ["cached_tokens", "cache_write_tokens", "reasoning_tokens"];
+const COUNTED_DETAILS: [&str; 3] = ["cached_tokens", "cache_write_tokens", "reasoning_tokens"];
 
 /// Counts and costs that no road understands, for clients of the same dialect.
-fn own_counts(fields: Fields<'_>, names: &Names) -> Map {
+fn own_counts(fields: JsonFields<'_>, names: &UsageFieldNames) -> Map {
     let mut own = fields.rest();
     for counted in [names.input, names.output, "total_tokens"] {
         own.shift_remove(counted);
@@ -78,7 +82,8 @@ fn own_counts(fields: Fields<'_>, names: &Names) -> Map {
     for key in [names.input_details, names.output_details] {
         let details = own.get_mut(key).and_then(Value::as_object_mut);
         let is_empty = details.is_none_or(|details| {
-            details.retain(|key, value| !COUNTED.contains(&key.as_str()) && !value.is_null());
+            details
+                .retain(|key, value| !COUNTED_DETAILS.contains(&key.as_str()) && !value.is_null());
             details.is_empty()
         });
         if is_empty {
@@ -88,21 +93,21 @@ fn own_counts(fields: Fields<'_>, names: &Names) -> Map {
     own.retain(|_, value| !value.is_null());
     match own.is_empty() {
         true => Map::new(),
-        false => Map::from_iter([(OWN.to_owned(), json!({names.own: own}))]),
+        false => Map::from_iter([(DIALECT_FIELDS.to_owned(), json!({names.own: own}))]),
     }
 }
 
 /// A count of a details object; some servers leave the object out or null.
-fn detail(fields: &Fields<'_>, key: &str, name: &str) -> u64 {
+fn detail(fields: &JsonFields<'_>, key: &str, name: &str) -> u64 {
     count(fields.peek(key).and_then(|details| details.get(name)))
 }
 
 /// A number of tokens. What is none counts for nothing: the answer beside it is good.
 fn count(value: Option<&Value>) -> u64 {
-    value.and_then(whole).unwrap_or(0)
+    value.and_then(as_whole_number).unwrap_or(0)
 }
 
-pub(crate) fn write_usage(usage: &Usage, names: &Names) -> Value {
+pub(crate) fn write_usage(usage: &TokenUsage, names: &UsageFieldNames) -> Value {
     let input = usage.total_input();
     let mut counts = json!({
         names.input: input,
@@ -114,7 +119,10 @@ pub(crate) fn write_usage(usage: &Usage, names: &Names) -> Value {
         },
         names.output_details: {"reasoning_tokens": usage.thinking_tokens},
     });
-    let own = usage.rest.get(OWN).and_then(|own| own.get(names.own));
+    let own = usage
+        .rest
+        .get(DIALECT_FIELDS)
+        .and_then(|own| own.get(names.own));
     if let (Some(counts), Some(Value::Object(own))) = (counts.as_object_mut(), own) {
         merge(counts, own.clone());
     }

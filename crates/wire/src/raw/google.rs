@@ -10,7 +10,7 @@ const SETTINGS: &str = "generationConfig";
 
 impl<'a> RawObject<'a> {
     /// A field's JSON text, whichever of its names it has.
-    pub fn get_either(&self, key: &str) -> Option<&'a str> {
+    pub fn get_camel_or_snake(&self, key: &str) -> Option<&'a str> {
         let mut fields = self.fields.iter().rev();
         let found = fields.find(|(name, _)| camel(name) == key);
         found.map(|(_, value)| value.get())
@@ -21,7 +21,7 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// When they are no object.
     pub fn settings(&self) -> Result<Option<RawObject<'a>>, WireError> {
-        match self.get_either(SETTINGS) {
+        match self.get_camel_or_snake(SETTINGS) {
             None | Some("null") => Ok(None),
             Some(json) => RawObject::parse(json.as_bytes()).map(Some),
         }
@@ -31,7 +31,7 @@ impl<'a> RawObject<'a> {
     /// twice among its settings.
     pub fn check_unique_names(&self) -> Result<(), WireError> {
         self.check_names("")?;
-        match self.get_either(SETTINGS) {
+        match self.get_camel_or_snake(SETTINGS) {
             Some(json) if json.starts_with('{') => {
                 let settings = RawObject::parse(json.as_bytes())?;
                 settings.check_names("generationConfig.")
@@ -68,7 +68,7 @@ mod tests {
         let raw = RawObject::parse(body).unwrap();
         raw.check_unique_names().unwrap();
         let settings = raw.settings().unwrap().unwrap();
-        assert_eq!(settings.get_either("maxOutputTokens"), Some("5"));
+        assert_eq!(settings.get_camel_or_snake("maxOutputTokens"), Some("5"));
         for (body, field) in [
             (r#"{"tool_config":{},"toolConfig":{}}"#, "toolconfig"),
             (

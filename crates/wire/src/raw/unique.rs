@@ -11,7 +11,7 @@ use super::RawObject;
 use crate::error::WireError;
 
 /// Up to this many fields all pairs of names are compared, which is the fastest then.
-const MAX_FIELDS_IN_PAIRS: usize = 32;
+const MAX_PAIRWISE_FIELDS: usize = 32;
 /// The field whose own fields decide as well: which skills are meant, and whose they are.
 const CONTAINER: &str = "container";
 
@@ -39,7 +39,7 @@ impl RawObject<'_> {
     /// A name that is there twice.
     fn repeated(&self) -> Option<String> {
         let names = || self.fields.iter().map(|(name, _)| name.as_ref());
-        if self.fields.len() <= MAX_FIELDS_IN_PAIRS && names().all(str::is_ascii) {
+        if self.fields.len() <= MAX_PAIRWISE_FIELDS && names().all(str::is_ascii) {
             let mut rest = names();
             while let Some(name) = rest.next() {
                 let same = |other: &str| other.eq_ignore_ascii_case(name);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn many_fields_are_looked_through_and_too_many_refused() {
+    fn many_fields_are_searched_and_too_many_refused() {
         use crate::raw::MAX_FIELDS;
 
         let fields = |count: usize| {

@@ -13,7 +13,7 @@ use crate::error::WireError;
 use crate::excerpt::excerpt;
 
 /// The items that carry the result of a call.
-const OUTPUTS: [&str; 6] = [
+const OUTPUT_ITEMS: [&str; 6] = [
     "function_call_output",
     "custom_tool_call_output",
     "local_shell_call_output",
@@ -23,7 +23,7 @@ const OUTPUTS: [&str; 6] = [
 ];
 
 /// The items that stand for others which cannot be seen here.
-const OPAQUE: [&str; 4] = [
+const OPAQUE_ITEMS: [&str; 4] = [
     "item_reference",
     "compaction",
     "compaction_summary",
@@ -58,7 +58,7 @@ fn kind(item: &Value) -> &str {
 /// whoever reads it, or needs none.
 fn output(item: &Value) -> Option<(&str, &str)> {
     let kind = kind(item);
-    if !OUTPUTS.contains(&kind) {
+    if !OUTPUT_ITEMS.contains(&kind) {
         return None;
     }
     // The result of a local shell names its call in `id`.
@@ -82,11 +82,11 @@ fn may_be_elsewhere(body: &Value, items: &[Value]) -> bool {
     let named = |key: &str| body.get(key).is_some_and(|value| !value.is_null());
     named("previous_response_id")
         || named("conversation")
-        || items.iter().any(|item| OPAQUE.contains(&kind(item)))
+        || items.iter().any(|item| OPAQUE_ITEMS.contains(&kind(item)))
 }
 
 fn no_call(kind: &str, id: &str) -> WireError {
-    WireError::NoCall {
+    WireError::UnmatchedResult {
         field: "input".to_owned(),
         message: format!(
             "No tool call found for {} with call_id {}.",

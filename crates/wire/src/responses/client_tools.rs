@@ -4,23 +4,23 @@
 use serde_json::{Value, json};
 
 use crate::context::ReplyContext;
-use crate::neutral::{Content, Map, Runner};
+use crate::neutral::{ClientToolKind, Content, Map};
 
 /// The kind of a tool that the client runs, when a block calls one.
-pub(super) fn runner(content: &Content, context: &ReplyContext) -> Option<Runner> {
+pub(super) fn called_kind(content: &Content, context: &ReplyContext) -> Option<ClientToolKind> {
     match content {
-        Content::ToolUse { name, .. } => context.client_tools.runner(name),
+        Content::ToolUse { name, .. } => context.client_tools.client_run_kind(name),
         _ => None,
     }
 }
 
 /// The id of such an item: servers tell kinds of items by how their ids begin.
-pub(super) fn item_id(runner: Runner, id: &str) -> String {
+pub(super) fn item_id(runner: ClientToolKind, id: &str) -> String {
     let prefix = match runner {
-        Runner::LocalShell => "lsh",
-        Runner::Shell => "sh",
-        Runner::ApplyPatch => "apc",
-        Runner::ToolSearch => "tsc",
+        ClientToolKind::LocalShell => "lsh",
+        ClientToolKind::Shell => "sh",
+        ClientToolKind::ApplyPatch => "apc",
+        ClientToolKind::ToolSearch => "tsc",
     };
     match id.split_once('_') {
         Some(("fc", rest)) => format!("{prefix}_{rest}"),
@@ -30,7 +30,7 @@ pub(super) fn item_id(runner: Runner, id: &str) -> String {
 
 /// The whole item of such a call; none for all other blocks.
 pub(super) fn whole(content: &Content, id: &str, context: &ReplyContext) -> Option<Value> {
-    let runner = runner(content, context)?;
+    let runner = called_kind(content, context)?;
     let Content::ToolUse {
         id: call_id, input, ..
     } = content
@@ -41,12 +41,18 @@ pub(super) fn whole(content: &Content, id: &str, context: &ReplyContext) -> Opti
 }
 
 /// The item of a call.
-pub(super) fn write(runner: Runner, id: &str, call_id: &str, input: &Value, status: &str) -> Value {
+pub(super) fn write(
+    runner: ClientToolKind,
+    id: &str,
+    call_id: &str,
+    input: &Value,
+    status: &str,
+) -> Value {
     let (kind, key, value) = match runner {
-        Runner::LocalShell => ("local_shell_call", "action", exec(input)),
-        Runner::Shell => ("shell_call", "action", commands(input)),
-        Runner::ApplyPatch => ("apply_patch_call", "operation", operation(input)),
-        Runner::ToolSearch => ("tool_search_call", "arguments", input.clone()),
+        ClientToolKind::LocalShell => ("local_shell_call", "action", exec(input)),
+        ClientToolKind::Shell => ("shell_call", "action", commands(input)),
+        ClientToolKind::ApplyPatch => ("apply_patch_call", "operation", operation(input)),
+        ClientToolKind::ToolSearch => ("tool_search_call", "arguments", input.clone()),
     };
     let mut item = Map::from_iter([
         ("id".to_owned(), item_id(runner, id).into()),
@@ -56,8 +62,8 @@ pub(super) fn write(runner: Runner, id: &str, call_id: &str, input: &Value, stat
         (key.to_owned(), value),
     ]);
     match runner {
-        Runner::Shell => item.insert("environment".to_owned(), json!({"type": "local"})),
-        Runner::ToolSearch => item.insert("execution".to_owned(), "client".into()),
+        ClientToolKind::Shell => item.insert("environment".to_owned(), json!({"type": "local"})),
+        ClientToolKind::ToolSearch => item.insert("execution".to_owned(), "client".into()),
         _ => None,
     };
     Value::Object(item)
@@ -111,10 +117,10 @@ fn operation(input: &Value) -> Value {
 }
 
 /// What a stream tells of such a call while it is made.
-pub(super) fn events(runner: Runner, item: &Value) -> Vec<(&'static str, Value)> {
-    let mut told = Vec::new();
-    if runner != Runner::Shell {
-        return told;
+pub(super) fn events(runner: ClientToolKind, item: &Value) -> Vec<(&'static str, Value)> {
+    let mut events = Vec::new();
+    if runner != ClientToolKind::Shell {
+        return events;
     }
     let commands = item.pointer("/action/commands").and_then(Value::as_array);
     for (i, command) in commands.into_iter().flatten().enumerate() {
@@ -123,8 +129,8 @@ pub(super) fn events(runner: Runner, item: &Value) -> Vec<(&'static str, Value)>
             ("response.shell_call_command.delta", "delta", command),
             ("response.shell_call_command.done", "command", command),
         ] {
-            told.push((event, json!({"command_index": i, key: text})));
+            events.push((event, json!({"command_index": i, key: text})));
         }
     }
-    told
+    events
 }

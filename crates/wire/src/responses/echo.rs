@@ -8,15 +8,15 @@ use crate::drops::Drops;
 use crate::neutral::{Map, Request};
 
 /// What the official SDKs require in every answer, and what clients look for there.
-pub(crate) fn echo(request: &Request) -> Map {
-    let said = |key: &str| {
+pub(crate) fn echoed_settings(request: &Request) -> Map {
+    let setting = |key: &str| {
         request
             .rest
             .get(key)
             .filter(|value| !value.is_null())
             .cloned()
     };
-    let given = |key: &str| said(key).unwrap_or(Value::Null);
+    let given = |key: &str| setting(key).unwrap_or(Value::Null);
     // What cannot be told to a model can still be told to the client that said it.
     let mut unused = Drops::default();
     let choice = write_choice(request).ok().flatten();
@@ -37,27 +37,27 @@ pub(crate) fn echo(request: &Request) -> Map {
         map.extend(more.clone());
     }
     let echo = json!({
-        "background": said("background").unwrap_or(Value::Bool(false)),
-        "frequency_penalty": said("frequency_penalty").unwrap_or_else(|| json!(0)),
+        "background": setting("background").unwrap_or(Value::Bool(false)),
+        "frequency_penalty": setting("frequency_penalty").unwrap_or_else(|| json!(0)),
         "instructions": instructions,
         "max_output_tokens": request.max_tokens,
         "max_tool_calls": given("max_tool_calls"),
-        "metadata": said("metadata").unwrap_or_else(|| json!({})),
+        "metadata": setting("metadata").unwrap_or_else(|| json!({})),
         "parallel_tool_calls": request.parallel_tool_calls.unwrap_or(true),
-        "presence_penalty": said("presence_penalty").unwrap_or_else(|| json!(0)),
+        "presence_penalty": setting("presence_penalty").unwrap_or_else(|| json!(0)),
         "previous_response_id": given("previous_response_id"),
         "prompt_cache_key": given("prompt_cache_key"),
         "reasoning": reasoning,
         "safety_identifier": given("safety_identifier"),
-        "service_tier": said("service_tier").unwrap_or_else(|| "default".into()),
-        "store": said("store").unwrap_or(Value::Bool(true)),
+        "service_tier": setting("service_tier").unwrap_or_else(|| "default".into()),
+        "store": setting("store").unwrap_or(Value::Bool(true)),
         "temperature": request.temperature.clone().map_or(json!(1), Value::Number),
         "text": text,
         "tool_choice": choice.unwrap_or_else(|| "auto".into()),
-        "tools": told_again(write_tools(request, &mut unused)),
-        "top_logprobs": said("top_logprobs").unwrap_or_else(|| json!(0)),
+        "tools": echoed_tools(write_tools(request, &mut unused)),
+        "top_logprobs": setting("top_logprobs").unwrap_or_else(|| json!(0)),
         "top_p": request.top_p.clone().map_or(json!(1), Value::Number),
-        "truncation": said("truncation").unwrap_or_else(|| "disabled".into()),
+        "truncation": setting("truncation").unwrap_or_else(|| "disabled".into()),
         "user": request.user,
     });
     match echo {
@@ -69,7 +69,7 @@ pub(crate) fn echo(request: &Request) -> Map {
 /// The tools as an answer repeats them: a function says all that it can say, and is
 /// strict unless the request said otherwise. Answers are kept and logged in many places;
 /// secrets for a container's code are not repeated.
-fn told_again(mut tools: Vec<Value>) -> Vec<Value> {
+fn echoed_tools(mut tools: Vec<Value>) -> Vec<Value> {
     for tool in &mut tools {
         if let Some(map) = tool.as_object_mut()
             && map.get("type").and_then(Value::as_str) == Some("function")

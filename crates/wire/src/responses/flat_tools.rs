@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::tools::read_tool;
 use crate::error::WireError;
-use crate::fields::{Path, TOOLS, list, string};
-use crate::names::{Taken, member_name};
+use crate::fields::{JsonPath, TOOLS, list, string};
 use crate::neutral::{
-    Block, ClientPath, ClientTool, ClientTools, Content, Form, Place, Request, Runner, Tool,
-    ToolKind,
+    Block, ClientPath, ClientTool, ClientToolForm, ClientToolKind, ClientTools, Content, Request,
+    Tool, ToolKind, ToolPlace,
 };
+use crate::tool_names::{ReservedNames, member_name};
 
 /// Gives every tool and every past call of a request one plain name.
 pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
@@ -24,18 +24,18 @@ pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
         return Ok(());
     }
     let items = tools_of_items(request);
-    let mut collector = Collector::default();
+    let mut collector = ToolFlattener::default();
     collector.keep_plain_names(request, &items);
     for (i, tool) in std::mem::take(&mut request.tools).into_iter().enumerate() {
-        collector.add(tool, &TOOLS.index(i), Place::Tools)?;
+        collector.add(tool, &TOOLS.index(i), ToolPlace::Tools)?;
     }
-    let path = Path::Root.key("input");
+    let path = JsonPath::Root.key("input");
     let path = path.key("tools");
     for (i, (value, client_path)) in items.into_iter().enumerate() {
         let path = &path.index(i);
         let mut tool = read_tool(value, path)?;
         tool.client_path = client_path;
-        collector.add(tool, path, Place::Input)?;
+        collector.add(tool, path, ToolPlace::Input)?;
     }
     for block in request.messages.iter_mut().flat_map(|m| &mut m.content) {
         collector.rename_call(block);
@@ -47,7 +47,9 @@ pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
 
 fn concerns(request: &Request) -> bool {
     let special = |tool: &Tool| match &tool.kind {
-        ToolKind::Server { kind } => kind == "namespace" || Runner::of(kind, &tool.rest).is_some(),
+        ToolKind::Server { kind } => {
+            kind == "namespace" || ClientToolKind::from_kind(kind, &tool.rest).is_some()
+        }
         _ => false,
     };
     let blocks = || request.messages.iter().flat_map(|m| &m.content);
@@ -77,20 +79,20 @@ fn tools_of_items(request: &Request) -> Vec<(Value, ClientPath)> {
 }
 
 #[derive(Default)]
-struct Collector {
-    names: Taken,
+struct ToolFlattener {
+    names: ReservedNames,
     table: ClientTools,
     tools: Vec<Tool>,
     /// Where each tool stands in the list.
     places: HashMap<String, usize>,
 }
 
-impl Collector {
+impl ToolFlattener {
     /// Tools that have a plain name keep it, wherever they stand.
     fn keep_plain_names(&mut self, request: &Request, items: &[(Value, ClientPath)]) {
         for tool in &request.tools {
             if !tool.name.is_empty() {
-                self.names.take(&tool.name);
+                self.names.reserve(&tool.name);
             }
         }
         for (tool, _) in items {
@@ -98,22 +100,22 @@ impl Collector {
             if let (Some("function" | "custom"), Some(name)) =
                 (kind, tool.get("name").and_then(Value::as_str))
             {
-                self.names.take(name);
+                self.names.reserve(name);
             }
         }
     }
 
-    fn add(&mut self, tool: Tool, path: &Path<'_>, place: Place) -> Result<(), WireError> {
+    fn add(&mut self, tool: Tool, path: &JsonPath<'_>, place: ToolPlace) -> Result<(), WireError> {
         match &tool.kind {
             ToolKind::Server { kind } if kind == "namespace" => {
                 return self.add_namespace(tool, path, place);
             }
-            ToolKind::Server { kind } => match Runner::of(kind, &tool.rest) {
-                Some(runner) => self.add_runner(tool, runner, place),
+            ToolKind::Server { kind } => match ClientToolKind::from_kind(kind, &tool.rest) {
+                Some(runner) => self.add_client_run(tool, runner, place),
                 None => self.tools.push(tool),
             },
-            _ if place == Place::Tools => self.append(tool),
-            _ => self.put(tool, Form::Plain, place),
+            _ if place == ToolPlace::Tools => self.append(tool),
+            _ => self.put(tool, ClientToolForm::Plain, place),
         }
         Ok(())
     }
@@ -121,8 +123,8 @@ impl Collector {
     fn add_namespace(
         &mut self,
         mut tool: Tool,
-        path: &Path<'_>,
-        place: Place,
+        path: &JsonPath<'_>,
+        place: ToolPlace,
     ) -> Result<(), WireError> {
         let name = tool.rest.get("name").cloned();
         let namespace = string(
@@ -152,7 +154,7 @@ impl Collector {
             .entry(namespace.clone())
             .or_insert(tool.rest);
         for mut member in read {
-            let form = Form::Member {
+            let form = ClientToolForm::Member {
                 namespace: namespace.clone(),
                 name: member.name.clone(),
             };
@@ -160,26 +162,26 @@ impl Collector {
                 .table
                 .member(&namespace, &member.name)
                 .map(str::to_owned);
-            let wanted = || member_name(&namespace, &member.name);
-            member.name = known.unwrap_or_else(|| self.names.unique(&wanted()));
+            let base = || member_name(&namespace, &member.name);
+            member.name = known.unwrap_or_else(|| self.names.unique(&base()));
             self.put(member, form, place);
         }
         Ok(())
     }
 
     /// A tool that the client runs: it stays of its kind, and has a name for calls.
-    fn add_runner(&mut self, mut tool: Tool, runner: Runner, place: Place) {
-        let known = self.table.run_as(runner).map(str::to_owned);
-        tool.name = known.unwrap_or_else(|| self.names.unique(runner.kind()));
-        self.put(tool, Form::Run(runner), place);
+    fn add_client_run(&mut self, mut tool: Tool, runner: ClientToolKind, place: ToolPlace) {
+        let known = self.table.name_for_kind(runner).map(str::to_owned);
+        tool.name = known.unwrap_or_else(|| self.names.unique(runner.as_str()));
+        self.put(tool, ClientToolForm::ClientRun(runner), place);
     }
 
     /// Adds a tool. One that is in the list of tools already stays as it is; of several
     /// items the last counts.
-    fn put(&mut self, tool: Tool, form: Form, place: Place) {
+    fn put(&mut self, tool: Tool, form: ClientToolForm, place: ToolPlace) {
         let listed = self.places.contains_key(&tool.name);
         let known = self.table.get(&tool.name).map(|known| known.place);
-        let place = known.unwrap_or(if listed { Place::Tools } else { place });
+        let place = known.unwrap_or(if listed { ToolPlace::Tools } else { place });
         if known.is_none() {
             self.table.add(ClientTool {
                 name: tool.name.clone(),
@@ -187,7 +189,7 @@ impl Collector {
                 place,
             });
         }
-        if !(listed && place == Place::Tools) {
+        if !(listed && place == ToolPlace::Tools) {
             self.push(tool);
         }
     }
@@ -222,11 +224,11 @@ impl Collector {
             let plain = self.names.unique(&member_name(&namespace, name));
             self.table.add(ClientTool {
                 name: plain.clone(),
-                form: Form::Member {
+                form: ClientToolForm::Member {
                     namespace: namespace.clone(),
                     name: name.clone(),
                 },
-                place: Place::Past,
+                place: ToolPlace::Past,
             });
             plain
         });
@@ -242,7 +244,7 @@ fn inside(outer: &ClientPath, index: usize) -> ClientPath {
     }
 }
 
-fn missing(path: &Path<'_>, key: &str) -> WireError {
+fn missing(path: &JsonPath<'_>, key: &str) -> WireError {
     WireError::Missing {
         field: path.key(key).to_string(),
     }

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::part_in::read_parts;
-use super::{own_item, picture, sealed, shell};
+use super::{image_item, reasoning_signature, shell, source_item};
 use crate::arguments;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, wrong};
+use crate::fields::{JsonFields, JsonPath, wrong_value};
 use crate::neutral::{Block, ClientPath, Content, Map, Role};
 
 /// An item as blocks of one speaker; `rest` are the unknown fields of a message item of
 /// the user's. Those of the assistant's are kept by its blocks.
-pub(super) struct Item {
+pub(super) struct InputItem {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
     pub(super) rest: Map,
@@ -20,15 +20,19 @@ pub(super) struct Item {
 
 /// What becomes of an item's own id and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ids {
+pub(super) enum IdPolicy {
     /// In a history they mean something only to the server that stored it.
-    Forgotten,
+    Remove,
     /// A server's answer may go back to it as it came.
-    Kept,
+    Keep,
 }
 
-pub(super) fn read_item(value: Value, path: &Path<'_>, ids: Ids) -> Result<Item, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(super) fn read_item(
+    value: Value,
+    path: &JsonPath<'_>,
+    ids: IdPolicy,
+) -> Result<InputItem, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = match fields.opt_string("type")? {
         Some(kind) => kind,
         // A message may leave its type out.
@@ -42,57 +46,57 @@ pub(super) fn read_item(value: Value, path: &Path<'_>, ids: Ids) -> Result<Item,
         "function_call_output" | "custom_tool_call_output" => Role::User,
         _ => Role::Assistant,
     };
-    Ok(Item {
+    Ok(InputItem {
         role,
         blocks: vec![read_block(kind, fields, ids)?],
         rest: Map::new(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
-fn wrong_type(path: &Path<'_>) -> WireError {
+fn wrong_type(path: &JsonPath<'_>) -> WireError {
     WireError::Missing {
         field: path.key("type").to_string(),
     }
 }
 
-fn read_message(mut fields: Fields<'_>, ids: Ids) -> Result<Item, WireError> {
+fn read_message(mut fields: JsonFields<'_>, ids: IdPolicy) -> Result<InputItem, WireError> {
     let path = fields.path();
-    let role = fields.need("role")?;
+    let role = fields.require("role")?;
     let role = match role.as_str() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
         _ => {
             let expected = "\"user\", \"assistant\", \"system\" or \"developer\"";
-            return Err(wrong(&path.key("role"), expected, &role));
+            return Err(wrong_value(&path.key("role"), expected, &role));
         }
     };
-    let mut blocks = read_parts(fields.need("content")?, &path.key("content"))?;
-    if ids == Ids::Forgotten || role != Role::Assistant {
+    let mut blocks = read_parts(fields.require("content")?, &path.key("content"))?;
+    if ids == IdPolicy::Remove || role != Role::Assistant {
         forget_ids(&mut fields);
     }
     let mut rest = fields.rest();
-    if role == Role::Assistant && (ids == Ids::Kept || !rest.is_empty()) {
-        own_item::mark_parts(&mut blocks, &std::mem::take(&mut rest));
+    if role == Role::Assistant && (ids == IdPolicy::Keep || !rest.is_empty()) {
+        source_item::mark_parts(&mut blocks, &std::mem::take(&mut rest));
     }
-    Ok(Item {
+    Ok(InputItem {
         role,
         blocks,
         rest,
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
-fn forget_ids(fields: &mut Fields<'_>) {
+fn forget_ids(fields: &mut JsonFields<'_>) {
     fields.take("id");
     fields.take("status");
 }
 
 pub(super) fn read_block(
     kind: String,
-    mut fields: Fields<'_>,
-    ids: Ids,
+    mut fields: JsonFields<'_>,
+    ids: IdPolicy,
 ) -> Result<Block, WireError> {
     let path = fields.path();
     let content = match kind.as_str() {
@@ -108,59 +112,63 @@ pub(super) fn read_block(
         },
         "function_call_output" | "custom_tool_call_output" => Content::ToolResult {
             tool_use_id: fields.string("call_id")?,
-            content: read_parts(fields.need("output")?, &path.key("output"))?,
+            content: read_parts(fields.require("output")?, &path.key("output"))?,
             is_error: false,
         },
         "reasoning" => return read_reasoning(fields),
         "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
         // One that OpenAI's servers made is, in a history, translated with their other items.
-        picture::KIND if ids == Ids::Kept || is_made_here(&fields) => {
-            let content = picture::read(&mut fields).unwrap_or(Content::Other { kind });
+        image_item::IMAGE_CALL if ids == IdPolicy::Keep || is_generated_here(&fields) => {
+            let content = image_item::read(&mut fields).unwrap_or(Content::Other { kind });
             let mut block = Block {
-                client_path: path.sent(),
+                client_path: path.client_path(),
                 rest: fields.rest(),
                 ..Block::new(content)
             };
-            own_item::mark_item(&mut block, Map::new());
+            source_item::mark_item(&mut block, Map::new());
             return Ok(block);
         }
         _ => {
             let mut block = Block {
                 rest: fields.rest(),
-                client_path: path.sent(),
+                client_path: path.client_path(),
                 ..Block::new(Content::Other { kind })
             };
-            own_item::mark_item(&mut block, Map::new());
+            source_item::mark_item(&mut block, Map::new());
             return Ok(block);
         }
     };
     forget_ids(&mut fields);
     Ok(Block {
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
         ..Block::new(content)
     })
 }
 
 /// Whether a client brings back an item that was written for it here.
-fn is_made_here(fields: &Fields<'_>) -> bool {
+fn is_generated_here(fields: &JsonFields<'_>) -> bool {
     let id = fields.peek("id").and_then(Value::as_str);
-    id.is_some_and(own_item::is_made_id)
+    id.is_some_and(source_item::is_generated_id)
 }
 
-fn read_reasoning(mut fields: Fields<'_>) -> Result<Block, WireError> {
+fn read_reasoning(mut fields: JsonFields<'_>) -> Result<Block, WireError> {
     let id = fields.opt_string("id")?.unwrap_or_default();
     let encrypted = fields.opt_string("encrypted_content")?;
     fields.take("status");
-    let client_path = fields.path().sent();
+    let client_path = fields.path().client_path();
     let mut item = Map::from_iter([("id".to_owned(), id.as_str().into())]);
     item.extend(fields.rest());
     let summary = texts(item.get("summary"));
     let content = texts(item.get("content"));
     let thinking = if summary.is_empty() { content } else { summary };
-    let mut block = Block::new(sealed::thought(&id, thinking, encrypted.as_deref()));
+    let mut block = Block::new(reasoning_signature::read_thought(
+        &id,
+        thinking,
+        encrypted.as_deref(),
+    ));
     block.client_path = client_path;
-    own_item::mark_item(&mut block, item);
+    source_item::mark_item(&mut block, item);
     Ok(block)
 }
 
@@ -174,8 +182,8 @@ pub(super) fn texts(parts: Option<&Value>) -> String {
 }
 
 /// The whole item stays in `rest`, so that its own dialect gets it back as it was.
-fn read_shell(kind: String, fields: Fields<'_>) -> Block {
-    let client_path = fields.path().sent();
+fn read_shell(kind: String, fields: JsonFields<'_>) -> Block {
+    let client_path = fields.path().client_path();
     let rest = fields.rest();
     let read = match kind.as_str() {
         "shell_call" => shell::read_call(&rest),
@@ -186,6 +194,6 @@ fn read_shell(kind: String, fields: Fields<'_>) -> Block {
         client_path,
         ..Block::new(read.unwrap_or(Content::Other { kind }))
     };
-    own_item::mark_item(&mut block, Map::new());
+    source_item::mark_item(&mut block, Map::new());
     block
 }

@@ -2,20 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::part_out::Parts;
-use super::{namespace, own_item, picture};
+use super::part_out::ResponsesPartWriter;
+use super::{image_item, namespace, source_item};
 use crate::Dialect;
 use crate::arguments;
 use crate::chat::{freeform_text, tool_type};
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path, put};
-use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, Source, unroll_for_responses};
-use crate::pictures;
-use crate::plain::{ToolText, note_texts, tool_text};
-use crate::sealed::{Sealed, open};
+use crate::fields::{JsonPath, MESSAGES, put};
+use crate::generated_images;
+use crate::neutral::{
+    Block, Content, Map, MediaSource, Message, Request, Role, expand_server_calls_for_responses,
+};
+use crate::plain_text::{ToolText, drop_text_marks, tool_text};
+use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
+use crate::tool_names::{safe_id, safe_name};
 
 pub(super) fn write_items(
     request: &Request,
@@ -23,16 +25,16 @@ pub(super) fn write_items(
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
     let own = request.origin == Dialect::Responses;
-    let unrolled;
+    let expanded;
     let messages = if own {
         request.messages.as_slice()
     } else {
-        unrolled = unroll_for_responses(&request.messages, drops);
-        unrolled.as_ref()
+        expanded = expand_server_calls_for_responses(&request.messages, drops);
+        expanded.as_ref()
     };
-    let mut writer = Writer {
+    let mut writer = ItemWriter {
         request,
-        parts: Parts {
+        parts: ResponsesPartWriter {
             own,
             breakpoints: options.cache_breakpoints,
             drops,
@@ -42,23 +44,28 @@ pub(super) fn write_items(
     for (i, message) in messages.iter().enumerate() {
         let path = &MESSAGES.message(i, message);
         match message.role {
-            Role::System => writer.told(message, "developer", path)?,
-            Role::User => writer.told(message, "user", path)?,
-            Role::Assistant => writer.said(message, path)?,
+            Role::System => writer.write_input_message(message, "developer", path)?,
+            Role::User => writer.write_input_message(message, "user", path)?,
+            Role::Assistant => writer.write_assistant_message(message, path)?,
         }
     }
     Ok(writer.out)
 }
 
-struct Writer<'a> {
+struct ItemWriter<'a> {
     request: &'a Request,
-    parts: Parts<'a>,
+    parts: ResponsesPartWriter<'a>,
     out: Vec<Value>,
 }
 
-impl Writer<'_> {
+impl ItemWriter<'_> {
     /// What the model is told: results first, then the rest as one message.
-    fn told(&mut self, message: &Message, role: &str, path: &Path<'_>) -> Result<(), WireError> {
+    fn write_input_message(
+        &mut self,
+        message: &Message,
+        role: &str,
+        path: &JsonPath<'_>,
+    ) -> Result<(), WireError> {
         let mut parts = Vec::new();
         let mut last = None;
         for (i, block) in message.content.iter().enumerate() {
@@ -86,7 +93,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn message(&mut self, role: &str, content: Value, message: &Message, path: &Path<'_>) {
+    fn message(&mut self, role: &str, content: Value, message: &Message, path: &JsonPath<'_>) {
         let mut map = Map::from_iter([
             ("type".to_owned(), "message".into()),
             ("role".to_owned(), role.into()),
@@ -100,11 +107,11 @@ impl Writer<'_> {
         self.out.push(Value::Object(map));
     }
 
-    fn note_rest(&mut self, message: &Message, path: &Path<'_>) {
+    fn note_rest(&mut self, message: &Message, path: &JsonPath<'_>) {
         self.parts.drops.rest(path, &message.rest);
     }
 
-    fn result(&mut self, block: &Block, path: &Path<'_>) -> Result<(), WireError> {
+    fn result(&mut self, block: &Block, path: &JsonPath<'_>) -> Result<(), WireError> {
         let Content::ToolResult {
             tool_use_id,
             content,
@@ -114,7 +121,7 @@ impl Writer<'_> {
             return Ok(());
         };
         let ToolText { text, media } = tool_text(content, *is_error);
-        note_texts(content, &media, path, self.parts.drops);
+        drop_text_marks(content, &media, path, self.parts.drops);
         let output = if media.is_empty() {
             Value::String(text)
         } else {
@@ -148,7 +155,7 @@ impl Writer<'_> {
         })
     }
 
-    fn push(&mut self, item: Value, block: &Block, path: &Path<'_>) {
+    fn push(&mut self, item: Value, block: &Block, path: &JsonPath<'_>) {
         let mut item = item;
         if let Some(map) = item.as_object_mut() {
             self.parts.marks(block, map, path);
@@ -159,14 +166,18 @@ impl Writer<'_> {
     }
 
     /// What the model said and called, item by item.
-    fn said(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
+    fn write_assistant_message(
+        &mut self,
+        message: &Message,
+        path: &JsonPath<'_>,
+    ) -> Result<(), WireError> {
         let mut texts: Vec<Value> = Vec::new();
         // The blocks of the message being written, which know its own fields.
         let mut own: Vec<&Block> = Vec::new();
         for (i, block) in message.content.iter().enumerate() {
             let path_content = path.key("content");
             let block_path = &path_content.block(i, block);
-            if own_item::part(block) == Some(0) {
+            if source_item::part(block) == Some(0) {
                 self.flush(&mut texts, &mut own, message, path);
             }
             if let Content::Text(text) = &block.content {
@@ -180,16 +191,16 @@ impl Writer<'_> {
                 continue;
             }
             let media = matches!(block.content, Content::Image(_) | Content::Document { .. });
-            if media && !own_item::is_own(block) {
-                let why = pictures::NOT_FROM_THE_MODEL;
+            if media && !source_item::is_own(block) {
+                let why = generated_images::NO_IMAGES_BACK;
                 self.parts.drops.add(block_path, why);
-                let text = pictures::label(&block.content);
+                let text = generated_images::describe_media(&block.content);
                 texts.push(json!({"type": "output_text", "text": text}));
                 continue;
             }
-            if let (Content::Other { kind }, Some(_)) = (&block.content, own_item::part(block)) {
+            if let (Content::Other { kind }, Some(_)) = (&block.content, source_item::part(block)) {
                 own.push(block);
-                texts.push(own_item::whole(kind, block));
+                texts.push(source_item::whole(kind, block));
                 continue;
             }
             self.flush(&mut texts, &mut own, message, path);
@@ -206,25 +217,25 @@ impl Writer<'_> {
         texts: &mut Vec<Value>,
         own: &mut Vec<&Block>,
         message: &Message,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) {
         if texts.is_empty() {
             return;
         }
         let parts = std::mem::take(texts);
         self.message("assistant", parts.into(), message, path);
-        let fields = own.drain(..).filter_map(own_item::item);
+        let fields = own.drain(..).filter_map(source_item::item);
         if let Some(Value::Object(written)) = self.out.last_mut() {
             // A stream tells some of them only at the end.
             written.extend(fields.flat_map(|item| item.clone()));
-            if !stores(self.request) {
+            if !is_stored(self.request) {
                 written.shift_remove("id");
                 written.shift_remove("status");
             }
         }
     }
 
-    fn item(&mut self, block: &Block, path: &Path<'_>) -> Result<Option<Value>, WireError> {
+    fn item(&mut self, block: &Block, path: &JsonPath<'_>) -> Result<Option<Value>, WireError> {
         Ok(Some(match &block.content {
             Content::ToolUse { id, name, input } => {
                 let call = self.call(id, name, input);
@@ -233,13 +244,13 @@ impl Writer<'_> {
             Content::Thinking {
                 thinking,
                 signature,
-            } => match open(signature) {
-                Sealed::OpenAi { id, encrypted } => {
+            } => match decode_envelope(signature) {
+                SignatureEnvelope::OpenAi { id, encrypted } => {
                     reasoning(&id, thinking, Some(&encrypted), block)
                 }
                 // Without its encrypted content it is sent back only to where it is kept.
-                Sealed::None if self.is_kept_there(block) => reasoning(
-                    own_item::id(block).unwrap_or_default(),
+                SignatureEnvelope::None if self.is_stored_upstream(block) => reasoning(
+                    source_item::id(block).unwrap_or_default(),
                     thinking,
                     None,
                     block,
@@ -261,26 +272,26 @@ impl Writer<'_> {
             Content::ServerToolResult { .. } if self.is_own(block) => {
                 json!({"type": "shell_call_output"})
             }
-            Content::Image(Source::Base64 { data, .. }) if self.is_own(block) => {
-                json!({"type": picture::KIND, "result": data})
+            Content::Image(MediaSource::Base64 { data, .. }) if self.is_own(block) => {
+                json!({"type": image_item::IMAGE_CALL, "result": data})
             }
             Content::Other { kind } if self.is_own(block) => json!({"type": kind}),
             _ => {
                 let kind = block.content.kind();
-                return Err(WireError::no_part(Dialect::Responses, path, kind));
+                return Err(WireError::unsupported_part(Dialect::Responses, path, kind));
             }
         }))
     }
 
     fn is_own(&self, block: &Block) -> bool {
-        self.parts.own || own_item::is_own(block)
+        self.parts.own || source_item::is_own(block)
     }
 
     /// Whether the server that is asked may know a thought by its id: one that it gave,
     /// unless nothing is stored there.
-    fn is_kept_there(&self, block: &Block) -> bool {
-        let id = own_item::id(block).filter(|id| !own_item::is_made_id(id));
-        id.is_some() && stores(self.request)
+    fn is_stored_upstream(&self, block: &Block) -> bool {
+        let id = source_item::id(block).filter(|id| !source_item::is_generated_id(id));
+        id.is_some() && is_stored(self.request)
     }
 
     fn call(&self, id: &str, name: &str, input: &Value) -> Value {
@@ -297,7 +308,7 @@ impl Writer<'_> {
 
 /// Whether the server keeps what it says: unless told otherwise where the client speaks
 /// its dialect, and only if told so elsewhere.
-fn stores(request: &Request) -> bool {
+fn is_stored(request: &Request) -> bool {
     match request.rest.get("store") {
         Some(Value::Bool(stores)) => *stores,
         _ => request.origin == Dialect::Responses,
@@ -312,9 +323,9 @@ fn reasoning(id: &str, thinking: &str, encrypted: Option<&str>, block: &Block) -
     };
     let mut item = json!({"type": "reasoning", "id": id, "summary": summary});
     if let Some(map) = item.as_object_mut() {
-        let own = own_item::item(block).into_iter().flatten();
-        let said = own.filter(|(key, value)| *key != "id" && !value.is_null());
-        map.extend(said.map(|(key, value)| (key.clone(), value.clone())));
+        let own = source_item::item(block).into_iter().flatten();
+        let set = own.filter(|(key, value)| *key != "id" && !value.is_null());
+        map.extend(set.map(|(key, value)| (key.clone(), value.clone())));
         put(map, "encrypted_content", encrypted);
     }
     item

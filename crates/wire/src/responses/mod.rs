@@ -7,47 +7,47 @@ mod call_outputs;
 mod client_tools;
 mod echo;
 mod flat_tools;
-mod foreign;
-mod foreign_items;
-mod hosted;
+mod hosted_item_translation;
+mod hosted_items;
+mod hosted_queue;
+mod image_item;
 mod item_in;
 mod item_out;
 mod namespace;
-mod own_item;
 mod part_in;
 mod part_out;
-mod picture;
+mod reasoning_signature;
 mod request_in;
 mod request_out;
 mod response_in;
 mod response_out;
-mod sealed;
-mod shape;
+mod response_shape;
 mod shell;
-mod spoken_item;
-mod stream_ends;
+mod source_item;
+mod stream_call;
 mod stream_in;
-mod stream_item;
+mod stream_item_done;
+mod stream_item_in;
 mod stream_message;
 mod stream_out;
 mod stream_thought;
 mod tools;
 
-use crate::openai::Names;
+use crate::openai::UsageFieldNames;
 
-pub(crate) use echo::echo;
+pub(crate) use echo::echoed_settings;
 pub(crate) use flat_tools::TOOL_ITEMS;
-pub(crate) use foreign::readable;
+pub(crate) use hosted_items::translate_hosted_items;
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;
 pub(crate) use response_out::write_response;
-pub(crate) use shell::{called, command};
+pub(crate) use shell::{command, parse_command};
 pub(crate) use stream_in::ResponsesReader;
 pub(crate) use stream_out::ResponsesWriter;
-pub(crate) use tools::runner_of;
+pub(crate) use tools::kind_for_choice;
 
-pub(crate) const USAGE: Names = Names {
+pub(crate) const USAGE_FIELDS: UsageFieldNames = UsageFieldNames {
     input: "input_tokens",
     input_details: "input_tokens_details",
     output: "output_tokens",

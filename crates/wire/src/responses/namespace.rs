@@ -6,17 +6,17 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::names::Names;
-use crate::neutral::{Block, ClientTools, Content, Form, Map, Place};
+use crate::neutral::{Block, ClientToolForm, ClientTools, Content, Map, ToolPlace};
+use crate::tool_names::ToolNameMap;
 
 /// Members of namespaces back in their groups, and tools of items left to their items, for
 /// servers that know both.
 #[derive(Default)]
-pub(super) struct Groups {
+pub(super) struct NamespaceGroups {
     at: HashMap<String, usize>,
 }
 
-impl Groups {
+impl NamespaceGroups {
     /// Adds a written tool.
     pub(super) fn push(
         &mut self,
@@ -29,10 +29,10 @@ impl Groups {
             out.push(Value::Object(tool));
             return;
         };
-        if known.place != Place::Tools {
+        if known.place != ToolPlace::Tools {
             return;
         }
-        let Form::Member { namespace, name } = &known.form else {
+        let ClientToolForm::Member { namespace, name } = &known.form else {
             out.push(Value::Object(tool));
             return;
         };
@@ -66,7 +66,7 @@ pub(super) fn restore(fields: &mut Map, table: &ClientTools) {
     let Some(known) = known.and_then(|name| table.get(name)) else {
         return;
     };
-    if let Form::Member { namespace, name } = &known.form {
+    if let ClientToolForm::Member { namespace, name } = &known.form {
         fields.insert("name".to_owned(), name.as_str().into());
         fields.insert("namespace".to_owned(), namespace.as_str().into());
     }
@@ -81,22 +81,22 @@ pub(super) fn restored(mut item: Value, table: &ClientTools) -> Value {
 }
 
 /// The plain name of the tool that a server's item calls, given the item's fields.
-pub(super) fn called<'a>(
+pub(super) fn called_name<'a>(
     field: impl Fn(&str) -> Option<&'a Value>,
-    names: &Names,
+    names: &ToolNameMap,
 ) -> Option<String> {
     let name = field("name")?.as_str()?;
     let namespace = field("namespace").and_then(Value::as_str);
-    let plain = namespace.and_then(|namespace| names.plain(namespace, name));
+    let plain = namespace.and_then(|namespace| names.plain_name(namespace, name));
     Some(plain.unwrap_or_else(|| name.to_owned()))
 }
 
 /// The same for a call that was read. A namespace that the request did not name stays with
 /// its call.
-pub(super) fn flatten_call(block: &mut Block, names: &Names) {
+pub(super) fn flatten_call(block: &mut Block, names: &ToolNameMap) {
     if let Content::ToolUse { name, .. } = &mut block.content
         && let Some(Value::String(namespace)) = block.rest.get("namespace")
-        && let Some(plain) = names.plain(namespace, name)
+        && let Some(plain) = names.plain_name(namespace, name)
     {
         *name = plain;
         block.rest.shift_remove("namespace");

@@ -3,26 +3,26 @@
 use serde_json::Value;
 
 use crate::error::WireError;
-use crate::fields::{Fields, Path, wrong};
-use crate::neutral::{Block, Content, Source};
+use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::neutral::{Block, Content, MediaSource};
 use crate::openai::read_breakpoint;
-use crate::plain::{document_source, image_source};
+use crate::plain_text::{document_source, image_source};
 
 /// Content that is a string or a list of parts.
-pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
+pub(super) fn read_parts(value: Value, path: &JsonPath<'_>) -> Result<Vec<Block>, WireError> {
     match value {
-        Value::String(text) => Ok(vec![Block::text(text).at(path)]),
+        Value::String(text) => Ok(vec![Block::text(text).with_path(path)]),
         Value::Array(items) => items
             .into_iter()
             .enumerate()
             .map(|(i, item)| read_part(item, &path.index(i)))
             .collect(),
-        other => Err(wrong(path, "a string or a list of parts", &other)),
+        other => Err(wrong_value(path, "a string or a list of parts", &other)),
     }
 }
 
-fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     let cache_control = fields
         .take("prompt_cache_breakpoint")
@@ -42,12 +42,12 @@ fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
         content,
         cache_control,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
 /// Empty lists every answer carries say nothing.
-fn drop_empty(fields: &mut Fields<'_>, keys: &[&str]) {
+fn drop_empty(fields: &mut JsonFields<'_>, keys: &[&str]) {
     for key in keys {
         if fields
             .peek(key)
@@ -59,32 +59,32 @@ fn drop_empty(fields: &mut Fields<'_>, keys: &[&str]) {
     }
 }
 
-fn read_image(fields: &mut Fields<'_>) -> Result<Source, WireError> {
+fn read_image(fields: &mut JsonFields<'_>) -> Result<MediaSource, WireError> {
     match (
         fields.opt_string("image_url")?,
         fields.opt_string("file_id")?,
     ) {
         (Some(url), _) => Ok(image_source(url)),
-        (None, Some(id)) => Ok(Source::File(id)),
+        (None, Some(id)) => Ok(MediaSource::File(id)),
         (None, None) => Err(missing(fields, "image_url")),
     }
 }
 
-fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+fn read_file(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
     let title = fields.opt_string("filename")?;
     let data = fields.opt_string("file_data")?;
     let url = fields.opt_string("file_url")?;
     let id = fields.opt_string("file_id")?;
     let source = match (data, url, id) {
         (Some(data), _, _) => document_source(data, title.as_deref()),
-        (None, Some(url), _) => Source::Url(url),
-        (None, None, Some(id)) => Source::File(id),
+        (None, Some(url), _) => MediaSource::Url(url),
+        (None, None, Some(id)) => MediaSource::File(id),
         (None, None, None) => return Err(missing(fields, "file_data")),
     };
     Ok(Content::Document { source, title })
 }
 
-fn missing(fields: &Fields<'_>, key: &str) -> WireError {
+fn missing(fields: &JsonFields<'_>, key: &str) -> WireError {
     WireError::Missing {
         field: fields.path().key(key).to_string(),
     }

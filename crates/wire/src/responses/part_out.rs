@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::own_item;
+use super::source_item;
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Map, Source, without_own};
+use crate::fields::{JsonPath, put};
+use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
 use crate::openai::write_breakpoint;
-use crate::plain::{data_url, document_text};
+use crate::plain_text::{data_url, document_text};
 
 /// Why the title of a document is left out.
 const UNTITLED: &str = "a document that is several parts has no title here";
 
 /// Writes parts of input items.
-pub(super) struct Parts<'d> {
+pub(super) struct ResponsesPartWriter<'d> {
     /// Whether the blocks were read from this dialect.
     pub(super) own: bool,
     /// Whether the server takes cache breakpoints.
@@ -23,19 +23,19 @@ pub(super) struct Parts<'d> {
     pub(super) drops: &'d mut Drops,
 }
 
-impl Parts<'_> {
+impl ResponsesPartWriter<'_> {
     /// The parts of a block; a document made of blocks gives several.
     pub(super) fn write(
         &mut self,
         block: &Block,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
         out: &mut Vec<Value>,
     ) -> Result<(), WireError> {
         let mut part = match &block.content {
             Content::Text(text) => json!({"type": "input_text", "text": text}),
             Content::Image(source) => self.image(source, path)?,
             Content::Document {
-                source: Source::Blocks(blocks),
+                source: MediaSource::Blocks(blocks),
                 title,
             } => {
                 if title.is_some() {
@@ -54,7 +54,7 @@ impl Parts<'_> {
             Content::Other { kind } if self.own => json!({"type": kind}),
             _ => {
                 let kind = block.content.kind();
-                return Err(WireError::no_part(Dialect::Responses, path, kind));
+                return Err(WireError::unsupported_part(Dialect::Responses, path, kind));
             }
         };
         if let Some(map) = part.as_object_mut() {
@@ -65,7 +65,7 @@ impl Parts<'_> {
     }
 
     /// Cache marks and unknown fields.
-    pub(super) fn marks(&mut self, block: &Block, map: &mut Map, path: &Path<'_>) {
+    pub(super) fn marks(&mut self, block: &Block, map: &mut Map, path: &JsonPath<'_>) {
         match &block.cache_control {
             Some(mark) if self.breakpoints => {
                 put(map, "prompt_cache_breakpoint", Some(write_breakpoint(mark)));
@@ -76,20 +76,20 @@ impl Parts<'_> {
             ),
             None => {}
         }
-        if self.own || own_item::is_own(block) {
-            map.extend(without_own(&block.rest));
+        if self.own || source_item::is_own(block) {
+            map.extend(without_dialect_fields(&block.rest));
         } else {
             self.drops.rest(path, &block.rest);
         }
     }
 
-    fn image(&mut self, source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
+    fn image(&mut self, source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {
         match source {
-            Source::Base64 { media_type, data } => {
+            MediaSource::Base64 { media_type, data } => {
                 Ok(json!({"type": "input_image", "image_url": data_url(media_type, data)}))
             }
-            Source::Url(url) => Ok(json!({"type": "input_image", "image_url": url})),
-            Source::File(id) if self.own => Ok(json!({"type": "input_image", "file_id": id})),
+            MediaSource::Url(url) => Ok(json!({"type": "input_image", "image_url": url})),
+            MediaSource::File(id) if self.own => Ok(json!({"type": "input_image", "file_id": id})),
             _ => Err(WireError::unsupported(
                 Dialect::Responses,
                 path.key("source"),
@@ -100,20 +100,20 @@ impl Parts<'_> {
 
     fn document(
         &mut self,
-        source: &Source,
+        source: &MediaSource,
         title: Option<&str>,
-        path: &Path<'_>,
+        path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         let mut map = Map::from_iter([("type".to_owned(), "input_file".into())]);
         match source {
-            Source::Base64 { media_type, data } => {
+            MediaSource::Base64 { media_type, data } => {
                 let name = title.unwrap_or("document.pdf");
                 put(&mut map, "filename", Some(name));
                 put(&mut map, "file_data", Some(data_url(media_type, data)));
             }
-            Source::Url(url) => put(&mut map, "file_url", Some(url.as_str())),
-            Source::File(id) if self.own => put(&mut map, "file_id", Some(id.as_str())),
-            Source::Text { data, .. } => {
+            MediaSource::Url(url) => put(&mut map, "file_url", Some(url.as_str())),
+            MediaSource::File(id) if self.own => put(&mut map, "file_id", Some(id.as_str())),
+            MediaSource::Text { data, .. } => {
                 return Ok(json!({"type": "input_text", "text": document_text(title, data)}));
             }
             _ => {

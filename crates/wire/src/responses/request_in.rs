@@ -4,23 +4,25 @@ use serde_json::Value;
 
 use super::call_outputs;
 use super::flat_tools::flatten;
-use super::item_in::{Ids, Item, read_item};
-use super::own_item;
+use super::item_in::{IdPolicy, InputItem, read_item};
+use super::source_item;
 use super::tools::{read_choice, read_tool};
 use crate::chat::read_schema;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, wrong};
-use crate::neutral::{Block, Content, Format, Map, Message, Request, Role};
-use crate::{Client, Dialect};
+use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::neutral::{Block, Content, Map, Message, Request, ResponseFormat, Role};
+use crate::{ClientDialect, Dialect};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Body(Client::Responses);
+    let root = JsonPath::Body(ClientDialect::Responses);
     call_outputs::check(&body)?;
-    let mut fields = Fields::of(body, &root)?;
+    let mut fields = JsonFields::from_value(body, &root)?;
     let mut request = Request::new(Dialect::Responses, fields.string("model")?);
     if let Some(instructions) = fields.opt_string("instructions")? {
         let path = root.key("instructions");
-        request.system.push(Block::text(instructions).at(&path));
+        request
+            .system
+            .push(Block::text(instructions).with_path(&path));
     }
     read_input(fields.take("input"), &root.key("input"), &mut request)?;
     request.max_tokens = fields.opt_u64("max_output_tokens")?;
@@ -48,33 +50,33 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
 
 fn read_input(
     input: Option<Value>,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     request: &mut Request,
 ) -> Result<(), WireError> {
     match input {
         None => Ok(()),
         Some(Value::String(text)) => {
-            let blocks = vec![Block::text(text).at(path)];
-            let message = Message::new(Role::User, blocks).at(path);
+            let blocks = vec![Block::text(text).with_path(path)];
+            let message = Message::new(Role::User, blocks).with_path(path);
             request.messages.push(message);
             Ok(())
         }
         Some(Value::Array(items)) => {
             for (i, item) in items.into_iter().enumerate() {
-                gather(read_item(item, &path.index(i), Ids::Forgotten)?, request);
+                gather(read_item(item, &path.index(i), IdPolicy::Remove)?, request);
             }
             Ok(())
         }
-        Some(other) => Err(wrong(path, "a string or a list of items", &other)),
+        Some(other) => Err(wrong_value(path, "a string or a list of items", &other)),
     }
 }
 
 /// Items of one speaker make one message. Instructions before the first message are
 /// part of the system prompt, later ones stay where they are.
-fn gather(item: Item, request: &mut Request) {
+fn gather(item: InputItem, request: &mut Request) {
     if item.role == Role::System && request.messages.iter().all(only_tools) {
         request.system.extend(item.blocks);
-        request.leave_out(&item.client_path, &item.rest);
+        request.drop_fields(&item.client_path, &item.rest);
         return;
     }
     let mut message = Message {
@@ -89,8 +91,9 @@ fn gather(item: Item, request: &mut Request) {
             let is_text = |block: Option<&Block>| block.is_some_and(|b| b.as_text().is_some());
             let follows = is_text(last.content.last()) && is_text(blocks.first());
             // Two messages of the assistant's stay two.
-            if message.role == Role::Assistant && follows && !blocks.iter().any(own_item::is_own) {
-                own_item::mark_parts(blocks, &Map::new());
+            if message.role == Role::Assistant && follows && !blocks.iter().any(source_item::is_own)
+            {
+                source_item::mark_parts(blocks, &Map::new());
             }
             last.join(message);
         }
@@ -120,17 +123,17 @@ fn joins(last: &Message, next: &Message) -> bool {
 }
 
 /// `reasoning` and `text`: what is understood is taken out, the rest stays inside.
-fn read_nested(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), WireError> {
-    let root = Path::Root;
+fn read_nested(fields: &mut JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let root = JsonPath::Root;
     if let Some(reasoning) = fields.take("reasoning") {
         let path = root.key("reasoning");
-        let mut reasoning = Fields::of(reasoning, &path)?;
+        let mut reasoning = JsonFields::from_value(reasoning, &path)?;
         request.effort = reasoning.opt_string("effort")?;
         keep(request, "reasoning", reasoning);
     }
     if let Some(text) = fields.take("text") {
         let path = root.key("text");
-        let mut text = Fields::of(text, &path)?;
+        let mut text = JsonFields::from_value(text, &path)?;
         if let Some(format) = text.take("format") {
             request.format = read_format(format, &path.key("format"))?;
         }
@@ -139,24 +142,24 @@ fn read_nested(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), Wir
     Ok(())
 }
 
-fn keep(request: &mut Request, key: &str, fields: Fields<'_>) {
+fn keep(request: &mut Request, key: &str, fields: JsonFields<'_>) {
     let rest = fields.rest();
     if !rest.is_empty() {
         request.rest.insert(key.to_owned(), Value::Object(rest));
     }
 }
 
-fn read_format(value: Value, path: &Path<'_>) -> Result<Option<Format>, WireError> {
-    let mut fields = Fields::of(value, path)?;
+fn read_format(value: Value, path: &JsonPath<'_>) -> Result<Option<ResponseFormat>, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     Ok(match kind.as_str() {
         "text" => None,
-        "json_object" => Some(Format::JsonObject),
+        "json_object" => Some(ResponseFormat::JsonObject),
         "json_schema" => Some(read_schema(&mut fields)?),
         _ => {
             let mut map = fields.rest();
             map.insert("type".to_owned(), kind.into());
-            Some(Format::Other(map))
+            Some(ResponseFormat::Other(map))
         }
     })
 }

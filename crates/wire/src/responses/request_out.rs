@@ -6,20 +6,20 @@ use super::item_out::write_items;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
 use crate::chat::write_schema;
-use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Path, SYSTEM, put};
-use crate::neutral::{Format, Map, Request, ThinkingMode};
-use crate::openai::{SHARED_FIELDS, does_not_reason, effort_of};
-use crate::plain::system_texts;
-use crate::sampling::sampled;
+use crate::fields::{JsonPath, SYSTEM, put};
+use crate::neutral::{Map, Request, ResponseFormat, ThinkingMode};
+use crate::openai::{SHARED_FIELDS, does_not_reason, effort_for_request};
+use crate::plain_text::system_texts;
+use crate::sampling::sampling_params;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
-) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::of(request);
+) -> Result<EncodedRequest, WireError> {
+    let mut drops = Drops::for_request(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     write_instructions(request, &mut body, &mut drops);
@@ -44,9 +44,9 @@ pub(crate) fn write_request(
     // This dialect has no stop sequences: whoever reads the answer looks for them.
     let context = ReadContext {
         stop_sequences: request.stop_sequences.clone(),
-        ..ReadContext::of(request)
+        ..ReadContext::for_request(request)
     };
-    Ok(Outgoing {
+    Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
         context,
@@ -79,7 +79,7 @@ fn write_settings(
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
-    let sampled = sampled(request, options, drops);
+    let sampled = sampling_params(request, options, drops);
     put(body, "temperature", sampled.temperature);
     put(body, "top_p", sampled.top_p);
     if sampled.top_k.is_some() {
@@ -104,7 +104,11 @@ fn write_settings(
 /// Effort, and a summary when the client wants to see thoughts.
 fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<Value> {
     let mut map = Map::new();
-    put(&mut map, "effort", effort_of(request, options, drops));
+    put(
+        &mut map,
+        "effort",
+        effort_for_request(request, options, drops),
+    );
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
         if does_not_reason(options) {
@@ -119,16 +123,16 @@ fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops)
 pub(super) fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
     Ok(match &request.format {
         None => None,
-        Some(Format::JsonObject) => Some(json!({"type": "json_object"})),
-        Some(format @ Format::JsonSchema { .. }) => {
+        Some(ResponseFormat::JsonObject) => Some(json!({"type": "json_object"})),
+        Some(format @ ResponseFormat::JsonSchema { .. }) => {
             let mut map = Map::from_iter([("type".to_owned(), "json_schema".into())]);
             map.extend(write_schema(format));
             Some(Value::Object(map))
         }
-        Some(Format::Other(map)) if request.origin == Dialect::Responses => {
+        Some(ResponseFormat::Other(map)) if request.origin == Dialect::Responses => {
             Some(Value::Object(map.clone()))
         }
-        Some(Format::Other(_)) => {
+        Some(ResponseFormat::Other(_)) => {
             return Err(WireError::unsupported(
                 Dialect::Responses,
                 "output_config.format",
@@ -168,7 +172,7 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                 }
             }
         }
-        _ => drops.rest(&Path::Root, &request.rest),
+        _ => drops.rest(&JsonPath::Root, &request.rest),
     }
     // The client holds the conversation, so nothing need be stored; its reasoning must
     // come back to us to be sent again.

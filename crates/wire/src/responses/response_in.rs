@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::USAGE;
-use super::item_in::{Ids, read_item};
+use super::USAGE_FIELDS;
+use super::item_in::{IdPolicy, read_item};
 use super::namespace::flatten_call;
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
+use crate::fields::{JsonFields, JsonPath};
 use crate::neutral::{ApiError, Content, Response, StopReason, refusal_details};
 use crate::openai::{read_error_value, read_usage};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
-    let root = Path::Root;
+    let root = JsonPath::Root;
     let refusal = refusal_of(&body);
-    let mut fields = Fields::of(body, &root)?;
+    let mut fields = JsonFields::from_value(body, &root)?;
     let id = fields.opt_string("id")?;
     let model = fields.opt_string("model")?;
     let mut response = Response::new(
@@ -24,13 +24,13 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         model.unwrap_or_else(|| context.model.clone()),
     );
     if let Some(error) = fields.take("error") {
-        return Err(WireError::Failed(Box::new(failure(&error))));
+        return Err(WireError::UpstreamFailed(Box::new(failure(&error))));
     }
     if let Some(usage) = fields.take("usage") {
-        response.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
+        response.usage = read_usage(usage, &root.key("usage"), &USAGE_FIELDS)?;
     }
     for (i, item) in fields.list("output")?.into_iter().enumerate() {
-        let item = read_item(item, &root.key("output").index(i), Ids::Kept)?;
+        let item = read_item(item, &root.key("output").index(i), IdPolicy::Keep)?;
         response.content.extend(item.blocks);
     }
     for block in &mut response.content {

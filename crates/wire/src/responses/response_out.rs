@@ -2,14 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{USAGE, client_tools, namespace, own_item, picture, sealed, shape, shell};
+use super::{
+    USAGE_FIELDS, client_tools, image_item, namespace, reasoning_signature, response_shape, shell,
+    source_item,
+};
 use crate::Dialect;
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::Path;
-use crate::neutral::{Block, Content, OwnAnswer, Response, Source, StopReason, Usage, without_own};
+use crate::fields::JsonPath;
+use crate::neutral::{
+    Block, Content, MediaSource, Response, ResponseDialectFields, StopReason, TokenUsage,
+    without_dialect_fields,
+};
 use crate::openai::{explanation, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
@@ -18,7 +24,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     let refusal = explanation(response.stop_details.as_ref());
     let mut output = Vec::new();
     for (i, block) in response.content.iter().enumerate() {
-        if own_item::continues(block) && add_part(block, refusal, &mut output) {
+        if source_item::continues(block) && add_part(block, refusal, &mut output) {
             note_rest(block, i, &mut drops);
             continue;
         }
@@ -28,26 +34,29 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
                 note_rest(block, i, &mut drops);
                 output.push(item);
             }
-            None => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
+            None => drops.add(JsonPath::Root.key("content").index(i), NO_SUCH_ITEM),
         }
     }
     let text = response.content.iter().find_map(Block::as_text);
     if let (None, Some(why)) = (text, refusal) {
         output.push(refusal_item(&id, output.len(), why));
     }
-    let mut body = shape::head(&id, context.model_or(&response.model), context);
-    let told = refusal.is_some() && (text.is_none() || text == refusal);
-    let (status, details) = status(response.stop_reason.as_ref(), told);
-    shape::set_status(&mut body, status, details, context.completed_at());
+    let mut body = response_shape::response_fields(&id, context.model_or(&response.model), context);
+    let is_refusal = refusal.is_some() && (text.is_none() || text == refusal);
+    let (status, details) = status(response.stop_reason.as_ref(), is_refusal);
+    response_shape::set_status(&mut body, status, details, context.completed_at());
     body.insert("output".to_owned(), output.into());
-    body.insert("usage".to_owned(), write_usage(&response.usage, &USAGE));
+    body.insert(
+        "usage".to_owned(),
+        write_usage(&response.usage, &USAGE_FIELDS),
+    );
     if let Some(container) = &response.container {
         body.insert("container".to_owned(), container.clone());
     }
-    let own = OwnAnswer::read(Dialect::Responses, &response.rest).body;
-    shape::add_own(&mut body, &own);
+    let own = ResponseDialectFields::read(Dialect::Responses, &response.rest).body;
+    response_shape::add_provider_fields(&mut body, &own);
     if response.origin == Dialect::Responses {
-        shape::add_own(&mut body, &without_own(&response.rest));
+        response_shape::add_provider_fields(&mut body, &without_dialect_fields(&response.rest));
     }
     (Value::Object(body), drops.into_vec())
 }
@@ -64,7 +73,7 @@ fn add_part(block: &Block, refusal: Option<&str>, output: &mut [Value]) -> bool 
     };
     parts.push(part);
     // A stream tells some of the message's fields only at the end.
-    own_item::restore(block, item);
+    source_item::restore(block, item);
     true
 }
 
@@ -75,21 +84,21 @@ fn write_part(block: &Block, refusal: Option<&str>) -> Option<Value> {
             Some(json!({"type": "refusal", "refusal": text}))
         }
         Content::Text(text) => Some(text_part(text, block)),
-        Content::Other { kind } if own_item::part(block).is_some() => {
-            Some(own_item::whole(kind, block))
+        Content::Other { kind } if source_item::part(block).is_some() => {
+            Some(source_item::whole(kind, block))
         }
         _ => None,
     }
 }
 
-pub(super) const UNSAYABLE: &str = "Responses has no such item";
+pub(super) const NO_SUCH_ITEM: &str = "Responses has no such item";
 
 /// Anthropic's citations are of another kind than OpenAI's annotations.
 fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
     if let Content::Text(_) = block.content {
-        let rest = own_item::without(&block.rest, &["annotations", "logprobs"]);
-        if !own_item::is_own(block) {
-            drops.rest(&Path::Root.key("content").index(i), &rest);
+        let rest = source_item::without(&block.rest, &["annotations", "logprobs"]);
+        if !source_item::is_own(block) {
+            drops.rest(&JsonPath::Root.key("content").index(i), &rest);
         }
     }
 }
@@ -104,9 +113,9 @@ pub(super) fn refusal_item(response: &str, n: usize, why: &str) -> Value {
 
 /// The status, and why an answer is incomplete. A refusal that is told as one is a
 /// complete answer.
-pub(super) fn status(reason: Option<&StopReason>, refusal_told: bool) -> (&'static str, Value) {
+pub(super) fn status(reason: Option<&StopReason>, is_refusal: bool) -> (&'static str, Value) {
     match reason {
-        Some(StopReason::Refusal) if !refusal_told => {
+        Some(StopReason::Refusal) if !is_refusal => {
             ("incomplete", json!({"reason": "content_filter"}))
         }
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => {
@@ -116,16 +125,16 @@ pub(super) fn status(reason: Option<&StopReason>, refusal_told: bool) -> (&'stat
     }
 }
 
-pub(super) fn usage(usage: &Usage) -> Value {
-    write_usage(usage, &USAGE)
+pub(super) fn usage(usage: &TokenUsage) -> Value {
+    write_usage(usage, &USAGE_FIELDS)
 }
 
 /// An item's id: the provider's own where it is known, else made from the answer's.
 pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
-    if let Some(id) = own_item::id(block) {
+    if let Some(id) = source_item::id(block) {
         return id.to_owned();
     }
-    if let Some(id) = sealed::own_id(&block.content) {
+    if let Some(id) = reasoning_signature::openai_id(&block.content) {
         return id;
     }
     if let (Content::Image(_), Some(id)) = (&block.content, block.rest.get("id"))
@@ -139,7 +148,7 @@ pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
         Content::ToolUse { .. } => "fc",
         Content::ServerToolUse { .. } => "sh",
         Content::ServerToolResult { .. } => "sho",
-        Content::Image(Source::Url(_)) => "msg",
+        Content::Image(MediaSource::Url(_)) => "msg",
         Content::Image(_) => "ig",
         _ => "item",
     };
@@ -161,13 +170,13 @@ pub(super) fn write_item(
         Content::Thinking { thinking, .. } => reasoning(id, thinking, block),
         Content::RedactedThinking { .. } => reasoning(id, "", block),
         // Items of OpenAI's own servers, as they came.
-        Content::ServerToolUse { .. } if own_item::is_own(block) => {
-            own_item::whole("shell_call", block)
+        Content::ServerToolUse { .. } if source_item::is_own(block) => {
+            source_item::whole("shell_call", block)
         }
-        Content::ServerToolResult { .. } if own_item::is_own(block) => {
-            own_item::whole("shell_call_output", block)
+        Content::ServerToolResult { .. } if source_item::is_own(block) => {
+            source_item::whole("shell_call_output", block)
         }
-        Content::Other { kind } if own_item::is_own(block) => own_item::whole(kind, block),
+        Content::Other { kind } if source_item::is_own(block) => source_item::whole(kind, block),
         Content::ToolUse {
             id: call_id,
             name,
@@ -194,12 +203,12 @@ pub(super) fn write_item(
             ..
         } => shell::write_output(id, tool_use_id, content),
         // A picture that is elsewhere can only be pointed to.
-        Content::Image(Source::Url(url)) => {
+        Content::Image(MediaSource::Url(url)) => {
             let text = format!("![picture]({url})");
             let blank = Block::text("");
             message(id, "completed", json!([text_part(&text, &blank)]), &blank)
         }
-        Content::Image(_) => return picture::write(block, id),
+        Content::Image(_) => return image_item::write(block, id),
         _ => return None,
     })
 }
@@ -208,7 +217,7 @@ pub(super) fn write_item(
 pub(super) fn message(id: &str, status: &str, content: Value, block: &Block) -> Value {
     let mut item = json!({"id": id, "type": "message", "status": status, "role": "assistant"});
     if let Some(map) = item.as_object_mut() {
-        own_item::restore(block, map);
+        source_item::restore(block, map);
         map.insert("content".to_owned(), content);
     }
     item
@@ -229,12 +238,12 @@ pub(super) fn reasoning(id: &str, thinking: &str, block: &Block) -> Value {
         "" => json!([]),
         text => json!([{"type": "summary_text", "text": text}]),
     };
-    let encrypted = sealed::for_client(&block.content, id);
+    let encrypted = reasoning_signature::encrypted_content(&block.content, id);
     let mut item =
         json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted});
     // Its parts as they came, and what else it said of itself.
-    if let (Some(map), Some(own)) = (item.as_object_mut(), own_item::item(block)) {
-        map.extend(own_item::without(own, &["id"]));
+    if let (Some(map), Some(own)) = (item.as_object_mut(), source_item::item(block)) {
+        map.extend(source_item::without(own, &["id"]));
     }
     item
 }

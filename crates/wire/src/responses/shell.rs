@@ -12,7 +12,7 @@ const EDITOR: &str = "text_editor_code_execution";
 pub(super) fn read_call(item: &Map) -> Option<Content> {
     let commands = item.get("action")?.get("commands")?.as_array()?;
     let lines: Vec<&str> = commands.iter().filter_map(Value::as_str).collect();
-    let (name, input) = called(&lines.join("\n"));
+    let (name, input) = parse_command(&lines.join("\n"));
     Some(Content::ServerToolUse {
         id: item.get("call_id")?.as_str()?.to_owned(),
         name: name.to_owned(),
@@ -21,7 +21,7 @@ pub(super) fn read_call(item: &Map) -> Option<Content> {
 }
 
 /// The tool and the input that [`command`] told as a command.
-pub(crate) fn called(line: &str) -> (&'static str, Value) {
+pub(crate) fn parse_command(line: &str) -> (&'static str, Value) {
     match edit(line) {
         Some(input) => (EDITOR, input),
         None => (TOOL, json!({"command": line})),
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_is_told_as_cat_and_an_edit_comes_back_as_one() {
+    fn a_view_is_written_as_cat_and_an_edit_comes_back_as_one() {
         let view = json!({"command": "view", "path": "/skills/a/SKILL.md"});
         assert_eq!(command(EDITOR, &view), "cat /skills/a/SKILL.md");
         let odd = json!({"command": "view", "path": "/mnt/data/$(x)"});

@@ -2,20 +2,22 @@
 
 use serde_json::Value;
 
-use super::hosted::Hosted;
-use super::item_in::{Ids, read_block};
-use super::namespace::called;
+use super::hosted_queue::HostedItemQueue;
+use super::item_in::{IdPolicy, read_block};
+use super::namespace::called_name;
 use super::response_in::{failure, incomplete_reason, stop_reason};
-use super::spoken_item::{SpokenMessage, SpokenThought};
-use super::{USAGE, shape};
+use super::stream_item_in::{MessageItemReader, ReasoningItemReader};
+use super::{USAGE_FIELDS, response_shape};
 use crate::Dialect;
-use crate::blocks::{Blocks, Open};
-use crate::calls::{Calls, Fragment};
+use crate::blocks::{BlockEmitter, OpenBlockKind};
+use crate::calls::{CallAssembler, CallFragment};
 use crate::chat::escaped;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Content, Map, OwnAnswer, StreamEvent, Usage, refusal_details};
+use crate::fields::{JsonFields, JsonPath, parse};
+use crate::neutral::{
+    ApiError, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, refusal_details,
+};
 use crate::openai::read_usage;
 
 /// Reads the events of one stream.
@@ -24,15 +26,15 @@ pub(crate) struct ResponsesReader {
     pub(super) context: ReadContext,
     started: bool,
     ended: bool,
-    pub(super) blocks: Blocks,
-    pub(super) calls: Calls,
+    pub(super) blocks: BlockEmitter,
+    pub(super) calls: CallAssembler,
     refusal: String,
     /// Whether the item being told has grown by deltas; some servers tell only its end.
     pub(super) grown: bool,
-    pub(super) hosted: Hosted,
+    pub(super) hosted: HostedItemQueue,
     /// The message and the thought being told, where their beginning was told.
-    pub(super) message: Option<SpokenMessage>,
-    pub(super) thought: SpokenThought,
+    pub(super) message: Option<MessageItemReader>,
+    pub(super) thought: ReasoningItemReader,
 }
 
 impl ResponsesReader {
@@ -41,13 +43,13 @@ impl ResponsesReader {
             context,
             started: false,
             ended: false,
-            blocks: Blocks::default(),
-            calls: Calls::default(),
+            blocks: BlockEmitter::default(),
+            calls: CallAssembler::default(),
             refusal: String::new(),
             grown: false,
-            hosted: Hosted::default(),
+            hosted: HostedItemQueue::default(),
             message: None,
-            thought: SpokenThought::default(),
+            thought: ReasoningItemReader::default(),
         }
     }
 
@@ -57,11 +59,11 @@ impl ResponsesReader {
 
     /// The stream's bytes have ended without the answer's end.
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        self.fail(ApiError::cut_short(), out);
+        self.fail(ApiError::truncated(), out);
     }
 
     /// Takes one event's JSON.
-    pub(crate) fn event(
+    pub(crate) fn read_event(
         &mut self,
         data: &[u8],
         out: &mut Vec<StreamEvent>,
@@ -70,7 +72,7 @@ impl ResponsesReader {
             return Ok(());
         }
         if !self.hosted.push(parse(data)?, data.len()) {
-            self.fail(ApiError::nonsense("one of its items never ends"), out);
+            self.fail(ApiError::invalid_stream("one of its items never ends"), out);
             return Ok(());
         }
         while let Some(event) = self.hosted.next() {
@@ -80,8 +82,8 @@ impl ResponsesReader {
     }
 
     fn take(&mut self, event: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let root = Path::Root;
-        let mut fields = Fields::of(event, &root)?;
+        let root = JsonPath::Root;
+        let mut fields = JsonFields::from_value(event, &root)?;
         let kind = fields.string("type")?;
         if !self.started && kind.starts_with("response.") && kind != "response.failed" {
             self.start(fields.peek("response"), out);
@@ -101,7 +103,7 @@ impl ResponsesReader {
             }
             "response.reasoning_text.delta" => {
                 let delta = fields.string("delta")?;
-                self.think_aloud(delta, out);
+                self.think_in_content(delta, out);
                 Ok(())
             }
             "response.reasoning_summary_part.added" => {
@@ -120,7 +122,7 @@ impl ResponsesReader {
             "response.custom_tool_call_input.delta" => self.arguments(&mut fields, true, out),
             "response.output_item.done" => self.item_done(&mut fields, out),
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.end(fields.need("response")?, out)
+                self.end(fields.require("response")?, out)
             }
             "error" => {
                 let error = fields.take("error");
@@ -137,11 +139,11 @@ impl ResponsesReader {
 
     /// What the servers tell of the item they are at work on, and what points from the
     /// text being told to something else. Everything else repeats deltas and items.
-    fn pass(&mut self, name: String, mut fields: Fields<'_>, out: &mut Vec<StreamEvent>) {
+    fn pass(&mut self, name: String, mut fields: JsonFields<'_>, out: &mut Vec<StreamEvent>) {
         let index = fields.peek("output_index").and_then(Value::as_u64);
         let points = name == "response.output_text.annotation.added"
             && self.message.is_some()
-            && self.blocks.open() == Open::Text;
+            && self.blocks.open() == OpenBlockKind::Text;
         if points || self.hosted.is_open(index) {
             fields.take("sequence_number");
             let data = fields.rest();
@@ -156,32 +158,32 @@ impl ResponsesReader {
         out.push(StreamEvent::MessageStart {
             id: text("id").unwrap_or_else(|| self.context.id.clone()),
             model: text("model").unwrap_or_else(|| self.context.model.clone()),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             rest: Default::default(),
         });
     }
 
     fn added(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.grown = false;
         let index = fields.opt_u64("output_index")?;
-        let item = fields.need("item")?;
+        let item = fields.require("item")?;
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
         let kind = text("type").unwrap_or_default();
         match kind.as_str() {
-            "message" => self.message = Some(SpokenMessage::new(&item)),
-            "reasoning" => self.thought = SpokenThought::new(&item),
+            "message" => self.message = Some(MessageItemReader::new(&item)),
+            "reasoning" => self.thought = ReasoningItemReader::new(&item),
             "function_call" | "custom_tool_call" => {}
             _ => self.announce(index, item.clone(), out)?,
         }
         if kind == "function_call" || kind == "custom_tool_call" {
-            let fragment = Fragment {
+            let fragment = CallFragment {
                 index,
                 id: text("call_id"),
-                name: called(|key| item.get(key), &self.context.names),
+                name: called_name(|key| item.get(key), &self.context.names),
                 arguments: String::new(),
                 freeform: kind == "custom_tool_call",
                 signature: None,
@@ -199,8 +201,9 @@ impl ResponsesReader {
         item: Value,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let told_before = matches!(self.blocks.open(), Open::Call(_)) && !self.calls.all_complete();
-        if index.is_none() || told_before || !is_hosted(&item) {
+        let is_call_open =
+            matches!(self.blocks.open(), OpenBlockKind::Call(_)) && !self.calls.all_complete();
+        if index.is_none() || is_call_open || !is_hosted(&item) {
             return Ok(());
         }
         self.end_calls(out);
@@ -215,13 +218,13 @@ impl ResponsesReader {
 
     fn arguments(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         freeform: bool,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.grown = true;
         let delta = fields.string("delta")?;
-        let fragment = Fragment {
+        let fragment = CallFragment {
             index: fields.opt_u64("output_index")?,
             id: None,
             name: None,
@@ -233,18 +236,18 @@ impl ResponsesReader {
         Ok(())
     }
 
-    pub(super) fn fragment(&mut self, fragment: Fragment, out: &mut Vec<StreamEvent>) {
-        let told = self
+    pub(super) fn fragment(&mut self, fragment: CallFragment, out: &mut Vec<StreamEvent>) {
+        let pushed = self
             .calls
             .push(fragment, &mut self.blocks, &self.context, out);
-        if let Err(why) = told {
-            self.fail(ApiError::nonsense(why), out);
+        if let Err(why) = pushed {
+            self.fail(ApiError::invalid_stream(why), out);
         }
     }
 
     fn text(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.grown = true;
@@ -269,7 +272,7 @@ impl ResponsesReader {
     }
 
     /// The thought itself, which is told in events of another name than its summary.
-    fn think_aloud(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
+    fn think_in_content(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
         if !self.grown {
             self.end_calls(out);
             let thought = &self.thought;
@@ -284,7 +287,7 @@ impl ResponsesReader {
 
     /// The next part of a thought's summary, told apart from the one before.
     fn next_thought(&mut self, name: String, out: &mut Vec<StreamEvent>) {
-        if self.blocks.open() == Open::Thinking {
+        if self.blocks.open() == OpenBlockKind::Thinking {
             let data = Map::new();
             out.push(StreamEvent::Other { name, data });
         }
@@ -292,10 +295,10 @@ impl ResponsesReader {
     }
 
     pub(super) fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
-        if matches!(self.blocks.open(), Open::Call(_))
+        if matches!(self.blocks.open(), OpenBlockKind::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
         {
-            self.fail(ApiError::nonsense(why), out);
+            self.fail(ApiError::invalid_stream(why), out);
         }
     }
 
@@ -310,8 +313,8 @@ impl ResponsesReader {
             return Ok(());
         }
         let usage = match response.get("usage").filter(|usage| !usage.is_null()) {
-            Some(usage) => read_usage(usage.clone(), &Path::Root.key("usage"), &USAGE)?,
-            None => Usage::default(),
+            Some(usage) => read_usage(usage.clone(), &JsonPath::Root.key("usage"), &USAGE_FIELDS)?,
+            None => TokenUsage::default(),
         };
         let refused = !self.refusal.is_empty();
         let status = response.get("status").and_then(Value::as_str);
@@ -323,9 +326,9 @@ impl ResponsesReader {
             stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
             container: None,
             usage,
-            rest: OwnAnswer {
-                body: shape::own_fields(&response),
-                ..OwnAnswer::default()
+            rest: ResponseDialectFields {
+                body: response_shape::provider_fields(&response),
+                ..ResponseDialectFields::default()
             }
             .write(Dialect::Responses),
         });
@@ -344,11 +347,11 @@ impl ResponsesReader {
 
 /// Whether an item is one of the provider's own servers, that no road takes apart.
 fn is_hosted(item: &Value) -> bool {
-    let path = Path::Root;
+    let path = JsonPath::Root;
     let path = path.key("item");
-    let read = Fields::of(item.clone(), &path).and_then(|mut fields| {
+    let read = JsonFields::from_value(item.clone(), &path).and_then(|mut fields| {
         let kind = fields.string("type")?;
-        read_block(kind, fields, Ids::Kept)
+        read_block(kind, fields, IdPolicy::Keep)
     });
     match read.map(|block| block.content) {
         Ok(Content::Other { .. } | Content::ServerToolUse { .. } | Content::Image(_)) => true,

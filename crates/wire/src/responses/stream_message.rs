@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::own_item;
 use super::response_out::{message, text_part};
-use super::stream_item::Told;
+use super::source_item;
+use super::stream_call::ItemEvent;
 use crate::neutral::{Block, Delta, merge};
 
 /// The message being told.
@@ -34,7 +34,7 @@ impl MessageItem {
         }
     }
 
-    pub(super) fn start(&self) -> Vec<Told> {
+    pub(super) fn start(&self) -> Vec<ItemEvent> {
         let mut item = message(&self.id, "in_progress", json!([]), &self.block);
         if let Some(map) = item.as_object_mut() {
             map.insert("status".to_owned(), "in_progress".into());
@@ -43,14 +43,14 @@ impl MessageItem {
         vec![added, self.part_added()]
     }
 
-    fn part_added(&self) -> Told {
+    fn part_added(&self) -> ItemEvent {
         let part = text_part("", &Block::text(""));
         let fields = json!({"item_id": self.id, "content_index": self.parts.len(), "part": part});
         ("response.content_part.added", fields)
     }
 
     /// Begins the next part.
-    pub(super) fn next_part(&mut self, block: &Block) -> Vec<Told> {
+    pub(super) fn next_part(&mut self, block: &Block) -> Vec<ItemEvent> {
         self.block = block.clone();
         self.text.clear();
         self.open = true;
@@ -62,7 +62,7 @@ impl MessageItem {
         self.logprobs = Some(logprobs);
     }
 
-    pub(super) fn grow(&mut self, delta: &Delta) -> Vec<Told> {
+    pub(super) fn grow(&mut self, delta: &Delta) -> Vec<ItemEvent> {
         match delta {
             Delta::Text(text) => {
                 self.text.push_str(text);
@@ -88,14 +88,14 @@ impl MessageItem {
     }
 
     /// Ends the part being told; says whether the message ends with it.
-    pub(super) fn stop_part(&mut self) -> (Vec<Told>, bool) {
+    pub(super) fn stop_part(&mut self) -> (Vec<ItemEvent>, bool) {
         if !std::mem::take(&mut self.open) {
             return (Vec::new(), true);
         }
         let part = text_part(&self.text, &self.block);
         let logprobs = part.get("logprobs").cloned();
         let (id, at) = (&self.id, self.parts.len());
-        let told = vec![
+        let events = vec![
             (
                 "response.output_text.done",
                 json!({"item_id": id, "content_index": at, "text": self.text, "logprobs": logprobs}),
@@ -106,15 +106,15 @@ impl MessageItem {
             ),
         ];
         self.parts.push(part);
-        (told, own_item::ends_message(&self.block))
+        (events, source_item::ends_message(&self.block))
     }
 
     /// The last events of the message, and the message itself.
-    pub(super) fn stop(mut self) -> (Vec<Told>, Value) {
-        let (mut told, _) = self.stop_part();
+    pub(super) fn stop(mut self) -> (Vec<ItemEvent>, Value) {
+        let (mut events, _) = self.stop_part();
         let parts = std::mem::take(&mut self.parts);
         let item = message(&self.id, "completed", parts.into(), &self.block);
-        told.push(("response.output_item.done", json!({"item": item})));
-        (told, item)
+        events.push(("response.output_item.done", json!({"item": item})));
+        (events, item)
     }
 }

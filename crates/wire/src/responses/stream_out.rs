@@ -2,20 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::response_out::{UNSAYABLE, item_id, refusal_item, status, usage, write_item};
-use super::shape::{add_own, head, set_status};
-use super::stream_item::{Item, Told};
+use super::response_out::{NO_SUCH_ITEM, item_id, refusal_item, status, usage, write_item};
+use super::response_shape::{add_provider_fields, response_fields, set_status};
+use super::stream_call::{CallItem, ItemEvent};
 use super::stream_message::MessageItem;
 use super::stream_thought::ThoughtItem;
-use super::{hosted, namespace, own_item};
+use super::{hosted_queue, namespace, source_item};
 use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::Path;
+use crate::fields::JsonPath;
 use crate::neutral::{
-    ApiError, Block, Content, Delta, ErrorKind, Map, OwnAnswer, StreamEvent, without_own,
+    ApiError, Block, Content, Delta, ErrorKind, Map, ResponseDialectFields, StreamEvent,
+    without_dialect_fields,
 };
-use crate::openai::{Spoken, explanation, render_error};
+use crate::openai::{StreamedText, explanation, render_error};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Keeps the items told so far: the last event
@@ -26,23 +27,23 @@ pub(crate) struct ResponsesWriter {
     id: String,
     model: String,
     sequence: u64,
-    spoken: Spoken,
-    open: Open,
+    streamed_text: StreamedText,
+    open: OpenItem,
     output: Vec<Value>,
     /// The response as the last event tells it.
     last: Option<Map>,
     /// The whole answer, once it has been told, for those who want to keep it.
-    told: Option<Map>,
+    completed_response: Option<Map>,
     drops: Drops,
 }
 
 /// The item being told.
 #[derive(Debug)]
-enum Open {
+enum OpenItem {
     Nothing,
     Message(Box<MessageItem>),
     Thought(Box<ThoughtItem>),
-    Call(Box<Item>),
+    Call(Box<CallItem>),
     /// An item that the provider's servers are at work on: it is told as they tell it.
     Hosted,
 }
@@ -54,11 +55,11 @@ impl ResponsesWriter {
             id: String::new(),
             model: String::new(),
             sequence: 0,
-            spoken: Spoken::default(),
-            open: Open::Nothing,
+            streamed_text: StreamedText::default(),
+            open: OpenItem::Nothing,
             output: Vec::new(),
             last: None,
-            told: None,
+            completed_response: None,
             drops: Drops::default(),
         }
     }
@@ -70,7 +71,7 @@ impl ResponsesWriter {
 
     /// The whole answer, once it has been told.
     pub(crate) fn take_response(&mut self) -> Option<Map> {
-        self.told.take()
+        self.completed_response.take()
     }
 
     pub(crate) fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
@@ -78,36 +79,37 @@ impl ResponsesWriter {
             StreamEvent::MessageStart { id, model, .. } => {
                 self.id = self.context.id_for(id, "resp_");
                 self.model = self.context.model_or(model).to_owned();
-                let response = head(&self.id, &self.model, &self.context);
-                self.tell("response.created", json!({"response": response}), out);
-                self.tell("response.in_progress", json!({"response": response}), out);
+                let response = response_fields(&self.id, &self.model, &self.context);
+                self.write_event("response.created", json!({"response": response}), out);
+                self.write_event("response.in_progress", json!({"response": response}), out);
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
             StreamEvent::BlockDelta { index, delta } => {
                 if let Delta::Other(_) = delta {
-                    let path = Path::Root.key("content");
-                    self.drops.add(path.index(*index).key("delta"), UNSAYABLE);
+                    let path = JsonPath::Root.key("content");
+                    self.drops
+                        .add(path.index(*index).key("delta"), NO_SUCH_ITEM);
                 }
                 if let Delta::Text(text) = delta {
-                    self.spoken.push(text);
+                    self.streamed_text.push(text);
                 }
-                let told = match &mut self.open {
-                    Open::Message(message) => message.grow(delta),
-                    Open::Thought(thought) => thought.grow(delta),
-                    Open::Call(call) => call.grow(delta),
-                    Open::Nothing | Open::Hosted => Vec::new(),
+                let events = match &mut self.open {
+                    OpenItem::Message(message) => message.grow(delta),
+                    OpenItem::Thought(thought) => thought.grow(delta),
+                    OpenItem::Call(call) => call.grow(delta),
+                    OpenItem::Nothing | OpenItem::Hosted => Vec::new(),
                 };
-                self.tell_item(told, out);
+                self.write_item_events(events, out);
             }
             StreamEvent::BlockStop { .. } => self.stop(out),
             StreamEvent::MessageDelta { .. } => self.last = Some(self.end(event, out)),
             StreamEvent::MessageStop => self.finish(out),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => self.fail(error, out),
-            StreamEvent::Other { name, data } if name.starts_with(hosted::PREFIX) => {
+            StreamEvent::Other { name, data } if name.starts_with(hosted_queue::EVENT_PREFIX) => {
                 self.progress(name, data, out);
             }
-            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
+            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_ITEM),
         }
     }
 
@@ -117,50 +119,53 @@ impl ResponsesWriter {
     }
 
     fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
-        if let Open::Message(message) = &mut self.open {
-            if own_item::continues(block) && matches!(block.content, Content::Text(_)) {
-                let told = message.next_part(block);
-                self.tell_item(told, out);
+        if let OpenItem::Message(message) = &mut self.open {
+            if source_item::continues(block) && matches!(block.content, Content::Text(_)) {
+                let events = message.next_part(block);
+                self.write_item_events(events, out);
                 return;
             }
             self.close(out);
         }
         let id = item_id(block, &self.id, self.output.len());
-        let (open, told) = match (&block.content, Item::new(id.clone(), block, &self.context)) {
+        let (open, events) = match (
+            &block.content,
+            CallItem::new(id.clone(), block, &self.context),
+        ) {
             (Content::Text(_), _) => {
                 let message = MessageItem::new(id, block);
-                let told = message.start();
-                (Open::Message(Box::new(message)), told)
+                let events = message.start();
+                (OpenItem::Message(Box::new(message)), events)
             }
             (Content::Thinking { .. }, _) => {
                 let thought = ThoughtItem::new(id, block);
-                let told = thought.start();
-                (Open::Thought(Box::new(thought)), told)
+                let events = thought.start();
+                (OpenItem::Thought(Box::new(thought)), events)
             }
             (_, Some(call)) => {
-                let told = call.start();
-                (Open::Call(Box::new(call)), told)
+                let events = call.start();
+                (OpenItem::Call(Box::new(call)), events)
             }
             (_, None) => return self.whole(index, block, &id, out),
         };
         self.open = open;
-        self.tell_item(told, out);
+        self.write_item_events(events, out);
     }
 
     /// An item that is whole when it is told.
     fn whole(&mut self, index: usize, block: &Block, id: &str, out: &mut Vec<u8>) {
-        let announced = matches!(self.open, Open::Hosted);
+        let announced = matches!(self.open, OpenItem::Hosted);
         let Some(item) = write_item(block, id, &self.context, None) else {
-            let path = Path::Root.key("content");
-            self.drops.add(path.index(index), UNSAYABLE);
+            let path = JsonPath::Root.key("content");
+            self.drops.add(path.index(index), NO_SUCH_ITEM);
             return;
         };
-        self.open = Open::Nothing;
-        let mut told = vec![("response.output_item.done", json!({"item": item}))];
+        self.open = OpenItem::Nothing;
+        let mut events = vec![("response.output_item.done", json!({"item": item}))];
         if !announced {
-            told.insert(0, ("response.output_item.added", json!({"item": item})));
+            events.insert(0, ("response.output_item.added", json!({"item": item})));
         }
-        self.tell_item(told, out);
+        self.write_item_events(events, out);
         self.output.push(item);
     }
 
@@ -169,40 +174,40 @@ impl ResponsesWriter {
     fn progress(&mut self, name: &str, data: &Map, out: &mut Vec<u8>) {
         let mut fields = Value::Object(data.clone());
         match (&mut self.open, name) {
-            (Open::Message(message), "response.output_text.delta") => {
+            (OpenItem::Message(message), "response.output_text.delta") => {
                 if let Some(logprobs) = data.get("logprobs") {
                     message.expect_logprobs(logprobs.clone());
                 }
                 return;
             }
-            (Open::Message(message), "response.output_text.annotation.added") => {
+            (OpenItem::Message(message), "response.output_text.annotation.added") => {
                 message.locate(&mut fields);
             }
-            (Open::Thought(thought), "response.reasoning_summary_part.added") => {
-                let told = thought.next_part();
-                return self.tell_item(told, out);
+            (OpenItem::Thought(thought), "response.reasoning_summary_part.added") => {
+                let events = thought.next_part();
+                return self.write_item_events(events, out);
             }
-            (Open::Thought(thought), "response.reasoning_text.delta") => {
-                return thought.tells_content();
+            (OpenItem::Thought(thought), "response.reasoning_text.delta") => {
+                return thought.switch_to_content();
             }
             (_, "response.output_item.added") => {
                 self.close(out);
-                self.open = Open::Hosted;
+                self.open = OpenItem::Hosted;
             }
-            (Open::Hosted, _) => {}
+            (OpenItem::Hosted, _) => {}
             _ => return,
         }
         if let Some(map) = fields.as_object_mut() {
             map.insert("output_index".to_owned(), self.output.len().into());
         }
-        self.tell(name, fields, out);
+        self.write_event(name, fields, out);
     }
 
     /// A block has ended, and its item with it, unless it is a message with more parts.
     fn stop(&mut self, out: &mut Vec<u8>) {
-        if let Open::Message(message) = &mut self.open {
-            let (told, is_last) = message.stop_part();
-            self.tell_item(told, out);
+        if let OpenItem::Message(message) = &mut self.open {
+            let (events, is_last) = message.stop_part();
+            self.write_item_events(events, out);
             if !is_last {
                 return;
             }
@@ -212,20 +217,20 @@ impl ResponsesWriter {
 
     /// Ends the item being told, if one is.
     fn close(&mut self, out: &mut Vec<u8>) {
-        let (told, item) = match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Message(message) => message.stop(),
-            Open::Thought(thought) => thought.stop(),
-            Open::Call(call) => call.stop(),
-            Open::Nothing | Open::Hosted => return,
+        let (events, item) = match std::mem::replace(&mut self.open, OpenItem::Nothing) {
+            OpenItem::Message(message) => message.stop(),
+            OpenItem::Thought(thought) => thought.stop(),
+            OpenItem::Call(call) => call.stop(),
+            OpenItem::Nothing | OpenItem::Hosted => return,
         };
-        self.tell_item(told, out);
+        self.write_item_events(events, out);
         self.output
             .push(namespace::restored(item, &self.context.client_tools));
     }
 
     fn end(&mut self, event: &StreamEvent, out: &mut Vec<u8>) -> Map {
         self.close(out);
-        let mut response = head(&self.id, &self.model, &self.context);
+        let mut response = response_fields(&self.id, &self.model, &self.context);
         if let StreamEvent::MessageDelta {
             stop_reason,
             stop_details,
@@ -235,17 +240,17 @@ impl ResponsesWriter {
             ..
         } = event
         {
-            response.extend(without_own(rest));
-            add_own(
+            response.extend(without_dialect_fields(rest));
+            add_provider_fields(
                 &mut response,
-                &OwnAnswer::read(Dialect::Responses, rest).body,
+                &ResponseDialectFields::read(Dialect::Responses, rest).body,
             );
             let refusal = explanation(stop_details.as_ref());
-            if let (true, Some(why)) = (self.spoken.is_empty(), refusal) {
+            if let (true, Some(why)) = (self.streamed_text.is_empty(), refusal) {
                 self.refuse(why, out);
             }
-            let told = refusal.is_some_and(|why| self.spoken.allows(why));
-            let (status, details) = status(stop_reason.as_ref(), told);
+            let is_refusal = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
+            let (status, details) = status(stop_reason.as_ref(), is_refusal);
             set_status(&mut response, status, details, self.context.completed_at());
             response.insert("usage".to_owned(), usage(cost));
             if let Some(container) = container {
@@ -257,18 +262,18 @@ impl ResponsesWriter {
 
     fn refuse(&mut self, why: &str, out: &mut Vec<u8>) {
         let item = refusal_item(&self.id, self.output.len(), why);
-        let told = vec![
+        let events = vec![
             ("response.output_item.added", json!({"item": item})),
             ("response.output_item.done", json!({"item": item})),
         ];
-        self.tell_item(told, out);
+        self.write_item_events(events, out);
         self.output.push(item);
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
         let mut response = match self.last.take() {
             Some(response) => response,
-            None => head(&self.id, &self.model, &self.context),
+            None => response_fields(&self.id, &self.model, &self.context),
         };
         let completed = response.get("status").and_then(Value::as_str) == Some("completed");
         if let (true, Some(at)) = (completed, self.context.completed) {
@@ -281,9 +286,9 @@ impl ResponsesWriter {
             _ => "response.completed",
         };
         if self.context.keep_response {
-            self.told = Some(response.clone());
+            self.completed_response = Some(response.clone());
         }
-        self.tell(name, json!({"response": response}), out);
+        self.write_event(name, json!({"response": response}), out);
     }
 
     /// Some clients look for `error`, others for `response.failed`: they get both, as
@@ -298,11 +303,11 @@ impl ResponsesWriter {
             // The SDKs raise an exception only when they find this object.
             map.insert("error".to_owned(), inner);
         }
-        self.tell("error", fields, out);
+        self.write_event("error", fields, out);
         if self.id.is_empty() {
             return;
         }
-        let mut response = head(&self.id, &self.model, &self.context);
+        let mut response = response_fields(&self.id, &self.model, &self.context);
         response.insert("status".to_owned(), "failed".into());
         response.insert(
             "error".to_owned(),
@@ -310,21 +315,21 @@ impl ResponsesWriter {
         );
         let output = std::mem::take(&mut self.output);
         response.insert("output".to_owned(), output.into());
-        self.tell("response.failed", json!({"response": response}), out);
+        self.write_event("response.failed", json!({"response": response}), out);
     }
 
-    fn tell_item(&mut self, told: Vec<Told>, out: &mut Vec<u8>) {
+    fn write_item_events(&mut self, events: Vec<ItemEvent>, out: &mut Vec<u8>) {
         let index = self.output.len();
-        for (name, mut fields) in told {
+        for (name, mut fields) in events {
             if let Some(map) = fields.as_object_mut() {
                 map.insert("output_index".to_owned(), index.into());
                 namespace::restore(map, &self.context.client_tools);
             }
-            self.tell(name, fields, out);
+            self.write_event(name, fields, out);
         }
     }
 
-    fn tell(&mut self, name: &str, fields: Value, out: &mut Vec<u8>) {
+    fn write_event(&mut self, name: &str, fields: Value, out: &mut Vec<u8>) {
         let mut event = Map::from_iter([
             ("type".to_owned(), name.into()),
             ("sequence_number".to_owned(), self.sequence.into()),

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::item_in::texts;
-use super::own_item;
 use super::response_out::reasoning;
-use super::stream_item::Told;
+use super::source_item;
+use super::stream_call::ItemEvent;
 use crate::neutral::{Block, Content, Delta, merge};
 
 /// The thought being told.
@@ -35,17 +35,17 @@ impl ThoughtItem {
         }
     }
 
-    pub(super) fn start(&self) -> Vec<Told> {
+    pub(super) fn start(&self) -> Vec<ItemEvent> {
         let mut empty = Block::text("");
-        if let Some(item) = own_item::item(&self.block) {
-            let item = own_item::without(item, &["summary", "content"]);
-            own_item::mark_item(&mut empty, item);
+        if let Some(item) = source_item::item(&self.block) {
+            let item = source_item::without(item, &["summary", "content"]);
+            source_item::mark_item(&mut empty, item);
         }
         let item = reasoning(&self.id, "", &empty);
         vec![("response.output_item.added", json!({"item": item}))]
     }
 
-    pub(super) fn grow(&mut self, delta: &Delta) -> Vec<Told> {
+    pub(super) fn grow(&mut self, delta: &Delta) -> Vec<ItemEvent> {
         match delta {
             Delta::Thinking(_) if std::mem::take(&mut self.skips) => Vec::new(),
             Delta::Thinking(text) if !text.is_empty() => match self.known_parts(text) {
@@ -68,7 +68,7 @@ impl ThoughtItem {
 
     /// The parts of a text that is told at once, where they are known from the start.
     fn known_parts(&self, text: &str) -> Option<Vec<String>> {
-        let item = own_item::item(&self.block)?;
+        let item = source_item::item(&self.block)?;
         let key = match texts(item.get("summary")).is_empty() {
             true => "content",
             false => "summary",
@@ -81,34 +81,34 @@ impl ThoughtItem {
         is_all.then(|| parts.into_iter().map(str::to_owned).collect())
     }
 
-    fn think_parts(&mut self, parts: &[String]) -> Vec<Told> {
-        let item = own_item::item(&self.block);
+    fn think_parts(&mut self, parts: &[String]) -> Vec<ItemEvent> {
+        let item = source_item::item(&self.block);
         let is_content = item.is_some_and(|item| texts(item.get("summary")).is_empty());
         self.is_content = is_content;
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for part in parts {
-            told.extend(self.think(part));
-            told.extend(self.stop_part());
+            events.extend(self.think(part));
+            events.extend(self.stop_part());
         }
-        told
+        events
     }
 
     /// What follows is the thought itself, which servers of open models tell.
-    pub(super) fn tells_content(&mut self) {
+    pub(super) fn switch_to_content(&mut self) {
         self.is_content = self.is_content || (self.part.is_none() && self.parts.is_empty());
     }
 
     /// What follows is a part of its own; the piece between the two is not told.
-    pub(super) fn next_part(&mut self) -> Vec<Told> {
+    pub(super) fn next_part(&mut self) -> Vec<ItemEvent> {
         self.skips = true;
         self.stop_part()
     }
 
-    fn think(&mut self, text: &str) -> Vec<Told> {
-        let mut told = Vec::new();
+    fn think(&mut self, text: &str) -> Vec<ItemEvent> {
+        let mut events = Vec::new();
         let at = self.parts.len();
         if self.part.is_none() {
-            told.push(self.part_event("added", at, ""));
+            events.push(self.part_event("added", at, ""));
         }
         self.part.get_or_insert_default().push_str(text);
         let mut fields = self.place(at);
@@ -117,11 +117,11 @@ impl ThoughtItem {
             true => "response.reasoning_text.delta",
             false => "response.reasoning_summary_text.delta",
         };
-        told.push((name, fields));
-        told
+        events.push((name, fields));
+        events
     }
 
-    fn stop_part(&mut self) -> Vec<Told> {
+    fn stop_part(&mut self) -> Vec<ItemEvent> {
         let Some(text) = self.part.take() else {
             return Vec::new();
         };
@@ -132,13 +132,13 @@ impl ThoughtItem {
             true => "response.reasoning_text.done",
             false => "response.reasoning_summary_text.done",
         };
-        let mut told = vec![(name, fields)];
-        told.push(self.part_event("done", at, &text));
+        let mut events = vec![(name, fields)];
+        events.push(self.part_event("done", at, &text));
         self.parts.push(text);
-        told
+        events
     }
 
-    fn part_event(&self, what: &str, at: usize, text: &str) -> Told {
+    fn part_event(&self, what: &str, at: usize, text: &str) -> ItemEvent {
         let name = match (self.is_content, what) {
             (false, "added") => "response.reasoning_summary_part.added",
             (false, _) => "response.reasoning_summary_part.done",
@@ -166,8 +166,8 @@ impl ThoughtItem {
     }
 
     /// The last events of the item, and the item itself.
-    pub(super) fn stop(mut self) -> (Vec<Told>, Value) {
-        let mut told = self.stop_part();
+    pub(super) fn stop(mut self) -> (Vec<ItemEvent>, Value) {
+        let mut events = self.stop_part();
         let parts: Vec<Value> = self.parts.iter().map(|text| self.part_of(text)).collect();
         let mut item = reasoning(&self.id, "", &self.block);
         let key = if self.is_content {
@@ -175,12 +175,12 @@ impl ThoughtItem {
         } else {
             "summary"
         };
-        let own = own_item::item(&self.block).and_then(|own| own.get(key)?.as_array());
+        let own = source_item::item(&self.block).and_then(|own| own.get(key)?.as_array());
         if own.is_none_or(Vec::is_empty) && !parts.is_empty() {
             put(&mut item, key, parts.into());
         }
-        told.push(("response.output_item.done", json!({"item": item})));
-        (told, item)
+        events.push(("response.output_item.done", json!({"item": item})));
+        (events, item)
     }
 }
 

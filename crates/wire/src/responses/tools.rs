@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::namespace::{self, Groups};
+use super::namespace::{self, NamespaceGroups};
 use crate::Dialect;
 use crate::chat::{no_parameters, read_choice_word, tool_type};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Fields, Path, TOOLS, object, put};
-use crate::names::safe_name;
-use crate::neutral::{ClientTools, Map, Request, Runner, Tool, ToolChoice, ToolKind};
+use crate::fields::{JsonFields, JsonPath, TOOLS, object, put};
+use crate::neutral::{ClientToolKind, ClientTools, Map, Request, Tool, ToolChoice, ToolKind};
+use crate::tool_names::safe_name;
 
-pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
-    let mut fields = Fields::of(value, path)?;
+pub(super) fn read_tool(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
     let kind = match fields.opt_string("type")? {
         None if fields.peek("name").is_some() => "function".to_owned(),
         None => {
@@ -44,14 +44,14 @@ pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
         kind,
         cache_control: None,
         rest: fields.rest(),
-        client_path: path.sent(),
+        client_path: path.client_path(),
     })
 }
 
 /// The choice, in plain names.
 pub(super) fn read_choice(
     value: Value,
-    path: &Path<'_>,
+    path: &JsonPath<'_>,
     table: &ClientTools,
 ) -> Result<ToolChoice, WireError> {
     let map = match value {
@@ -89,7 +89,7 @@ fn allowed_names(tool: &Map, table: &ClientTools) -> Vec<String> {
         (Some("namespace"), Some(name)) => table.members_of(name).map(str::to_owned).collect(),
         (_, Some(name)) => vec![plain_name(tool, name, table)],
         (Some(kind), None) => {
-            let runner = runner_of(kind).and_then(|runner| table.run_as(runner));
+            let runner = kind_for_choice(kind).and_then(|runner| table.name_for_kind(runner));
             runner.map(str::to_owned).into_iter().collect()
         }
         (None, None) => Vec::new(),
@@ -97,20 +97,20 @@ fn allowed_names(tool: &Map, table: &ClientTools) -> Vec<String> {
 }
 
 /// The client's own tool that a choice names by its kind.
-pub(crate) fn runner_of(kind: &str) -> Option<Runner> {
+pub(crate) fn kind_for_choice(kind: &str) -> Option<ClientToolKind> {
     let all = [
-        Runner::LocalShell,
-        Runner::Shell,
-        Runner::ApplyPatch,
-        Runner::ToolSearch,
+        ClientToolKind::LocalShell,
+        ClientToolKind::Shell,
+        ClientToolKind::ApplyPatch,
+        ClientToolKind::ToolSearch,
     ];
-    all.into_iter().find(|runner| runner.kind() == kind)
+    all.into_iter().find(|runner| runner.as_str() == kind)
 }
 
 pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Responses;
     let mut out = Vec::with_capacity(request.tools.len());
-    let mut groups = Groups::default();
+    let mut groups = NamespaceGroups::default();
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
         let Some(mut map) = write_tool(tool, own) else {
@@ -164,8 +164,8 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
 }
 
 pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
-    let named = |name: &str| match request.client_tools.runner(name) {
-        Some(runner) if request.origin == Dialect::Responses => json!({"type": runner.kind()}),
+    let named = |name: &str| match request.client_tools.client_run_kind(name) {
+        Some(runner) if request.origin == Dialect::Responses => json!({"type": runner.as_str()}),
         _ => {
             let tool = json!({"type": tool_type(request, name), "name": safe_name(name)});
             namespace::restored(tool, &request.client_tools)

@@ -2,19 +2,19 @@
 //! with, and what the client gets.
 
 use prowess_wire::{
-    Client, Dialect, Outgoing, ReplyContext, StreamReader, StreamWriter, WriteOptions,
+    ClientDialect, Dialect, EncodedRequest, ReplyContext, StreamReader, StreamWriter, WriteOptions,
     read_request, read_response, write_request, write_response,
 };
 use serde_json::{Value, json};
 
 /// The upstreams of other vendors than the client expects.
-pub(crate) fn others(client: Client) -> impl Iterator<Item = Dialect> {
+pub(crate) fn others(client: ClientDialect) -> impl Iterator<Item = Dialect> {
     let own = Dialect::from(client);
     let all = super::UPSTREAMS.into_iter().map(|(dialect, _)| dialect);
     all.filter(move |dialect| *dialect != own)
 }
 
-pub(crate) fn sent(client: Client, request: &Value, upstream: Dialect) -> Outgoing {
+pub(crate) fn sent(client: ClientDialect, request: &Value, upstream: Dialect) -> EncodedRequest {
     let request = read_request(client, request.to_string().as_bytes()).unwrap();
     write_request(upstream, &request, &WriteOptions::default()).unwrap()
 }
@@ -95,16 +95,21 @@ pub(crate) fn call_stream(upstream: Dialect, name: &str, input: &Value) -> Strin
 }
 
 /// The answer a client gets to an upstream's answer.
-pub(crate) fn whole(client: Client, request: &Value, upstream: Dialect, answer: &Value) -> Value {
+pub(crate) fn whole(
+    client: ClientDialect,
+    request: &Value,
+    upstream: Dialect,
+    answer: &Value,
+) -> Value {
     let context = sent(client, request, upstream).context.with_id("msg_1");
     let response = read_response(upstream, answer.to_string().as_bytes(), &context).unwrap();
     let request = read_request(client, request.to_string().as_bytes()).unwrap();
-    write_response(client, &response, &ReplyContext::of(&request, 7)).0
+    write_response(client, &response, &ReplyContext::for_request(&request, 7)).0
 }
 
 /// The data of every event that a client gets to an upstream's stream.
 pub(crate) fn streamed(
-    client: Client,
+    client: ClientDialect,
     request: &Value,
     upstream: Dialect,
     answer: &str,
@@ -112,7 +117,7 @@ pub(crate) fn streamed(
     let context = sent(client, request, upstream).context.with_id("msg_1");
     let request = read_request(client, request.to_string().as_bytes()).unwrap();
     let mut reader = StreamReader::new(upstream, context);
-    let mut writer = StreamWriter::new(client, ReplyContext::of(&request, 7));
+    let mut writer = StreamWriter::new(client, ReplyContext::for_request(&request, 7));
     let mut events = reader.push(answer.as_bytes());
     events.extend(reader.finish());
     let mut out = Vec::new();

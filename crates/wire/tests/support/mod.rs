@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 
 use prowess_wire::event_stream::{Frame, write_frame};
 use prowess_wire::neutral::StreamEvent;
-use prowess_wire::{Client, Dialect, ReadContext, StreamReader};
+use prowess_wire::{ClientDialect, Dialect, ReadContext, StreamReader};
 use serde_json::Value;
 
-pub(crate) const CLIENTS: [(Client, &str); 3] = [
-    (Client::Messages, "messages"),
-    (Client::Chat, "chat"),
-    (Client::Responses, "responses"),
+pub(crate) const CLIENTS: [(ClientDialect, &str); 3] = [
+    (ClientDialect::Messages, "messages"),
+    (ClientDialect::Chat, "chat"),
+    (ClientDialect::Responses, "responses"),
 ];
 
 pub(crate) const UPSTREAMS: [(Dialect, &str); 5] = [

@@ -1,6 +1,6 @@
 //! Messages that say nothing, and whitespace where it is refused.
 
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
 use crate::{chat, dropped, sent};
@@ -16,7 +16,7 @@ fn result() -> Value {
 }
 
 /// No message without content, and no empty text in one.
-fn assert_says_something(message: &Value) {
+fn assert_not_blank(message: &Value) {
     let content = &message["content"];
     let blank = |text: &Value| text.as_str().is_some_and(|text| text.trim().is_empty());
     let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -36,7 +36,7 @@ fn an_empty_assistant_message_before_the_call_is_left_out() {
         result(),
     ]));
     for upstream in [Dialect::Messages, Dialect::Chat] {
-        let messages = sent(Client::Chat, &body, upstream).body["messages"].clone();
+        let messages = sent(ClientDialect::Chat, &body, upstream).body["messages"].clone();
         let roles: Vec<_> = messages
             .as_array()
             .unwrap()
@@ -49,7 +49,7 @@ fn an_empty_assistant_message_before_the_call_is_left_out() {
         };
         assert_eq!(roles, ["user", "assistant", answer], "{messages}");
         for message in messages.as_array().unwrap() {
-            assert_says_something(message);
+            assert_not_blank(message);
         }
     }
 }
@@ -64,11 +64,11 @@ fn an_empty_user_message_does_not_separate_a_call_from_its_result() {
             {"role": "user", "content": content},
             result(),
         ]));
-        let messages = sent(Client::Chat, &body, Dialect::Messages).body["messages"].clone();
+        let messages = sent(ClientDialect::Chat, &body, Dialect::Messages).body["messages"].clone();
         assert_eq!(messages.as_array().unwrap().len(), 3, "{messages}");
         assert_eq!(messages[1]["content"][0]["type"], "tool_use");
         assert_eq!(messages[2]["content"][0]["type"], "tool_result");
-        let messages = sent(Client::Chat, &body, Dialect::Chat).body["messages"].clone();
+        let messages = sent(ClientDialect::Chat, &body, Dialect::Chat).body["messages"].clone();
         assert_eq!(messages.as_array().unwrap().len(), 3, "{messages}");
         assert_eq!(messages[2]["role"], "tool");
     }
@@ -82,7 +82,7 @@ fn an_empty_user_message_does_not_separate_a_call_from_its_result() {
         (Dialect::Gemini, "contents"),
         (Dialect::Converse, "messages"),
     ] {
-        let turns = sent(Client::Responses, &body, upstream).body[list].clone();
+        let turns = sent(ClientDialect::Responses, &body, upstream).body[list].clone();
         assert_eq!(turns.as_array().unwrap().len(), 3, "{turns}");
     }
 }
@@ -111,32 +111,32 @@ fn nothing_empty_goes_to_a_dialect_that_refuses_it() {
         ])),
     ];
     for body in &bodies {
-        let outgoing = sent(Client::Chat, body, Dialect::Messages);
+        let outgoing = sent(ClientDialect::Chat, body, Dialect::Messages);
         let messages = outgoing.body["messages"].as_array().unwrap();
         assert_eq!(messages[0]["role"], "user", "{body}");
         for message in messages {
-            assert_says_something(message);
+            assert_not_blank(message);
         }
         assert_eq!(outgoing.body.get("system"), None, "{body}");
     }
-    let alone = sent(Client::Chat, &bodies[0], Dialect::Messages);
+    let alone = sent(ClientDialect::Chat, &bodies[0], Dialect::Messages);
     assert_eq!(alone.body["messages"][0]["content"], "(blank)");
-    let turns = sent(Client::Chat, &bodies[3], Dialect::Messages);
+    let turns = sent(ClientDialect::Chat, &bodies[3], Dialect::Messages);
     assert_eq!(turns.body["messages"][2]["content"], "(blank)");
 }
 
 #[test]
-fn instructions_that_say_nothing_are_not_sent() {
+fn blank_instructions_are_not_sent() {
     let body = json!({"model": "m", "instructions": "", "input": "Hi"});
     for (upstream, field) in [
         (Dialect::Messages, "system"),
         (Dialect::Gemini, "systemInstruction"),
         (Dialect::Converse, "system"),
     ] {
-        let outgoing = sent(Client::Responses, &body, upstream);
+        let outgoing = sent(ClientDialect::Responses, &body, upstream);
         assert_eq!(outgoing.body.get(field), None, "{upstream:?}");
     }
-    let outgoing = sent(Client::Responses, &body, Dialect::Chat);
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Chat);
     assert_eq!(outgoing.body["messages"][0]["role"], "user");
 }
 
@@ -150,11 +150,11 @@ fn a_last_assistant_text_keeps_no_whitespace_at_its_end() {
             {"role": "user", "content": "Go. "},
             {"role": "assistant", "content": content},
         ]));
-        let outgoing = sent(Client::Chat, &body, Dialect::Messages);
+        let outgoing = sent(ClientDialect::Chat, &body, Dialect::Messages);
         assert_eq!(outgoing.body["messages"][0]["content"], "Go. ");
         assert_eq!(outgoing.body["messages"][1]["content"], "Thought:");
         assert_eq!(dropped(&outgoing), ["messages[1]"]);
-        let outgoing = sent(Client::Chat, &body, Dialect::Converse);
+        let outgoing = sent(ClientDialect::Chat, &body, Dialect::Converse);
         assert_eq!(
             outgoing.body["messages"][1]["content"],
             json!([{"text": "Thought:"}])
@@ -164,7 +164,7 @@ fn a_last_assistant_text_keeps_no_whitespace_at_its_end() {
         {"role": "assistant", "content": "One. "},
         {"role": "user", "content": "Two. "},
     ]));
-    let outgoing = sent(Client::Chat, &earlier, Dialect::Messages);
+    let outgoing = sent(ClientDialect::Chat, &earlier, Dialect::Messages);
     assert_eq!(outgoing.body["messages"][1]["content"], "One. ");
     assert_eq!(outgoing.body["messages"][2]["content"], "Two. ");
 }

@@ -1,10 +1,10 @@
 //! Token counts as vendors give them.
 
-use prowess_wire::neutral::{StreamEvent, Usage};
-use prowess_wire::{Client, Dialect};
+use prowess_wire::neutral::{StreamEvent, TokenUsage};
+use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
-use crate::{read, sse, told, whole};
+use crate::{read, sse, whole, write_events};
 
 fn answer(usage: &Value) -> Value {
     let message = json!({"role": "assistant", "content": "Hi"});
@@ -16,7 +16,7 @@ fn chunk(delta: &Value, reason: Option<&str>) -> Value {
     json!({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 }
 
-fn streamed(chunks: &[Value]) -> Usage {
+fn streamed(chunks: &[Value]) -> TokenUsage {
     let events = read(Dialect::Chat, &sse(chunks));
     let usage = events.into_iter().find_map(|event| match event {
         StreamEvent::MessageDelta { usage, .. } => Some(usage),
@@ -29,13 +29,13 @@ fn streamed(chunks: &[Value]) -> Usage {
 fn groks_thoughts_are_output_in_every_dialect() {
     let usage = json!({"prompt_tokens": 12, "completion_tokens": 2, "total_tokens": 354,
         "completion_tokens_details": {"reasoning_tokens": 340}});
-    let messages = whole(Dialect::Chat, &answer(&usage), Client::Messages);
+    let messages = whole(Dialect::Chat, &answer(&usage), ClientDialect::Messages);
     assert_eq!(messages["usage"]["output_tokens"], 342);
     assert_eq!(
         messages["usage"]["output_tokens_details"]["thinking_tokens"],
         340
     );
-    let responses = whole(Dialect::Chat, &answer(&usage), Client::Responses);
+    let responses = whole(Dialect::Chat, &answer(&usage), ClientDialect::Responses);
     assert_eq!(responses["usage"]["output_tokens"], 342);
     assert_eq!(responses["usage"]["total_tokens"], 354);
     let mut last = chunk(&json!({}), Some("stop"));
@@ -56,10 +56,10 @@ fn vendors_own_counts_of_cached_input_are_cache_reads() {
             .as_object_mut()
             .unwrap()
             .extend(cached.as_object().unwrap().clone());
-        let body = whole(Dialect::Chat, &answer(&usage), Client::Messages);
+        let body = whole(Dialect::Chat, &answer(&usage), ClientDialect::Messages);
         assert_eq!(body["usage"]["cache_read_input_tokens"], 8, "{usage}");
         assert_eq!(body["usage"]["input_tokens"], 2, "{usage}");
-        let body = whole(Dialect::Chat, &answer(&usage), Client::Responses);
+        let body = whole(Dialect::Chat, &answer(&usage), ClientDialect::Responses);
         assert_eq!(
             body["usage"]["input_tokens_details"]["cached_tokens"], 8,
             "{usage}"
@@ -89,7 +89,7 @@ fn groqs_and_moonshots_counts_are_found_where_they_stand() {
 fn odd_counts_do_not_spoil_an_answer() {
     let usage = json!({"prompt_tokens": "5", "completion_tokens": -1, "total_tokens": null,
         "completion_tokens_details": []});
-    let body = whole(Dialect::Chat, &answer(&usage), Client::Messages);
+    let body = whole(Dialect::Chat, &answer(&usage), ClientDialect::Messages);
     assert_eq!(body["content"][0]["text"], "Hi");
     assert_eq!(body["usage"]["output_tokens"], 0);
 }
@@ -106,8 +106,8 @@ fn a_later_count_of_anthropics_replaces_what_it_names_and_nothing_else() {
             Dialect::Messages,
             &sse(&[start.clone(), delta(usage), stop.clone()]),
         );
-        let told = told(&events, Client::Messages);
-        told[1]["usage"].clone()
+        let events_out = write_events(&events, ClientDialect::Messages);
+        events_out[1]["usage"].clone()
     };
     let usage = last(json!({"input_tokens": 20, "output_tokens": 9, "cache_read_input_tokens": 0}));
     assert_eq!(usage["input_tokens"], 20);

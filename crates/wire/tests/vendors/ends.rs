@@ -1,10 +1,10 @@
 //! How answers end: filtered, refused, failed, or for a reason of the vendor's own.
 
 use prowess_wire::neutral::ErrorKind;
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
-use crate::{broken, failed, read, sse, told, whole};
+use crate::{broken, failed, read, sse, whole, write_events};
 
 /// The words that the official types of each dialect know.
 const MESSAGES: [&str; 7] = [
@@ -21,9 +21,9 @@ const CHAT: [&str; 4] = ["stop", "length", "tool_calls", "content_filter"];
 /// How each client hears of the end: Messages, Chat, and Responses with its details.
 fn ends(upstream: Dialect, answer: &Value) -> [String; 3] {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let messages = text(&whole(upstream, answer, Client::Messages)["stop_reason"]);
-    let chat = text(&whole(upstream, answer, Client::Chat)["choices"][0]["finish_reason"]);
-    let response = whole(upstream, answer, Client::Responses);
+    let messages = text(&whole(upstream, answer, ClientDialect::Messages)["stop_reason"]);
+    let chat = text(&whole(upstream, answer, ClientDialect::Chat)["choices"][0]["finish_reason"]);
+    let response = whole(upstream, answer, ClientDialect::Responses);
     let reason = &response["incomplete_details"]["reason"];
     let responses = reason
         .as_str()
@@ -37,17 +37,20 @@ fn ends(upstream: Dialect, answer: &Value) -> [String; 3] {
 fn stream_ends(upstream: Dialect, sse: &str) -> [String; 3] {
     let events = read(upstream, sse);
     let find = |client, path: &str| {
-        let told = told(&events, client);
-        let found = told
+        let events_out = write_events(&events, client);
+        let found = events_out
             .iter()
             .rev()
             .find_map(|event| event.pointer(path)?.as_str());
         found.map(str::to_owned)
     };
-    let messages = find(Client::Messages, "/delta/stop_reason").unwrap();
-    let chat = find(Client::Chat, "/choices/0/finish_reason").unwrap();
-    let responses = find(Client::Responses, "/response/incomplete_details/reason");
-    let responses = responses.or_else(|| find(Client::Responses, "/response/status"));
+    let messages = find(ClientDialect::Messages, "/delta/stop_reason").unwrap();
+    let chat = find(ClientDialect::Chat, "/choices/0/finish_reason").unwrap();
+    let responses = find(
+        ClientDialect::Responses,
+        "/response/incomplete_details/reason",
+    );
+    let responses = responses.or_else(|| find(ClientDialect::Responses, "/response/status"));
     [messages, chat, responses.unwrap()]
 }
 
@@ -117,10 +120,10 @@ fn every_finish_reason_of_geminis_has_its_word_in_every_dialect() {
 fn an_unknown_reason_without_an_answer_is_a_refusal_that_names_it() {
     for reason in ["OTHER", "NO_IMAGE", "SOMETHING_NEW"] {
         let answer = gemini(None, reason);
-        let body = whole(Dialect::Gemini, &answer, Client::Messages);
+        let body = whole(Dialect::Gemini, &answer, ClientDialect::Messages);
         assert_eq!(body["stop_reason"], "refusal");
         assert_eq!(body["stop_details"]["explanation"], reason);
-        let body = whole(Dialect::Gemini, &answer, Client::Chat);
+        let body = whole(Dialect::Gemini, &answer, ClientDialect::Chat);
         assert_eq!(body["choices"][0]["message"]["refusal"], reason);
         let streamed = stream_ends(Dialect::Gemini, &sse(&[answer]));
         assert_eq!(streamed, ["refusal", "stop", "completed"]);
@@ -170,7 +173,7 @@ fn an_answer_that_azure_filtered_away_is_a_refusal() {
 
 #[test]
 fn every_chat_servers_reason_has_its_word_in_every_dialect() {
-    let said = json!({"role": "assistant", "content": "Hi"});
+    let message = json!({"role": "assistant", "content": "Hi"});
     for (reason, expected) in [
         ("stop", ["end_turn", "stop", "completed"]),
         ("eos", ["end_turn", "stop", "completed"]),
@@ -184,7 +187,7 @@ fn every_chat_servers_reason_has_its_word_in_every_dialect() {
         ("sensitive", ["refusal", "content_filter", "content_filter"]),
         ("SAFETY", ["refusal", "content_filter", "content_filter"]),
     ] {
-        let answer = choice(Some(said.clone()), reason);
+        let answer = choice(Some(message.clone()), reason);
         assert_eq!(ends(Dialect::Chat, &answer), expected, "{reason}");
         let mut chunk = answer;
         chunk["choices"][0]["delta"] = chunk["choices"][0]["message"].take();
@@ -198,13 +201,13 @@ fn every_chat_servers_reason_has_its_word_in_every_dialect() {
 
 #[test]
 fn a_chat_server_that_gave_up_has_not_answered() {
-    let said = json!({"role": "assistant", "content": "Hi"});
+    let message = json!({"role": "assistant", "content": "Hi"});
     for (reason, kind) in [
         ("error", ErrorKind::Api),
         ("network_error", ErrorKind::Api),
         ("insufficient_system_resource", ErrorKind::Overloaded),
     ] {
-        let answer = choice(Some(said.clone()), reason);
+        let answer = choice(Some(message.clone()), reason);
         let error = failed(Dialect::Chat, &answer);
         assert_eq!(error.kind, kind);
         assert!(error.message.ends_with(reason), "{error}");
@@ -261,7 +264,7 @@ fn an_error_in_the_place_of_an_answer_keeps_its_reason() {
 }
 
 #[test]
-fn an_error_inside_a_stream_keeps_its_reason_however_it_is_told() {
+fn an_error_inside_a_stream_keeps_its_reason_in_any_form() {
     let first = json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": "Hi"}}]});
     let error = json!({"code": 500, "message": "slot is gone", "type": "server_error"});
     let ends = [
@@ -287,11 +290,16 @@ fn an_error_inside_a_stream_keeps_its_reason_however_it_is_told() {
         assert_eq!(error.message, "slot is gone", "{end}");
         assert_eq!(error.status, 500, "{end}");
     }
-    for client in [Client::Messages, Client::Chat, Client::Responses] {
+    for client in [
+        ClientDialect::Messages,
+        ClientDialect::Chat,
+        ClientDialect::Responses,
+    ] {
         let events = read(Dialect::Chat, &format!("data: {first}\n\n{}", ends[0]));
-        let told = told(&events, client);
+        let events_out = write_events(&events, client);
         assert!(
-            told.iter()
+            events_out
+                .iter()
                 .any(|event| event.to_string().contains("slot is gone"))
         );
     }

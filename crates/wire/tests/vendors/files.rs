@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use prowess_wire::{Client, Dialect};
+use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
 use crate::{chat, dropped, refused, sent};
@@ -30,7 +30,7 @@ fn text_files_are_text_for_anthropic() {
         ("application/octet-stream", "a.md"),
     ] {
         let body = user(&[file(media_type, "a,é\n1,2\n", name)]);
-        let outgoing = sent(Client::Chat, &body, Dialect::Messages);
+        let outgoing = sent(ClientDialect::Chat, &body, Dialect::Messages);
         let source = json!({"type": "text", "media_type": "text/plain", "data": "a,é\n1,2\n"});
         let document = json!({"type": "document", "source": source, "title": name});
         assert_eq!(
@@ -43,7 +43,7 @@ fn text_files_are_text_for_anthropic() {
     let part = json!({"type": "input_file", "filename": "a.csv",
         "file_data": format!("data:text/csv;base64,{}", STANDARD.encode("1"))});
     let body = json!({"model": "m", "input": [{"role": "user", "content": [part]}]});
-    let outgoing = sent(Client::Responses, &body, Dialect::Messages);
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Messages);
     assert_eq!(
         outgoing.body["messages"][0]["content"][0]["source"]["data"],
         "1"
@@ -59,7 +59,7 @@ fn a_text_file_in_a_tools_result_is_text_for_anthropic_too() {
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c", "output": output},
     ]});
-    let outgoing = sent(Client::Responses, &body, Dialect::Messages);
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Messages);
     let source = &outgoing.body["messages"][2]["content"][0]["content"][0]["source"];
     assert_eq!(source["type"], "text");
 }
@@ -71,7 +71,7 @@ fn pdfs_stay_bytes_and_pictures_become_pictures_for_anthropic() {
         file("image/png", "x", "a.png"),
     ]);
     let content =
-        sent(Client::Chat, &body, Dialect::Messages).body["messages"][0]["content"].clone();
+        sent(ClientDialect::Chat, &body, Dialect::Messages).body["messages"][0]["content"].clone();
     assert_eq!(content[0]["source"]["type"], "base64");
     assert_eq!(content[0]["source"]["media_type"], "application/pdf");
     assert_eq!(
@@ -87,7 +87,7 @@ fn files_that_anthropic_takes_in_no_form_are_refused_by_field_and_type() {
             json!({"type": "text", "text": "Read."}),
             file(media_type, bytes, "a.bin"),
         ]);
-        let error = refused(Client::Chat, &body, Dialect::Messages);
+        let error = refused(ClientDialect::Chat, &body, Dialect::Messages);
         assert_eq!(
             error.field(),
             Some("messages[0].content[1].file.file_data"),
@@ -97,14 +97,14 @@ fn files_that_anthropic_takes_in_no_form_are_refused_by_field_and_type() {
     }
     let not_text = json!({"type": "file", "file": {"filename": "a.csv",
         "file_data": format!("data:text/csv;base64,{}", STANDARD.encode([0xff, 0xfe]))}});
-    let error = refused(Client::Chat, &user(&[not_text]), Dialect::Messages);
+    let error = refused(ClientDialect::Chat, &user(&[not_text]), Dialect::Messages);
     assert!(error.to_string().contains("text/csv"), "{error}");
     assert!(error.to_string().contains("UTF-8"), "{error}");
     // A client of Anthropic's own dialect hears of it from Anthropic.
     let source = json!({"type": "base64", "media_type": DOCX, "data": "UEs="});
     let body = json!({"model": "m", "max_tokens": 5, "messages": [
         {"role": "user", "content": [{"type": "document", "source": source}]}]});
-    let own = sent(Client::Messages, &body, Dialect::Messages);
+    let own = sent(ClientDialect::Messages, &body, Dialect::Messages);
     assert_eq!(own.body["messages"][0]["content"][0]["source"], source);
 }
 
@@ -113,7 +113,7 @@ fn an_address_in_file_data_is_an_address_everywhere() {
     let url = "https://example.com/a.pdf";
     let part = json!({"type": "file", "file": {"filename": "a.pdf", "file_data": url}});
     let body = user(std::slice::from_ref(&part));
-    let to = |upstream| sent(Client::Chat, &body, upstream).body;
+    let to = |upstream| sent(ClientDialect::Chat, &body, upstream).body;
     let anthropic = &to(Dialect::Messages)["messages"][0]["content"][0]["source"];
     assert_eq!(anthropic, &json!({"type": "url", "url": url}));
     let gemini = &to(Dialect::Gemini)["contents"][0]["parts"][0];
@@ -122,11 +122,11 @@ fn an_address_in_file_data_is_an_address_everywhere() {
     let responses = &to(Dialect::Responses)["input"][0]["content"][0];
     assert_eq!(responses, &json!({"type": "input_file", "file_url": url}));
     assert_eq!(to(Dialect::Chat)["messages"][0]["content"][0], part);
-    let error = refused(Client::Chat, &body, Dialect::Converse);
+    let error = refused(ClientDialect::Chat, &body, Dialect::Converse);
     assert_eq!(error.field(), Some("messages[0].content[0].file.file_data"));
     let part = json!({"type": "input_file", "file_data": url});
     let body = json!({"model": "m", "input": [{"role": "user", "content": [part]}]});
-    let outgoing = sent(Client::Responses, &body, Dialect::Messages);
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Messages);
     assert_eq!(
         outgoing.body["messages"][0]["content"][0]["source"]["url"],
         url
@@ -134,11 +134,11 @@ fn an_address_in_file_data_is_an_address_everywhere() {
 }
 
 #[test]
-fn bare_base64_is_what_the_files_name_says() {
+fn the_files_name_gives_the_type_of_bare_base64() {
     let part =
         |name: Value| json!({"type": "file", "file": {"filename": name, "file_data": "MQ=="}});
     let source = |name: Value| {
-        let outgoing = sent(Client::Chat, &user(&[part(name)]), Dialect::Messages);
+        let outgoing = sent(ClientDialect::Chat, &user(&[part(name)]), Dialect::Messages);
         outgoing.body["messages"][0]["content"][0]["source"].clone()
     };
     assert_eq!(source(json!("a.txt"))["data"], "1");
@@ -173,7 +173,7 @@ fn no_two_documents_of_a_converse_request_have_the_same_name() {
         {"role": "assistant", "content": "Done."},
         {"role": "user", "content": [text, pdf("q1_report.pdf"), nameless, pdf("Jahresübersicht.pdf")]},
     ]));
-    let body = sent(Client::Chat, &body, Dialect::Converse).body;
+    let body = sent(ClientDialect::Chat, &body, Dialect::Converse).body;
     let mut names = Vec::new();
     documents(&body, &mut names);
     assert_eq!(names.len(), 6);
@@ -195,7 +195,7 @@ fn no_two_documents_of_a_converse_request_have_the_same_name() {
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "y"}},
         ]},
     ]});
-    let body = sent(Client::Messages, &in_result, Dialect::Converse).body;
+    let body = sent(ClientDialect::Messages, &in_result, Dialect::Converse).body;
     let mut names = Vec::new();
     documents(&body, &mut names);
     assert_eq!(names, ["document", "document 2"]);
@@ -205,14 +205,14 @@ fn no_two_documents_of_a_converse_request_have_the_same_name() {
 fn a_converse_document_has_a_text_beside_it() {
     let body = user(&[file("application/pdf", "%PDF", "a.pdf")]);
     let content =
-        sent(Client::Chat, &body, Dialect::Converse).body["messages"][0]["content"].clone();
+        sent(ClientDialect::Chat, &body, Dialect::Converse).body["messages"][0]["content"].clone();
     assert_eq!(content[1], json!({"text": "Attached: a pdf"}));
     let body = user(&[
         file("text/x-log", "1", "a.log"),
         json!({"type": "text", "text": "Read."}),
     ]);
     let content =
-        sent(Client::Chat, &body, Dialect::Converse).body["messages"][0]["content"].clone();
+        sent(ClientDialect::Chat, &body, Dialect::Converse).body["messages"][0]["content"].clone();
     assert_eq!(content[0]["document"]["format"], "txt");
     assert_eq!(content.as_array().unwrap().len(), 2);
 }
@@ -225,7 +225,7 @@ fn recordings_and_films_reach_gemini() {
     let inline = json!({"type": "video_url", "video_url": {"url": "data:video/mp4;base64,AAAA"}});
     let tube = json!({"type": "video_url", "video_url": {"url": "https://tube.example/watch?v=1"}});
     let body = user(&[audio.clone(), film, inline, tube]);
-    let outgoing = sent(Client::Chat, &body, Dialect::Gemini);
+    let outgoing = sent(ClientDialect::Chat, &body, Dialect::Gemini);
     assert_eq!(
         outgoing.body["contents"][0]["parts"],
         json!([
@@ -238,29 +238,29 @@ fn recordings_and_films_reach_gemini() {
     assert_eq!(outgoing.dropped, []);
     // To a Chat server they stay as they are, to others there is no place for them.
     let own = sent(
-        Client::Chat,
+        ClientDialect::Chat,
         &user(std::slice::from_ref(&audio)),
         Dialect::Chat,
     );
     assert_eq!(own.body["messages"][0]["content"][0], audio);
     let error = refused(
-        Client::Chat,
+        ClientDialect::Chat,
         &user(std::slice::from_ref(&audio)),
         Dialect::Messages,
     );
     assert_eq!(error.field(), Some("messages[0].content[0]"));
     let body = json!({"model": "m", "input": [{"role": "user", "content": [audio]}]});
-    let outgoing = sent(Client::Responses, &body, Dialect::Gemini);
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Gemini);
     let part = &outgoing.body["contents"][0]["parts"][0];
     assert_eq!(part["inlineData"]["mimeType"], "audio/wav");
 }
 
 #[test]
-fn what_is_said_beside_a_recording_is_named_and_a_broken_one_refused() {
+fn fields_beside_a_recording_are_named_and_a_broken_one_refused() {
     let audio = json!({"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "mp3"}, "speed": 2});
-    let outgoing = sent(Client::Chat, &user(&[audio]), Dialect::Gemini);
+    let outgoing = sent(ClientDialect::Chat, &user(&[audio]), Dialect::Gemini);
     assert_eq!(dropped(&outgoing), ["messages[0].content[0].speed"]);
     let broken = json!({"type": "input_audio", "input_audio": {"format": "mp3"}});
-    let error = refused(Client::Chat, &user(&[broken]), Dialect::Gemini);
+    let error = refused(ClientDialect::Chat, &user(&[broken]), Dialect::Gemini);
     assert_eq!(error.field(), Some("messages[0].content[0]"));
 }

@@ -19,19 +19,19 @@ mod support;
 
 use prowess_wire::neutral::{ApiError, StreamEvent};
 use prowess_wire::{
-    Client, Dialect, Outgoing, ReplyContext, StreamReader, StreamWriter, WireError, WriteOptions,
-    read_request, read_response, write_request, write_response,
+    ClientDialect, Dialect, EncodedRequest, ReplyContext, StreamReader, StreamWriter, WireError,
+    WriteOptions, read_request, read_response, write_request, write_response,
 };
 use serde_json::{Value, json};
 
 /// What an upstream is sent for a client's request.
-fn sent(client: Client, body: &Value, upstream: Dialect) -> Outgoing {
+fn sent(client: ClientDialect, body: &Value, upstream: Dialect) -> EncodedRequest {
     let request = read_request(client, body.to_string().as_bytes()).unwrap();
     write_request(upstream, &request, &WriteOptions::default()).unwrap()
 }
 
 /// Why a client's request cannot be sent.
-fn refused(client: Client, body: &Value, upstream: Dialect) -> WireError {
+fn refused(client: ClientDialect, body: &Value, upstream: Dialect) -> WireError {
     let request = read_request(client, body.to_string().as_bytes()).unwrap();
     write_request(upstream, &request, &WriteOptions::default()).unwrap_err()
 }
@@ -41,13 +41,13 @@ fn chat(messages: Value) -> Value {
     json!({"model": "m", "messages": messages})
 }
 
-fn dropped(outgoing: &Outgoing) -> Vec<&str> {
+fn dropped(outgoing: &EncodedRequest) -> Vec<&str> {
     let fields = outgoing.dropped.iter();
     fields.map(|dropped| dropped.field.as_str()).collect()
 }
 
 /// The answer a client is told, whole.
-fn whole(upstream: Dialect, answer: &Value, client: Client) -> Value {
+fn whole(upstream: Dialect, answer: &Value, client: ClientDialect) -> Value {
     let context = support::context();
     let response = read_response(upstream, answer.to_string().as_bytes(), &context).unwrap();
     let (body, _) = write_response(client, &response, &reply());
@@ -72,7 +72,7 @@ fn read(upstream: Dialect, sse: &str) -> Vec<StreamEvent> {
 }
 
 /// The data of every event that a client is told.
-fn told(events: &[StreamEvent], client: Client) -> Vec<Value> {
+fn write_events(events: &[StreamEvent], client: ClientDialect) -> Vec<Value> {
     let mut writer = StreamWriter::new(client, reply());
     let mut out = Vec::new();
     for event in events {

@@ -1,7 +1,7 @@
 //! Requests without a user's word.
 
-use prowess_wire::neutral::{Message, adopt};
-use prowess_wire::{Client, Dialect, read_request};
+use prowess_wire::neutral::{Message, convert_to_anthropic};
+use prowess_wire::{ClientDialect, Dialect, read_request};
 use serde_json::{Value, json};
 
 use crate::{chat, dropped, refused, sent};
@@ -21,7 +21,7 @@ fn only_text(body: &Value) -> (String, String) {
 }
 
 #[test]
-fn instructions_alone_are_what_the_user_says() {
+fn instructions_alone_become_the_users_message() {
     let body = chat(json!([{"role": "system", "content": "Write a haiku."}]));
     for upstream in [
         Dialect::Messages,
@@ -29,10 +29,10 @@ fn instructions_alone_are_what_the_user_says() {
         Dialect::Gemini,
         Dialect::Converse,
     ] {
-        let outgoing = sent(Client::Chat, &body, upstream);
-        let said = only_text(&outgoing.body);
+        let outgoing = sent(ClientDialect::Chat, &body, upstream);
+        let role_and_text = only_text(&outgoing.body);
         assert_eq!(
-            said,
+            role_and_text,
             ("user".to_owned(), "Write a haiku.".to_owned()),
             "{upstream:?}"
         );
@@ -41,19 +41,19 @@ fn instructions_alone_are_what_the_user_says() {
         }
         assert_eq!(outgoing.dropped, []);
     }
-    let own = sent(Client::Chat, &body, Dialect::Chat);
+    let own = sent(ClientDialect::Chat, &body, Dialect::Chat);
     assert_eq!(own.body["messages"], body["messages"]);
     let body = json!({"model": "m", "instructions": "Write a haiku."});
-    let outgoing = sent(Client::Responses, &body, Dialect::Messages);
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Messages);
     assert_eq!(only_text(&outgoing.body).1, "Write a haiku.");
 }
 
 #[test]
 fn a_request_with_nothing_to_answer_is_refused_in_the_clients_words() {
-    let error = refused(Client::Chat, &chat(json!([])), Dialect::Messages);
+    let error = refused(ClientDialect::Chat, &chat(json!([])), Dialect::Messages);
     assert_eq!(error.field(), Some("messages"));
-    let said = "messages: there is nothing to answer: send at least one message";
-    assert_eq!(error.to_string(), said);
+    let message = "messages: there is nothing to answer: send at least one message";
+    assert_eq!(error.to_string(), message);
     let body = json!({"model": "m", "input": []});
     for upstream in [
         Dialect::Messages,
@@ -61,12 +61,12 @@ fn a_request_with_nothing_to_answer_is_refused_in_the_clients_words() {
         Dialect::Gemini,
         Dialect::Converse,
     ] {
-        let error = refused(Client::Responses, &body, upstream);
+        let error = refused(ClientDialect::Responses, &body, upstream);
         assert_eq!(error.field(), Some("input"), "{upstream:?}");
     }
     let blank = chat(json!([{"role": "system", "content": " "}]));
     assert_eq!(
-        refused(Client::Chat, &blank, Dialect::Gemini).field(),
+        refused(ClientDialect::Chat, &blank, Dialect::Gemini).field(),
         Some("messages")
     );
 }
@@ -80,14 +80,14 @@ fn a_prompt_template_of_openais_is_refused_elsewhere_by_its_name() {
         Dialect::Gemini,
         Dialect::Converse,
     ] {
-        let error = refused(Client::Responses, &body, upstream);
+        let error = refused(ClientDialect::Responses, &body, upstream);
         assert_eq!(error.field(), Some("prompt"), "{upstream:?}");
         assert_eq!(error.to_api_error().status, 400);
     }
-    let own = sent(Client::Responses, &body, Dialect::Responses);
+    let own = sent(ClientDialect::Responses, &body, Dialect::Responses);
     assert_eq!(own.body["prompt"]["id"], "pmpt_1");
     let none = json!({"model": "m", "prompt": null, "input": "Hi"});
-    sent(Client::Responses, &none, Dialect::Messages);
+    sent(ClientDialect::Responses, &none, Dialect::Messages);
 }
 
 #[test]
@@ -114,16 +114,16 @@ fn a_conversation_that_the_model_opens_begins_with_a_blank_message() {
             json!({"role": "user", "parts": [{"text": "(blank)"}]}),
         ),
     ] {
-        let outgoing = sent(Client::Chat, &body, upstream);
+        let outgoing = sent(ClientDialect::Chat, &body, upstream);
         assert_eq!(outgoing.body[list][0], first);
         assert_eq!(outgoing.body[list].as_array().unwrap().len(), 3);
     }
-    let own = sent(Client::Chat, &body, Dialect::Chat);
+    let own = sent(ClientDialect::Chat, &body, Dialect::Chat);
     assert_eq!(own.body["messages"], body["messages"]);
 }
 
 #[test]
-fn instructions_alone_behind_a_list_of_tools_are_what_the_user_says() {
+fn instructions_alone_behind_a_list_of_tools_become_the_users_message() {
     let body = json!({"model": "m", "input": [
         {"type": "additional_tools", "role": "developer", "tools": [
             {"type": "function", "name": "look", "parameters": {"type": "object"}}]},
@@ -135,9 +135,9 @@ fn instructions_alone_behind_a_list_of_tools_are_what_the_user_says() {
         Dialect::Gemini,
         Dialect::Converse,
     ] {
-        let outgoing = sent(Client::Responses, &body, upstream);
-        let said = ("user".to_owned(), "Write a haiku.".to_owned());
-        assert_eq!(only_text(&outgoing.body), said, "{upstream:?}");
+        let outgoing = sent(ClientDialect::Responses, &body, upstream);
+        let role_and_text = ("user".to_owned(), "Write a haiku.".to_owned());
+        assert_eq!(only_text(&outgoing.body), role_and_text, "{upstream:?}");
     }
 }
 
@@ -152,16 +152,16 @@ fn a_conversation_of_which_nothing_can_be_sent_is_empty() {
         Dialect::Gemini,
         Dialect::Converse,
     ] {
-        let outgoing = sent(Client::Responses, &body, upstream);
-        let said = ("user".to_owned(), "Write a haiku.".to_owned());
-        assert_eq!(only_text(&outgoing.body), said, "{upstream:?}");
+        let outgoing = sent(ClientDialect::Responses, &body, upstream);
+        let role_and_text = ("user".to_owned(), "Write a haiku.".to_owned());
+        assert_eq!(only_text(&outgoing.body), role_and_text, "{upstream:?}");
         assert_eq!(dropped(&outgoing), ["input[0]"], "{upstream:?}");
         let body = json!({"model": "m", "input": list});
-        let error = refused(Client::Responses, &body, upstream);
+        let error = refused(ClientDialect::Responses, &body, upstream);
         assert_eq!(error.field(), Some("input"), "{upstream:?}");
     }
-    let mut request = read_request(Client::Responses, body.to_string().as_bytes()).unwrap();
-    adopt(&mut request).unwrap();
+    let mut request = read_request(ClientDialect::Responses, body.to_string().as_bytes()).unwrap();
+    convert_to_anthropic(&mut request).unwrap();
     assert_eq!(request.messages, [Message::user("Write a haiku.")]);
     let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search",
         "input": {"query": "a"}});
@@ -173,7 +173,7 @@ fn a_conversation_of_which_nothing_can_be_sent_is_empty() {
         Dialect::Gemini,
         Dialect::Converse,
     ] {
-        let outgoing = sent(Client::Messages, &body, upstream);
+        let outgoing = sent(ClientDialect::Messages, &body, upstream);
         assert_eq!(
             only_text(&outgoing.body).1,
             "Write a haiku.",

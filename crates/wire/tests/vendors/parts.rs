@@ -1,10 +1,10 @@
 //! Parts and fields that only some vendors write: structured content, thoughts as parts,
 //! tools without a type, text with sources.
 
-use prowess_wire::{Client, Dialect, read_request};
+use prowess_wire::{ClientDialect, Dialect, read_request};
 use serde_json::{Value, json};
 
-use crate::{chat, read, sent, sse, support, told, whole};
+use crate::{chat, read, sent, sse, support, whole, write_events};
 
 fn answer(content: &Value) -> Value {
     let message = json!({"role": "assistant", "content": content});
@@ -13,7 +13,7 @@ fn answer(content: &Value) -> Value {
 }
 
 #[test]
-fn structured_content_is_told_as_its_json() {
+fn structured_content_is_written_as_its_json() {
     for structured in [
         json!({"name": "Ann", "tags": ["a"]}),
         json!([{"name": "Ann"}, {"name": "Bob"}]),
@@ -22,9 +22,9 @@ fn structured_content_is_told_as_its_json() {
         json!(true),
     ] {
         for (client, path) in [
-            (Client::Messages, "/content/0/text"),
-            (Client::Chat, "/choices/0/message/content"),
-            (Client::Responses, "/output/0/content/0/text"),
+            (ClientDialect::Messages, "/content/0/text"),
+            (ClientDialect::Chat, "/choices/0/message/content"),
+            (ClientDialect::Responses, "/output/0/content/0/text"),
         ] {
             let body = whole(Dialect::Chat, &answer(&structured), client);
             let text = body.pointer(path).and_then(Value::as_str).unwrap();
@@ -33,8 +33,11 @@ fn structured_content_is_told_as_its_json() {
         }
         let chunk = json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": structured},
             "finish_reason": "stop"}]});
-        let told = told(&read(Dialect::Chat, &sse(&[chunk])), Client::Messages);
-        let text = told
+        let events_out = write_events(
+            &read(Dialect::Chat, &sse(&[chunk])),
+            ClientDialect::Messages,
+        );
+        let text = events_out
             .iter()
             .find_map(|event| event["delta"]["text"].as_str());
         let again: Value = serde_json::from_str(text.unwrap()).unwrap();
@@ -47,9 +50,9 @@ fn mistrals_thoughts_are_thoughts_in_answers_and_histories() {
     let thought = json!({"type": "thinking", "closed": true,
         "thinking": [{"type": "text", "text": "Hm, "}, {"type": "text", "text": "so."}]});
     let content = json!([thought, {"type": "text", "text": "Yes."}]);
-    let body = whole(Dialect::Chat, &answer(&content), Client::Responses);
+    let body = whole(Dialect::Chat, &answer(&content), ClientDialect::Responses);
     assert_eq!(body["output"][0]["type"], "reasoning");
-    let body = whole(Dialect::Chat, &answer(&content), Client::Messages);
+    let body = whole(Dialect::Chat, &answer(&content), ClientDialect::Messages);
     assert_eq!(
         body["content"].as_array().unwrap().last().unwrap()["text"],
         "Yes."
@@ -61,15 +64,15 @@ fn mistrals_thoughts_are_thoughts_in_answers_and_histories() {
         {"role": "assistant", "content": content},
         {"role": "user", "content": "Sure?"},
     ]));
-    for (upstream, said) in [
+    for (upstream, pointer) in [
         (Dialect::Messages, "/messages/1/content/0/text"),
         (Dialect::Chat, "/messages/1/content"),
         (Dialect::Responses, "/input/1/content/0/text"),
         (Dialect::Gemini, "/contents/1/parts/0/text"),
         (Dialect::Converse, "/messages/1/content/0/text"),
     ] {
-        let body = sent(Client::Chat, &history, upstream).body;
-        assert_eq!(body.pointer(said), Some(&json!("Yes.")), "{body}");
+        let body = sent(ClientDialect::Chat, &history, upstream).body;
+        assert_eq!(body.pointer(pointer), Some(&json!("Yes.")), "{body}");
     }
 }
 
@@ -86,23 +89,23 @@ fn a_tool_without_a_type_is_a_function() {
         (Dialect::Gemini, "/tools/0/functionDeclarations/0/name"),
         (Dialect::Converse, "/toolConfig/tools/0/toolSpec/name"),
     ] {
-        let body = sent(Client::Chat, &body, upstream).body;
+        let body = sent(ClientDialect::Chat, &body, upstream).body;
         assert_eq!(body.pointer(name), Some(&json!("look")), "{body}");
     }
-    let chosen = sent(Client::Chat, &body, Dialect::Messages).body;
+    let chosen = sent(ClientDialect::Chat, &body, Dialect::Messages).body;
     assert_eq!(
         chosen["tool_choice"],
         json!({"type": "tool", "name": "look"})
     );
     body["tool_choice"] = json!("any");
-    let chosen = sent(Client::Chat, &body, Dialect::Messages).body;
+    let chosen = sent(ClientDialect::Chat, &body, Dialect::Messages).body;
     assert_eq!(chosen["tool_choice"]["type"], "any");
 
     let body = json!({"model": "m", "input": "Go.", "tools": [{"name": "look", "parameters": {}}]});
-    let sent = sent(Client::Responses, &body, Dialect::Chat).body;
+    let sent = sent(ClientDialect::Responses, &body, Dialect::Chat).body;
     assert_eq!(sent["tools"][0]["function"]["name"], "look");
     let nothing = json!({"model": "m", "messages": [], "tools": [{"parameters": {}}]});
-    let error = read_request(Client::Chat, nothing.to_string().as_bytes()).unwrap_err();
+    let error = read_request(ClientDialect::Chat, nothing.to_string().as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "tools[0].type: Field required");
 }
 
@@ -114,9 +117,9 @@ fn the_text_of_converses_citations_is_the_answer() {
     }});
     let answer = json!({"output": {"message": {"role": "assistant",
         "content": [{"text": "So: "}, cited]}}, "stopReason": "end_turn"});
-    let body = whole(Dialect::Converse, &answer, Client::Chat);
+    let body = whole(Dialect::Converse, &answer, ClientDialect::Chat);
     assert_eq!(body["choices"][0]["message"]["content"], "So: It is blue.");
-    let body = whole(Dialect::Converse, &answer, Client::Messages);
+    let body = whole(Dialect::Converse, &answer, ClientDialect::Messages);
     let block = &body["content"][1];
     assert_eq!(
         (&block["type"], &block["text"]),
@@ -127,7 +130,7 @@ fn the_text_of_converses_citations_is_the_answer() {
     let context = support::context();
     let answer = answer.to_string();
     let read = prowess_wire::read_response(Dialect::Converse, answer.as_bytes(), &context).unwrap();
-    let (_, dropped) = prowess_wire::write_response(Client::Chat, &read, &crate::reply());
+    let (_, dropped) = prowess_wire::write_response(ClientDialect::Chat, &read, &crate::reply());
     let fields: Vec<_> = dropped.iter().map(|d| d.field.as_str()).collect();
     assert_eq!(fields, ["content[1].citationsContent"]);
 }

@@ -2,10 +2,10 @@
 
 use prowess_wire::event_stream::{Frame, write_frame};
 use prowess_wire::neutral::StreamEvent;
-use prowess_wire::{Client, Dialect, StreamReader};
+use prowess_wire::{ClientDialect, Dialect, StreamReader};
 use serde_json::{Value, json};
 
-use crate::{chat, dropped, read, sent, sse, support, told, whole};
+use crate::{chat, dropped, read, sent, sse, support, whole, write_events};
 
 const PNG: &str = "iVBORw0KGgoA";
 
@@ -56,7 +56,7 @@ fn answers() -> Vec<(Dialect, Value)> {
 #[test]
 fn a_chat_client_finds_pictures_in_images() {
     for (upstream, answer) in answers() {
-        let body = whole(upstream, &answer, Client::Chat);
+        let body = whole(upstream, &answer, ClientDialect::Chat);
         let message = &body["choices"][0]["message"];
         assert_eq!(message["content"], "Here:", "{upstream:?}");
         assert_eq!(message["images"], json!([image()]), "{upstream:?}");
@@ -65,7 +65,7 @@ fn a_chat_client_finds_pictures_in_images() {
     let only = json!({"candidates": [{"content": {"parts": [
         {"inlineData": {"mimeType": "image/jpeg", "data": "/9j/"}},
         {"inlineData": {"mimeType": "image/png", "data": PNG}}]}, "finishReason": "STOP"}]});
-    let message = &whole(Dialect::Gemini, &only, Client::Chat)["choices"][0]["message"];
+    let message = &whole(Dialect::Gemini, &only, ClientDialect::Chat)["choices"][0]["message"];
     assert_eq!(message["content"], Value::Null);
     assert_eq!(
         message["images"][0]["image_url"]["url"],
@@ -77,7 +77,7 @@ fn a_chat_client_finds_pictures_in_images() {
 #[test]
 fn a_responses_client_finds_pictures_as_items_of_the_image_tool() {
     for (upstream, answer) in answers() {
-        let body = whole(upstream, &answer, Client::Responses);
+        let body = whole(upstream, &answer, ClientDialect::Responses);
         let item = &body["output"][1];
         assert_eq!(item["type"], "image_generation_call", "{upstream:?}");
         assert_eq!(item["status"], "completed");
@@ -89,7 +89,7 @@ fn a_responses_client_finds_pictures_as_items_of_the_image_tool() {
     }
     let (upstream, answer) = answers().swap_remove(3);
     assert_eq!(
-        whole(upstream, &answer, Client::Responses)["output"][1],
+        whole(upstream, &answer, ClientDialect::Responses)["output"][1],
         answer["output"][1]
     );
 }
@@ -97,7 +97,7 @@ fn a_responses_client_finds_pictures_as_items_of_the_image_tool() {
 #[test]
 fn a_messages_client_reads_a_text_that_carries_the_picture() {
     for (upstream, answer) in answers() {
-        let body = whole(upstream, &answer, Client::Messages);
+        let body = whole(upstream, &answer, ClientDialect::Messages);
         let block = &body["content"][1];
         assert_eq!(block["type"], "text", "{upstream:?}");
         assert_eq!(block["text"], "[picture: image/png, 9 bytes]");
@@ -179,13 +179,13 @@ fn converse() -> Vec<StreamEvent> {
 #[test]
 fn a_streamed_picture_reaches_every_client() {
     for (from, events) in streams() {
-        let chat = told(&events, Client::Chat);
+        let chat = write_events(&events, ClientDialect::Chat);
         let images = chat
             .iter()
             .filter_map(|event| event.pointer("/choices/0/delta/images"));
         assert_eq!(images.collect::<Vec<_>>(), [&json!([image()])], "{from}");
 
-        let messages = told(&events, Client::Messages);
+        let messages = write_events(&events, ClientDialect::Messages);
         let start = messages
             .iter()
             .find(|event| event["content_block"]["source"].is_object());
@@ -199,7 +199,7 @@ fn a_streamed_picture_reaches_every_client() {
             .collect();
         assert_eq!(text, "[picture: image/png, 9 bytes]", "{from}");
 
-        let responses = told(&events, Client::Responses);
+        let responses = write_events(&events, ClientDialect::Responses);
         let kinds: Vec<&str> = responses
             .iter()
             .filter(|event| event["output_index"] == 1)
@@ -243,21 +243,21 @@ fn a_picture_comes_back_to_gemini_from_every_client() {
     let answer = gemini();
     let user = json!({"role": "user", "content": "Draw."});
     let again = json!({"role": "user", "content": "Bluer."});
-    let messages = whole(Dialect::Gemini, &answer, Client::Messages);
-    let from_chat = whole(Dialect::Gemini, &answer, Client::Chat);
-    let responses = whole(Dialect::Gemini, &answer, Client::Responses);
+    let messages = whole(Dialect::Gemini, &answer, ClientDialect::Messages);
+    let from_chat = whole(Dialect::Gemini, &answer, ClientDialect::Chat);
+    let responses = whole(Dialect::Gemini, &answer, ClientDialect::Responses);
     let assistant = json!({"role": "assistant", "content": messages["content"]});
     for (client, body) in [
         (
-            Client::Messages,
+            ClientDialect::Messages,
             json!({"model": "m", "max_tokens": 9, "messages": [user, assistant, again]}),
         ),
         (
-            Client::Chat,
+            ClientDialect::Chat,
             chat(json!([user, from_chat["choices"][0]["message"], again])),
         ),
         (
-            Client::Responses,
+            ClientDialect::Responses,
             json!({"model": "m", "input": [user, responses["output"][0], responses["output"][1], again]}),
         ),
     ] {
@@ -276,7 +276,7 @@ fn a_picture_comes_back_to_gemini_from_every_client() {
         ] {
             let outgoing = sent(client, &body, upstream);
             let text = outgoing.body[list][1].to_string();
-            let own = client == Client::Responses && upstream == Dialect::Responses;
+            let own = client == ClientDialect::Responses && upstream == Dialect::Responses;
             assert_eq!(
                 text.contains("[picture: image/png, 9 bytes]"),
                 !own,
@@ -291,13 +291,13 @@ fn a_picture_comes_back_to_gemini_from_every_client() {
         }
     }
     let own = sent(
-        Client::Chat,
+        ClientDialect::Chat,
         &chat(json!([user, from_chat["choices"][0]["message"], again])),
         Dialect::Chat,
     );
     assert_eq!(own.body["messages"][1]["images"], json!([image()]));
     let input = json!({"model": "m", "input": [user, responses["output"][1], again]});
-    let own = sent(Client::Responses, &input, Dialect::Responses);
+    let own = sent(ClientDialect::Responses, &input, Dialect::Responses);
     assert_eq!(own.body["input"][1], responses["output"][1]);
 }
 
@@ -306,12 +306,12 @@ fn what_else_a_model_made_does_not_pass_for_a_picture() {
     let parts = json!([{"inlineData": {"mimeType": "audio/wav", "data": "UklGRg=="}},
         {"executableCode": {"language": "PYTHON", "code": "1"}}]);
     let answer = json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]});
-    let body = whole(Dialect::Gemini, &answer, Client::Messages);
+    let body = whole(Dialect::Gemini, &answer, ClientDialect::Messages);
     assert_eq!(body["content"][0]["text"], "[file: audio/wav, 6 bytes]");
     assert_eq!(body["content"][0]["source"]["media_type"], "audio/wav");
     assert_eq!(body["content"][1]["type"], "text");
     assert_eq!(body["content"][1]["executableCode"]["code"], "1");
-    let body = whole(Dialect::Gemini, &answer, Client::Chat);
+    let body = whole(Dialect::Gemini, &answer, ClientDialect::Chat);
     assert_eq!(body["choices"][0]["message"].get("images"), None);
 }
 
@@ -321,12 +321,12 @@ fn a_picture_elsewhere_is_pointed_to() {
     let message =
         json!({"content": null, "images": [{"type": "image_url", "image_url": {"url": at}}]});
     let answer = json!({"id": "c1", "choices": [{"message": message, "finish_reason": "stop"}]});
-    let body = whole(Dialect::Chat, &answer, Client::Responses);
+    let body = whole(Dialect::Chat, &answer, ClientDialect::Responses);
     assert_eq!(
         body["output"][0]["content"][0]["text"],
         format!("![picture]({at})")
     );
-    let body = whole(Dialect::Chat, &answer, Client::Messages);
+    let body = whole(Dialect::Chat, &answer, ClientDialect::Messages);
     assert_eq!(body["content"][0]["text"], format!("[picture: {at}]"));
     assert_eq!(body["content"][0]["source"]["url"], at);
 }

@@ -5,29 +5,34 @@
 //! | `settings` | what a toolbox is to be, and the sandbox that comes of it |
 //! | `look` | what the sources hold, and what is wrong with any |
 
-mod look;
 mod settings;
+mod source_scan;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use prowess_skill::Limits;
-use prowess_source::{Bounds, Labelled};
-use prowess_toolbox::{Member, Outcome, Part, Shelf, Toolbox as Tools, Workspace};
+use prowess_skill::BundleLimits;
+use prowess_source::{LabelledSource, SearchBounds};
+use prowess_toolbox::{
+    ContentPart, Member, SkillSources, ToolOutcome, Toolbox as Tools, Workspace,
+};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::failure::PyFailure;
 use crate::skill::Skill;
-use crate::sources::{Fetch, open_all};
+use crate::sources::{FetchSettings, open_all};
 use crate::work::Work;
-use look::{Seen, look, looked, nothing, own_tools, readable, too_many};
-use settings::{Place, Settings, has_own};
+use settings::{CodeWorkspace, ToolboxSettings, has_own_tools};
+use source_scan::{
+    SourceReport, merge_given, no_skills_failure, own_tools_problem, require_readable,
+    scan_sources, too_many_problem,
+};
 
 /// Skills with tools of their own that are shown at once: some models take no more than
 /// a hundred tools, and each `tools.py` must be looked at.
-const MOST_AT_ONCE: usize = 24;
+const MAX_LISTED_AT_ONCE: usize = 24;
 
 /// Where skills come from.
 #[derive(FromPyObject)]
@@ -43,10 +48,10 @@ pub(crate) struct Toolbox(Arc<Inner>);
 struct Inner {
     tools: Tools,
     sources: Vec<PathBuf>,
-    given: Vec<Member>,
-    fetch: Fetch,
-    shelf: tokio::sync::Mutex<Shelf>,
-    seen: Mutex<Seen>,
+    given_members: Vec<Member>,
+    fetch: FetchSettings,
+    skill_sources: tokio::sync::Mutex<SkillSources>,
+    report: Mutex<SourceReport>,
     /// Problems that are not the sources', and stay whatever these hold.
     standing: Vec<Value>,
     /// The sandbox's own, if it goes when this does.
@@ -56,58 +61,65 @@ struct Inner {
 async fn open(
     sources: Vec<PathBuf>,
     given: Vec<Member>,
-    settings: Settings,
-) -> Result<Toolbox, Failure> {
+    settings: ToolboxSettings,
+) -> Result<Toolbox, PyFailure> {
     let options = settings.options()?;
-    let reveals = settings.reveals()?;
+    let reveals = settings.lists_own_tools()?;
     settings.policy()?;
-    let opened = readable(open_all(&sources, &settings.fetch).await?)?;
-    let (shelf, mut looked) = look(shelf(&sources), opened, &given).await?;
-    if looked.members.is_empty() {
-        return Err(nothing(&sources, &looked.seen));
+    let opened = require_readable(open_all(&sources, &settings.fetch).await?)?;
+    let (skill_sources, mut scan) =
+        scan_sources(new_skill_sources(&sources), opened, &given).await?;
+    if scan.members.is_empty() {
+        return Err(no_skills_failure(&sources, &scan.report));
     }
     let mut standing = Vec::new();
-    let place = place(&settings, &looked.members, &mut standing).await?;
+    let place = open_place(&settings, &scan.members, &mut standing).await?;
     let (workspace, folder) = place.unzip();
-    let have_own = looked.members.iter().filter(|m| has_own(&m.skill)).count();
-    let tools = Tools::new(looked.members, workspace, options)?;
-    if reveals && have_own > MOST_AT_ONCE {
-        standing.push(too_many(have_own, MOST_AT_ONCE));
+    let have_own = scan
+        .members
+        .iter()
+        .filter(|m| has_own_tools(&m.skill))
+        .count();
+    let tools = Tools::new(scan.members, workspace, options)?;
+    if reveals && have_own > MAX_LISTED_AT_ONCE {
+        standing.push(too_many_problem(have_own, MAX_LISTED_AT_ONCE));
     } else if reveals {
-        let problems = tools.reveal().await;
-        looked.seen.problems.extend(problems.iter().map(own_tools));
+        let problems = tools.show_skill_tools().await;
+        scan.report
+            .problems
+            .extend(problems.iter().map(own_tools_problem));
     }
     Ok(Toolbox(Arc::new(Inner {
         tools,
         sources,
-        given,
+        given_members: given,
         fetch: settings.fetch,
-        shelf: tokio::sync::Mutex::new(shelf),
-        seen: Mutex::new(looked.seen),
+        skill_sources: tokio::sync::Mutex::new(skill_sources),
+        report: Mutex::new(scan.report),
         standing,
         _folder: folder.flatten(),
     })))
 }
 
-fn shelf(sources: &[PathBuf]) -> Shelf {
-    let labelled = |path: &PathBuf| Labelled {
+fn new_skill_sources(sources: &[PathBuf]) -> SkillSources {
+    let labelled = |path: &PathBuf| LabelledSource {
         path: path.clone(),
         label: None,
     };
     let sources = sources.iter().map(labelled).collect();
-    Shelf::new(sources, Bounds::default(), Limits::default())
+    SkillSources::new(sources, SearchBounds::default(), BundleLimits::default())
 }
 
 /// A place for code. Where it cannot be had, skills can still be read, unless somebody
 /// insists.
-async fn place(
-    settings: &Settings,
+async fn open_place(
+    settings: &ToolboxSettings,
     members: &[Member],
     problems: &mut Vec<Value>,
-) -> Result<Option<Place>, Failure> {
-    match settings.place(members).await {
-        Err(failure) if !settings.insists() => {
-            problems.push(failure.told());
+) -> Result<Option<CodeWorkspace>, PyFailure> {
+    match settings.open_workspace(members).await {
+        Err(failure) if !settings.requires_sandbox() => {
+            problems.push(failure.to_json());
             Ok(None)
         }
         placed => placed,
@@ -115,36 +127,38 @@ async fn place(
 }
 
 impl Inner {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_report(&self) -> MutexGuard<'_, SourceReport> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn refresh(&self) -> Result<bool, Failure> {
-        let mut shelf = self.shelf.lock().await;
+    async fn refresh(&self) -> Result<bool, PyFailure> {
+        let mut skill_sources = self.skill_sources.lock().await;
         let opened = open_all(&self.sources, &self.fetch).await?;
-        let refreshed = tokio::task::block_in_place(|| shelf.take(opened));
-        let mut looked = looked(refreshed, &self.given);
-        if looked.changed {
-            let problems = self.tools.replace(looked.members).await?;
-            looked.seen.problems.extend(problems.iter().map(own_tools));
+        let refreshed = tokio::task::block_in_place(|| skill_sources.refresh_from(opened));
+        let mut scan = merge_given(refreshed, &self.given_members);
+        if scan.changed {
+            let problems = self.tools.replace(scan.members).await?;
+            scan.report
+                .problems
+                .extend(problems.iter().map(own_tools_problem));
         }
-        *self.seen() = looked.seen;
-        Ok(looked.changed)
+        *self.lock_report() = scan.report;
+        Ok(scan.changed)
     }
 
     async fn call(&self, name: &str, input: &Value) -> (String, Vec<Vec<u8>>) {
-        told(self.tools.call(name, input, None).await)
+        call_result(self.tools.call(name, input, None).await)
     }
 
     /// Where files are.
-    fn workspace(&self) -> Result<&Workspace, Failure> {
+    fn workspace(&self) -> Result<&Workspace, PyFailure> {
         self.tools.workspace().ok_or_else(|| {
             let why = "there is no sandbox, and so no files; `problems` may say why";
-            Failure::new("SandboxError", "sandbox-unavailable", why)
+            PyFailure::new("SandboxError", "sandbox-unavailable", why)
         })
     }
 
-    async fn close(&self) -> Result<(), Failure> {
+    async fn close(&self) -> Result<(), PyFailure> {
         match self.tools.workspace() {
             Some(workspace) => Ok(workspace.close().await?),
             None => Ok(()),
@@ -153,33 +167,33 @@ impl Inner {
 }
 
 /// What came of a call, as JSON, and the bytes that have no place in it.
-fn told(outcome: Outcome) -> (String, Vec<Vec<u8>>) {
-    let text = outcome.shown_text();
+fn call_result(outcome: ToolOutcome) -> (String, Vec<Vec<u8>>) {
+    let text = outcome.text_content();
     let mut blobs = Vec::new();
     let mut types = Vec::new();
-    for part in outcome.shown {
-        if let Part::Binary { mime, data } = part {
+    for part in outcome.content {
+        if let ContentPart::Binary { mime, data } = part {
             types.push(mime);
             blobs.push(data.to_vec());
         }
     }
-    let told = json!({
+    let result = json!({
         "text": text,
         "is_error": outcome.is_error,
         "files": outcome.outputs,
         "skipped": outcome.skipped,
         "skill": outcome.skill,
-        "loaded": outcome.loaded,
+        "loaded": outcome.loaded_skills,
         "attached": types,
     });
-    (told.to_string(), blobs)
+    (result.to_string(), blobs)
 }
 
 #[pymethods]
 impl Toolbox {
     /// A toolbox of these sources.
     #[staticmethod]
-    fn open(sources: Vec<Source<'_>>, settings: Settings) -> Work {
+    fn open(sources: Vec<Source<'_>>, settings: ToolboxSettings) -> Work {
         let (mut paths, mut given) = (Vec::new(), Vec::new());
         for source in sources {
             match source {
@@ -206,17 +220,17 @@ impl Toolbox {
 
     /// What the last look at the sources gave, as JSON.
     fn seen(&self) -> String {
-        let seen = self.0.seen();
+        let seen = self.0.lock_report();
         let problems: Vec<_> = self.0.standing.iter().chain(&seen.problems).collect();
-        let told = json!({
+        let result = json!({
             "problems": problems, "shadowed": seen.shadowed, "skills": seen.skills,
         });
-        told.to_string()
+        result.to_string()
     }
 
     /// The names of the skills that are loaded.
     fn loaded(&self) -> Vec<String> {
-        self.0.tools.loaded()
+        self.0.tools.loaded_skills()
     }
 
     /// Whether code can run.
@@ -226,12 +240,12 @@ impl Toolbox {
 
     /// Whether a call of this name is for this toolbox.
     fn owns(&self, name: &str) -> bool {
-        self.0.tools.owns(name)
+        self.0.tools.has_tool(name)
     }
 
     /// Calls a tool; its arguments are JSON.
     fn call(&self, name: String, arguments: &str) -> PyResult<Work> {
-        let not_json = |error| Failure::usage(format!("the arguments are not JSON: {error}"));
+        let not_json = |error| PyFailure::usage(format!("the arguments are not JSON: {error}"));
         let input: Value = serde_json::from_str(arguments).map_err(not_json)?;
         let inner = Arc::clone(&self.0);
         Ok(Work::new(
@@ -242,7 +256,7 @@ impl Toolbox {
     /// Loads skills without showing them; gives what stands in the way.
     fn load(&self, names: Vec<String>) -> Work {
         let inner = Arc::clone(&self.0);
-        Work::new(async move { Ok(inner.tools.resume(&names).await) })
+        Work::new(async move { Ok(inner.tools.restore_loaded(&names).await) })
     }
 
     /// The bytes of one of the session's files.

@@ -4,24 +4,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_sandbox::{DomainRule, Network, Policy, Sandbox, Settings as SandboxSettings};
+use prowess_sandbox::{DomainRule, Network, Policy, Sandbox, SandboxSettings};
 use prowess_skill::Skill as Checked;
-use prowess_toolbox::{Form, Member, Options, Workspace};
+use prowess_toolbox::{LoadToolStyle, Member, ToolboxOptions, Workspace};
 use pyo3::FromPyObject;
 use tempfile::TempDir;
 
-use crate::failure::Failure;
-use crate::sources::Fetch;
+use crate::failure::PyFailure;
+use crate::sources::FetchSettings;
 
 /// The owner of sessions made from Python.
 const OWNER: &str = "python";
 
 /// Skills that a session shows at once, as many as a request may name.
-const FEW: usize = 20;
+const MAX_PREMOUNTED_SKILLS: usize = 20;
 
 /// What a toolbox is to be: the attributes of `prowess._toolbox._Settings`.
 #[derive(Debug, Clone, FromPyObject)]
-pub(super) struct Settings {
+pub(super) struct ToolboxSettings {
     form: String,
     code: bool,
     own_tools: String,
@@ -33,41 +33,41 @@ pub(super) struct Settings {
     timeout: Option<f64>,
     /// What a `tools.py` finds in `ctx.metadata`, as JSON.
     context: String,
-    pub(super) fetch: Fetch,
+    pub(super) fetch: FetchSettings,
     launcher: PathBuf,
     data_dir: Option<PathBuf>,
 }
 
 /// A place for code, and a folder that goes with it.
-pub(super) type Place = (Workspace, Option<TempDir>);
+pub(super) type CodeWorkspace = (Workspace, Option<TempDir>);
 
-impl Settings {
-    pub(super) fn options(&self) -> Result<Options, Failure> {
+impl ToolboxSettings {
+    pub(super) fn options(&self) -> Result<ToolboxOptions, PyFailure> {
         let timeout = self.timeout.map(Duration::try_from_secs_f64);
-        let no_time = |error| Failure::usage(format!("timeout: {error}"));
-        let no_object = |error| Failure::usage(format!("context: {error}"));
-        Ok(Options {
-            form: match self.form.as_str() {
-                "compact" => Form::Compact,
-                "per-skill" => Form::PerSkill,
+        let no_time = |error| PyFailure::usage(format!("timeout: {error}"));
+        let no_object = |error| PyFailure::usage(format!("context: {error}"));
+        Ok(ToolboxOptions {
+            load_style: match self.form.as_str() {
+                "compact" => LoadToolStyle::Compact,
+                "per-skill" => LoadToolStyle::PerSkill,
                 other => {
                     let why = format!("form: `{other}` is not compact or per-skill");
-                    return Err(Failure::usage(why));
+                    return Err(PyFailure::usage(why));
                 }
             },
-            code: self.code,
-            all_names: self.all_names,
-            reserved: self.reserved.clone(),
+            code_execution: self.code,
+            show_compat_tools: self.all_names,
+            reserved_names: self.reserved.clone(),
             timeout: timeout.transpose().map_err(no_time)?,
             context: serde_json::from_str(&self.context).map_err(no_object)?,
-            ..Options::default()
+            ..ToolboxOptions::default()
         })
     }
 
-    pub(super) fn policy(&self) -> Result<Policy, Failure> {
+    pub(super) fn policy(&self) -> Result<Policy, PyFailure> {
         let domains = self.network.iter().map(|text| text.parse::<DomainRule>());
         let domains: Result<Vec<_>, _> = domains.collect();
-        let domains = domains.map_err(|error| Failure::usage(format!("network: {error}")))?;
+        let domains = domains.map_err(|error| PyFailure::usage(format!("network: {error}")))?;
         Ok(Policy {
             network: match domains.is_empty() {
                 true => Network::Off,
@@ -78,20 +78,23 @@ impl Settings {
     }
 
     /// Whether own tools are shown before skills are loaded.
-    pub(super) fn reveals(&self) -> Result<bool, Failure> {
+    pub(super) fn lists_own_tools(&self) -> Result<bool, PyFailure> {
         match self.own_tools.as_str() {
             "on-load" => Ok(false),
             "at-once" => Ok(true),
             other => {
                 let why = format!("own_tools: `{other}` is not on-load or at-once");
-                Err(Failure::usage(why))
+                Err(PyFailure::usage(why))
             }
         }
     }
 
     /// A place for code, if there is to be one.
-    pub(super) async fn place(&self, members: &[Member]) -> Result<Option<Place>, Failure> {
-        let any = || members.iter().any(|member| runs(&member.skill));
+    pub(super) async fn open_workspace(
+        &self,
+        members: &[Member],
+    ) -> Result<Option<CodeWorkspace>, PyFailure> {
+        let any = || members.iter().any(|member| has_scripts(&member.skill));
         if !self.sandbox.unwrap_or_else(|| self.code || any()) {
             return Ok(None);
         }
@@ -99,14 +102,14 @@ impl Settings {
     }
 
     /// Whether there must be a place for code.
-    pub(super) fn insists(&self) -> bool {
+    pub(super) fn requires_sandbox(&self) -> bool {
         self.code || self.sandbox == Some(true)
     }
 
-    async fn open(&self, members: &[Member]) -> Result<Place, Failure> {
+    async fn open(&self, members: &[Member]) -> Result<CodeWorkspace, PyFailure> {
         let temporary = match &self.data_dir {
             Some(_) => None,
-            None => Some(TempDir::with_prefix("prowess-").map_err(Failure::broken)?),
+            None => Some(TempDir::with_prefix("prowess-").map_err(PyFailure::internal)?),
         };
         let folder = match (&temporary, &self.data_dir) {
             (Some(folder), _) => folder.path().to_owned(),
@@ -118,20 +121,20 @@ impl Settings {
         // One agent's toolbox: nothing is made ahead for others.
         settings.warm = 0;
         let sandbox = Sandbox::open(settings).await?;
-        let few = members.len() <= FEW;
+        let few = members.len() <= MAX_PREMOUNTED_SKILLS;
         let skills = members.iter().filter(|_| few);
         let skills = skills.map(|member| Arc::clone(&member.skill)).collect();
-        let workspace = Workspace::fresh(sandbox, OWNER, skills, self.policy()?);
+        let workspace = Workspace::for_skills(sandbox, OWNER, skills, self.policy()?);
         Ok((workspace, temporary))
     }
 }
 
 /// Whether there is anything to run.
-fn runs(skill: &Checked) -> bool {
-    has_own(skill) || skill.bundle.len() > 1
+fn has_scripts(skill: &Checked) -> bool {
+    has_own_tools(skill) || skill.bundle.len() > 1
 }
 
 /// Whether it has tools of its own.
-pub(super) fn has_own(skill: &Checked) -> bool {
+pub(super) fn has_own_tools(skill: &Checked) -> bool {
     skill.python_tools || !skill.tools.is_empty()
 }

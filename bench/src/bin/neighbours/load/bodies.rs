@@ -6,7 +6,7 @@ use anyhow::Result;
 use prowess_bench::gateway::request::head;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Source, UNDER_WAY, workers};
+use super::{NoiseSource, UNDER_WAY, workers};
 
 const PART: &str = "unfinished bodies of 28 MB";
 const CONNECTIONS: usize = 12;
@@ -14,11 +14,11 @@ const BODY_BYTES: usize = 28_000_000;
 const PIECE_BYTES: usize = 1_000_000;
 const REOPEN_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) async fn run(source: Source) {
+pub(super) async fn run(source: NoiseSource) {
     workers(CONNECTIONS, || keep_open(source.clone())).await;
 }
 
-async fn keep_open(source: Source) {
+async fn keep_open(source: NoiseSource) {
     while !source.stop.is_due() {
         let ended = match source.stop.unless_due(send(&source)).await {
             Some(Ok(status)) if status.is_empty() => "closed without an answer".to_owned(),
@@ -32,7 +32,7 @@ async fn keep_open(source: Source) {
 }
 
 /// Sends all but the last byte, and gives the status that is answered all the same.
-async fn send(source: &Source) -> Result<String> {
+async fn send(source: &NoiseSource) -> Result<String> {
     let mut stream = source.tenant.endpoint.connect().await?;
     let kind = "application/json";
     let key = &source.tenant.key;

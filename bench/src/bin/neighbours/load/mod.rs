@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::server::tenant::Tenant;
+use prowess_bench::server::tenant::BenchTenant;
 use prowess_bench::server::{ScriptedCommand, silent};
 use prowess_bench::stop::{Stop, StopSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -41,8 +41,8 @@ const DESCRIPTORS: u64 = 4_096;
 
 /// What each part needs.
 #[derive(Clone)]
-pub(crate) struct Source {
-    tenant: Tenant,
+pub(crate) struct NoiseSource {
+    tenant: BenchTenant,
     skill: String,
     stop: Stop,
     tally: Arc<Tally>,
@@ -50,7 +50,7 @@ pub(crate) struct Source {
 
 /// The noise, while it lasts.
 pub(crate) struct Noise {
-    tenant: Tenant,
+    tenant: BenchTenant,
     skill: String,
     stopper: StopSource,
     parts: JoinSet<()>,
@@ -59,10 +59,10 @@ pub(crate) struct Noise {
 
 impl Noise {
     /// Starts all parts on a runtime of their own.
-    pub(crate) fn start(runtime: &Runtime, tenant: Tenant, skill: String) -> Noise {
+    pub(crate) fn start(runtime: &Runtime, tenant: BenchTenant, skill: String) -> Noise {
         let (stopper, stop) = StopSource::within(TIME_LIMIT);
         let tally = Arc::new(Tally::default());
-        let source = Source {
+        let source = NoiseSource {
             tenant: tenant.clone(),
             skill: skill.clone(),
             stop,
@@ -125,7 +125,7 @@ impl Noise {
     }
 }
 
-async fn unfinished(source: Source, part: &'static str, count: usize, start: &'static [u8]) {
+async fn unfinished(source: NoiseSource, part: &'static str, count: usize, start: &'static [u8]) {
     let opened = silent::hold(source.tenant.endpoint, count, start, source.stop).await;
     source.tally.add(part, "opened", opened);
 }
@@ -145,12 +145,12 @@ where
 /// Many connections need many descriptors.
 pub(crate) fn raise_descriptor_limit() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
-    let wanted = limit.maximum.unwrap_or(u64::MAX).min(DESCRIPTORS);
-    if limit.current.is_none_or(|current| current >= wanted) {
+    let target = limit.maximum.unwrap_or(u64::MAX).min(DESCRIPTORS);
+    if limit.current.is_none_or(|current| current >= target) {
         return Ok(());
     }
     let raised = Rlimit {
-        current: Some(wanted),
+        current: Some(target),
         ..limit
     };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of descriptors")

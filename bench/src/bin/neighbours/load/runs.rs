@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use prowess_bench::server::ScriptedCommand;
 
-use super::{Source, UNDER_WAY, workers};
+use super::{NoiseSource, UNDER_WAY, workers};
 
 pub(super) const PART: &str = "runs that burn 200 ms";
 /// More than a server of few cores runs and lets wait by default.
 const IN_FLIGHT: usize = 320;
 const AFTER_REFUSAL: Duration = Duration::from_millis(100);
 
-pub(super) async fn run(source: Source) {
+pub(super) async fn run(source: NoiseSource) {
     workers(IN_FLIGHT, || flood(source.clone())).await;
 }
 
-async fn flood(source: Source) {
+async fn flood(source: NoiseSource) {
     while !source.stop.is_due() {
         let run = source.tenant.run(&source.skill, ScriptedCommand::Burn);
         let Some(outcome) = source.stop.unless_due(run).await else {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use prowess_bench::gateway::request::{form_start, form_type, head};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Source, UNDER_WAY, workers};
+use super::{NoiseSource, UNDER_WAY, workers};
 
 const PART: &str = "slow uploads";
 /// Twice what a server takes at once by default.
@@ -15,11 +15,11 @@ const BODY_BYTES: usize = 1 << 20;
 const BETWEEN_BYTES: Duration = Duration::from_millis(500);
 const REOPEN_AFTER: Duration = Duration::from_millis(500);
 
-pub(super) async fn run(source: Source) {
+pub(super) async fn run(source: NoiseSource) {
     workers(CONNECTIONS, || keep_trickling(source.clone())).await;
 }
 
-async fn keep_trickling(source: Source) {
+async fn keep_trickling(source: NoiseSource) {
     while !source.stop.is_due() {
         let ended = match trickle(&source).await {
             Ok(answer) if answer.is_empty() => "closed without an answer".to_owned(),
@@ -37,7 +37,7 @@ async fn keep_trickling(source: Source) {
 }
 
 /// The status that the server answers with before the upload is complete.
-async fn trickle(source: &Source) -> Result<String> {
+async fn trickle(source: &NoiseSource) -> Result<String> {
     let mut stream = source.tenant.endpoint.connect().await?;
     let key = &source.tenant.key;
     let head = head("POST", "/v1/skills", key, &form_type(), BODY_BYTES);

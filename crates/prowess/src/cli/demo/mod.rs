@@ -7,9 +7,9 @@
 //! | `show` | the answer, as its events arrive |
 //! | `next` | what to try then |
 
-mod next;
-mod show;
-mod stage;
+mod answer_printer;
+mod demo_server;
+mod next_steps;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use prowess_sandbox::Grade;
 use prowess_skill::disclose::catalogue_entry;
 use serde_json::{Value, json};
 
-use super::output::{self, DIM, GOOD, STRONG, count, size};
+use super::output::{self, DIM, GOOD, STRONG, format_count, format_size};
 use super::serve::Signals;
-use super::{Exit, paths, shown};
-use stage::Stage;
+use super::{Exit, display_path, paths};
+use demo_server::DemoServer;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -37,7 +37,7 @@ Exit codes:
 pub(super) struct Args {
     /// Where to write the GIF that the skill makes
     #[arg(short, long, value_name = "FILE", default_value = "ball.gif")]
-    #[arg(value_parser = paths::path())]
+    #[arg(value_parser = paths::path_parser())]
     output: PathBuf,
     /// End when it has been shown, as it does where standard output is no terminal;
     /// else the server stays until Ctrl-C, to be tried
@@ -53,7 +53,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    fn stays(&self) -> bool {
+    fn keeps_serving(&self) -> bool {
         self.keep || !self.once && std::io::stdout().is_terminal()
     }
 }
@@ -66,27 +66,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     runtime.block_on(async {
         let signals = Signals::listen().context("cannot listen for signals")?;
         // The code is the demo's own, and the model follows a script.
-        let stage = Stage::open(|sandbox| sandbox.allow_reduced = true).await?;
-        let played = play(args, &stage, signals).await;
+        let stage = DemoServer::open(|sandbox| sandbox.allow_reduced = true).await?;
+        let outcome = run_demo(args, &stage, signals).await;
         stage.close().await;
-        played
+        outcome
     })
 }
 
-async fn play(args: &Args, stage: &Stage, mut signals: Signals) -> anyhow::Result<Exit> {
+async fn run_demo(args: &Args, stage: &DemoServer, mut signals: Signals) -> anyhow::Result<Exit> {
     let shown = tokio::select! {
-        shown = perform(args, stage) => shown?,
+        shown = show_steps(args, stage) => shown?,
         () = signals.next() => return Ok(Exit::Problems),
     };
     let Some(skill) = shown else {
         return Ok(Exit::Problems);
     };
-    if !args.stays() {
-        next::alone(!is_strict(stage).await)?;
+    if !args.keeps_serving() {
+        next_steps::print_after_end(!is_strict(stage).await)?;
         return Ok(Exit::Ok);
     }
-    next::serving(&stage.url, &skill, stage.folder())?;
-    output::out(&format!(
+    next_steps::print_while_serving(&stage.url, &skill, stage.folder())?;
+    output::print_text(&format!(
         "\n{DIM}The server stays until you press Ctrl-C.{DIM:#}\n"
     ))?;
     signals.next().await;
@@ -94,31 +94,31 @@ async fn play(args: &Args, stage: &Stage, mut signals: Signals) -> anyhow::Resul
 }
 
 /// Whether code ran with all layers of the sandbox.
-async fn is_strict(stage: &Stage) -> bool {
+async fn is_strict(stage: &DemoServer) -> bool {
     let sandbox = stage.prowess.sandbox().await;
-    sandbox.is_ok_and(|sandbox| sandbox.level().grade == Grade::Strict)
+    sandbox.is_ok_and(|sandbox| sandbox.host_probe().grade == Grade::Strict)
 }
 
 fn step(number: usize, title: &str) -> anyhow::Result<()> {
-    output::out(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"))
+    output::print_text(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"))
 }
 
 /// Shows everything and gives the skill's id; none where no code can be run.
-async fn perform(args: &Args, stage: &Stage) -> anyhow::Result<Option<String>> {
+async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<String>> {
     step(1, "A server, with a model that follows a script")?;
-    output::out(&format!("   {}\n", stage.url))?;
+    output::print_text(&format!("   {}\n", stage.url))?;
     match stage.prowess.sandbox().await {
         Err(error) => {
-            output::error(&error.to_string());
-            output::remark(
+            output::print_error(&error.to_string());
+            output::print_remark(
                 "the demo runs a skill's script, and this host gives it no safe place to run; \
                  `prowess doctor` shows what is missing",
             );
             return Ok(None);
         }
         Ok(sandbox) => {
-            if let Grade::Reduced { missing } = &sandbox.level().grade {
-                output::remark(&format!(
+            if let Grade::Reduced { missing } = &sandbox.host_probe().grade {
+                output::print_remark(&format!(
                     "this host gives a reduced sandbox, without {}; the demo runs its own \
                      skill in it. `prowess doctor` shows how to get the rest",
                     missing.join(", ")
@@ -130,30 +130,34 @@ async fn perform(args: &Args, stage: &Stage) -> anyhow::Result<Option<String>> {
     let body = request(&id);
     step(3, "One request names it, in the words of Anthropic's API")?;
     let pretty = serde_json::to_string_pretty(&body)?;
-    output::out(&format!("   {DIM}POST {}/v1/messages{DIM:#}\n", stage.url))?;
+    output::print_text(&format!("   {DIM}POST {}/v1/messages{DIM:#}\n", stage.url))?;
     for line in pretty.lines() {
-        output::out(&format!("   {line}\n"))?;
+        output::print_text(&format!("   {line}\n"))?;
     }
     step(4, "The answer, as it comes")?;
-    let told = catalogue_entry(&stage.skill, usize::MAX).len();
-    output::out(&format!(
+    let catalogue_bytes = catalogue_entry(&stage.skill, usize::MAX).len();
+    output::print_text(&format!(
         "   {DIM}told   {DIM:#} the model's instructions name the skill, in {}; the rest waits\n",
-        size(told as u64)
+        format_size(catalogue_bytes as u64)
     ))?;
-    let files = show::answer(stage.ask(&body).await?).await?;
+    let files = answer_printer::print_answer(stage.send_request(&body).await?).await?;
     save(args, stage, &files).await?;
     Ok(Some(id))
 }
 
-async fn upload(stage: &Stage) -> anyhow::Result<String> {
+async fn upload(stage: &DemoServer) -> anyhow::Result<String> {
     step(2, "A skill, checked, scanned and stored by it")?;
     let skill = &stage.skill;
-    output::out(&format!("   {}: {}\n", skill.name, skill.description))?;
+    output::print_text(&format!("   {}: {}\n", skill.name, skill.description))?;
     for file in skill.manifest.files() {
-        output::out(&format!("   {:>8}  {}\n", size(file.size), file.path))?;
+        output::print_text(&format!(
+            "   {:>8}  {}\n",
+            format_size(file.size),
+            file.path
+        ))?;
     }
     let id = stage.upload().await?;
-    output::out(&format!("   {GOOD}stored{GOOD:#} as {id}\n"))?;
+    output::print_text(&format!("   {GOOD}stored{GOOD:#} as {id}\n"))?;
     Ok(id)
 }
 
@@ -168,22 +172,22 @@ fn request(skill: &str) -> Value {
     })
 }
 
-async fn save(args: &Args, stage: &Stage, files: &[String]) -> anyhow::Result<()> {
+async fn save(args: &Args, stage: &DemoServer, files: &[String]) -> anyhow::Result<()> {
     step(5, "The file that the script made, by its id")?;
     let id = files.first().context("the run made no file")?;
-    output::out(&format!(
+    output::print_text(&format!(
         "   {DIM}GET {}/v1/files/{id}/content{DIM:#}\n",
         stage.url
     ))?;
-    let content = stage.file(id).await?;
+    let content = stage.download(id).await?;
     std::fs::write(&args.output, &content)
-        .with_context(|| format!("{} cannot be written", shown(&args.output)))?;
+        .with_context(|| format!("{} cannot be written", display_path(&args.output)))?;
     let place = std::path::absolute(&args.output)?;
-    output::out(&format!(
+    output::print_text(&format!(
         "   {GOOD}saved{GOOD:#} {} ({}, {})\n",
-        shown(&place),
-        count(files.len(), "file"),
-        size(content.len() as u64)
+        display_path(&place),
+        format_count(files.len(), "file"),
+        format_size(content.len() as u64)
     ))
 }
 
@@ -195,7 +199,7 @@ mod tests {
     async fn where_no_code_can_run_nothing_is_stored_and_it_ends_as_a_problem() {
         let nowhere = tempfile::tempdir().unwrap();
         let runtime = nowhere.path().to_owned();
-        let stage = Stage::open(move |sandbox| sandbox.runtime = runtime).await;
+        let stage = DemoServer::open(move |sandbox| sandbox.runtime = runtime).await;
         let stage = stage.unwrap();
         let args = Args {
             output: nowhere.path().join("ball.gif"),
@@ -210,8 +214,8 @@ mod tests {
             "{refused}"
         );
         let signals = Signals::listen().unwrap();
-        let played = play(&args, &stage, signals).await.unwrap();
-        assert_eq!(played, Exit::Problems);
+        let outcome = run_demo(&args, &stage, signals).await.unwrap();
+        assert_eq!(outcome, Exit::Problems);
         let (store, page) = (stage.prowess.store(), Default::default());
         let tenant = prowess_store::TenantId::default_tenant();
         let stored = store.list_skills(&tenant, &Default::default(), &page).await;

@@ -5,8 +5,8 @@
 //! | `watch` | what people see while it goes on |
 //! | `lines` | the same as JSON, a line each |
 
-mod lines;
-mod watch;
+mod json_lines;
+mod terminal;
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -15,21 +15,23 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
 use futures_util::StreamExt;
-use prowess_engine::Settings as RunSettings;
+use prowess_engine::EngineSettings as RunSettings;
 use prowess_sandbox::{DomainRule, Network};
 use prowess_wire::neutral::StopReason;
 
-use super::fetch::Fetch;
+use super::fetch::FetchArgs;
 use super::sandbox::block_on;
-use super::serve::Place;
-use super::{Exit, output, paths, wrong_usage};
+use super::serve::ConfigArgs;
+use super::{Exit, output, paths, usage_error};
 use crate::config::Config;
-use crate::library::{Answer, Error, Event, Folder, Prowess, Request, Run, SkillRef, load_all};
+use crate::library::{
+    Error, Event, OutputFolder, PromptRequest, Prowess, Run, RunOutput, SkillRef, load_all,
+};
 
 /// Most bytes of a prompt taken from standard input.
-const MOST_STDIN: u64 = 16 << 20;
+const MAX_STDIN_BYTES: u64 = 16 << 20;
 
-const MORE: &str = "\
+const AFTER_HELP: &str = "\
 The answer goes to standard output as it comes, what happens behind it to standard
 error. Files that the model's code makes are saved.
 
@@ -41,7 +43,7 @@ Exit codes:
 
 /// Ask a model, with skills.
 #[derive(Debug, clap::Args)]
-#[command(after_help = MORE)]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     /// The model: a name of the configuration, or provider/model
     #[arg(short, long, value_name = "MODEL")]
@@ -78,7 +80,7 @@ pub(super) struct Args {
     #[arg(long)]
     reduced: bool,
     /// Where to save the files that are made; one whose name is taken gets a number
-    #[arg(short, long, value_name = "DIR", default_value = ".", value_parser = paths::path())]
+    #[arg(short, long, value_name = "DIR", default_value = ".", value_parser = paths::path_parser())]
     out: PathBuf,
     /// Replace files that are there already
     #[arg(long)]
@@ -87,45 +89,45 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 /// Whoever is told what happens.
-trait Teller {
-    fn event(&mut self, event: &Event) -> anyhow::Result<()>;
-    fn saved(&mut self, path: &std::path::Path) -> anyhow::Result<()>;
-    fn ended(&mut self, answer: &Answer) -> anyhow::Result<()>;
-    fn failed(&mut self, code: &str, message: &str) -> anyhow::Result<()>;
+trait RunReporter {
+    fn on_event(&mut self, event: &Event) -> anyhow::Result<()>;
+    fn on_saved(&mut self, path: &std::path::Path) -> anyhow::Result<()>;
+    fn on_ended(&mut self, answer: &RunOutput) -> anyhow::Result<()>;
+    fn on_failed(&mut self, code: &str, message: &str) -> anyhow::Result<()>;
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = args.place.load(None)?;
-    let request = request(args, &config)?;
-    let mut teller: Box<dyn Teller> = match args.json {
-        true => Box::new(lines::Lines),
-        false => Box::new(watch::Watch::new()),
+    let request = build_request(args, &config)?;
+    let mut reporter: Box<dyn RunReporter> = match args.json {
+        true => Box::new(json_lines::JsonLinesReporter),
+        false => Box::new(terminal::TerminalReporter::new()),
     };
-    block_on(ask(args, &config, request, &mut *teller))?
+    block_on(run_request(args, &config, request, &mut *reporter))?
 }
 
-async fn ask(
+async fn run_request(
     args: &Args,
     config: &Config,
-    request: Request,
-    teller: &mut dyn Teller,
+    request: PromptRequest,
+    reporter: &mut dyn RunReporter,
 ) -> anyhow::Result<Exit> {
-    let prowess = open(args, config).await?;
+    let prowess = open_prowess(args, config).await?;
     let exit = match prowess.run(request).await {
-        Ok(run) => follow(args, &prowess, run, teller).await,
-        Err(error) => failed(teller, &error),
+        Ok(run) => follow(args, &prowess, run, reporter).await,
+        Err(error) => report_failure(reporter, &error),
     };
     prowess.close().await;
     exit
 }
 
-async fn open(args: &Args, config: &Config) -> anyhow::Result<Prowess> {
+async fn open_prowess(args: &Args, config: &Config) -> anyhow::Result<Prowess> {
     let builder = Prowess::builder()
         .config(config)
         .runs(run_settings(args, config));
@@ -145,7 +147,7 @@ fn run_settings(args: &Args, config: &Config) -> RunSettings {
     let mut settings = config.server.settings.runs.clone();
     settings.limits.turns = args.max_turns.unwrap_or(settings.limits.turns);
     if let Some(seconds) = args.timeout {
-        settings.limits.wall = Duration::from_secs(seconds);
+        settings.limits.wall_time = Duration::from_secs(seconds);
     }
     if !args.allowed.is_empty() {
         settings.policy.network = Network::Allow(args.allowed.clone());
@@ -153,8 +155,8 @@ fn run_settings(args: &Args, config: &Config) -> RunSettings {
     settings
 }
 
-fn request(args: &Args, config: &Config) -> anyhow::Result<Request> {
-    let mut request = Request::new(&args.model, prompt(&args.prompt)?);
+fn build_request(args: &Args, config: &Config) -> anyhow::Result<PromptRequest> {
+    let mut request = PromptRequest::new(&args.model, read_prompt(&args.prompt)?);
     if let Some(text) = &args.system {
         request = request.system(text);
     }
@@ -172,10 +174,10 @@ fn request(args: &Args, config: &Config) -> anyhow::Result<Request> {
         request = match SkillRef::from(named.as_str()) {
             SkillRef::Source(place) if !aliases.contains_key(named) || place.exists() => {
                 let place = prowess_source::home::expand(&place);
-                let place = place.map_err(|error| wrong_usage(error.to_string()))?;
+                let place = place.map_err(|error| usage_error(error.to_string()))?;
                 let opened = args.fetch.open_one(&place)?;
                 let skills = load_all(&place, opened)?.into_iter();
-                skills.fold(request, Request::skill)
+                skills.fold(request, PromptRequest::skill)
             }
             skill => request.skill(skill),
         };
@@ -183,17 +185,20 @@ fn request(args: &Args, config: &Config) -> anyhow::Result<Request> {
     Ok(request)
 }
 
-fn prompt(written: &str) -> anyhow::Result<String> {
-    if written != "-" {
-        return Ok(written.to_owned());
+fn read_prompt(argument: &str) -> anyhow::Result<String> {
+    if argument != "-" {
+        return Ok(argument.to_owned());
     }
     let mut text = String::new();
-    let mut input = std::io::stdin().take(MOST_STDIN + 1);
+    let mut input = std::io::stdin().take(MAX_STDIN_BYTES + 1);
     input
         .read_to_string(&mut text)
         .context("standard input cannot be read")?;
-    if text.len() as u64 > MOST_STDIN {
-        anyhow::bail!("standard input is longer than {}", output::size(MOST_STDIN));
+    if text.len() as u64 > MAX_STDIN_BYTES {
+        anyhow::bail!(
+            "standard input is longer than {}",
+            output::format_size(MAX_STDIN_BYTES)
+        );
     }
     Ok(text)
 }
@@ -203,45 +208,45 @@ async fn follow(
     args: &Args,
     prowess: &Prowess,
     mut run: Run,
-    teller: &mut dyn Teller,
+    reporter: &mut dyn RunReporter,
 ) -> anyhow::Result<Exit> {
     let time = args.timeout.map_or(Duration::MAX, Duration::from_secs);
-    let told = async {
+    let follow_events = async {
         while let Some(event) = run.next().await {
             match event {
-                Ok(event) => teller.event(&event)?,
-                Err(error) => return failed(teller, &error),
+                Ok(event) => reporter.on_event(&event)?,
+                Err(error) => return report_failure(reporter, &error),
             }
         }
         Ok(Exit::Ok)
     };
-    let told = match tokio::time::timeout(time, told).await {
-        Ok(told) => told?,
+    let exit = match tokio::time::timeout(time, follow_events).await {
+        Ok(exit) => exit?,
         Err(_) => {
-            teller.failed("time-up", "its time is up")?;
+            reporter.on_failed("time-up", "its time is up")?;
             Exit::Problems
         }
     };
-    let mut folder = Folder::new(&args.out);
+    let mut folder = OutputFolder::new(&args.out);
     if args.force {
         folder = folder.overwriting();
     }
     for file in run.files() {
-        teller.saved(&prowess.save(file, &mut folder).await?)?;
+        reporter.on_saved(&prowess.save(file, &mut folder).await?)?;
     }
-    if told != Exit::Ok {
-        return Ok(told);
+    if exit != Exit::Ok {
+        return Ok(exit);
     }
     let answer = run.finish().await?;
-    teller.ended(&answer)?;
+    reporter.on_ended(&answer)?;
     Ok(match answer.response.stop_reason {
         Some(StopReason::EndTurn | StopReason::StopSequence) => Exit::Ok,
         _ => Exit::Problems,
     })
 }
 
-fn failed(teller: &mut dyn Teller, error: &Error) -> anyhow::Result<Exit> {
-    teller.failed(error.code(), &error.to_string())?;
+fn report_failure(reporter: &mut dyn RunReporter, error: &Error) -> anyhow::Result<Exit> {
+    reporter.on_failed(error.code(), &error.to_string())?;
     Ok(match error {
         Error::Model(_) | Error::Run(_) => Exit::Problems,
         _ => Exit::Unreadable,

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Chunk, Command, DomainRule, Execution, Grade, Layer, Limits as SandboxLimits, NewSession,
-    Outcome, Policy, Report, Requirements, Sandbox, SkillFiles, Stream,
+    Command, CommandOutcome, ContainerSpec, DomainRule, Execution, ExecutionReport, Grade, Layer,
+    OutputChunk, OutputStream, Policy, Requirements, Sandbox, SandboxLimits, SkillFiles,
 };
-use prowess_skill::{Limits, Profile};
+use prowess_skill::{BundleLimits, Profile};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{Where, block_on, network};
-use crate::cli::fetch::Fetch;
+use super::{SandboxArgs, block_on, network_policy};
+use crate::cli::fetch::FetchArgs;
 use crate::cli::skill::inputs;
 use crate::cli::{output, paths};
 
@@ -22,7 +22,7 @@ use crate::cli::{output, paths};
 const OWNER: &str = "cli";
 
 /// Most bytes taken from standard input.
-const MOST_STDIN: u64 = 64 << 20;
+const MAX_STDIN_BYTES: u64 = 64 << 20;
 
 /// Run a command exactly as a model's code would run.
 ///
@@ -35,22 +35,22 @@ pub(crate) struct Args {
     session: Option<String>,
     /// A skill to show at /skills/NAME: a folder, an archive, a Markdown file or a URL
     #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "session")]
-    #[arg(value_parser = paths::path())]
+    #[arg(value_parser = paths::path_parser())]
     skills: Vec<PathBuf>,
     /// Seconds the command may take
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<Duration>,
     /// Memory it may use, such as 512M or 2G; at least 16M
-    #[arg(long, value_name = "BYTES", value_parser = memory)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_memory)]
     memory: Option<u64>,
     /// A domain it may connect to, such as example.com or *.example.com
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
     /// Save the files it makes in this folder
-    #[arg(long, value_name = "DIR", value_parser = paths::path())]
+    #[arg(long, value_name = "DIR", value_parser = paths::path_parser())]
     out: Option<PathBuf>,
     /// A variable to set
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = parse_variable)]
     env: Vec<(String, String)>,
     /// Pass standard input on to the command
     #[arg(short = 'i', long)]
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long)]
     reduced: bool,
     #[command(flatten)]
-    place: Where,
+    place: SandboxArgs,
     /// Print everything that came of it as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -67,23 +67,23 @@ pub(crate) struct Args {
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct ExecOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
     #[serde(flatten)]
-    report: &'a Report,
+    report: &'a ExecutionReport,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let skills = args
         .skills
         .iter()
-        .map(|path| skill(path, &args.fetch))
+        .map(|path| load_skill(path, &args.fetch))
         .collect::<Result<_, _>>()?;
     block_on(execute(args, skills))?
 }
@@ -93,12 +93,12 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     settings.allow_reduced |= args.reduced;
     let has_index = settings.packages.is_some();
     let sandbox = Sandbox::open(settings).await?;
-    let session = match args.session.as_deref() {
+    let container = match args.session.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
         _ => {
-            let new = NewSession {
-                policy: policy(&args, limits),
-                layer: layer(&sandbox, &skills, has_index).await?,
+            let new = ContainerSpec {
+                policy: run_policy(&args, limits),
+                layer: install_layer(&sandbox, &skills, has_index).await?,
                 skills,
             };
             sandbox.create(OWNER, new).await?
@@ -117,38 +117,41 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
         stream: (!args.json).then_some(sender),
         ..Execution::default()
     };
-    let (report, ()) = tokio::join!(sandbox.exec(OWNER, &session, execution), print(receiver));
+    let (report, ()) = tokio::join!(
+        sandbox.exec(OWNER, &container, execution),
+        forward_output(receiver)
+    );
     let report = report?;
     if let Some(folder) = &args.out {
-        save(&sandbox, &session, &report, folder).await?;
+        save_outputs(&sandbox, &container, &report, folder).await?;
     }
-    let kept = args.session.is_some().then_some(session.as_str());
+    let kept = args.session.is_some().then_some(container.as_str());
     if args.json {
-        output::json(&Printed {
+        output::print_json(&ExecOutput {
             session: kept,
             report: &report,
         })?;
     } else {
-        tell(&report, kept, args.out.as_deref());
+        print_report(&report, kept, args.out.as_deref());
     }
     if kept.is_none() {
-        sandbox.destroy(OWNER, &session).await?;
+        sandbox.destroy(OWNER, &container).await?;
     }
     let code = u8::try_from(report.outcome.exit_code()).unwrap_or(u8::MAX);
     Ok(ExitCode::from(code))
 }
 
 /// The packages that the skills ask for. Without an index the host's own have to do.
-async fn layer(
+async fn install_layer(
     sandbox: &Sandbox,
     skills: &[SkillFiles],
     has_index: bool,
 ) -> anyhow::Result<Option<Layer>> {
-    match Requirements::of_skills(skills)? {
+    match Requirements::from_skills(skills)? {
         None => Ok(None),
         Some(needed) if has_index => Ok(Some(sandbox.layer(OWNER, &needed).await?)),
         Some(_) => {
-            output::remark(
+            output::print_remark(
                 "the packages that the skill asks for are not installed: there is no \
                  sandbox.package_index in the configuration",
             );
@@ -157,8 +160,8 @@ async fn layer(
     }
 }
 
-fn memory(text: &str) -> Result<u64, String> {
-    match bytes(text)? {
+fn parse_memory(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
         enough if enough >= SandboxLimits::MIN_MEMORY_BYTES => Ok(enough),
         less => Err(format!(
             "{less} bytes are too few to start a program in; give at least 16M"
@@ -166,9 +169,9 @@ fn memory(text: &str) -> Result<u64, String> {
     }
 }
 
-fn policy(args: &Args, limits: SandboxLimits) -> Policy {
+fn run_policy(args: &Args, limits: SandboxLimits) -> Policy {
     let mut policy = Policy {
-        network: network(&args.allowed),
+        network: network_policy(&args.allowed),
         limits,
     };
     policy.limits.memory = args.memory.unwrap_or(policy.limits.memory);
@@ -176,24 +179,24 @@ fn policy(args: &Args, limits: SandboxLimits) -> Policy {
     policy
 }
 
-fn skill(path: &Path, fetch: &Fetch) -> anyhow::Result<SkillFiles> {
-    let loaded = inputs::open_one(path, fetch)?.load(&Limits::default(), Profile::Lenient)?;
+fn load_skill(path: &Path, fetch: &FetchArgs) -> anyhow::Result<SkillFiles> {
+    let loaded = inputs::open_one(path, fetch)?.load(&BundleLimits::default(), Profile::Lenient)?;
     let Some(skill) = loaded.skill else {
         anyhow::bail!(
             "{}: not a skill; see `prowess skill validate`",
             path.display()
         );
     };
-    Ok(SkillFiles::of(&skill, skill.name.as_str()))
+    Ok(SkillFiles::from_skill(&skill, skill.name.as_str()))
 }
 
 /// Passes output on as it comes, until the command has ended.
-async fn print(mut receiver: mpsc::UnboundedReceiver<Chunk>) {
+async fn forward_output(mut receiver: mpsc::UnboundedReceiver<OutputChunk>) {
     while let Some(chunk) = receiver.recv().await {
         // A reader that has left, such as `head`, misses nothing.
         let _ = match chunk.stream {
-            Stream::Stdout => std::io::stdout().write_all(&chunk.bytes),
-            Stream::Stderr => std::io::stderr().write_all(&chunk.bytes),
+            OutputStream::Stdout => std::io::stdout().write_all(&chunk.bytes),
+            OutputStream::Stderr => std::io::stderr().write_all(&chunk.bytes),
         };
     }
     let _ = std::io::stdout().flush();
@@ -202,23 +205,26 @@ async fn print(mut receiver: mpsc::UnboundedReceiver<Chunk>) {
 fn read_stdin() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin()
-        .take(MOST_STDIN + 1)
+        .take(MAX_STDIN_BYTES + 1)
         .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_STDIN {
-        anyhow::bail!("standard input is longer than {}", output::size(MOST_STDIN));
+    if bytes.len() as u64 > MAX_STDIN_BYTES {
+        anyhow::bail!(
+            "standard input is longer than {}",
+            output::format_size(MAX_STDIN_BYTES)
+        );
     }
     Ok(bytes)
 }
 
 /// Copies the generated files out, each under its own path in `folder`.
-async fn save(
+async fn save_outputs(
     sandbox: &Sandbox,
-    session: &str,
-    report: &Report,
+    container: &str,
+    report: &ExecutionReport,
     folder: &Path,
 ) -> anyhow::Result<()> {
     for made in &report.outputs {
-        let mut file = sandbox.get(OWNER, session, &made.path).await?;
+        let mut file = sandbox.get(OWNER, container, &made.path).await?;
         let place = folder.join(&made.path);
         if let Some(parent) = place.parent() {
             std::fs::create_dir_all(parent)?;
@@ -229,44 +235,44 @@ async fn save(
 }
 
 /// What is worth saying beside the command's own output.
-fn tell(report: &Report, session: Option<&str>, out: Option<&Path>) {
-    let said = match report.outcome {
-        Outcome::Exit(_) | Outcome::Signal(_) => None,
-        Outcome::Timeout => Some("ended: its time was up"),
-        Outcome::OutOfMemory => Some("ended: it ran out of memory"),
-        Outcome::OutputFlood => Some("ended: it wrote too much output"),
+fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&Path>) {
+    let ending = match report.outcome {
+        CommandOutcome::Exit(_) | CommandOutcome::Signal(_) => None,
+        CommandOutcome::Timeout => Some("ended: its time was up"),
+        CommandOutcome::OutOfMemory => Some("ended: it ran out of memory"),
+        CommandOutcome::OutputFlood => Some("ended: it wrote too much output"),
     };
-    if let Some(said) = said {
-        output::error(said);
+    if let Some(ending) = ending {
+        output::print_error(ending);
     }
     let to_people = std::io::stderr().is_terminal();
     if let Grade::Reduced { missing } = &report.level {
-        output::remark(&format!("reduced sandbox: without {}", missing.join(", ")));
+        output::print_remark(&format!("reduced sandbox: without {}", missing.join(", ")));
     }
     for made in report.outputs.iter().filter(|_| to_people || out.is_some()) {
         let place = out.map_or_else(
             || made.path.clone(),
             |out| out.join(&made.path).display().to_string(),
         );
-        let size = output::size(made.size);
-        output::remark(&format!("made {place} ({}, {size})", made.mime_type));
+        let size = output::format_size(made.size);
+        output::print_remark(&format!("made {place} ({}, {size})", made.mime_type));
     }
     for skipped in &report.skipped {
-        output::remark(&format!("skipped {}: {:?}", skipped.path, skipped.reason));
+        output::print_remark(&format!("skipped {}: {:?}", skipped.path, skipped.reason));
     }
-    if let Some(id) = session {
-        output::remark(&format!("session {id}"));
+    if let Some(id) = container {
+        output::print_remark(&format!("session {id}"));
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| "not a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits
         .parse()
@@ -289,7 +295,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "too many bytes".into())
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
+fn parse_variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -300,9 +306,13 @@ mod tests {
 
     #[test]
     fn bytes_are_read_with_their_unit() {
-        assert_eq!(bytes("512M"), Ok(512 << 20));
-        assert_eq!(bytes("2g"), Ok(2 << 30));
-        assert_eq!(bytes("7"), Ok(7));
-        assert!(bytes("M").is_err() && bytes("1T").is_err() && bytes("99999999999G").is_err());
+        assert_eq!(parse_bytes("512M"), Ok(512 << 20));
+        assert_eq!(parse_bytes("2g"), Ok(2 << 30));
+        assert_eq!(parse_bytes("7"), Ok(7));
+        assert!(
+            parse_bytes("M").is_err()
+                && parse_bytes("1T").is_err()
+                && parse_bytes("99999999999G").is_err()
+        );
     }
 }

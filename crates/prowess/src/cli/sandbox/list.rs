@@ -3,7 +3,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_sandbox::Sandbox;
 
-use super::Where;
+use super::SandboxArgs;
 use crate::cli::Exit;
 use crate::cli::output;
 
@@ -11,25 +11,29 @@ use crate::cli::output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Where,
+    place: SandboxArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let sessions = Sandbox::kept(&args.place.settings()?.0);
+    let containers = Sandbox::stored_containers(&args.place.settings()?.0);
     if args.json {
-        output::json(&sessions)?;
-    } else if !sessions.is_empty() {
+        output::print_json(&containers)?;
+    } else if !containers.is_empty() {
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic);
-        for session in sessions {
-            table.add_row([session.id, session.owner, output::size(session.bytes)]);
+        for container in containers {
+            table.add_row([
+                container.id,
+                container.owner,
+                output::format_size(container.bytes),
+            ]);
         }
-        output::out(&format!("{}\n", table.trim_fmt()))?;
+        output::print_text(&format!("{}\n", table.trim_fmt()))?;
     }
     Ok(Exit::Ok)
 }

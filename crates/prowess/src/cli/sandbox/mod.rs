@@ -6,10 +6,10 @@ mod rm;
 
 use std::process::ExitCode;
 
-use prowess_sandbox::{DomainRule, Limits, Network, Policy, Settings};
+use prowess_sandbox::{DomainRule, Network, Policy, SandboxLimits, SandboxSettings};
 
-use super::serve::Place;
-use crate::config::Backend;
+use super::serve::ConfigArgs;
+use crate::config::BackendSetting;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -31,29 +31,29 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
 
 /// Which sandbox a command is about.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Where {
+pub(crate) struct SandboxArgs {
     #[command(flatten)]
-    place: Place,
+    place: ConfigArgs,
     /// What runs the commands; what the configuration says when left out
     #[arg(long, value_enum)]
-    backend: Option<Choice>,
+    backend: Option<BackendChoice>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Choice {
+enum BackendChoice {
     /// Our own launcher on this host's kernel
     Native,
     /// A Docker daemon
     Docker,
 }
 
-impl Where {
+impl SandboxArgs {
     /// Settings for one command, for which nothing is made ahead, and its limits.
-    pub(crate) fn settings(&self) -> anyhow::Result<(Settings, Limits)> {
+    pub(crate) fn settings(&self) -> anyhow::Result<(SandboxSettings, SandboxLimits)> {
         let config = self.place.load(None)?.sandbox;
         let backend = match self.backend {
-            Some(Choice::Native) => Backend::Native,
-            Some(Choice::Docker) => Backend::Docker,
+            Some(BackendChoice::Native) => BackendSetting::Native,
+            Some(BackendChoice::Docker) => BackendSetting::Docker,
             None => config.backend,
         };
         let settings = config.settings(backend);
@@ -66,7 +66,7 @@ impl Where {
 }
 
 /// What code may reach when these domains are named, and what it may when none is.
-pub(super) fn network(allowed: &[DomainRule]) -> Network {
+pub(super) fn network_policy(allowed: &[DomainRule]) -> Network {
     match allowed.is_empty() {
         true => Policy::default().network,
         false => Network::Allow(allowed.to_vec()),

@@ -2,7 +2,7 @@
 
 use prowess_sandbox::Sandbox;
 
-use super::{Where, block_on};
+use super::{SandboxArgs, block_on};
 use crate::cli::Exit;
 use crate::cli::output;
 
@@ -13,7 +13,7 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
-    place: Where,
+    place: SandboxArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -21,7 +21,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut exit = Exit::Ok;
     for id in &args.ids {
         if let Err(error) = block_on(Sandbox::remove(&settings, id))? {
-            output::error(&error.to_string());
+            output::print_error(&error.to_string());
             exit = Exit::Unreadable;
         }
     }

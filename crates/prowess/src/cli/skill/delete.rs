@@ -1,9 +1,9 @@
 //! `prowess skill delete SKILL`
 
-use prowess_client::{Client, SkillRecord};
+use prowess_client::{Client, RemoteSkill};
 use serde_json::json;
 
-use crate::cli::client::{self, Remote};
+use crate::cli::client::{self, RemoteArgs};
 use crate::cli::{Exit, output};
 
 /// Delete a skill from a server, with all its versions, or one version of it.
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    remote: RemoteArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -31,18 +31,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "version": args.version,
             "deleted": true,
         });
-        output::json(&deleted)?;
+        output::print_json(&deleted)?;
         return Ok(Exit::Ok);
     }
     let what = args
         .version
         .as_ref()
         .map_or(String::new(), |v| format!(" version {v}"));
-    output::out(&format!("deleted {}{what} ({})\n", skill.name, skill.id))?;
+    output::print_text(&format!("deleted {}{what} ({})\n", skill.name, skill.id))?;
     Ok(Exit::Ok)
 }
 
-async fn delete(args: &Args, client: &Client) -> anyhow::Result<SkillRecord> {
+async fn delete(args: &Args, client: &Client) -> anyhow::Result<RemoteSkill> {
     let skill = client.find(&args.skill).await?;
     client.delete(&skill.id, args.version.as_deref()).await?;
     Ok(skill)

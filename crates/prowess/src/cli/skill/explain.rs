@@ -1,9 +1,9 @@
 //! `prowess skill explain [CODE]`
 
-use prowess_skill::rules::{self, Rule};
+use prowess_skill::rules::{self, DiagnosticRule};
 
 use crate::cli::output::{self, DIM, STRONG};
-use crate::cli::{Exit, wrong_usage};
+use crate::cli::{Exit, usage_error};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -13,13 +13,13 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(code) = &args.code else {
-        let lines: String = rules::ALL.iter().map(|rule| line(rule)).collect();
-        output::out(&lines)?;
+        let lines: String = rules::ALL.iter().map(|rule| rule_line(rule)).collect();
+        output::print_text(&lines)?;
         return Ok(Exit::Ok);
     };
     let Some(rule) = rules::find(code) else {
         let message = format!("there is no rule `{code}`; `prowess skill explain` lists them");
-        return Err(wrong_usage(message));
+        return Err(usage_error(message));
     };
     let severity = format!("{:?}", rule.severity).to_lowercase();
     let strict = if rule.strict {
@@ -27,14 +27,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         "not known to the reference validator"
     };
-    output::out(&format!(
+    output::print_text(&format!(
         "{STRONG}{}{STRONG:#}\n  {}\n\n  {}\n\n  Weight: {severity}; {strict}.\n",
         rule.code, rule.title, rule.fix
     ))?;
     Ok(Exit::Ok)
 }
 
-fn line(rule: &Rule) -> String {
+fn rule_line(rule: &DiagnosticRule) -> String {
     format!(
         "{STRONG}{:<24}{STRONG:#} {DIM}{:<8}{DIM:#} {}\n",
         rule.code,

@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_source::{Bounds, Origin, SourceError};
+use prowess_source::{Origin, SearchBounds, SourceError};
 
-use crate::cli::fetch::Fetch;
-use crate::cli::{output, shown};
+use crate::cli::fetch::FetchArgs;
+use crate::cli::{display_path, output};
 
 /// The skills that some sources name, and whether all of them could be read.
-pub(super) struct Inputs {
+pub(super) struct SkillInputs {
     pub(super) origins: Vec<Origin>,
     pub(super) unreadable: Vec<SourceError>,
 }
 
 /// Opens every source. One that cannot be read, or that holds no skill, is told
 /// and counted; the others still are.
-pub(super) fn open_all(paths: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Inputs> {
-    let mut inputs = Inputs {
+pub(super) fn open_all(paths: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<SkillInputs> {
+    let mut inputs = SkillInputs {
         origins: Vec::new(),
         unreadable: Vec::new(),
     };
@@ -24,50 +24,53 @@ pub(super) fn open_all(paths: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Input
         match opened {
             Ok((origins, discovery)) => {
                 if origins.is_empty() && discovery.unreadable.is_empty() {
-                    output::remark(&format!("{}: no SKILL.md here or below", shown(path)));
+                    output::print_remark(&format!(
+                        "{}: no SKILL.md here or below",
+                        display_path(path)
+                    ));
                     inputs
                         .unreadable
                         .push(SourceError::NotASource(path.clone()));
                 }
                 if discovery.cut_short {
-                    let limit = Bounds::default();
-                    output::remark(&format!(
+                    let limit = SearchBounds::default();
+                    output::print_remark(&format!(
                         "{}: the search ended early, after {} folders or {} levels",
-                        shown(path),
-                        limit.folders,
-                        limit.depth
+                        display_path(path),
+                        limit.max_folders,
+                        limit.max_depth
                     ));
                 }
                 inputs.origins.extend(origins);
                 for error in discovery.unreadable {
-                    inputs.refuse(error);
+                    inputs.add_unreadable(error);
                 }
             }
-            Err(error) => inputs.refuse(error),
+            Err(error) => inputs.add_unreadable(error),
         }
     }
     Ok(inputs)
 }
 
-impl Inputs {
-    fn refuse(&mut self, error: SourceError) {
-        output::error(&error.to_string());
+impl SkillInputs {
+    fn add_unreadable(&mut self, error: SourceError) {
+        output::print_error(&error.to_string());
         self.unreadable.push(error);
     }
 }
 
 /// Opens a source that must name exactly one skill.
-pub(crate) fn open_one(path: &Path, fetch: &Fetch) -> anyhow::Result<Origin> {
+pub(crate) fn open_one(path: &Path, fetch: &FetchArgs) -> anyhow::Result<Origin> {
     let (mut origins, discovery) = fetch.open_one(path)??;
     if let (true, Some(error)) = (origins.is_empty(), discovery.unreadable.into_iter().next()) {
         return Err(error.into());
     }
     match (origins.pop(), origins.len()) {
         (Some(origin), 0) => Ok(origin),
-        (None, _) => anyhow::bail!("{}: no SKILL.md here or below", shown(path)),
+        (None, _) => anyhow::bail!("{}: no SKILL.md here or below", display_path(path)),
         (Some(_), more) => anyhow::bail!(
             "{}: holds {} skills; name one of them{}",
-            shown(path),
+            display_path(path),
             more + 1,
             match prowess_source::url::is_url(path) {
                 true => " by adding #NAME",

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_skill::Limits;
-use prowess_source::catalogue::Entry;
+use prowess_skill::BundleLimits;
+use prowess_source::catalogue::CatalogueEntry;
 use prowess_source::home::expand;
 use prowess_source::url::is_url;
-use prowess_source::{Catalogue, Labelled};
+use prowess_source::{Catalogue, LabelledSource};
 
 use super::list_remote;
-use crate::cli::client::Remote;
-use crate::cli::fetch::Fetch;
-use crate::cli::output::{self, count, size};
-use crate::cli::{Exit, shown, wrong_usage};
+use crate::cli::client::RemoteArgs;
+use crate::cli::fetch::FetchArgs;
+use crate::cli::output::{self, format_count, format_size};
+use crate::cli::{Exit, display_path, usage_error};
 
 /// List the skills of folders and archives, or of a server.
 #[derive(Debug, clap::Args)]
@@ -41,27 +41,30 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(url) = &args.server {
         let url = url.clone().or_else(|| std::env::var("PROWESS_URL").ok());
-        let remote = Remote::at(url, args.api_key.clone());
+        let remote = RemoteArgs::new(url, args.api_key.clone());
         return list_remote::run(&remote, args.query.as_deref(), args.json);
     }
-    let sources = args.paths.iter().map(|text| labelled(text));
+    let sources = args.paths.iter().map(|text| parse_source(text));
     let sources = sources.collect::<anyhow::Result<Vec<_>>>()?;
     let paths: Vec<_> = sources.iter().map(|source| source.path.clone()).collect();
     let opened = args.fetch.open(&paths)?;
-    let catalogue = Catalogue::of(sources.iter().zip(opened), &Limits::default());
+    let catalogue = Catalogue::from_opened(sources.iter().zip(opened), &BundleLimits::default());
     if args.json {
-        output::json(&json(&catalogue))?;
+        output::print_json(&catalogue_json(&catalogue))?;
     } else {
         if !catalogue.entries.is_empty() {
-            output::out(&format!("{}\n", table(&catalogue, &sources).trim_fmt()))?;
+            output::print_text(&format!(
+                "{}\n",
+                catalogue_table(&catalogue, &sources).trim_fmt()
+            ))?;
         }
-        remarks(&catalogue);
+        print_remarks(&catalogue);
     }
     Ok(
         match (catalogue.unreadable.len(), catalogue.refused.len()) {
@@ -77,16 +80,16 @@ fn is_source(text: &str) -> bool {
 }
 
 /// `LABEL=SOURCE`, unless the whole text is a source.
-fn labelled(text: &str) -> anyhow::Result<Labelled> {
+fn parse_source(text: &str) -> anyhow::Result<LabelledSource> {
     let (label, path) = match text.split_once('=') {
         Some((label, path)) if !is_source(text) => (Some(label.to_owned()), path),
         _ => (None, text),
     };
-    let path = expand(Path::new(path)).map_err(|error| wrong_usage(error.to_string()))?;
-    Ok(Labelled { path, label })
+    let path = expand(Path::new(path)).map_err(|error| usage_error(error.to_string()))?;
+    Ok(LabelledSource { path, label })
 }
 
-fn table(catalogue: &Catalogue, sources: &[Labelled]) -> Table {
+fn catalogue_table(catalogue: &Catalogue, sources: &[LabelledSource]) -> Table {
     let with_labels = sources.iter().any(|source| source.label.is_some());
     let mut table = Table::new();
     table
@@ -101,9 +104,9 @@ fn table(catalogue: &Catalogue, sources: &[Labelled]) -> Table {
         let mut row = vec![
             name.clone(),
             entry.skill.version.clone().unwrap_or_else(|| "-".into()),
-            tools(entry),
+            tool_count(entry),
             entry.skill.bundle.len().to_string(),
-            size(entry.skill.bundle.total_bytes()),
+            format_size(entry.skill.bundle.total_bytes()),
             first_line(&entry.skill.description),
         ];
         if with_labels {
@@ -115,27 +118,27 @@ fn table(catalogue: &Catalogue, sources: &[Labelled]) -> Table {
 }
 
 /// Declared tools, and a `+` for those that a tools.py adds when loaded.
-fn tools(entry: &Entry) -> String {
+fn tool_count(entry: &CatalogueEntry) -> String {
     let more = if entry.skill.python_tools { "+" } else { "" };
     format!("{}{more}", entry.skill.tools.len())
 }
 
 pub(in crate::cli) fn first_line(text: &str) -> String {
-    const SHOWN: usize = 72;
+    const MAX_SHOWN_CHARS: usize = 72;
     let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(SHOWN) {
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default().trim_end()),
         None => line.to_owned(),
     }
 }
 
-fn remarks(catalogue: &Catalogue) {
+fn print_remarks(catalogue: &Catalogue) {
     for shadowed in &catalogue.shadowed {
-        output::remark(&format!(
+        output::print_remark(&format!(
             "{}: {} is hidden by {}",
             shadowed.name,
-            shown(&shadowed.hidden),
-            shown(&shadowed.by)
+            display_path(&shadowed.hidden),
+            display_path(&shadowed.by)
         ));
     }
     for (origin, diagnostics) in &catalogue.refused {
@@ -146,26 +149,26 @@ fn remarks(catalogue: &Catalogue) {
         let why = why
             .and_then(|message| message.lines().next())
             .unwrap_or("not a skill");
-        output::error(&format!("{}: {why}", shown(origin.path())));
+        output::print_error(&format!("{}: {why}", display_path(origin.path())));
     }
     for error in &catalogue.unreadable {
-        output::error(&error.to_string());
+        output::print_error(&error.to_string());
     }
-    let skills = count(catalogue.entries.len(), "skill");
+    let skills = format_count(catalogue.entries.len(), "skill");
     let cut = if catalogue.cut_short {
         "; the search ended early"
     } else {
         ""
     };
-    output::remark(&format!("{skills}{cut}"));
+    output::print_remark(&format!("{skills}{cut}"));
 }
 
-fn json(catalogue: &Catalogue) -> serde_json::Value {
+fn catalogue_json(catalogue: &Catalogue) -> serde_json::Value {
     let skills = catalogue.entries.values().map(|entry| {
         serde_json::json!({
             "name": entry.skill.name,
             "label": entry.label,
-            "path": shown(entry.origin.path()),
+            "path": display_path(entry.origin.path()),
             "description": entry.skill.description,
             "version": entry.skill.version,
             "tools": entry.skill.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
@@ -176,10 +179,10 @@ fn json(catalogue: &Catalogue) -> serde_json::Value {
         })
     });
     let shadowed = catalogue.shadowed.iter().map(
-        |s| serde_json::json!({ "name": s.name, "hidden": shown(&s.hidden), "by": shown(&s.by) }),
+        |s| serde_json::json!({ "name": s.name, "hidden": display_path(&s.hidden), "by": display_path(&s.by) }),
     );
     let refused = catalogue.refused.iter().map(|(origin, diagnostics)| {
-        serde_json::json!({ "path": shown(origin.path()), "diagnostics": diagnostics })
+        serde_json::json!({ "path": display_path(origin.path()), "diagnostics": diagnostics })
     });
     let unreadable = catalogue
         .unreadable

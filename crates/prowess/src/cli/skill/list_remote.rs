@@ -1,29 +1,31 @@
 //! `prowess skill list --server`
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_client::SkillRecord;
+use prowess_client::RemoteSkill;
 use serde_json::{Value, json};
 
-use crate::cli::client::{self, Remote};
-use crate::cli::output::{self, count};
-use crate::cli::{Exit, date};
+use crate::cli::client::{self, RemoteArgs};
+use crate::cli::output::{self, format_count};
+use crate::cli::{Exit, format_date};
 
 /// Lists the skills of a server, newest first, or those that fit a query, best first.
-pub(super) fn run(remote: &Remote, query: Option<&str>, as_json: bool) -> anyhow::Result<Exit> {
+pub(super) fn run(remote: &RemoteArgs, query: Option<&str>, as_json: bool) -> anyhow::Result<Exit> {
     let client = remote.connect()?;
     let skills = client::block_on(async { Ok(client.skills(query).await?) })?;
     if as_json {
-        output::json(&json!({ "skills": skills.iter().map(json).collect::<Vec<_>>() }))?;
+        output::print_json(
+            &json!({ "skills": skills.iter().map(skill_json).collect::<Vec<_>>() }),
+        )?;
         return Ok(Exit::Ok);
     }
     if !skills.is_empty() {
-        output::out(&format!("{}\n", table(&skills).trim_fmt()))?;
+        output::print_text(&format!("{}\n", skills_table(&skills).trim_fmt()))?;
     }
-    output::remark(&count(skills.len(), "skill"));
+    output::print_remark(&format_count(skills.len(), "skill"));
     Ok(Exit::Ok)
 }
 
-fn table(skills: &[SkillRecord]) -> Table {
+fn skills_table(skills: &[RemoteSkill]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -34,20 +36,20 @@ fn table(skills: &[SkillRecord]) -> Table {
             skill.name.clone(),
             skill.id.clone(),
             skill.latest_version.clone(),
-            date(skill.created_at),
+            format_date(skill.created_at),
             super::list::first_line(&skill.description),
         ]);
     }
     table
 }
 
-fn json(skill: &SkillRecord) -> Value {
+fn skill_json(skill: &RemoteSkill) -> Value {
     json!({
         "name": skill.name,
         "skill": skill.id,
         "description": skill.description,
         "default_version": skill.default_version,
         "latest_version": skill.latest_version,
-        "created_at": date(skill.created_at),
+        "created_at": format_date(skill.created_at),
     })
 }

@@ -6,7 +6,7 @@ use anyhow::Context;
 use prowess_skill::upload::is_portable_name;
 
 use crate::cli::output;
-use crate::cli::{Exit, paths, shown, wrong_usage};
+use crate::cli::{Exit, display_path, paths, usage_error};
 
 /// Start a new skill.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     /// The skill's name: a-z, 0-9 and single hyphens inside
     name: String,
     /// The folder to make it in
-    #[arg(long, value_name = "FOLDER", default_value = ".", value_parser = paths::path())]
+    #[arg(long, value_name = "FOLDER", default_value = ".", value_parser = paths::path_parser())]
     r#in: PathBuf,
     /// What the skill does and when to use it
     #[arg(short, long)]
@@ -26,32 +26,36 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !is_portable_name(&args.name) {
-        return Err(wrong_usage(format!(
+        return Err(usage_error(format!(
             "`{}` cannot be a skill's name: use a-z, 0-9 and single hyphens inside, at most 64",
             args.name
         )));
     }
     let folder = args.r#in.join(&args.name);
-    make_folder(&folder)?;
-    write(&folder.join("SKILL.md"), &skill_md(args))?;
+    create_folder(&folder)?;
+    write_file(&folder.join("SKILL.md"), &skill_md(args))?;
     if args.tool {
         std::fs::create_dir(folder.join("scripts")).context("scripts/ cannot be made")?;
-        write(&folder.join("scripts/greet.py"), SCRIPT)?;
+        write_file(&folder.join("scripts/greet.py"), SCRIPT)?;
     }
-    output::out(&format!("{}\n", shown(&folder)))?;
-    output::remark(&format!("Next: prowess skill validate {}", shown(&folder)));
+    output::print_text(&format!("{}\n", display_path(&folder)))?;
+    output::print_remark(&format!(
+        "Next: prowess skill validate {}",
+        display_path(&folder)
+    ));
     Ok(Exit::Ok)
 }
 
-fn make_folder(folder: &Path) -> anyhow::Result<()> {
+fn create_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
-        anyhow::bail!("{} exists already", shown(folder));
+        anyhow::bail!("{} exists already", display_path(folder));
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", shown(folder)))
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{} cannot be made", display_path(folder)))
 }
 
-fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(file, text).with_context(|| format!("{} cannot be written", shown(file)))
+fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("{} cannot be written", display_path(file)))
 }
 
 fn skill_md(args: &Args) -> String {

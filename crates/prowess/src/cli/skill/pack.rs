@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use prowess_skill::{Digest, Layout, Limits, Profile, Severity, Skill};
+use prowess_skill::{ArchiveLayout, BundleLimits, Digest, Profile, Severity, Skill};
 
 use super::inputs;
-use crate::cli::fetch::Fetch;
-use crate::cli::output::{self, count, size};
-use crate::cli::{Exit, paths, shown, snippet, wrong_usage};
+use crate::cli::fetch::FetchArgs;
+use crate::cli::output::{self, format_count, format_size};
+use crate::cli::{Exit, display_path, paths, snippet, usage_error};
 
 /// Pack a skill into an archive. The same files give the same bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, or an archive or a URL to pack anew
-    #[arg(value_name = "SOURCE", value_parser = paths::path())]
+    #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
     /// Where to write; the ending chooses the format (.zip, .skill, .tar.gz).
     /// NAME.zip in the current folder when left out
-    #[arg(short, long, value_name = "FILE", value_parser = paths::path())]
+    #[arg(short, long, value_name = "FILE", value_parser = paths::path_parser())]
     output: Option<PathBuf>,
     /// Put SKILL.md at the archive's root, not in a folder called like the skill
     #[arg(long)]
@@ -30,18 +30,18 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path, &args.fetch)?;
-    let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+    let loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
     let errors = loaded
         .diagnostics
         .iter()
         .filter(|d| d.severity == Severity::Error);
     for error in errors {
-        output::remark(&snippet::render(
+        output::print_remark(&snippet::render(
             error,
             origin.path(),
             loaded.source.as_ref(),
@@ -54,9 +54,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(file) => file.clone(),
         None => PathBuf::from(format!("{}.zip", file_stem(skill))),
     };
-    let archive = pack(skill, &file, args.flat)?;
-    write(&file, &archive, args.force)?;
-    report(args, skill, &file, &archive)?;
+    let archive = pack_skill(skill, &file, args.flat)?;
+    write_archive(&file, &archive, args.force)?;
+    print_report(args, skill, &file, &archive)?;
     Ok(Exit::Ok)
 }
 
@@ -69,15 +69,15 @@ fn file_stem(skill: &Skill) -> &str {
     }
 }
 
-fn pack(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>> {
+fn pack_skill(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>> {
     let name = file
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
     let layout = if flat {
-        Layout::FLAT
+        ArchiveLayout::FLAT
     } else {
-        Layout::wrapped(file_stem(skill))?
+        ArchiveLayout::wrapped(file_stem(skill))?
     };
     let ends_in = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     if ends_in(&[".zip", ".skill"]) {
@@ -87,13 +87,13 @@ fn pack(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>> {
     } else {
         let message = format!(
             "{}: the ending must be .zip, .skill or .tar.gz",
-            shown(file)
+            display_path(file)
         );
-        Err(wrong_usage(message))
+        Err(usage_error(message))
     }
 }
 
-fn write(file: &Path, archive: &[u8], force: bool) -> anyhow::Result<()> {
+fn write_archive(file: &Path, archive: &[u8], force: bool) -> anyhow::Result<()> {
     use std::io::Write;
     let mut options = std::fs::OpenOptions::new();
     options.write(true).truncate(true).create(true);
@@ -105,17 +105,17 @@ fn write(file: &Path, archive: &[u8], force: bool) -> anyhow::Result<()> {
         .as_ref()
         .is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists);
     if exists {
-        anyhow::bail!("{} exists; --force replaces it", shown(file));
+        anyhow::bail!("{} exists; --force replaces it", display_path(file));
     }
     let result = opened.and_then(|mut opened| opened.write_all(archive));
-    result.with_context(|| format!("{} cannot be written", shown(file)))
+    result.with_context(|| format!("{} cannot be written", display_path(file)))
 }
 
-fn report(args: &Args, skill: &Skill, file: &Path, archive: &[u8]) -> anyhow::Result<()> {
-    let digest = Digest::of(archive);
+fn print_report(args: &Args, skill: &Skill, file: &Path, archive: &[u8]) -> anyhow::Result<()> {
+    let digest = Digest::from_content(archive);
     if args.json {
-        return output::json(&serde_json::json!({
-            "file": shown(file),
+        return output::print_json(&serde_json::json!({
+            "file": display_path(file),
             "name": skill.name,
             "files": skill.bundle.len(),
             "size": archive.len(),
@@ -123,11 +123,11 @@ fn report(args: &Args, skill: &Skill, file: &Path, archive: &[u8]) -> anyhow::Re
             "content_digest": skill.manifest.digest(),
         }));
     }
-    output::out(&format!(
+    output::print_text(&format!(
         "{}: {}, {} packed to {}\n{digest}\n",
-        shown(file),
-        count(skill.bundle.len(), "file"),
-        size(skill.bundle.total_bytes()),
-        size(archive.len() as u64),
+        display_path(file),
+        format_count(skill.bundle.len(), "file"),
+        format_size(skill.bundle.total_bytes()),
+        format_size(archive.len() as u64),
     ))
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use prowess_client::{Client, Progress, SkillRecord};
+use prowess_client::{Client, ProgressCallback, RemoteSkill};
 use prowess_skill::{Bundle, Manifest};
 use serde_json::json;
 
-use crate::cli::client::{self, Remote};
-use crate::cli::output::{self, count};
-use crate::cli::{Exit, paths, progress, shown};
+use crate::cli::client::{self, RemoteArgs};
+use crate::cli::output::{self, format_count};
+use crate::cli::{Exit, display_path, paths, progress};
 
 /// Download a skill into a folder of its name.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// The folder to put it in
-    #[arg(short, long, value_name = "FOLDER", default_value = ".", value_parser = paths::path())]
+    #[arg(short, long, value_name = "FOLDER", default_value = ".", value_parser = paths::path_parser())]
     output: PathBuf,
     /// Write into the skill's folder even if it is there
     #[arg(short, long)]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    remote: RemoteArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -46,19 +46,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if folder.exists() && !args.force {
         bail!(
             "{} is there already; --force writes into it",
-            shown(&folder)
+            display_path(&folder)
         );
     }
-    write(&bundle, &folder)?;
-    report(args, &skill, &bundle, &folder)?;
+    write_files(&bundle, &folder)?;
+    print_report(args, &skill, &bundle, &folder)?;
     Ok(Exit::Ok)
 }
 
-async fn download(args: &Args, client: &Client) -> anyhow::Result<(SkillRecord, Bundle)> {
+async fn download(args: &Args, client: &Client) -> anyhow::Result<(RemoteSkill, Bundle)> {
     let skill = client.find(&args.skill).await?;
     let version = args.version.as_ref().unwrap_or(&skill.default_version);
-    let bar = progress::bytes("downloading");
-    let moved: Progress = Arc::new({
+    let bar = progress::bytes_bar("downloading");
+    let moved: ProgressCallback = Arc::new({
         let bar = bar.clone();
         move |bytes| bar.inc(bytes)
     });
@@ -67,14 +67,14 @@ async fn download(args: &Args, client: &Client) -> anyhow::Result<(SkillRecord, 
     Ok((skill, bundle?))
 }
 
-fn write(bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
+fn write_files(bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
     for (path, file) in bundle.files() {
         let path = folder.join(path.as_str());
         let parent = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make folder {}", shown(parent)))?;
+            .with_context(|| format!("cannot make folder {}", display_path(parent)))?;
         std::fs::write(&path, &file.data)
-            .with_context(|| format!("cannot write {}", shown(&path)))?;
+            .with_context(|| format!("cannot write {}", display_path(&path)))?;
         if file.executable {
             make_executable(&path)?;
         }
@@ -93,19 +93,24 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn report(args: &Args, skill: &SkillRecord, bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
+fn print_report(
+    args: &Args,
+    skill: &RemoteSkill,
+    bundle: &Bundle,
+    folder: &Path,
+) -> anyhow::Result<()> {
     if args.json {
-        return output::json(&json!({
+        return output::print_json(&json!({
             "name": skill.name,
             "skill": skill.id,
-            "path": shown(folder),
+            "path": display_path(folder),
             "files": bundle.len(),
-            "digest": Manifest::of(bundle).digest(),
+            "digest": Manifest::from_bundle(bundle).digest(),
         }));
     }
-    output::out(&format!(
+    output::print_text(&format!(
         "{}: {}\n",
-        shown(folder),
-        count(bundle.len(), "file")
+        display_path(folder),
+        format_count(bundle.len(), "file")
     ))
 }

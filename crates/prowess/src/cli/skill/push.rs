@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_client::{Client, Progress, Push, Pushed, Target};
-use prowess_skill::{Limits, Profile, Severity, Skill};
+use prowess_client::{Client, ProgressCallback, PushOptions, PushResult, PushTarget};
+use prowess_skill::{BundleLimits, Profile, Severity, Skill};
 use serde_json::json;
 
 use super::inputs;
-use crate::cli::client::{self, Remote};
-use crate::cli::fetch::Fetch;
-use crate::cli::output::{self, size};
+use crate::cli::client::{self, RemoteArgs};
+use crate::cli::fetch::FetchArgs;
+use crate::cli::output::{self, format_size};
 use crate::cli::{Exit, paths, progress, snippet};
 
 /// Upload a skill: a new one, or a new version of the one that has its name. Nothing
@@ -18,7 +18,7 @@ use crate::cli::{Exit, paths, progress, snippet};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, archive, SKILL.md or URL
-    #[arg(value_name = "SOURCE", value_parser = paths::path())]
+    #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
     /// Make a version of this skill; the one of the same name when left out
     #[arg(long, value_name = "ID")]
@@ -36,49 +36,49 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    remote: RemoteArgs,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path, &args.fetch)?;
-    let loaded = origin.load(&Limits::default(), Profile::Upload)?;
+    let loaded = origin.load(&BundleLimits::default(), Profile::Upload)?;
     let worth = loaded
         .diagnostics
         .iter()
         .filter(|d| d.severity > Severity::Note);
     for diagnostic in worth {
-        output::remark(&snippet::render(
+        output::print_remark(&snippet::render(
             diagnostic,
             origin.path(),
             loaded.source.as_ref(),
         ));
     }
     let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
-        output::error("nothing was sent: mend the errors above first");
+        output::print_error("nothing was sent: mend the errors above first");
         return Ok(Exit::Problems);
     };
     let client = args.remote.connect()?;
     let pushed = client::block_on(push(args, &client, skill))?;
-    report(args, skill, &pushed)?;
+    print_report(args, skill, &pushed)?;
     Ok(Exit::Ok)
 }
 
-async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<Pushed> {
-    let bar = progress::bytes("uploading");
-    let sent: Progress = Arc::new({
+async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<PushResult> {
+    let bar = progress::bytes_bar("uploading");
+    let sent: ProgressCallback = Arc::new({
         let bar = bar.clone();
         move |bytes| bar.inc(bytes)
     });
-    let push = Push {
+    let push = PushOptions {
         target: match &args.skill {
-            Some(id) => Target::Skill(id.clone()),
-            None => Target::Named,
+            Some(id) => PushTarget::Skill(id.clone()),
+            None => PushTarget::ByName,
         },
         title: args.title.clone(),
         default: args.default,
-        always: args.always,
+        force: args.always,
         progress: Some(sent),
     };
     let pushed = client.push(skill, &push).await;
@@ -86,10 +86,10 @@ async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<Pus
     Ok(pushed?)
 }
 
-fn report(args: &Args, skill: &Skill, pushed: &Pushed) -> anyhow::Result<()> {
+fn print_report(args: &Args, skill: &Skill, pushed: &PushResult) -> anyhow::Result<()> {
     let version = &pushed.version;
     if args.json {
-        return output::json(&json!({
+        return output::print_json(&json!({
             "name": skill.name,
             "skill": pushed.skill,
             "version": version.version,
@@ -100,9 +100,9 @@ fn report(args: &Args, skill: &Skill, pushed: &Pushed) -> anyhow::Result<()> {
     }
     let what = match pushed.outcome.as_str() {
         "unchanged" => "unchanged".to_owned(),
-        _ => format!("pushed {}", size(skill.bundle.total_bytes())),
+        _ => format!("pushed {}", format_size(skill.bundle.total_bytes())),
     };
-    output::out(&format!(
+    output::print_text(&format!(
         "{}: {what}, version {} ({}, {})\n",
         skill.name, version.version, pushed.skill, version.id
     ))

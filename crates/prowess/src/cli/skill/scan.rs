@@ -3,44 +3,46 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use prowess_skill::scan::{Coverage, Finding, Report, ScanLimits, Severity, Status, Subject};
-use prowess_skill::{Limits, Options, Skill, scan};
+use prowess_skill::scan::{
+    Coverage, Finding, ScanLimits, ScanReport, ScanSeverity, ScanStatus, Subject,
+};
+use prowess_skill::{BundleLimits, LoadOptions, Skill, scan};
 use prowess_source::{Origin, SourceError};
 use rayon::prelude::*;
 
-use super::inputs::{self, Inputs};
-use super::validate::Format;
-use crate::cli::fetch::Fetch;
-use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, STRONG, WARNING, count};
-use crate::cli::{Exit, paths, progress, sarif_tool, shown, snippet};
+use super::inputs::{self, SkillInputs};
+use super::validate::ReportFormat;
+use crate::cli::fetch::FetchArgs;
+use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, STRONG, WARNING, format_count};
+use crate::cli::{Exit, display_path, paths, progress, sarif_tool, snippet};
 
 /// Look for attacks and bad habits, without running anything.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, skill folders, archives, Markdown files or URLs
-    #[arg(required = true, value_name = "SOURCE", value_parser = paths::path())]
+    #[arg(required = true, value_name = "SOURCE", value_parser = paths::path_parser())]
     paths: Vec<PathBuf>,
     /// Show findings of at least this severity
-    #[arg(long, value_enum, default_value_t = Least::Low)]
-    least: Least,
+    #[arg(long, value_enum, default_value_t = MinSeverity::Low)]
+    least: MinSeverity,
     /// Fail when a skill's status is this or worse
     #[arg(long, value_enum, default_value_t = FailOn::Warn, value_name = "STATUS")]
     fail_on: FailOn,
     /// Leave out findings whose fingerprints this file lists, one on each line
-    #[arg(long, value_name = "FILE", value_parser = paths::path())]
+    #[arg(long, value_name = "FILE", value_parser = paths::path_parser())]
     baseline: Option<PathBuf>,
     /// How to print the result
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Least {
+enum MinSeverity {
     Info,
     Low,
     Medium,
@@ -56,9 +58,9 @@ enum FailOn {
     Never,
 }
 
-struct Scanned {
+struct ScannedSkill {
     origin: Origin,
-    report: Result<Report, SourceError>,
+    report: Result<ScanReport, SourceError>,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -68,17 +70,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let inputs = inputs::open_all(&args.paths, &args.fetch)?;
     let scanned = scan_all(&inputs, &baseline);
-    match if args.json { Format::Json } else { args.format } {
-        Format::Text => print_text(args, &scanned)?,
-        Format::Json => print_json(&scanned)?,
-        Format::Sarif => print_sarif(&scanned)?,
+    match if args.json {
+        ReportFormat::Json
+    } else {
+        args.format
+    } {
+        ReportFormat::Text => print_text(args, &scanned)?,
+        ReportFormat::Json => print_json(&scanned)?,
+        ReportFormat::Sarif => print_sarif(&scanned)?,
     }
-    Ok(exit(args, &inputs, &scanned))
+    Ok(exit_code(args, &inputs, &scanned))
 }
 
 fn read_baseline(file: &PathBuf) -> anyhow::Result<BTreeSet<String>> {
     let text = std::fs::read_to_string(file)
-        .map_err(|error| anyhow::anyhow!("{}: cannot be read: {error}", shown(file)))?;
+        .map_err(|error| anyhow::anyhow!("{}: cannot be read: {error}", display_path(file)))?;
     let lines = text.lines().map(str::trim);
     Ok(lines
         .filter(|l| !l.is_empty() && !l.starts_with('#'))
@@ -86,12 +92,12 @@ fn read_baseline(file: &PathBuf) -> anyhow::Result<BTreeSet<String>> {
         .collect())
 }
 
-fn scan_all(inputs: &Inputs, baseline: &BTreeSet<String>) -> Vec<Scanned> {
-    let bar = progress::bar(inputs.origins.len(), "scanning");
+fn scan_all(inputs: &SkillInputs, baseline: &BTreeSet<String>) -> Vec<ScannedSkill> {
+    let bar = progress::items_bar(inputs.origins.len(), "scanning");
     let scan = |origin: &Origin| {
-        let report = scan_one(origin).map(|report| report.without(baseline));
+        let report = scan_one(origin).map(|report| report.without_baseline(baseline));
         bar.inc(1);
-        Scanned {
+        ScannedSkill {
             origin: origin.clone(),
             report,
         }
@@ -102,32 +108,32 @@ fn scan_all(inputs: &Inputs, baseline: &BTreeSet<String>) -> Vec<Scanned> {
 }
 
 /// A skill whose frontmatter cannot be read is scanned all the same.
-fn scan_one(origin: &Origin) -> Result<Report, SourceError> {
-    let (bundle, _) = origin.read(&Limits::default())?;
+fn scan_one(origin: &Origin) -> Result<ScanReport, SourceError> {
+    let (bundle, _) = origin.read(&BundleLimits::default())?;
     let name = origin.name();
-    let options = Options {
+    let options = LoadOptions {
         fallback_name: name.as_deref(),
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let limits = ScanLimits::default();
     Ok(match Skill::load(bundle.clone(), &options).skill {
-        Some(skill) => scan::scan(&Subject::of(&skill), &limits),
-        None => scan::scan(&Subject::of_bundle(&bundle), &limits),
+        Some(skill) => scan::scan(&Subject::from_skill(&skill), &limits),
+        None => scan::scan(&Subject::from_bundle(&bundle), &limits),
     })
 }
 
-fn exit(args: &Args, inputs: &Inputs, scanned: &[Scanned]) -> Exit {
+fn exit_code(args: &Args, inputs: &SkillInputs, scanned: &[ScannedSkill]) -> Exit {
     let worst = match args.fail_on {
-        FailOn::Review => Some(Status::Review),
-        FailOn::Warn => Some(Status::Warn),
-        FailOn::Malicious => Some(Status::Malicious),
+        FailOn::Review => Some(ScanStatus::Review),
+        FailOn::Warn => Some(ScanStatus::Warn),
+        FailOn::Malicious => Some(ScanStatus::Malicious),
         FailOn::Never => None,
     };
-    let failed = |one: &Scanned| match (&one.report, worst) {
+    let failed = |skill: &ScannedSkill| match (&skill.report, worst) {
         (Ok(report), Some(worst)) => report.status >= worst,
         _ => false,
     };
-    if !inputs.unreadable.is_empty() || scanned.iter().any(|one| one.report.is_err()) {
+    if !inputs.unreadable.is_empty() || scanned.iter().any(|skill| skill.report.is_err()) {
         Exit::Unreadable
     } else if scanned.iter().any(failed) {
         Exit::Problems
@@ -136,35 +142,35 @@ fn exit(args: &Args, inputs: &Inputs, scanned: &[Scanned]) -> Exit {
     }
 }
 
-fn print_text(args: &Args, scanned: &[Scanned]) -> anyhow::Result<()> {
+fn print_text(args: &Args, scanned: &[ScannedSkill]) -> anyhow::Result<()> {
     let least = match args.least {
-        Least::Info => Severity::Info,
-        Least::Low => Severity::Low,
-        Least::Medium => Severity::Medium,
-        Least::High => Severity::High,
-        Least::Critical => Severity::Critical,
+        MinSeverity::Info => ScanSeverity::Info,
+        MinSeverity::Low => ScanSeverity::Low,
+        MinSeverity::Medium => ScanSeverity::Medium,
+        MinSeverity::High => ScanSeverity::High,
+        MinSeverity::Critical => ScanSeverity::Critical,
     };
-    for one in scanned {
-        match &one.report {
-            Ok(report) => output::out(&page(one, report, least))?,
-            Err(error) => output::error(&error.to_string()),
+    for skill in scanned {
+        match &skill.report {
+            Ok(report) => output::print_text(&render_report(skill, report, least))?,
+            Err(error) => output::print_error(&error.to_string()),
         }
     }
-    output::remark(&format!("{} scanned", count(scanned.len(), "skill")));
+    output::print_remark(&format!("{} scanned", format_count(scanned.len(), "skill")));
     Ok(())
 }
 
-fn page(one: &Scanned, report: &Report, least: Severity) -> String {
+fn render_report(skill: &ScannedSkill, report: &ScanReport, least: ScanSeverity) -> String {
     let style = match report.status {
-        Status::Pass => GOOD,
-        Status::Review => NOTE,
-        Status::Warn => WARNING,
-        Status::Malicious => ERROR,
+        ScanStatus::Pass => GOOD,
+        ScanStatus::Review => NOTE,
+        ScanStatus::Warn => WARNING,
+        ScanStatus::Malicious => ERROR,
     };
     let mut page = format!(
         "{style}{:<9}{style:#} {STRONG}{}{STRONG:#}\n",
         report.status.as_str(),
-        shown(one.origin.path())
+        display_path(skill.origin.path())
     );
     for finding in report.findings.iter().filter(|f| f.severity >= least) {
         page.push_str(&finding_lines(finding));
@@ -181,9 +187,9 @@ fn page(one: &Scanned, report: &Report, least: Severity) -> String {
 
 fn finding_lines(finding: &Finding) -> String {
     let style = match finding.severity {
-        Severity::Critical | Severity::High => ERROR,
-        Severity::Medium => WARNING,
-        Severity::Low | Severity::Info => NOTE,
+        ScanSeverity::Critical | ScanSeverity::High => ERROR,
+        ScanSeverity::Medium => WARNING,
+        ScanSeverity::Low | ScanSeverity::Info => NOTE,
     };
     let place = match finding.place {
         Some(place) => format!("{}:{}:{}", finding.file, place.line, place.column),
@@ -200,29 +206,31 @@ fn finding_lines(finding: &Finding) -> String {
     )
 }
 
-fn print_json(scanned: &[Scanned]) -> anyhow::Result<()> {
+fn print_json(scanned: &[ScannedSkill]) -> anyhow::Result<()> {
     let skills: Vec<_> = scanned
         .iter()
-        .map(|one| match &one.report {
-            Ok(report) => serde_json::json!({ "path": shown(one.origin.path()), "report": report }),
+        .map(|skill| match &skill.report {
+            Ok(report) => {
+                serde_json::json!({ "path": display_path(skill.origin.path()), "report": report })
+            }
             Err(error) => serde_json::json!({
-                "path": shown(one.origin.path()),
+                "path": display_path(skill.origin.path()),
                 "error": { "code": error.code(), "message": error.to_string() },
             }),
         })
         .collect();
-    output::json(&serde_json::json!({ "skills": skills }))
+    output::print_json(&serde_json::json!({ "skills": skills }))
 }
 
-fn print_sarif(scanned: &[Scanned]) -> anyhow::Result<()> {
+fn print_sarif(scanned: &[ScannedSkill]) -> anyhow::Result<()> {
     let prefixes: Vec<String> = scanned
         .iter()
-        .map(|one| snippet::prefix(one.origin.path()))
+        .map(|skill| snippet::path_prefix(skill.origin.path()))
         .collect();
     let reports: Vec<_> = prefixes
         .iter()
         .zip(scanned)
-        .filter_map(|(prefix, one)| Some((prefix.as_str(), one.report.as_ref().ok()?)))
+        .filter_map(|(prefix, skill)| Some((prefix.as_str(), skill.report.as_ref().ok()?)))
         .collect();
-    output::json(&scan::to_sarif(sarif_tool(), &reports))
+    output::print_json(&scan::to_sarif(sarif_tool(), &reports))
 }

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use prowess_skill::disclose::{self, FileContent};
 use prowess_skill::fields::allowed_tools::AllowedTools;
-use prowess_skill::{Limits, Profile, Severity, Skill};
+use prowess_skill::{BundleLimits, Profile, Severity, Skill};
 
 use super::inputs;
-use crate::cli::fetch::Fetch;
-use crate::cli::output::{self, DIM, STRONG, count, size};
+use crate::cli::fetch::FetchArgs;
+use crate::cli::output::{self, DIM, STRONG, format_count, format_size};
 use crate::cli::{Exit, paths, snippet};
 
 /// Show what is in a skill.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, an archive, a Markdown file or a URL
-    #[arg(value_name = "SOURCE", value_parser = paths::path())]
+    #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
     /// Print this file of the skill instead
     #[arg(long, value_name = "NAME", conflicts_with_all = ["body", "json"])]
@@ -27,19 +27,19 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path, &args.fetch)?;
-    let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+    let loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
     let Some(skill) = &loaded.skill else {
         for diagnostic in loaded
             .diagnostics
             .iter()
             .filter(|d| d.severity == Severity::Error)
         {
-            output::remark(&snippet::render(
+            output::print_remark(&snippet::render(
                 diagnostic,
                 origin.path(),
                 loaded.source.as_ref(),
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return show_file(skill, path);
     }
     if args.body {
-        output::out(&format!("{}\n", skill.body))?;
+        output::print_text(&format!("{}\n", skill.body))?;
     } else if args.json {
         let mut value = serde_json::to_value(skill)?;
         if let Some(object) = value.as_object_mut() {
@@ -61,16 +61,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
                 serde_json::to_value(&loaded.diagnostics)?,
             );
         }
-        output::json(&value)?;
+        output::print_json(&value)?;
     } else {
-        output::out(&page(skill))?;
+        output::print_text(&render_page(skill))?;
     }
     Ok(Exit::Ok)
 }
 
 fn show_file(skill: &Skill, path: &str) -> anyhow::Result<Exit> {
     match disclose::file(skill, path, usize::MAX) {
-        Some(FileContent::Text(fragment)) => output::out(&fragment.text)?,
+        Some(FileContent::Text(fragment)) => output::print_text(&fragment.text)?,
         Some(FileContent::Binary(bytes)) => {
             use std::io::Write;
             std::io::stdout().lock().write_all(&bytes)?;
@@ -80,7 +80,7 @@ fn show_file(skill: &Skill, path: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn page(skill: &Skill) -> String {
+fn render_page(skill: &Skill) -> String {
     let mut page = format!(
         "{STRONG}{}{STRONG:#}\n{}\n\n",
         skill.name, skill.description
@@ -111,7 +111,10 @@ fn page(skill: &Skill) -> String {
         row("requires", &skill.requires.join(", "));
     }
     row("digest", &skill.manifest.digest().to_string());
-    row("instructions", &count(skill.body.lines().count(), "line"));
+    row(
+        "instructions",
+        &format_count(skill.body.lines().count(), "line"),
+    );
     if !skill.tools.is_empty() || skill.python_tools {
         page.push_str(&format!("\n{STRONG}Tools{STRONG:#}\n"));
         for tool in &skill.tools {
@@ -131,7 +134,11 @@ fn page(skill: &Skill) -> String {
     page.push_str(&format!("\n{STRONG}Files{STRONG:#}\n"));
     for file in skill.manifest.files() {
         let mark = if file.executable { "*" } else { "" };
-        page.push_str(&format!("  {:>8}  {}{mark}\n", size(file.size), file.path));
+        page.push_str(&format!(
+            "  {:>8}  {}{mark}\n",
+            format_size(file.size),
+            file.path
+        ));
     }
     page
 }

@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
-use prowess_skill::diagnostic::Place;
-use prowess_skill::rules::{self, Rule};
-use prowess_skill::sarif::{self, Level, ResultInfo, RuleInfo};
-use prowess_skill::{Diagnostic, Limits, Loaded, Profile, Severity};
+use prowess_skill::diagnostic::SourceLocation;
+use prowess_skill::rules::{self, DiagnosticRule};
+use prowess_skill::sarif::{self, SarifLevel, SarifResult, SarifRule};
+use prowess_skill::{BundleLimits, Diagnostic, LoadedSkill, Profile, Severity};
 use prowess_source::{Origin, SourceError};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::inputs::{self, Inputs};
-use crate::cli::fetch::Fetch;
-use crate::cli::output::{self, ERROR, GOOD, count};
-use crate::cli::{Exit, paths, progress, sarif_tool, shown, snippet};
+use super::inputs::{self, SkillInputs};
+use crate::cli::fetch::FetchArgs;
+use crate::cli::output::{self, ERROR, GOOD, format_count};
+use crate::cli::{Exit, display_path, paths, progress, sarif_tool, snippet};
 
 /// Check skills and explain what is wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, skill folders, archives, Markdown files or URLs
-    #[arg(required = true, value_name = "SOURCE", value_parser = paths::path())]
+    #[arg(required = true, value_name = "SOURCE", value_parser = paths::path_parser())]
     paths: Vec<PathBuf>,
     /// Refuse what the reference validator refuses
     #[arg(long, conflicts_with = "upload")]
@@ -31,17 +31,17 @@ pub(crate) struct Args {
     #[arg(long)]
     notes: bool,
     /// How to print the result
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
     #[command(flatten)]
-    fetch: Fetch,
+    fetch: FetchArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ReportFormat {
     /// For people, with the place underlined
     Text,
     /// For programs
@@ -52,7 +52,7 @@ pub(super) enum Format {
 
 /// What came of checking one skill: its files are let go at once, so that a
 /// large tree costs no more than its messages.
-struct Checked {
+struct CheckedSkill {
     origin: Origin,
     verdict: Result<Verdict, SourceError>,
 }
@@ -68,13 +68,13 @@ struct Verdict {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let inputs = inputs::open_all(&args.paths, &args.fetch)?;
     let checked = check_all(&inputs, args);
-    let summary = Summary::of(&inputs, &checked);
+    let summary = Summary::from_checked(&inputs, &checked);
     match args.format() {
-        Format::Text => print_text(args, &checked, &summary)?,
-        Format::Json => print_json(&checked, &summary)?,
-        Format::Sarif => print_sarif(&checked)?,
+        ReportFormat::Text => print_text(args, &checked, &summary)?,
+        ReportFormat::Json => print_json(&checked, &summary)?,
+        ReportFormat::Sarif => print_sarif(&checked)?,
     }
-    Ok(summary.exit())
+    Ok(summary.exit_code())
 }
 
 impl Args {
@@ -86,7 +86,7 @@ impl Args {
         }
     }
 
-    fn least(&self) -> Severity {
+    fn min_severity(&self) -> Severity {
         if self.notes {
             Severity::Note
         } else {
@@ -94,22 +94,26 @@ impl Args {
         }
     }
 
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+    fn format(&self) -> ReportFormat {
+        if self.json {
+            ReportFormat::Json
+        } else {
+            self.format
+        }
     }
 }
 
 /// Checks on all cores; the order stays that of the inputs.
-fn check_all(inputs: &Inputs, args: &Args) -> Vec<Checked> {
-    let limits = Limits::default();
+fn check_all(inputs: &SkillInputs, args: &Args) -> Vec<CheckedSkill> {
+    let limits = BundleLimits::default();
     let profile = args.profile();
-    let bar = progress::bar(inputs.origins.len(), "checking");
+    let bar = progress::items_bar(inputs.origins.len(), "checking");
     let check = |origin: &Origin| {
         let loaded = origin.load(&limits, profile);
         bar.inc(1);
-        Checked {
+        CheckedSkill {
             origin: origin.clone(),
-            verdict: loaded.map(|loaded| judge(origin, loaded, args)),
+            verdict: loaded.map(|loaded| check_loaded(origin, loaded, args)),
         }
     };
     let checked = inputs.origins.par_iter().map(check).collect();
@@ -117,17 +121,17 @@ fn check_all(inputs: &Inputs, args: &Args) -> Vec<Checked> {
     checked
 }
 
-fn judge(origin: &Origin, loaded: Loaded, args: &Args) -> Verdict {
+fn check_loaded(origin: &Origin, loaded: LoadedSkill, args: &Args) -> Verdict {
     let text = match args.format() {
-        Format::Text => {
+        ReportFormat::Text => {
             let shown = loaded
                 .diagnostics
                 .iter()
-                .filter(|d| d.severity >= args.least());
+                .filter(|d| d.severity >= args.min_severity());
             let render = |d| snippet::render(d, origin.path(), loaded.source.as_ref()) + "\n\n";
             shown.map(render).collect()
         }
-        Format::Json | Format::Sarif => String::new(),
+        ReportFormat::Json | ReportFormat::Sarif => String::new(),
     };
     Verdict {
         valid: loaded.is_valid(),
@@ -137,7 +141,7 @@ fn judge(origin: &Origin, loaded: Loaded, args: &Args) -> Verdict {
     }
 }
 
-impl Checked {
+impl CheckedSkill {
     fn is_valid(&self) -> bool {
         self.verdict.as_ref().is_ok_and(|verdict| verdict.valid)
     }
@@ -160,10 +164,10 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(inputs: &Inputs, checked: &[Checked]) -> Summary {
+    fn from_checked(inputs: &SkillInputs, checked: &[CheckedSkill]) -> Summary {
         let total = |severity| checked.iter().map(|c| c.count(severity)).sum();
         let valid = checked.iter().filter(|c| c.is_valid()).count();
-        let failed = |c: &&Checked| {
+        let failed = |c: &&CheckedSkill| {
             matches!(
                 c.verdict,
                 Err(SourceError::Io { .. } | SourceError::NotFound(_))
@@ -181,7 +185,7 @@ impl Summary {
         }
     }
 
-    fn exit(&self) -> Exit {
+    fn exit_code(&self) -> Exit {
         match (self.unreadable, self.invalid) {
             (0, 0) => Exit::Ok,
             (0, _) => Exit::Problems,
@@ -190,14 +194,14 @@ impl Summary {
     }
 }
 
-fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
+fn print_text(args: &Args, checked: &[CheckedSkill], summary: &Summary) -> anyhow::Result<()> {
     for one in checked {
         match &one.verdict {
-            Ok(verdict) => output::out(&verdict.text)?,
-            Err(error) => output::error(&error.to_string()),
+            Ok(verdict) => output::print_text(&verdict.text)?,
+            Err(error) => output::print_error(&error.to_string()),
         }
     }
-    let style = if summary.exit() == Exit::Ok {
+    let style = if summary.exit_code() == Exit::Ok {
         GOOD
     } else {
         ERROR
@@ -210,67 +214,67 @@ fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Re
         0 => String::new(),
         n => format!(", {n} unreadable"),
     };
-    output::out(&format!(
+    output::print_text(&format!(
         "{style}{}{style:#}: {} valid, {} invalid{unreadable}; {}, {}, {}{hidden}\n",
-        count(summary.skills, "skill"),
+        format_count(summary.skills, "skill"),
         summary.valid,
         summary.invalid,
-        count(summary.errors, "error"),
-        count(summary.warnings, "warning"),
-        count(summary.notes, "note"),
+        format_count(summary.errors, "error"),
+        format_count(summary.warnings, "warning"),
+        format_count(summary.notes, "note"),
     ))
 }
 
 #[derive(Serialize)]
-struct Log<'a> {
-    skills: Vec<SkillLog<'a>>,
+struct ValidationJson<'a> {
+    skills: Vec<SkillJson<'a>>,
     summary: &'a Summary,
 }
 
 #[derive(Serialize)]
-struct SkillLog<'a> {
+struct SkillJson<'a> {
     path: String,
     name: Option<&'a str>,
     valid: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<&'a [Diagnostic]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorLog>,
+    error: Option<ErrorJson>,
 }
 
 #[derive(Serialize)]
-struct ErrorLog {
+struct ErrorJson {
     code: &'static str,
     message: String,
 }
 
-fn print_json(checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
-    let skills = checked.iter().map(skill_log).collect();
-    output::json(&Log { skills, summary })
+fn print_json(checked: &[CheckedSkill], summary: &Summary) -> anyhow::Result<()> {
+    let skills = checked.iter().map(skill_json).collect();
+    output::print_json(&ValidationJson { skills, summary })
 }
 
-fn skill_log(checked: &Checked) -> SkillLog<'_> {
+fn skill_json(checked: &CheckedSkill) -> SkillJson<'_> {
     let verdict = checked.verdict.as_ref();
-    SkillLog {
-        path: shown(checked.origin.path()),
+    SkillJson {
+        path: display_path(checked.origin.path()),
         name: verdict.ok().and_then(|verdict| verdict.name.as_deref()),
         valid: checked.is_valid(),
         diagnostics: verdict.ok().map(|verdict| verdict.diagnostics.as_slice()),
-        error: verdict.err().map(|error| ErrorLog {
+        error: verdict.err().map(|error| ErrorJson {
             code: error.code(),
             message: error.to_string(),
         }),
     }
 }
 
-fn print_sarif(checked: &[Checked]) -> anyhow::Result<()> {
+fn print_sarif(checked: &[CheckedSkill]) -> anyhow::Result<()> {
     let rules: Vec<_> = rules::ALL.iter().map(|rule| sarif_rule(rule)).collect();
     let results: Vec<_> = checked.iter().flat_map(sarif_results).collect();
-    output::json(&sarif::render(sarif_tool(), &rules, &results))
+    output::print_json(&sarif::render(sarif_tool(), &rules, &results))
 }
 
-fn sarif_rule(rule: &'static Rule) -> RuleInfo<'static> {
-    RuleInfo {
+fn sarif_rule(rule: &'static DiagnosticRule) -> SarifRule<'static> {
+    SarifRule {
         id: rule.code,
         title: rule.title,
         description: rule.title,
@@ -280,18 +284,19 @@ fn sarif_rule(rule: &'static Rule) -> RuleInfo<'static> {
     }
 }
 
-fn sarif_results(checked: &Checked) -> Vec<ResultInfo<'_>> {
+fn sarif_results(checked: &CheckedSkill) -> Vec<SarifResult<'_>> {
     let path = checked.origin.path();
-    let result = |rule_id, level, message, path: String, place: Option<Place>| ResultInfo {
-        rule_id,
-        level,
-        message,
-        path: Some(path.into()),
-        line: place.map(|place| place.line),
-        column: place.map(|place| place.column),
-        fingerprint: None,
-        properties: Vec::new(),
-    };
+    let result =
+        |rule_id, level, message, path: String, place: Option<SourceLocation>| SarifResult {
+            rule_id,
+            level,
+            message,
+            path: Some(path.into()),
+            line: place.map(|place| place.line),
+            column: place.map(|place| place.column),
+            fingerprint: None,
+            properties: Vec::new(),
+        };
     match &checked.verdict {
         Ok(verdict) => verdict
             .diagnostics
@@ -309,18 +314,18 @@ fn sarif_results(checked: &Checked) -> Vec<ResultInfo<'_>> {
             .collect(),
         Err(error) => vec![result(
             rules::BUNDLE.code,
-            Level::Error,
+            SarifLevel::Error,
             error.to_string(),
-            shown(path),
+            display_path(path),
             None,
         )],
     }
 }
 
-fn sarif_level(severity: Severity) -> Level {
+fn sarif_level(severity: Severity) -> SarifLevel {
     match severity {
-        Severity::Error => Level::Error,
-        Severity::Warning => Level::Warning,
-        Severity::Note => Level::Note,
+        Severity::Error => SarifLevel::Error,
+        Severity::Warning => SarifLevel::Warning,
+        Severity::Note => SarifLevel::Note,
     }
 }

@@ -1,12 +1,12 @@
 //! `prowess skill versions SKILL`
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_client::{SkillRecord, VersionRecord};
+use prowess_client::{RemoteSkill, RemoteVersion};
 use serde_json::{Value, json};
 
-use crate::cli::client::{self, Remote};
-use crate::cli::output::{self, count};
-use crate::cli::{Exit, date};
+use crate::cli::client::{self, RemoteArgs};
+use crate::cli::output::{self, format_count};
+use crate::cli::{Exit, format_date};
 
 /// List the versions of a skill on a server, newest first.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    remote: Remote,
+    remote: RemoteArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -28,21 +28,24 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         anyhow::Ok((skill, versions))
     })?;
     if args.json {
-        let versions: Vec<_> = versions.iter().map(|v| as_json(&skill, v)).collect();
-        output::json(&versions)?;
+        let versions: Vec<_> = versions.iter().map(|v| version_json(&skill, v)).collect();
+        output::print_json(&versions)?;
     } else {
-        output::out(&format!("{}\n", table(&skill, &versions).trim_fmt()))?;
-        output::remark(&format!(
+        output::print_text(&format!(
+            "{}\n",
+            versions_table(&skill, &versions).trim_fmt()
+        ))?;
+        output::print_remark(&format!(
             "{} {}: {}",
             skill.name,
             skill.id,
-            count(versions.len(), "version")
+            format_count(versions.len(), "version")
         ));
     }
     Ok(Exit::Ok)
 }
 
-fn table(skill: &SkillRecord, versions: &[VersionRecord]) -> Table {
+fn versions_table(skill: &RemoteSkill, versions: &[RemoteVersion]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -57,14 +60,14 @@ fn table(skill: &SkillRecord, versions: &[VersionRecord]) -> Table {
         table.add_row([
             format!("{}{mark}", version.version),
             version.id.clone(),
-            date(version.created_at),
+            format_date(version.created_at),
             version.description.clone(),
         ]);
     }
     table
 }
 
-fn as_json(skill: &SkillRecord, version: &VersionRecord) -> Value {
+fn version_json(skill: &RemoteSkill, version: &RemoteVersion) -> Value {
     json!({
         "skill": skill.id,
         "name": skill.name,
@@ -72,6 +75,6 @@ fn as_json(skill: &SkillRecord, version: &VersionRecord) -> Value {
         "id": version.id,
         "default": version.version == skill.default_version,
         "description": version.description,
-        "created_at": date(version.created_at),
+        "created_at": format_date(version.created_at),
     })
 }

@@ -14,32 +14,32 @@
 
 mod model;
 mod provider;
-mod taken;
-mod write;
+mod render;
+mod settings_tree;
 mod yaml;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use model::Model;
-use provider::Provider;
-use taken::Taken;
+use model::ImportedModel;
+use provider::ImportedProvider;
+use settings_tree::SettingsTree;
 
-pub use yaml::YamlError;
+pub use yaml::ImportYamlError;
 
 /// What came of an import.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportedConfig {
     /// The text of a `prowess.toml`.
     pub toml: String,
     /// What was left out, by its path in the original, and why.
-    pub left_out: Vec<LeftOut>,
+    pub ignored: Vec<IgnoredSetting>,
 }
 
 /// Something that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct IgnoredSetting {
     /// Where it stands, for instance `model_list[2].litellm_params.rpm`.
     pub path: String,
     /// Why.
@@ -48,17 +48,17 @@ pub struct LeftOut {
 
 /// All that is taken over.
 #[derive(Debug, Default)]
-struct Gateway {
+struct ImportedGateway {
     master_key: Option<String>,
-    providers: BTreeMap<String, Provider>,
-    models: Vec<Model>,
+    providers: BTreeMap<String, ImportedProvider>,
+    models: Vec<ImportedModel>,
 }
 
 /// Reads a LiteLLM configuration.
-pub fn litellm(text: &str) -> Result<Imported, YamlError> {
-    let mut root = Taken::new(yaml::read(text)?);
-    let mut gateway = Gateway::default();
-    for (at, entry) in root.list("model_list") {
+pub fn import_litellm(text: &str) -> Result<ImportedConfig, ImportYamlError> {
+    let mut root = SettingsTree::new(yaml::read(text)?);
+    let mut gateway = ImportedGateway::default();
+    for (at, entry) in root.take_list("model_list") {
         model::read(entry, &format!("model_list[{at}]"), &mut root, &mut gateway);
     }
     read_general(&mut root, &mut gateway);
@@ -66,34 +66,34 @@ pub fn litellm(text: &str) -> Result<Imported, YamlError> {
         read_fallbacks(section, &mut root, &mut gateway);
     }
     read_aliases(&mut root, &mut gateway);
-    root.leave_rest();
-    Ok(Imported {
-        toml: write::toml(&gateway, &root.left_out),
-        left_out: root.left_out,
+    root.ignore_rest();
+    Ok(ImportedConfig {
+        toml: render::render_toml(&gateway, &root.ignored),
+        ignored: root.ignored,
     })
 }
 
 /// Shorter keys than this are refused by `prowess serve`.
-const MIN_MASTER_KEY: usize = 16;
+const MIN_MASTER_KEY_CHARS: usize = 16;
 
-fn read_general(root: &mut Taken, gateway: &mut Gateway) {
+fn read_general(root: &mut SettingsTree, gateway: &mut ImportedGateway) {
     let path = "general_settings.master_key";
-    let Some(key) = root.text_at(&["general_settings", "master_key"]) else {
+    let Some(key) = root.take_text(&["general_settings", "master_key"]) else {
         return;
     };
-    let key = secret(&key);
+    let key = secret_text(&key);
     let literal = !key.starts_with("env:");
-    if literal && (key.len() < MIN_MASTER_KEY || key.starts_with("sk-pw-")) {
+    if literal && (key.len() < MIN_MASTER_KEY_CHARS || key.starts_with("sk-pw-")) {
         let why = "a master key has at least 16 characters here; set PROWESS_MASTER_KEY";
-        root.leave(path, why);
+        root.ignore(path, why);
         return;
     }
     gateway.master_key = Some(key);
 }
 
 /// `fallbacks: [{small: [big, huge]}]`
-fn read_fallbacks(section: &str, root: &mut Taken, gateway: &mut Gateway) {
-    let Some(list) = root.value_at(&[section, "fallbacks"]) else {
+fn read_fallbacks(section: &str, root: &mut SettingsTree, gateway: &mut ImportedGateway) {
+    let Some(list) = root.take_value(&[section, "fallbacks"]) else {
         return;
     };
     let path = format!("{section}.fallbacks");
@@ -106,41 +106,41 @@ fn read_fallbacks(section: &str, root: &mut Taken, gateway: &mut Gateway) {
             .flatten()
             .filter_map(|other| other.as_str().map(str::to_owned))
             .collect();
-        let known = |name: &String| gateway.models.iter().any(|model| model.is_called(name));
+        let known = |name: &String| gateway.models.iter().any(|model| model.is_named(name));
         let (others, unknown): (Vec<_>, Vec<_>) = others.into_iter().partition(known);
         for other in unknown {
-            root.leave(&path, &format!("there is no model called `{other}`"));
+            root.ignore(&path, &format!("there is no model called `{other}`"));
         }
         match gateway.models.iter_mut().find(|model| model.name == *name) {
             Some(model) => model.fallbacks.extend(others),
-            None => root.leave(&path, &format!("there is no model called `{name}`")),
+            None => root.ignore(&path, &format!("there is no model called `{name}`")),
         }
     }
 }
 
 /// `model_group_alias: {gpt-4: gpt-4o}`
-fn read_aliases(root: &mut Taken, gateway: &mut Gateway) {
-    let aliases = root.value_at(&["router_settings", "model_group_alias"]);
+fn read_aliases(root: &mut SettingsTree, gateway: &mut ImportedGateway) {
+    let aliases = root.take_value(&["router_settings", "model_group_alias"]);
     let aliases = aliases.as_ref().and_then(Value::as_object);
     for (alias, target) in aliases.into_iter().flatten() {
         let path = format!("router_settings.model_group_alias.{alias}");
         // Either the name, or an object with the name and whether it is hidden.
         let name = target.as_str().or_else(|| target.get("model")?.as_str());
-        let taken = gateway.models.iter().any(|model| model.is_called(alias));
+        let taken = gateway.models.iter().any(|model| model.is_named(alias));
         let model = gateway
             .models
             .iter_mut()
             .find(|model| Some(model.name.as_str()) == name);
         match model {
-            _ if taken => root.leave(&path, "there is a model of this name already"),
+            _ if taken => root.ignore(&path, "there is a model of this name already"),
             Some(model) => model.aliases.push(alias.clone()),
-            None => root.leave(&path, "it stands for a model that is not there"),
+            None => root.ignore(&path, "it stands for a model that is not there"),
         }
     }
 }
 
 /// `os.environ/NAME` in our words.
-fn secret(text: &str) -> String {
+fn secret_text(text: &str) -> String {
     match text.strip_prefix("os.environ/") {
         Some(name) => format!("env:{name}"),
         None => text.to_owned(),

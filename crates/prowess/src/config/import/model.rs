@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::Gateway;
-use super::provider::{self, Found, Provider};
-use super::taken::{Fields, Taken};
+use super::ImportedGateway;
+use super::provider::{self, ImportedProvider, ResolvedProvider};
+use super::settings_tree::{SettingFields, SettingsTree};
 
 /// A table of `[[models]]`.
 #[derive(Debug)]
-pub(super) struct Model {
+pub(super) struct ImportedModel {
     pub(super) name: String,
     pub(super) aliases: Vec<String>,
     pub(super) provider: String,
@@ -19,8 +19,8 @@ pub(super) struct Model {
     pub(super) prices: Vec<(&'static str, f64)>,
 }
 
-impl Model {
-    pub(super) fn is_called(&self, name: &str) -> bool {
+impl ImportedModel {
+    pub(super) fn is_named(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
     }
 }
@@ -34,22 +34,27 @@ const PRICES: [(&str, &str); 4] = [
 ];
 
 /// What models can do here.
-const MODES: [&str; 3] = ["chat", "completion", "responses"];
+const SUPPORTED_MODES: [&str; 3] = ["chat", "completion", "responses"];
 
 /// Reads an entry; says of what is not understood where it stands.
-pub(super) fn read(entry: Value, path: &str, root: &mut Taken, gateway: &mut Gateway) {
+pub(super) fn read(
+    entry: Value,
+    path: &str,
+    root: &mut SettingsTree,
+    gateway: &mut ImportedGateway,
+) {
     let Value::Object(mut entry) = entry else {
-        root.leave(path, "it is not a mapping");
+        root.ignore(path, "it is not a mapping");
         return;
     };
     let name = entry.shift_remove("model_name");
     let Some(Value::String(name)) = name else {
-        root.leave(path, "it has no model_name");
+        root.ignore(path, "it has no model_name");
         return;
     };
     let mut take = |key: &str| match entry.shift_remove(key) {
-        Some(Value::Object(map)) => Fields { map },
-        _ => Fields {
+        Some(Value::Object(map)) => SettingFields { map },
+        _ => SettingFields {
             map: serde_json::Map::new(),
         },
     };
@@ -57,45 +62,45 @@ pub(super) fn read(entry: Value, path: &str, root: &mut Taken, gateway: &mut Gat
     match read_model(name, &mut params, &mut info, gateway) {
         Ok(notes) => {
             for note in notes {
-                root.leave(path, &note);
+                root.ignore(path, &note);
             }
-            root.leave_all(&format!("{path}.litellm_params"), &params.map.into());
-            root.leave_all(&format!("{path}.model_info"), &info.map.into());
+            root.ignore_all(&format!("{path}.litellm_params"), &params.map.into());
+            root.ignore_all(&format!("{path}.model_info"), &info.map.into());
         }
-        Err(why) => root.leave(path, &why),
+        Err(why) => root.ignore(path, &why),
     }
-    root.leave_all(path, &entry.into());
+    root.ignore_all(path, &entry.into());
 }
 
 fn read_model(
     name: String,
-    params: &mut Fields,
-    info: &mut Fields,
-    gateway: &mut Gateway,
+    params: &mut SettingFields,
+    info: &mut SettingFields,
+    gateway: &mut ImportedGateway,
 ) -> Result<Vec<String>, String> {
-    let mode = info.text(&["mode"]);
-    if let Some(mode) = mode.filter(|mode| !MODES.contains(&mode.as_str())) {
+    let mode = info.take_text(&["mode"]);
+    if let Some(mode) = mode.filter(|mode| !SUPPORTED_MODES.contains(&mode.as_str())) {
         return Err(format!("models of mode `{mode}` are not offered here"));
     }
     let model = params
-        .text(&["model"])
+        .take_text(&["model"])
         .ok_or("it has no litellm_params.model")?;
-    let Found {
-        name: usual,
+    let ResolvedProvider {
+        name: base_name,
         model,
         provider,
     } = provider::read(&model, params)?;
     let provider = match provider {
-        None => usual.to_owned(),
-        Some(provider) => place(usual, provider, gateway),
+        None => base_name.to_owned(),
+        Some(provider) => add_provider(base_name, provider, gateway),
     };
-    let concurrent = params.number("max_parallel_requests");
-    let prices = prices(params, info);
+    let concurrent = params.take_number("max_parallel_requests");
+    let prices = read_prices(params, info);
     let mut notes = Vec::new();
     if prices.len() == 1 {
         notes.push("its price has only one half, so it has none here".to_owned());
     }
-    let mut model = Model {
+    let mut model = ImportedModel {
         aliases: Vec::new(),
         provider,
         model,
@@ -108,15 +113,17 @@ fn read_model(
         },
         name,
     };
-    notes.extend(share(&mut model, gateway));
+    notes.extend(merge_deployment(&mut model, gateway));
     gateway.models.push(model);
     Ok(notes)
 }
 
-fn prices(params: &mut Fields, info: &mut Fields) -> Vec<(&'static str, f64)> {
+fn read_prices(params: &mut SettingFields, info: &mut SettingFields) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     for (ours, theirs) in PRICES {
-        let price = params.number(theirs).or_else(|| info.number(theirs));
+        let price = params
+            .take_number(theirs)
+            .or_else(|| info.take_number(theirs));
         if let Some(price) = price.filter(|price| *price >= 0.0) {
             // To a billionth, so that no digits of chance are written.
             found.push((ours, (price * 1e15).round() / 1e9));
@@ -126,11 +133,15 @@ fn prices(params: &mut Fields, info: &mut Fields) -> Vec<(&'static str, f64)> {
 }
 
 /// A name for a provider's table: the one it has already, or the next that is free.
-fn place(usual: &str, provider: Provider, gateway: &mut Gateway) -> String {
+fn add_provider(
+    base_name: &str,
+    provider: ImportedProvider,
+    gateway: &mut ImportedGateway,
+) -> String {
     for n in 1.. {
         let name = match n {
-            1 => usual.to_owned(),
-            n => format!("{usual}-{n}"),
+            1 => base_name.to_owned(),
+            n => format!("{base_name}-{n}"),
         };
         match gateway.providers.get(&name) {
             Some(known) if *known == provider => return name,
@@ -141,12 +152,12 @@ fn place(usual: &str, provider: Provider, gateway: &mut Gateway) -> String {
             }
         }
     }
-    usual.to_owned()
+    base_name.to_owned()
 }
 
 /// Several entries of one name share the load there. Here the first is called, and the
 /// others are turned to when it fails.
-fn share(model: &mut Model, gateway: &mut Gateway) -> Option<String> {
+fn merge_deployment(model: &mut ImportedModel, gateway: &mut ImportedGateway) -> Option<String> {
     let same = gateway.models.iter().filter(|known| {
         let first = known.name == model.name;
         let other = known.name.strip_prefix(&model.name);

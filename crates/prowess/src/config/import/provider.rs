@@ -1,11 +1,11 @@
 //! LiteLLM's providers in our words.
 
-use super::secret;
-use super::taken::Fields;
+use super::secret_text;
+use super::settings_tree::SettingFields;
 
 /// A table of `[providers]`. Values are as they are written in the file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Provider {
+pub(super) struct ImportedProvider {
     pub(super) kind: &'static str,
     /// Keys and texts, in the order they are written.
     pub(super) texts: Vec<(&'static str, String)>,
@@ -14,56 +14,56 @@ pub(super) struct Provider {
 }
 
 /// A provider of LiteLLM's: its prefix, our kind, and where it is.
-struct Known {
+struct KnownProvider {
     prefixes: &'static [&'static str],
     kind: &'static str,
     /// The name under which it needs no entry of its own.
-    usual: Option<&'static str>,
+    builtin_name: Option<&'static str>,
 }
 
-const fn known(
+const fn known_provider(
     prefixes: &'static [&'static str],
     kind: &'static str,
-    usual: Option<&'static str>,
-) -> Known {
-    Known {
+    builtin_name: Option<&'static str>,
+) -> KnownProvider {
+    KnownProvider {
         prefixes,
         kind,
-        usual,
+        builtin_name,
     }
 }
 
-static KNOWN: [Known; 18] = [
-    known(&["openai"], "openai", Some("openai")),
-    known(&["anthropic"], "anthropic", Some("anthropic")),
-    known(&["azure"], "azure", Some("azure")),
-    known(&["bedrock", "bedrock_converse"], "bedrock", Some("bedrock")),
-    known(
+static KNOWN_PROVIDERS: [KnownProvider; 18] = [
+    known_provider(&["openai"], "openai", Some("openai")),
+    known_provider(&["anthropic"], "anthropic", Some("anthropic")),
+    known_provider(&["azure"], "azure", Some("azure")),
+    known_provider(&["bedrock", "bedrock_converse"], "bedrock", Some("bedrock")),
+    known_provider(
         &["vertex_ai", "vertex_ai_beta"],
         "vertex",
         Some("vertex_ai"),
     ),
-    known(&["gemini"], "gemini", Some("gemini")),
-    known(&["ollama", "ollama_chat"], "openai", Some("ollama")),
-    known(&["groq"], "openai", Some("groq")),
-    known(&["mistral"], "openai", Some("mistral")),
-    known(&["openrouter"], "openai", Some("openrouter")),
-    known(&["deepseek"], "openai", Some("deepseek")),
-    known(&["together_ai"], "openai", Some("together_ai")),
-    known(&["fireworks_ai"], "openai", Some("fireworks_ai")),
-    known(&["xai"], "openai", Some("xai")),
-    known(&["cerebras"], "openai", Some("cerebras")),
-    known(&["hosted_vllm", "vllm"], "openai", None),
-    known(
+    known_provider(&["gemini"], "gemini", Some("gemini")),
+    known_provider(&["ollama", "ollama_chat"], "openai", Some("ollama")),
+    known_provider(&["groq"], "openai", Some("groq")),
+    known_provider(&["mistral"], "openai", Some("mistral")),
+    known_provider(&["openrouter"], "openai", Some("openrouter")),
+    known_provider(&["deepseek"], "openai", Some("deepseek")),
+    known_provider(&["together_ai"], "openai", Some("together_ai")),
+    known_provider(&["fireworks_ai"], "openai", Some("fireworks_ai")),
+    known_provider(&["xai"], "openai", Some("xai")),
+    known_provider(&["cerebras"], "openai", Some("cerebras")),
+    known_provider(&["hosted_vllm", "vllm"], "openai", None),
+    known_provider(
         &["lm_studio", "openai_like", "custom_openai"],
         "openai",
         None,
     ),
-    known(&["litellm_proxy", "azure_ai"], "openai", None),
+    known_provider(&["litellm_proxy", "azure_ai"], "openai", None),
 ];
 
 /// Where a compatible provider is, when an entry of its own leaves it out.
-const ADDRESSES: [(&str, &str); 8] = [
+const BASE_URLS: [(&str, &str); 8] = [
     ("groq", "https://api.groq.com/openai/v1"),
     ("mistral", "https://api.mistral.ai/v1"),
     ("openrouter", "https://openrouter.ai/api/v1"),
@@ -75,57 +75,60 @@ const ADDRESSES: [(&str, &str); 8] = [
 ];
 
 /// What a model of LiteLLM's leads to.
-pub(super) struct Found {
+pub(super) struct ResolvedProvider {
     /// What the provider is called here, if it needs no other name.
     pub(super) name: &'static str,
     /// What the provider calls the model.
     pub(super) model: String,
     /// Its table; nothing when it needs none.
-    pub(super) provider: Option<Provider>,
+    pub(super) provider: Option<ImportedProvider>,
 }
 
 /// Reads the provider out of a model's parameters.
-pub(super) fn read(model: &str, fields: &mut Fields) -> Result<Found, String> {
-    let custom = fields.text(&["custom_llm_provider"]);
+pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedProvider, String> {
+    let custom = fields.take_text(&["custom_llm_provider"]);
     let (prefix, model) = match (&custom, model.split_once('/')) {
         (Some(prefix), Some((written, rest))) if prefix == written => (prefix.as_str(), rest),
         (Some(prefix), _) => (prefix.as_str(), model),
-        (None, Some((prefix, rest))) if find(prefix).is_some() => (prefix, rest),
-        (None, _) => (guess(model)?, model),
+        (None, Some((prefix, rest))) if find_provider(prefix).is_some() => (prefix, rest),
+        (None, _) => (guess_prefix(model)?, model),
     };
-    let known = find(prefix).ok_or_else(|| format!("provider `{prefix}` is not known here"))?;
-    let mut provider = Provider {
+    let known =
+        find_provider(prefix).ok_or_else(|| format!("provider `{prefix}` is not known here"))?;
+    let mut provider = ImportedProvider {
         kind: known.kind,
-        ..Provider::default()
+        ..ImportedProvider::default()
     };
     let mut model = model.to_owned();
     if known.kind == "bedrock" {
-        model = bedrock(prefix, &model, &mut provider);
+        model = read_bedrock(prefix, &model, &mut provider);
     }
     read_fields(known, fields, &mut provider)?;
-    let name = known.usual.unwrap_or(prefix_of(known));
+    let name = known.builtin_name.unwrap_or(prefix_of(known));
     let bare = provider.texts.is_empty() && provider.numbers.is_empty();
-    let provider = match known.usual {
+    let provider = match known.builtin_name {
         Some(_) if bare && provider.headers.is_empty() => None,
-        _ => Some(complete(known, provider)?),
+        _ => Some(complete_provider(known, provider)?),
     };
-    Ok(Found {
+    Ok(ResolvedProvider {
         name,
         model,
         provider,
     })
 }
 
-fn find(prefix: &str) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.prefixes.contains(&prefix))
+fn find_provider(prefix: &str) -> Option<&'static KnownProvider> {
+    KNOWN_PROVIDERS
+        .iter()
+        .find(|known| known.prefixes.contains(&prefix))
 }
 
-fn prefix_of(known: &Known) -> &'static str {
+fn prefix_of(known: &KnownProvider) -> &'static str {
     known.prefixes.first().copied().unwrap_or("openai")
 }
 
 /// Whose model it is, from its name alone.
-fn guess(model: &str) -> Result<&'static str, String> {
+fn guess_prefix(model: &str) -> Result<&'static str, String> {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
     if starts(&["gpt-", "chatgpt-", "o1", "o3", "o4"]) {
         Ok("openai")
@@ -142,7 +145,7 @@ fn guess(model: &str) -> Result<&'static str, String> {
 }
 
 /// `bedrock/converse/…`, `bedrock/invoke/…` and `bedrock/REGION/…` say more than a model.
-fn bedrock(prefix: &str, model: &str, provider: &mut Provider) -> String {
+fn read_bedrock(prefix: &str, model: &str, provider: &mut ImportedProvider) -> String {
     let mut rest = model;
     if prefix == "bedrock_converse" {
         provider.texts.push(("api", "converse".to_owned()));
@@ -163,12 +166,18 @@ fn is_region(text: &str) -> bool {
     matches!(parts.as_slice(), [a, .., n] if a.len() == 2 && parts.len() >= 3 && n.len() == 1)
 }
 
-fn read_fields(known: &Known, fields: &mut Fields, provider: &mut Provider) -> Result<(), String> {
-    if let Some(base) = fields.text(&["api_base", "base_url"]) {
+fn read_fields(
+    known: &KnownProvider,
+    fields: &mut SettingFields,
+    provider: &mut ImportedProvider,
+) -> Result<(), String> {
+    if let Some(base) = fields.take_text(&["api_base", "base_url"]) {
         if base.starts_with("os.environ/") {
             return Err("an address must be written out here, not come from a variable".to_owned());
         }
-        provider.texts.push(("base_url", address(known, &base)));
+        provider
+            .texts
+            .push(("base_url", normalise_address(known, &base)));
     }
     let texts: &[(&'static str, &[&str])] = match known.kind {
         "azure" => &[("api_key", &["api_key"]), ("api_version", &["api_version"])],
@@ -187,25 +196,25 @@ fn read_fields(known: &Known, fields: &mut Fields, provider: &mut Provider) -> R
         _ => &[("api_key", &["api_key"])],
     };
     for (ours, theirs) in texts {
-        if let Some(value) = fields.text(theirs) {
-            provider.texts.push((ours, checked(ours, &value)?));
+        if let Some(value) = fields.take_text(theirs) {
+            provider.texts.push((ours, check_value(ours, &value)?));
         }
     }
-    if let Some(seconds) = fields.number("timeout") {
-        provider.numbers.push(("answer_seconds", whole(seconds)));
+    if let Some(seconds) = fields.take_number("timeout") {
+        provider.numbers.push(("answer_seconds", round_up(seconds)));
     }
-    if let Some(retries) = fields.number("max_retries") {
-        provider.numbers.push(("attempts", whole(retries) + 1));
+    if let Some(retries) = fields.take_number("max_retries") {
+        provider.numbers.push(("attempts", round_up(retries) + 1));
     }
-    provider.headers = fields.texts("extra_headers");
+    provider.headers = fields.take_texts("extra_headers");
     for (_, value) in &mut provider.headers {
-        *value = secret(value);
+        *value = secret_text(value);
     }
     Ok(())
 }
 
 /// Only secrets may come from variables here.
-fn checked(key: &str, value: &str) -> Result<String, String> {
+fn check_value(key: &str, value: &str) -> Result<String, String> {
     let secrets = [
         "api_key",
         "access_key_id",
@@ -216,28 +225,31 @@ fn checked(key: &str, value: &str) -> Result<String, String> {
         Some(name) if !secrets.contains(&key) => Err(format!(
             "{key} must be written out here; it comes from the variable {name}"
         )),
-        _ => Ok(secret(value)),
+        _ => Ok(secret_text(value)),
     }
 }
 
 /// Ollama's own address lacks the path of its compatible API.
-fn address(known: &Known, base: &str) -> String {
+fn normalise_address(known: &KnownProvider, base: &str) -> String {
     let base = base.trim_end_matches('/');
-    match known.usual {
+    match known.builtin_name {
         Some("ollama") if !base.ends_with("/v1") => format!("{base}/v1"),
         _ => base.to_owned(),
     }
 }
 
 /// An entry of its own needs an address where its kind has none.
-fn complete(known: &Known, mut provider: Provider) -> Result<Provider, String> {
+fn complete_provider(
+    known: &KnownProvider,
+    mut provider: ImportedProvider,
+) -> Result<ImportedProvider, String> {
     let has_base = provider.texts.iter().any(|(key, _)| *key == "base_url");
-    if has_base || known.kind != "openai" || known.usual == Some("openai") {
+    if has_base || known.kind != "openai" || known.builtin_name == Some("openai") {
         return Ok(provider);
     }
-    let mut addresses = ADDRESSES.iter();
-    let usual = addresses.find(|(name, _)| known.usual == Some(name));
-    match (usual, known.usual) {
+    let mut addresses = BASE_URLS.iter();
+    let builtin_address = addresses.find(|(name, _)| known.builtin_name == Some(name));
+    match (builtin_address, known.builtin_name) {
         (Some((_, address)), _) => provider
             .texts
             .insert(0, ("base_url", (*address).to_owned())),
@@ -250,6 +262,6 @@ fn complete(known: &Known, mut provider: Provider) -> Result<Provider, String> {
     Ok(provider)
 }
 
-fn whole(number: f64) -> u64 {
+fn round_up(number: f64) -> u64 {
     number.max(0.0).ceil() as u64
 }

@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 64;
 
 /// Why a YAML text could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum YamlError {
+pub enum ImportYamlError {
     /// It is not YAML.
     #[error("line {line}: {message}")]
     Syntax {
@@ -31,47 +31,47 @@ pub enum YamlError {
 }
 
 /// The first document of a text, which must be a mapping.
-pub(super) fn read(text: &str) -> Result<Value, YamlError> {
+pub(super) fn read(text: &str) -> Result<Value, ImportYamlError> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
     };
-    let mut builder = Builder {
+    let mut builder = ValueBuilder {
         left: MAX_VALUES,
-        ..Builder::default()
+        ..ValueBuilder::default()
     };
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, _) = event.map_err(|error| YamlError::Syntax {
+        let (event, _) = event.map_err(|error| ImportYamlError::Syntax {
             line: error.marker().line(),
             message: error.to_string(),
         })?;
-        builder.take(event)?;
+        builder.handle_event(event)?;
     }
     match builder.root {
         Some(Value::Object(map)) => Ok(Value::Object(map)),
-        _ => Err(YamlError::NoMapping),
+        _ => Err(ImportYamlError::NoMapping),
     }
 }
 
 #[derive(Default)]
-struct Builder {
+struct ValueBuilder {
     root: Option<Value>,
-    open: Vec<Open>,
+    open: Vec<OpenValue>,
     anchors: HashMap<usize, Value>,
     left: usize,
 }
 
 /// A collection that is not closed yet.
-struct Open {
+struct OpenValue {
     anchor: usize,
     value: Value,
     /// A mapping's key that waits for its value.
     key: Option<String>,
 }
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>) -> Result<(), YamlError> {
+impl ValueBuilder {
+    fn handle_event(&mut self, event: Event<'_>) -> Result<(), ImportYamlError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
@@ -95,7 +95,7 @@ impl Builder {
             },
             Event::Alias(target) => {
                 let value = self.anchors.get(&target).cloned().unwrap_or_default();
-                self.spend(size(&value))?;
+                self.spend_values(count_values(&value))?;
                 self.finish(value, 0)
             }
             _ => Ok(()),
@@ -103,7 +103,7 @@ impl Builder {
     }
 
     fn begin(&mut self, value: Value, anchor: usize) {
-        self.open.push(Open {
+        self.open.push(OpenValue {
             anchor,
             value,
             key: None,
@@ -111,10 +111,10 @@ impl Builder {
     }
 
     /// A value is complete: hand it to the collection around it.
-    fn finish(&mut self, value: Value, anchor: usize) -> Result<(), YamlError> {
-        self.spend(1)?;
+    fn finish(&mut self, value: Value, anchor: usize) -> Result<(), ImportYamlError> {
+        self.spend_values(1)?;
         if anchor > 0 {
-            self.spend(size(&value))?;
+            self.spend_values(count_values(&value))?;
             self.anchors.insert(anchor, value.clone());
         }
         let Some(around) = self.open.last_mut() else {
@@ -125,13 +125,16 @@ impl Builder {
             (Value::Array(items), _) => items.push(value),
             (Value::Object(map), Some(key)) if key == "<<" => merge(map, value),
             (Value::Object(map), Some(key)) => drop(map.insert(key, value)),
-            (_, _) => around.key = Some(word(&value)),
+            (_, _) => around.key = Some(scalar_key(&value)),
         }
         Ok(())
     }
 
-    fn spend(&mut self, values: usize) -> Result<(), YamlError> {
-        self.left = self.left.checked_sub(values).ok_or(YamlError::TooBig)?;
+    fn spend_values(&mut self, values: usize) -> Result<(), ImportYamlError> {
+        self.left = self
+            .left
+            .checked_sub(values)
+            .ok_or(ImportYamlError::TooBig)?;
         Ok(())
     }
 }
@@ -149,15 +152,15 @@ fn merge(map: &mut Map<String, Value>, value: Value) {
     }
 }
 
-fn size(value: &Value) -> usize {
+fn count_values(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count_values).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(count_values).sum::<usize>(),
         _ => 1,
     }
 }
 
-fn word(value: &Value) -> String {
+fn scalar_key(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -200,17 +203,17 @@ mod tests {
 
     #[test]
     fn what_is_no_configuration_is_refused() {
-        assert_eq!(read("- a\n").unwrap_err(), YamlError::NoMapping);
-        assert_eq!(read("").unwrap_err(), YamlError::NoMapping);
+        assert_eq!(read("- a\n").unwrap_err(), ImportYamlError::NoMapping);
+        assert_eq!(read("").unwrap_err(), ImportYamlError::NoMapping);
         assert!(matches!(
             read("a: [").unwrap_err(),
-            YamlError::Syntax { .. }
+            ImportYamlError::Syntax { .. }
         ));
         let mut bomb = "a0: &a0 [x]\n".to_owned();
         for n in 1..30 {
             bomb.push_str(&format!("a{n}: &a{n} [*a{}, *a{}]\n", n - 1, n - 1));
         }
-        assert_eq!(read(&bomb).unwrap_err(), YamlError::TooBig);
+        assert_eq!(read(&bomb).unwrap_err(), ImportYamlError::TooBig);
         assert!(read(&"[".repeat(20_000)).is_err());
     }
 }

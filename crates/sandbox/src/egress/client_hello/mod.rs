@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// What the first bytes of a connection are.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Hello {
+pub(crate) enum ParsedHello {
     /// A ClientHello for this name.
     Name(HostName),
     /// The same with an encrypted ClientHello (ECH) in it, for which servers may answer
@@ -34,7 +34,7 @@ const HOST_NAME: u8 = 0;
 const SERVER_NAME: u16 = 0;
 
 /// Extensions that hide the real name: the encrypted ClientHello, and its first draft.
-const HIDING: [u16; 2] = [0xfe0d, 0xffce];
+const HIDDEN_NAME_EXTENSIONS: [u16; 2] = [0xfe0d, 0xffce];
 
 /// Why one with such an extension is not passed on.
 pub(crate) const ENCRYPTED: &str = "the ClientHello is encrypted (ECH), so its name cannot be \
@@ -45,14 +45,14 @@ const BAD_LENGTHS: &str = "the lengths in the ClientHello do not fit";
 
 /// Reads the server name of a ClientHello. More bytes than the first record are not
 /// looked at.
-pub(crate) fn server_name(bytes: &[u8]) -> Hello {
+pub(crate) fn server_name(bytes: &[u8]) -> ParsedHello {
     let Some(record) = first_record(bytes) else {
-        return Hello::Incomplete;
+        return ParsedHello::Incomplete;
     };
     match record.and_then(read_hello) {
-        Ok((name, false)) => Hello::Name(name),
-        Ok((name, true)) => Hello::Encrypted(name),
-        Err(why) => Hello::Refused(why),
+        Ok((name, false)) => ParsedHello::Name(name),
+        Ok((name, true)) => ParsedHello::Encrypted(name),
+        Err(why) => ParsedHello::Refused(why),
     }
 }
 
@@ -111,7 +111,9 @@ fn find_name(mut extensions: Reader<'_>) -> Result<(HostName, bool), &'static st
             name = Some(read_name(content)?);
         }
     }
-    let is_encrypted = HIDING.iter().any(|kind| seen.contains(kind));
+    let is_encrypted = HIDDEN_NAME_EXTENSIONS
+        .iter()
+        .any(|kind| seen.contains(kind));
     name.map(|name| (name, is_encrypted))
         .ok_or("the ClientHello names no server (SNI)")
 }

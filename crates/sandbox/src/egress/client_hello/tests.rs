@@ -83,9 +83,9 @@ pub(crate) fn ambiguous(name: &str, other: &str) -> Vec<Vec<u8>> {
 fn the_name_is_found_once_all_bytes_are_there() {
     let bytes = hello("Example.com");
     for end in 0..bytes.len() {
-        assert_eq!(server_name(&bytes[..end]), Hello::Incomplete, "{end}");
+        assert_eq!(server_name(&bytes[..end]), ParsedHello::Incomplete, "{end}");
     }
-    let name = Hello::Name(HostName::parse("example.com").unwrap());
+    let name = ParsedHello::Name(HostName::parse("example.com").unwrap());
     assert_eq!(server_name(&bytes), name);
     assert_eq!(server_name(&[bytes, vec![23, 3, 3]].concat()), name);
 }
@@ -102,7 +102,10 @@ fn other_beginnings_are_refused_at_once() {
         b"\x80",
         b"\x15\x03\x01\x00\x02\x02\x00",
     ] {
-        assert!(matches!(server_name(bytes), Hello::Refused(_)), "{bytes:?}");
+        assert!(
+            matches!(server_name(bytes), ParsedHello::Refused(_)),
+            "{bytes:?}"
+        );
     }
 }
 
@@ -110,26 +113,29 @@ fn other_beginnings_are_refused_at_once() {
 fn only_one_name_in_one_place_is_accepted() {
     for bytes in ambiguous("a.test", "evil.test") {
         let found = server_name(&bytes);
-        assert!(!matches!(found, Hello::Name(_)), "{found:?} {bytes:?}");
+        assert!(
+            !matches!(found, ParsedHello::Name(_)),
+            "{found:?} {bytes:?}"
+        );
     }
 }
 
 #[test]
 fn a_name_beside_an_encrypted_one_is_not_taken_for_the_only_one() {
     let name = server_names(&[entry(HOST_NAME, "a.test")]);
-    for kind in HIDING {
+    for kind in HIDDEN_NAME_EXTENSIONS {
         let hidden = extension(kind, b"hidden");
         for extensions in [
             [name.clone(), hidden.clone()],
             [hidden.clone(), name.clone()],
         ] {
-            let expected = Hello::Encrypted(HostName::parse("a.test").unwrap());
+            let expected = ParsedHello::Encrypted(HostName::parse("a.test").unwrap());
             assert_eq!(server_name(&hello_with(&extensions)), expected);
         }
         let twice = hello_with(&[hidden.clone(), name.clone(), hidden.clone()]);
-        assert!(matches!(server_name(&twice), Hello::Refused(_)));
+        assert!(matches!(server_name(&twice), ParsedHello::Refused(_)));
         let alone = hello_with(&[hidden]);
-        assert!(matches!(server_name(&alone), Hello::Refused(_)));
+        assert!(matches!(server_name(&alone), ParsedHello::Refused(_)));
     }
 }
 
@@ -141,7 +147,7 @@ fn no_length_may_be_off_by_one() {
         for change in [1u8, 255] {
             let mut bytes = good.clone();
             bytes[place] = bytes[place].wrapping_add(change);
-            if let Hello::Name(name) = server_name(&bytes) {
+            if let ParsedHello::Name(name) = server_name(&bytes) {
                 accepted += 1;
                 let is_letter = bytes.windows(6).any(|six| six == name.as_str().as_bytes());
                 assert!(is_letter, "{place} {name}");

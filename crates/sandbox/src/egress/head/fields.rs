@@ -1,7 +1,7 @@
 //! Header fields: which are passed on, which concern the proxy, and which decide where a
 //! request goes and how long it is, of which there must be one opinion only.
 
-use super::{Malformed, is_token};
+use super::{MalformedRequest, is_token};
 use crate::egress::authority::{Authority, parse_decimal};
 
 /// Fields for the next hop only, beside those that begin with `proxy-` and those that
@@ -20,36 +20,38 @@ const FRAMING: [&str; 4] = ["connection", "content-length", "host", "transfer-en
 
 /// The fields of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Fields {
+pub(super) struct HeaderFields {
     /// Those that are passed on, with names in lower case.
     pub(super) kept: Vec<(String, Vec<u8>)>,
     pub(super) content_length: Option<u64>,
     pub(super) has_host: bool,
 }
 
-impl Fields {
+impl HeaderFields {
     /// Reads the fields of a request to `to`.
     pub(super) fn read(
         all: &[httparse::Header<'_>],
         to: &Authority,
         default_port: u16,
-    ) -> Result<Self, Malformed> {
+    ) -> Result<Self, MalformedRequest> {
         let mut fields = Self::default();
         let mut named_by_connection = Vec::new();
         for field in all {
             if !is_token(field.name) {
-                return Err(Malformed("the name of a header field is not a token"));
+                return Err(MalformedRequest(
+                    "the name of a header field is not a token",
+                ));
             }
             let (name, value) = (field.name.to_ascii_lowercase(), field.value.trim_ascii());
             let dashed = name.replace('_', "-");
             if dashed != name && FRAMING.contains(&dashed.as_str()) {
-                return Err(Malformed("a header field can be read as another"));
+                return Err(MalformedRequest("a header field can be read as another"));
             }
             match name.as_str() {
                 "host" => fields.check_host(value, to, default_port)?,
                 "content-length" => fields.read_length(value)?,
                 "transfer-encoding" => {
-                    return Err(Malformed(
+                    return Err(MalformedRequest(
                         "the body must have a content-length; chunked ones are not passed on",
                     ));
                 }
@@ -69,31 +71,31 @@ impl Fields {
         value: &[u8],
         to: &Authority,
         default_port: u16,
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), MalformedRequest> {
         if std::mem::replace(&mut self.has_host, true) {
-            return Err(Malformed("there are two host headers"));
+            return Err(MalformedRequest("there are two host headers"));
         }
         let written = std::str::from_utf8(value).ok();
         let written = written.and_then(|text| Authority::parse(text, Some(default_port)));
         match written {
             Some(written) if written == *to => Ok(()),
-            _ => Err(Malformed("the host header is not the target's host")),
+            _ => Err(MalformedRequest("the host header is not the target's host")),
         }
     }
 
-    fn read_length(&mut self, value: &[u8]) -> Result<(), Malformed> {
+    fn read_length(&mut self, value: &[u8]) -> Result<(), MalformedRequest> {
         let length = std::str::from_utf8(value).ok().and_then(parse_decimal);
-        let length = length.ok_or(Malformed("the content-length is not a number"))?;
+        let length = length.ok_or(MalformedRequest("the content-length is not a number"))?;
         match self.content_length.replace(length) {
             None => Ok(()),
-            Some(_) => Err(Malformed("there are two content-length headers")),
+            Some(_) => Err(MalformedRequest("there are two content-length headers")),
         }
     }
 }
 
 /// The names in a `connection` field.
-fn connection_names(value: &[u8]) -> Result<Vec<String>, Malformed> {
-    let bad = Malformed("the connection header is not a list of names");
+fn connection_names(value: &[u8]) -> Result<Vec<String>, MalformedRequest> {
+    let bad = MalformedRequest("the connection header is not a list of names");
     let text = std::str::from_utf8(value).map_err(|_| bad)?;
     let names = text.split(',').map(str::trim_ascii);
     let names = names.filter(|name| !name.is_empty());

@@ -12,7 +12,7 @@ mod render;
 mod tests;
 
 use super::authority::Authority;
-use fields::Fields;
+use fields::HeaderFields;
 
 /// Longest head that is read.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
@@ -26,20 +26,20 @@ pub(crate) const HTTPS_PORT: u16 = 443;
 
 /// Why a head is not taken, in words for whoever wrote the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Malformed(pub(crate) &'static str);
+pub(crate) struct MalformedRequest(pub(crate) &'static str);
 
 /// What a client wants of the proxy.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum ProxyRequest {
     /// A tunnel.
     Connect(Authority),
     /// A request to be passed on.
-    Forward(Forward),
+    Forward(ForwardRequest),
 }
 
 /// A request to be passed on, in parts.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Forward {
+pub(crate) struct ForwardRequest {
     /// Where it goes: the host that is checked, connected to and named in the request.
     pub(crate) to: Authority,
     /// The port that this scheme's `host` header leaves out.
@@ -48,10 +48,10 @@ pub(crate) struct Forward {
     path: String,
     /// 0 or 1, of HTTP/1.x.
     minor_version: u8,
-    fields: Fields,
+    fields: HeaderFields,
 }
 
-impl Forward {
+impl ForwardRequest {
     /// The length of the body that follows.
     pub(crate) fn body_bytes(&self) -> u64 {
         self.fields.content_length.unwrap_or(0)
@@ -60,42 +60,47 @@ impl Forward {
 
 /// Reads a request to the proxy itself: `CONNECT host:port`, or any other method with a
 /// target that begins with `http://`.
-pub(crate) fn parse_proxy_request(bytes: &[u8]) -> Result<Request, Malformed> {
+pub(crate) fn parse_proxy_request(bytes: &[u8]) -> Result<ProxyRequest, MalformedRequest> {
     let head = Head::parse(bytes)?;
     if head.method == "CONNECT" {
         let target = Authority::parse(head.target, None);
-        let target = target.ok_or(Malformed("CONNECT needs a target of the form host:port"))?;
-        let fields = Fields::read(&head.fields, &target, HTTPS_PORT)?;
+        let target = target.ok_or(MalformedRequest(
+            "CONNECT needs a target of the form host:port",
+        ))?;
+        let fields = HeaderFields::read(&head.fields, &target, HTTPS_PORT)?;
         if fields.content_length.unwrap_or(0) != 0 {
-            return Err(Malformed("CONNECT has no body"));
+            return Err(MalformedRequest("CONNECT has no body"));
         }
-        return Ok(Request::Connect(target));
+        return Ok(ProxyRequest::Connect(target));
     }
     let rest = head.target.strip_prefix("http://");
-    let rest = rest.ok_or(Malformed("the target must begin with http://"))?;
+    let rest = rest.ok_or(MalformedRequest("the target must begin with http://"))?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let to = Authority::parse(authority, Some(HTTP_PORT));
-    let to = to.ok_or(Malformed(
+    let to = to.ok_or(MalformedRequest(
         "the target's host must be a plain name, with a port at most",
     ))?;
     let path = match path.starts_with('/') {
         true => path.to_owned(),
         false => format!("/{path}"),
     };
-    head.forward(to, HTTP_PORT, path).map(Request::Forward)
+    head.forward(to, HTTP_PORT, path).map(ProxyRequest::Forward)
 }
 
 /// Reads a request inside TLS that is for `to` and nobody else.
-pub(crate) fn parse_origin_request(bytes: &[u8], to: &Authority) -> Result<Forward, Malformed> {
+pub(crate) fn parse_origin_request(
+    bytes: &[u8],
+    to: &Authority,
+) -> Result<ForwardRequest, MalformedRequest> {
     let head = Head::parse(bytes)?;
     if !head.target.starts_with('/') {
-        return Err(Malformed("the target must be a path"));
+        return Err(MalformedRequest("the target must be a path"));
     }
     let path = head.target.to_owned();
     let forward = head.forward(to.clone(), HTTPS_PORT, path)?;
     if !forward.fields.has_host {
-        return Err(Malformed("a host header is missing"));
+        return Err(MalformedRequest("a host header is missing"));
     }
     Ok(forward)
 }
@@ -109,32 +114,34 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, MalformedRequest> {
         check_lines(bytes)?;
         let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut request = httparse::Request::new(&mut fields);
         match request.parse(bytes) {
             Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
             Err(httparse::Error::TooManyHeaders) => {
-                return Err(Malformed("there are too many header fields"));
+                return Err(MalformedRequest("there are too many header fields"));
             }
-            _ => return Err(Malformed("this is not an HTTP/1 request")),
+            _ => return Err(MalformedRequest("this is not an HTTP/1 request")),
         }
         let (Some(method), Some(target), Some(minor_version)) =
             (request.method, request.path, request.version)
         else {
-            return Err(Malformed("this is not an HTTP/1 request"));
+            return Err(MalformedRequest("this is not an HTTP/1 request"));
         };
         // The parser forgives some white space; this line must be just these parts.
         let line = format!("{method} {target} HTTP/1.{minor_version}\r\n");
         if !bytes.starts_with(line.as_bytes()) || !is_token(method) {
-            return Err(Malformed("the request line is not METHOD TARGET HTTP/1.x"));
+            return Err(MalformedRequest(
+                "the request line is not METHOD TARGET HTTP/1.x",
+            ));
         }
         if !target
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'#')
         {
-            return Err(Malformed(
+            return Err(MalformedRequest(
                 "the target holds a character that no target may hold",
             ));
         }
@@ -152,14 +159,14 @@ impl<'a> Head<'a> {
         to: Authority,
         default_port: u16,
         path: String,
-    ) -> Result<Forward, Malformed> {
+    ) -> Result<ForwardRequest, MalformedRequest> {
         // TRACE makes a server send the head back, and with it what the sandbox must not
         // see.
         if matches!(self.method, "CONNECT" | "TRACE") {
-            return Err(Malformed("this method is not passed on"));
+            return Err(MalformedRequest("this method is not passed on"));
         }
-        let fields = Fields::read(&self.fields, &to, default_port)?;
-        Ok(Forward {
+        let fields = HeaderFields::read(&self.fields, &to, default_port)?;
+        Ok(ForwardRequest {
             to,
             default_port,
             method: self.method.to_owned(),
@@ -172,9 +179,9 @@ impl<'a> Head<'a> {
 
 /// Lines end with CR LF and only so, hold no other control characters but tabs, and none
 /// continues the one before it.
-fn check_lines(bytes: &[u8]) -> Result<(), Malformed> {
+fn check_lines(bytes: &[u8]) -> Result<(), MalformedRequest> {
     let text = bytes.strip_suffix(b"\r\n\r\n");
-    let mut rest = text.ok_or(Malformed("the head does not end"))?;
+    let mut rest = text.ok_or(MalformedRequest("the head does not end"))?;
     loop {
         let end = rest.windows(2).position(|two| two == b"\r\n");
         let (line, next) = match end {
@@ -183,10 +190,10 @@ fn check_lines(bytes: &[u8]) -> Result<(), Malformed> {
         };
         let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f;
         if line.iter().any(is_control) {
-            return Err(Malformed("the head holds a control character"));
+            return Err(MalformedRequest("the head holds a control character"));
         }
         if line.is_empty() || line.starts_with(b" ") || line.starts_with(b"\t") {
-            return Err(Malformed("a line of the head is empty or folded"));
+            return Err(MalformedRequest("a line of the head is empty or folded"));
         }
         match next.strip_prefix(b"\r\n") {
             Some(next) => rest = next,

@@ -2,7 +2,7 @@
 //! was checked, as a reader written apart from ours sees it.
 
 use crate::egress::inspect::rewrite;
-use crate::egress::rules::Secret;
+use crate::egress::rules::EgressSecret;
 use proptest::prelude::*;
 
 const STAND_IN: &str = "STAND-IN";
@@ -133,7 +133,7 @@ fn read_strictly(bytes: &[u8]) -> Option<(String, String, String)> {
 }
 
 fn check(bytes: &[u8], tls_host: Option<&str>) -> Result<(), TestCaseError> {
-    let secret = Secret {
+    let secret = EgressSecret {
         stand_in: STAND_IN.into(),
         value: VALUE.into(),
         domain: "a.com".parse().unwrap(),
@@ -154,11 +154,15 @@ fn check(bytes: &[u8], tls_host: Option<&str>) -> Result<(), TestCaseError> {
     // Method and path are those of the first line, and the only ones.
     let line = bytes.split(|byte| *byte == b'\r').next().unwrap();
     let line = std::str::from_utf8(line).unwrap();
-    let asked: Vec<&str> = line.split(' ').collect();
-    prop_assert_eq!(asked[0], &method);
-    prop_assert!(asked[1].ends_with(path.trim_start_matches('/')), "{}", line);
+    let request_line: Vec<&str> = line.split(' ').collect();
+    prop_assert_eq!(request_line[0], &method);
+    prop_assert!(
+        request_line[1].ends_with(path.trim_start_matches('/')),
+        "{}",
+        line
+    );
     if tls_host.is_none() {
-        let rest = asked[1]
+        let rest = request_line[1]
             .strip_prefix("http://")
             .unwrap()
             .to_ascii_lowercase();

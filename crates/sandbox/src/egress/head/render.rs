@@ -1,7 +1,7 @@
 //! Writing the head that the server gets, with secrets in the place of their stand-ins.
 
-use super::{Forward, Malformed};
-use crate::egress::rules::Secret;
+use super::{ForwardRequest, MalformedRequest};
+use crate::egress::rules::EgressSecret;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -11,16 +11,16 @@ const MAX_RENDERED_BYTES: usize = 256 << 10;
 /// Bytes of the name of the scheme Basic, and the space after it.
 const BASIC_BYTES: usize = 6;
 
-impl Forward {
+impl ForwardRequest {
     /// The head as the server gets it. Secrets for this very host replace their stand-ins
     /// in values of header fields: never in the method, the path, a name, the host or a
     /// length, and never for another host.
-    pub(crate) fn render(&self, secrets: &[Secret]) -> Result<Vec<u8>, Malformed> {
+    pub(crate) fn render(&self, secrets: &[EgressSecret]) -> Result<Vec<u8>, MalformedRequest> {
         let host = self.to.host.as_str();
         let secrets = secrets
             .iter()
             .filter(|secret| !secret.stand_in.is_empty() && secret.domain.covers(host));
-        let secrets: Vec<&Secret> = secrets.collect();
+        let secrets: Vec<&EgressSecret> = secrets.collect();
         let mut head = format!(
             "{} {} HTTP/1.{}\r\nhost: {}\r\nconnection: close\r\n",
             self.method,
@@ -32,7 +32,7 @@ impl Forward {
         for (name, value) in &self.fields.kept {
             head.extend_from_slice(name.as_bytes());
             head.extend_from_slice(b": ");
-            match basic(name, value, &secrets)? {
+            match reveal_basic(name, value, &secrets)? {
                 Some(credentials) => head.extend_from_slice(&credentials),
                 None => reveal(value, &secrets, &mut head)?,
             }
@@ -48,7 +48,11 @@ impl Forward {
 
 /// The value of an `authorization` field of the scheme Basic whose user or password is a
 /// stand-in: it is encoded there, so it is decoded first. `None` for all other fields.
-fn basic(name: &str, value: &[u8], secrets: &[&Secret]) -> Result<Option<Vec<u8>>, Malformed> {
+fn reveal_basic(
+    name: &str,
+    value: &[u8],
+    secrets: &[&EgressSecret],
+) -> Result<Option<Vec<u8>>, MalformedRequest> {
     let Some((b"Basic " | b"basic ", encoded)) = value.split_at_checked(BASIC_BYTES) else {
         return Ok(None);
     };
@@ -66,7 +70,11 @@ fn basic(name: &str, value: &[u8], secrets: &[&Secret]) -> Result<Option<Vec<u8>
 }
 
 /// Adds a value to the head, in one pass: what a secret holds is not looked at again.
-fn reveal(value: &[u8], secrets: &[&Secret], head: &mut Vec<u8>) -> Result<(), Malformed> {
+fn reveal(
+    value: &[u8],
+    secrets: &[&EgressSecret],
+    head: &mut Vec<u8>,
+) -> Result<(), MalformedRequest> {
     let mut rest = value;
     while let Some((first, after)) = rest.split_first() {
         let here = secrets
@@ -76,7 +84,7 @@ fn reveal(value: &[u8], secrets: &[&Secret], head: &mut Vec<u8>) -> Result<(), M
         match here {
             Some(secret) => {
                 if secret.value.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-                    return Err(Malformed("a secret holds a control character"));
+                    return Err(MalformedRequest("a secret holds a control character"));
                 }
                 head.extend_from_slice(secret.value.as_bytes());
                 rest = rest.get(secret.stand_in.len()..).unwrap_or_default();
@@ -87,7 +95,7 @@ fn reveal(value: &[u8], secrets: &[&Secret], head: &mut Vec<u8>) -> Result<(), M
             }
         }
         if head.len() > MAX_RENDERED_BYTES {
-            return Err(Malformed("the head is too long with its secrets"));
+            return Err(MalformedRequest("the head is too long with its secrets"));
         }
     }
     Ok(())

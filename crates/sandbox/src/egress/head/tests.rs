@@ -1,9 +1,9 @@
 //! Heads that are taken, and every kind that is not.
 
 use super::*;
-use crate::egress::rules::Secret;
+use crate::egress::rules::EgressSecret;
 
-fn proxy(text: &str) -> Result<Request, Malformed> {
+fn proxy(text: &str) -> Result<ProxyRequest, MalformedRequest> {
     parse_proxy_request(text.replace('\n', "\r\n").as_bytes())
 }
 
@@ -11,8 +11,8 @@ fn authority(text: &str) -> Authority {
     Authority::parse(text, None).unwrap()
 }
 
-fn secret() -> Secret {
-    Secret {
+fn secret() -> EgressSecret {
+    EgressSecret {
         stand_in: "STAND-IN".into(),
         value: "s3cret".into(),
         domain: "a.com".parse().unwrap(),
@@ -21,7 +21,7 @@ fn secret() -> Secret {
 
 fn rendered(text: &str) -> String {
     match proxy(text) {
-        Ok(Request::Forward(forward)) => {
+        Ok(ProxyRequest::Forward(forward)) => {
             String::from_utf8(forward.render(&[secret()]).unwrap()).unwrap()
         }
         other => panic!("{text:?}: {other:?}"),
@@ -30,7 +30,7 @@ fn rendered(text: &str) -> String {
 
 #[test]
 fn a_tunnel_and_a_request_are_understood() {
-    let tunnel = Ok(Request::Connect(authority("a.com:443")));
+    let tunnel = Ok(ProxyRequest::Connect(authority("a.com:443")));
     assert_eq!(
         proxy("CONNECT A.com:443 HTTP/1.1\nhost: a.com:443\n\n"),
         tunnel
@@ -230,7 +230,7 @@ fn a_secret_is_revealed_in_basic_credentials() {
 #[test]
 fn a_secret_can_neither_end_a_line_nor_grow_without_bound() {
     let forward = |fields: String| match proxy(&format!("GET http://a.com/ HTTP/1.1\n{fields}\n")) {
-        Ok(Request::Forward(forward)) => forward,
+        Ok(ProxyRequest::Forward(forward)) => forward,
         other => panic!("{other:?}"),
     };
     let mut secret = secret();

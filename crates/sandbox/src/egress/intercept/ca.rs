@@ -1,7 +1,7 @@
 //! The certificate authority of one command, and the certificates it signs.
 
 use crate::egress::authority::HostName;
-use crate::error::{During, Error};
+use crate::error::{Error, ErrorContext};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SanType,
@@ -41,11 +41,11 @@ impl fmt::Debug for CommandCa {
 
 impl CommandCa {
     pub(super) fn generate() -> Result<Self, Error> {
-        failing(Self::try_generate())
+        certificate_result(Self::try_generate())
     }
 
     fn try_generate() -> Result<Self, rcgen::Error> {
-        let mut params = named("Prowess sandbox, this command only");
+        let mut params = certificate_params("Prowess sandbox, this command only");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         Ok(Self {
@@ -73,14 +73,14 @@ impl CommandCa {
     }
 
     fn make_config(&self, host: &HostName) -> Result<ServerConfig, Error> {
-        let leaf = failing(self.sign(host))?;
+        let leaf = certificate_result(self.sign(host))?;
         let key = PrivatePkcs8KeyDer::from(self.leaf_key.serialize_der());
         let provider = Arc::new(aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map(|config| config.with_no_client_auth())
             .and_then(|config| config.with_single_cert(vec![leaf], PrivateKeyDer::from(key)));
-        let mut config = failing(config)?;
+        let mut config = certificate_result(config)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         // Every connection is a whole handshake of its own.
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -89,7 +89,7 @@ impl CommandCa {
     }
 
     fn sign(&self, host: &HostName) -> Result<CertificateDer<'static>, rcgen::Error> {
-        let mut params = named("Prowess sandbox");
+        let mut params = certificate_params("Prowess sandbox");
         let name = host.to_string().try_into()?;
         params.subject_alt_names = vec![SanType::DnsName(name)];
         params.is_ca = IsCa::ExplicitNoCa;
@@ -101,7 +101,7 @@ impl CommandCa {
     }
 }
 
-fn named(common_name: &str) -> CertificateParams {
+fn certificate_params(common_name: &str) -> CertificateParams {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, common_name);
     let now = SystemTime::now();
@@ -112,7 +112,7 @@ fn named(common_name: &str) -> CertificateParams {
     params
 }
 
-fn failing<T, E: std::error::Error + Send + Sync + 'static>(
+fn certificate_result<T, E: std::error::Error + Send + Sync + 'static>(
     result: Result<T, E>,
 ) -> Result<T, Error> {
     result

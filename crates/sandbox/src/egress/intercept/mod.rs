@@ -10,10 +10,10 @@ mod ca;
 mod trust;
 mod upstream;
 
-pub(crate) use trust::Trust;
+pub(crate) use trust::TrustBundle;
 
 use super::authority::HostName;
-use super::rules::Secret;
+use super::rules::EgressSecret;
 use crate::error::Error;
 use ca::CommandCa;
 use rustls::ServerConfig;
@@ -21,32 +21,32 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
-use upstream::Upstream;
 pub(crate) use upstream::UpstreamError;
+use upstream::UpstreamTls;
 
 /// What all commands of a sandbox share.
 #[derive(Debug)]
-pub(crate) struct TlsOpener {
-    upstream: Upstream,
+pub(crate) struct TlsInterceptor {
+    upstream: UpstreamTls,
     /// The root that commands run in, whose certificates they trust already.
     runtime: PathBuf,
     runtime_roots: OnceLock<String>,
 }
 
-impl TlsOpener {
+impl TlsInterceptor {
     /// `extra_ca` is a file of certificates that servers' own may be signed by, beside
     /// those the system trusts.
     pub(crate) fn new(runtime: PathBuf, extra_ca: Option<PathBuf>) -> Result<Self, Error> {
         Ok(Self {
-            upstream: Upstream::new(extra_ca.as_deref())?,
+            upstream: UpstreamTls::new(extra_ca.as_deref())?,
             runtime,
             runtime_roots: OnceLock::new(),
         })
     }
 
     /// Makes ready to open TLS for one command.
-    pub(crate) fn for_command(self: &Arc<Self>) -> Result<Opening, Error> {
-        Ok(Opening {
+    pub(crate) fn for_command(self: &Arc<Self>) -> Result<CommandInterception, Error> {
+        Ok(CommandInterception {
             shared: Arc::clone(self),
             ca: CommandCa::generate()?,
         })
@@ -60,15 +60,15 @@ impl TlsOpener {
 
 /// The opening of one command's TLS.
 #[derive(Debug)]
-pub(crate) struct Opening {
-    shared: Arc<TlsOpener>,
+pub(crate) struct CommandInterception {
+    shared: Arc<TlsInterceptor>,
     ca: CommandCa,
 }
 
-impl Opening {
+impl CommandInterception {
     /// What the command must be given to trust its proxy.
-    pub(crate) fn trust(&self) -> Trust {
-        Trust::new(self.shared.runtime_roots(), self.ca.certificate())
+    pub(crate) fn trust(&self) -> TrustBundle {
+        TrustBundle::new(self.shared.runtime_roots(), self.ca.certificate())
     }
 
     /// How to be the server of this name towards the command.
@@ -87,7 +87,7 @@ impl Opening {
 }
 
 /// Whether a host's TLS must be opened: only where a secret may have to be put in.
-pub(crate) fn is_for_secret(host: &HostName, secrets: &[Secret]) -> bool {
-    let covers = |secret: &Secret| secret.domain.covers(host.as_str());
+pub(crate) fn is_for_secret(host: &HostName, secrets: &[EgressSecret]) -> bool {
+    let covers = |secret: &EgressSecret| secret.domain.covers(host.as_str());
     secrets.iter().any(covers)
 }

@@ -51,11 +51,11 @@ const PEM_LINE_CHARACTERS: usize = 64;
 
 /// The file and the variables.
 #[derive(Debug)]
-pub(crate) struct Trust {
+pub(crate) struct TrustBundle {
     text: String,
 }
 
-impl Trust {
+impl TrustBundle {
     /// Trusts what the root file system trusts, and this certificate.
     pub(super) fn new(roots: &str, certificate: &CertificateDer<'_>) -> Self {
         let newline = if roots.is_empty() || roots.ends_with('\n') {
@@ -144,7 +144,7 @@ mod tests {
         let (old, new) = (vec![7; 100], vec![9; 147]);
         let roots = pem(&old.clone().into());
         for roots in [roots.trim_end(), &roots] {
-            let trust = Trust::new(roots, &new.clone().into());
+            let trust = TrustBundle::new(roots, &new.clone().into());
             let (path, text) = trust.into_file();
             assert_eq!(path, "/etc/prowess/ca.pem");
             let found = CertificateDer::pem_slice_iter(text.as_bytes());
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_variable_of_the_command_wins() {
         let mut env = vec![("SSL_CERT_FILE".to_owned(), "/own".to_owned())];
-        Trust::add_variables(&mut env);
+        TrustBundle::add_variables(&mut env);
         assert_eq!(env.len(), VARIABLES.len());
         assert_eq!(env[0].1, "/own");
     }

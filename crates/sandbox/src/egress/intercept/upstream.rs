@@ -2,7 +2,7 @@
 //! adds.
 
 use crate::egress::authority::HostName;
-use crate::error::{During, Error};
+use crate::error::{Error, ErrorContext};
 use rustls::client::Resumption;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
@@ -28,13 +28,13 @@ pub(crate) enum UpstreamError {
 
 /// A client of real servers.
 #[derive(Debug)]
-pub(super) struct Upstream {
+pub(super) struct UpstreamTls {
     extra_roots: Vec<CertificateDer<'static>>,
     /// Made when it is first needed, since it reads all of the system's certificates.
     config: OnceCell<Arc<ClientConfig>>,
 }
 
-impl Upstream {
+impl UpstreamTls {
     /// Reads the operator's certificates, so that a mistake is found at the start.
     pub(super) fn new(extra_ca: Option<&Path>) -> Result<Self, Error> {
         let extra_roots = match extra_ca {
@@ -57,7 +57,10 @@ impl Upstream {
         let config = self.config.get_or_try_init(|| self.make_config()).await;
         let config = config.map_err(|error| UpstreamError::Handshake(error.to_string()))?;
         let connector = TlsConnector::from(Arc::clone(config));
-        connector.connect(name, stream).await.map_err(sort_out)
+        connector
+            .connect(name, stream)
+            .await
+            .map_err(classify_error)
     }
 
     async fn make_config(&self) -> io::Result<Arc<ClientConfig>> {
@@ -99,7 +102,7 @@ fn read_roots(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     Ok(found)
 }
 
-fn sort_out(error: io::Error) -> UpstreamError {
+fn classify_error(error: io::Error) -> UpstreamError {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     match inner {
         Some(rustls::Error::InvalidCertificate(why)) => UpstreamError::Certificate(why.to_string()),
@@ -122,9 +125,9 @@ mod tests {
             "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
         ] {
             std::fs::write(&file, text).unwrap();
-            assert!(Upstream::new(Some(&file)).is_err(), "{text:?}");
+            assert!(UpstreamTls::new(Some(&file)).is_err(), "{text:?}");
         }
-        assert!(Upstream::new(Some(&folder.path().join("none"))).is_err());
-        assert!(Upstream::new(None).is_ok());
+        assert!(UpstreamTls::new(Some(&folder.path().join("none"))).is_err());
+        assert!(UpstreamTls::new(None).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The proxy of one command: takes connections until it is dropped.
 
-mod opened;
+mod intercepted;
 mod relay;
 mod retry;
 mod share;
@@ -8,16 +8,16 @@ mod share;
 mod tests;
 mod tunnel;
 
-pub(crate) use share::{Share, Shares};
+pub(crate) use share::{ConnectionShare, ConnectionShares};
 
 use crate::egress::address::is_public;
 use crate::egress::authority::Authority;
 use crate::egress::dial::Dial;
-use crate::egress::head::{self, Forward, HTTP_PORT, HTTPS_PORT, Request};
-use crate::egress::intercept::{Opening, Trust};
-use crate::egress::rules::{DomainRule, Secret};
-use crate::egress::{Connection, Verdict};
-use relay::{Sent, exchange, read_head};
+use crate::egress::head::{self, ForwardRequest, HTTP_PORT, HTTPS_PORT, ProxyRequest};
+use crate::egress::intercept::{CommandInterception, TrustBundle};
+use crate::egress::rules::{DomainRule, EgressSecret};
+use crate::egress::{EgressConnection, Verdict};
+use relay::{OutgoingRequest, exchange, read_head};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// Connections that are remembered for the report.
-const MAX_REMEMBERED: usize = 200;
+const MAX_RECORDED: usize = 200;
 
 /// Longest reason that is told and remembered.
 const MAX_REASON_CHARS: usize = 300;
@@ -38,7 +38,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Timeouts {
+pub(crate) struct ProxyTimeouts {
     /// Each step before bytes are passed on: a head, a name's addresses, a connection, a
     /// handshake.
     pub(crate) step: Duration,
@@ -50,7 +50,7 @@ pub(crate) struct Timeouts {
     pub(crate) total: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for ProxyTimeouts {
     fn default() -> Self {
         Self {
             step: Duration::from_secs(20),
@@ -65,25 +65,25 @@ impl Default for Timeouts {
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(super) domains: Vec<DomainRule>,
-    pub(super) secrets: Vec<Secret>,
+    pub(super) secrets: Vec<EgressSecret>,
     pub(super) dial: Arc<dyn Dial>,
     /// Whether the domains may have addresses that are not public.
-    pub(super) any_address: bool,
+    pub(super) allow_any_address: bool,
     /// How TLS is opened for hosts with a secret, if it is.
-    pub(super) opening: Option<Opening>,
-    pub(super) share: Share,
-    pub(super) timeouts: Timeouts,
-    pub(super) seen: Mutex<Vec<Connection>>,
+    pub(super) interception: Option<CommandInterception>,
+    pub(super) share: ConnectionShare,
+    pub(super) timeouts: ProxyTimeouts,
+    pub(super) connections: Mutex<Vec<EgressConnection>>,
 }
 
 /// Why something is not let through.
-struct Refusal {
+struct ProxyRefusal {
     verdict: Verdict,
     /// More than the verdict says.
     reason: Option<String>,
 }
 
-impl Refusal {
+impl ProxyRefusal {
     /// With a reason, of which others may have written a part: in one line, and cut.
     fn new(verdict: Verdict, reason: &str) -> Self {
         let reason = reason.chars().filter(|c| !c.is_control());
@@ -94,7 +94,7 @@ impl Refusal {
     }
 }
 
-impl From<Verdict> for Refusal {
+impl From<Verdict> for ProxyRefusal {
     fn from(verdict: Verdict) -> Self {
         Self {
             verdict,
@@ -103,16 +103,16 @@ impl From<Verdict> for Refusal {
     }
 }
 
-impl From<head::Malformed> for Refusal {
-    fn from(head::Malformed(why): head::Malformed) -> Self {
+impl From<head::MalformedRequest> for ProxyRefusal {
+    fn from(head::MalformedRequest(why): head::MalformedRequest) -> Self {
         Self::new(Verdict::BadRequest, why)
     }
 }
 
 impl Proxy {
     /// What the command must be given to trust this proxy, if it opens TLS.
-    pub(crate) fn trust(&self) -> Option<Trust> {
-        self.opening.as_ref().map(Opening::trust)
+    pub(crate) fn trust(&self) -> Option<TrustBundle> {
+        self.interception.as_ref().map(CommandInterception::trust)
     }
 
     /// Serves connections for ever; dropped, it ends them all.
@@ -127,30 +127,33 @@ impl Proxy {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
-            let Some(permit) = self.share.take().await else {
+            let Some(permit) = self.share.acquire().await else {
                 return;
             };
             let proxy = Arc::clone(&self);
             open.spawn(async move {
                 // A connection that breaks concerns its two ends only.
-                let _ = proxy.connection(client).await;
+                let _ = proxy.serve_connection(client).await;
                 drop(permit);
             });
         }
     }
 
     /// What was asked for, in order.
-    pub(crate) fn seen(&self) -> Vec<Connection> {
-        self.seen
+    pub(crate) fn connections(&self) -> Vec<EgressConnection> {
+        self.connections
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    fn remember(&self, to: Option<&Authority>, refusal: Refusal) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() < MAX_REMEMBERED {
-            seen.push(Connection {
+    fn record(&self, to: Option<&Authority>, refusal: ProxyRefusal) {
+        let mut seen = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if seen.len() < MAX_RECORDED {
+            seen.push(EgressConnection {
                 host: to.map(|to| to.host.to_string()).unwrap_or_default(),
                 port: to.map_or(0, |to| to.port),
                 verdict: refusal.verdict,
@@ -159,34 +162,39 @@ impl Proxy {
         }
     }
 
-    async fn connection(&self, mut client: TcpStream) -> io::Result<()> {
-        let Some((head, rest)) = self.step(read_head(&mut client)).await? else {
-            let refusal = head::Malformed("the head is too long, or does not end").into();
+    async fn serve_connection(&self, mut client: TcpStream) -> io::Result<()> {
+        let Some((head, rest)) = self.with_step_timeout(read_head(&mut client)).await? else {
+            let refusal = head::MalformedRequest("the head is too long, or does not end").into();
             return self.refuse(&mut client, None, refusal).await;
         };
         match head::parse_proxy_request(&head) {
-            Ok(Request::Connect(to)) => match self.open(&to, HTTPS_PORT).await {
+            Ok(ProxyRequest::Connect(to)) => match self.dial_checked(&to, HTTPS_PORT).await {
                 Ok(server) => self.connect(client, server, to, rest).await,
                 Err(verdict) => self.refuse(&mut client, Some(&to), verdict.into()).await,
             },
-            Ok(Request::Forward(request)) => match self.open(&request.to, HTTP_PORT).await {
-                Ok(server) => self.forward(client, server, &request, &rest).await,
-                Err(verdict) => {
-                    let to = Some(&request.to);
-                    self.refuse(&mut client, to, verdict.into()).await
+            Ok(ProxyRequest::Forward(request)) => {
+                match self.dial_checked(&request.to, HTTP_PORT).await {
+                    Ok(server) => self.forward(client, server, &request, &rest).await,
+                    Err(verdict) => {
+                        let to = Some(&request.to);
+                        self.refuse(&mut client, to, verdict.into()).await
+                    }
                 }
-            },
+            }
             Err(malformed) => self.refuse(&mut client, None, malformed.into()).await,
         }
     }
 
     /// Something that must be done soon.
-    async fn step<T>(&self, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    async fn with_step_timeout<T>(
+        &self,
+        work: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
         tokio::time::timeout(self.timeouts.step, work).await?
     }
 
     /// Checks a target in every respect and connects to the address that was checked.
-    async fn open(&self, to: &Authority, expected_port: u16) -> Result<TcpStream, Verdict> {
+    async fn dial_checked(&self, to: &Authority, expected_port: u16) -> Result<TcpStream, Verdict> {
         let host = to.host.as_str();
         if !self.domains.iter().any(|rule| rule.covers(host)) {
             return Err(Verdict::NotAllowed);
@@ -194,14 +202,19 @@ impl Proxy {
         if to.port != expected_port {
             return Err(Verdict::Port);
         }
-        let found = self.step(self.dial.resolve(host)).await.unwrap_or_default();
+        let found = self
+            .with_step_timeout(self.dial.resolve(host))
+            .await
+            .unwrap_or_default();
         let address = *found.first().ok_or(Verdict::Unresolved)?;
         // A private address among public ones is how rebinding begins: refuse the name.
-        if !self.any_address && !found.iter().all(|address| is_public(*address)) {
+        if !self.allow_any_address && !found.iter().all(|address| is_public(*address)) {
             return Err(Verdict::PrivateAddress);
         }
         let connected = self.dial.connect(SocketAddr::new(address, to.port));
-        self.step(connected).await.map_err(|_| Verdict::Unreachable)
+        self.with_step_timeout(connected)
+            .await
+            .map_err(|_| Verdict::Unreachable)
     }
 
     /// Passes on one request that was checked, with the secrets for its host.
@@ -209,7 +222,7 @@ impl Proxy {
         &self,
         mut client: impl AsyncRead + AsyncWrite + Unpin,
         server: impl AsyncRead + AsyncWrite,
-        request: &Forward,
+        request: &ForwardRequest,
         rest: &[u8],
     ) -> io::Result<()> {
         let head = match request.render(&self.secrets) {
@@ -219,8 +232,8 @@ impl Proxy {
                 return self.refuse(&mut client, to, malformed.into()).await;
             }
         };
-        self.remember(Some(&request.to), Verdict::Allowed.into());
-        let sent = Sent {
+        self.record(Some(&request.to), Verdict::Allowed.into());
+        let sent = OutgoingRequest {
             head: &head,
             rest,
             body_bytes: request.body_bytes(),
@@ -232,7 +245,7 @@ impl Proxy {
         &self,
         client: &mut (impl AsyncRead + AsyncWrite + Unpin),
         to: Option<&Authority>,
-        refusal: Refusal,
+        refusal: ProxyRefusal,
     ) -> io::Result<()> {
         let status = match refusal.verdict {
             Verdict::BadRequest => "400 Bad Request",
@@ -248,7 +261,8 @@ impl Proxy {
         let reason = refusal.reason.as_deref();
         let why = reason.unwrap_or_else(|| refusal.verdict.explain());
         let text = format!("The sandbox's proxy refuses {what}: {why}\n");
-        self.remember(to, refusal);
-        self.step(relay::answer(client, status, &text)).await
+        self.record(to, refusal);
+        self.with_step_timeout(relay::respond_and_close(client, status, &text))
+            .await
     }
 }

@@ -1,7 +1,7 @@
 //! Reading heads, and passing bytes on within bounds of time and memory.
 
-use super::Timeouts;
-use crate::egress::client_hello::{self, Hello};
+use super::ProxyTimeouts;
+use crate::egress::client_hello::{self, ParsedHello};
 use crate::egress::head::MAX_HEAD_BYTES;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,11 +40,16 @@ pub(super) async fn read_head(
 }
 
 /// Reads on until the ClientHello is all there, or cannot become one.
-pub(super) async fn read_hello(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Hello> {
+pub(super) async fn read_hello(
+    client: &mut TcpStream,
+    bytes: &mut Vec<u8>,
+) -> io::Result<ParsedHello> {
     loop {
         match client_hello::server_name(bytes) {
-            Hello::Incomplete if client.read_buf(bytes).await? > 0 => {}
-            Hello::Incomplete => return Ok(Hello::Refused("the client left in its ClientHello")),
+            ParsedHello::Incomplete if client.read_buf(bytes).await? > 0 => {}
+            ParsedHello::Incomplete => {
+                return Ok(ParsedHello::Refused("the client left in its ClientHello"));
+            }
             other => return Ok(other),
         }
     }
@@ -54,7 +59,7 @@ pub(super) async fn read_hello(client: &mut TcpStream, bytes: &mut Vec<u8>) -> i
 pub(super) async fn tunnel(
     mut client: TcpStream,
     mut server: TcpStream,
-    timeouts: &Timeouts,
+    timeouts: &ProxyTimeouts,
 ) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
@@ -68,11 +73,11 @@ pub(super) async fn tunnel(
         to_client.shutdown().await
     };
     let both = async { tokio::try_join!(there, back).map(drop) };
-    progress.bound(both, timeouts).await
+    progress.with_timeouts(both, timeouts).await
 }
 
 /// One request: its head, and where its body is and ends.
-pub(super) struct Sent<'a> {
+pub(super) struct OutgoingRequest<'a> {
     pub(super) head: &'a [u8],
     /// What came with the head already.
     pub(super) rest: &'a [u8],
@@ -84,19 +89,19 @@ pub(super) struct Sent<'a> {
 pub(super) async fn exchange(
     client: impl AsyncRead + AsyncWrite,
     server: impl AsyncRead + AsyncWrite,
-    sent: Sent<'_>,
-    timeouts: &Timeouts,
+    outgoing: OutgoingRequest<'_>,
+    timeouts: &ProxyTimeouts,
 ) -> io::Result<()> {
     let (mut from_client, mut to_client) = tokio::io::split(client);
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let progress = Progress::default();
     let request = async {
-        match send(sent, &mut from_client, &mut to_server, &progress).await {
+        match send(outgoing, &mut from_client, &mut to_server, &progress).await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => error,
             // A server may answer before it has read all, and need not read the rest.
             _ => {
-                closed(&mut from_client).await;
-                progress.stalled(timeouts.half_closed).await;
+                wait_closed(&mut from_client).await;
+                progress.wait_stalled(timeouts.half_closed).await;
                 io::ErrorKind::ConnectionAborted.into()
             }
         }
@@ -111,21 +116,21 @@ pub(super) async fn exchange(
             error = request => Err(error),
         }
     };
-    progress.bound(both, timeouts).await?;
+    progress.with_timeouts(both, timeouts).await?;
     drain(&mut from_client).await;
     Ok(())
 }
 
 /// Sends head and body. An unexpected end is the client's, which left within its body.
 async fn send(
-    sent: Sent<'_>,
+    outgoing: OutgoingRequest<'_>,
     from_client: &mut (impl AsyncRead + Unpin),
     to_server: &mut (impl AsyncWrite + Unpin),
     progress: &Progress,
 ) -> io::Result<()> {
-    to_server.write_all(sent.head).await?;
+    to_server.write_all(outgoing.head).await?;
     to_server.flush().await?;
-    let mut body = sent.rest.chain(from_client).take(sent.body_bytes);
+    let mut body = outgoing.rest.chain(from_client).take(outgoing.body_bytes);
     pump(&mut body, to_server, progress).await?;
     match body.limit() {
         0 => Ok(()),
@@ -134,7 +139,7 @@ async fn send(
 }
 
 /// Waits until the client has closed its side. One that goes on sending has not.
-async fn closed(from_client: &mut (impl AsyncRead + Unpin)) {
+async fn wait_closed(from_client: &mut (impl AsyncRead + Unpin)) {
     let mut rest = from_client.take(MAX_DRAINED_BYTES);
     let mut nowhere = tokio::io::sink();
     // An error is an end too.
@@ -172,19 +177,19 @@ impl Progress {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    async fn bound(
+    async fn with_timeouts(
         &self,
         work: impl Future<Output = io::Result<()>>,
-        timeouts: &Timeouts,
+        timeouts: &ProxyTimeouts,
     ) -> io::Result<()> {
         tokio::select! {
             done = work => done,
-            () = self.stalled(timeouts.idle) => Err(io::ErrorKind::TimedOut.into()),
+            () = self.wait_stalled(timeouts.idle) => Err(io::ErrorKind::TimedOut.into()),
             () = tokio::time::sleep(timeouts.total) => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 
-    async fn stalled(&self, idle: Duration) {
+    async fn wait_stalled(&self, idle: Duration) {
         let mut before = u64::MAX;
         loop {
             let now = self.0.load(Ordering::Relaxed);
@@ -198,7 +203,7 @@ impl Progress {
 }
 
 /// Answers a client that is refused, and ends the connection.
-pub(super) async fn answer(
+pub(super) async fn respond_and_close(
     client: &mut (impl AsyncRead + AsyncWrite + Unpin),
     status: &str,
     text: &str,

@@ -1,7 +1,7 @@
 //! The second ClientHello. A TLS 1.3 server may ask its client for another one, and some
 //! servers believe what that one says: so it is held to the same name as the first.
 
-use crate::egress::client_hello::{self, Hello};
+use crate::egress::client_hello::{self, ParsedHello};
 use std::io;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -26,7 +26,7 @@ const MAX_SKIPPED_BYTES: usize = 64 << 10;
 
 /// Reads as much of a server's first bytes as says whether it asks for another
 /// ClientHello.
-pub(super) async fn read_answer(server: &mut TcpStream) -> io::Result<Vec<u8>> {
+pub(super) async fn read_server_start(server: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(4 << 10);
     while server.read_buf(&mut bytes).await? > 0 {
         if bytes.first() != Some(&HANDSHAKE) || bytes.len() >= RANDOM_END {
@@ -46,18 +46,20 @@ pub(super) fn is_retry(answer: &[u8]) -> bool {
 pub(super) async fn read_second_hello(
     client: &mut TcpStream,
     bytes: &mut Vec<u8>,
-) -> io::Result<Hello> {
+) -> io::Result<ParsedHello> {
     loop {
-        match second_name(bytes) {
-            Hello::Incomplete if client.read_buf(bytes).await? > 0 => {}
-            Hello::Incomplete => return Ok(Hello::Refused("the client left in its ClientHello")),
+        match second_server_name(bytes) {
+            ParsedHello::Incomplete if client.read_buf(bytes).await? > 0 => {}
+            ParsedHello::Incomplete => {
+                return Ok(ParsedHello::Refused("the client left in its ClientHello"));
+            }
             other => return Ok(other),
         }
     }
 }
 
 /// The name in the first handshake record of these bytes.
-fn second_name(bytes: &[u8]) -> Hello {
+fn second_server_name(bytes: &[u8]) -> ParsedHello {
     let mut rest = bytes;
     while let [
         CHANGE_CIPHER_SPEC | APPLICATION_DATA,
@@ -76,10 +78,10 @@ fn second_name(bytes: &[u8]) -> Hello {
     }
     let skipped = bytes.len() - rest.len();
     if skipped > MAX_SKIPPED_BYTES {
-        return Hello::Refused("too much comes before the second ClientHello");
+        return ParsedHello::Refused("too much comes before the second ClientHello");
     }
     match rest.first() {
-        Some(&(CHANGE_CIPHER_SPEC | APPLICATION_DATA)) => Hello::Incomplete,
+        Some(&(CHANGE_CIPHER_SPEC | APPLICATION_DATA)) => ParsedHello::Incomplete,
         _ => client_hello::server_name(rest),
     }
 }
@@ -95,11 +97,15 @@ mod tests {
         let ahead = [&[20, 3, 3, 0, 1, 1][..], &[23, 3, 3, 0, 2, 7, 7]].concat();
         let bytes = [ahead.clone(), hello("a.test")].concat();
         for end in 0..bytes.len() {
-            assert_eq!(second_name(&bytes[..end]), Hello::Incomplete, "{end}");
+            assert_eq!(
+                second_server_name(&bytes[..end]),
+                ParsedHello::Incomplete,
+                "{end}"
+            );
         }
-        let name = Hello::Name(HostName::parse("a.test").unwrap());
-        assert_eq!(second_name(&bytes), name);
-        let refused = |bytes: &[u8]| matches!(second_name(bytes), Hello::Refused(_));
+        let name = ParsedHello::Name(HostName::parse("a.test").unwrap());
+        assert_eq!(second_server_name(&bytes), name);
+        let refused = |bytes: &[u8]| matches!(second_server_name(bytes), ParsedHello::Refused(_));
         assert!(refused(&[&ahead[..], b"GET / HTTP/1.1"].concat()));
         assert!(refused(&[&ahead[..], &[22, 3, 3, 0, 1, 1]].concat()));
         let record = [&[23, 3, 3, 0x40, 0][..], &[0; 0x4000]].concat();

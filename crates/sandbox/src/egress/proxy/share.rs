@@ -3,7 +3,7 @@
 //! Each owner has a few that no one else can use. However many the others keep open, and
 //! for however long, it can reach out.
 
-use crate::session::tenant;
+use crate::container::tenant_for_owner;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,20 +23,20 @@ const MAX_SHARED: usize = 512;
 
 /// What all commands share.
 #[derive(Debug)]
-pub(crate) struct Shares {
+pub(crate) struct ConnectionShares {
     shared: Arc<Semaphore>,
     /// Of owners that have a command with a proxy.
-    owners: Mutex<HashMap<String, Weak<Own>>>,
+    owners: Mutex<HashMap<String, Weak<OwnerConnections>>>,
 }
 
 /// What all commands of one owner share.
 #[derive(Debug)]
-struct Own {
+struct OwnerConnections {
     all: Arc<Semaphore>,
     reserved: Arc<Semaphore>,
 }
 
-impl Default for Shares {
+impl Default for ConnectionShares {
     fn default() -> Self {
         Self {
             shared: Arc::new(Semaphore::new(MAX_SHARED)),
@@ -45,23 +45,23 @@ impl Default for Shares {
     }
 }
 
-impl Shares {
+impl ConnectionShares {
     /// The share that all commands of this owner have together, with the builds of its
     /// packages.
-    pub(crate) fn for_owner(&self, owner: &str) -> Share {
-        let owner = tenant(owner);
+    pub(crate) fn for_owner(&self, owner: &str) -> ConnectionShare {
+        let owner = tenant_for_owner(owner);
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.retain(|_, share| share.strong_count() > 0);
         let known = owners.get(owner).and_then(Weak::upgrade);
         let own = known.unwrap_or_else(|| {
-            let own = Arc::new(Own {
+            let own = Arc::new(OwnerConnections {
                 all: Arc::new(Semaphore::new(MAX_PER_OWNER)),
                 reserved: Arc::new(Semaphore::new(RESERVED_PER_OWNER)),
             });
             owners.insert(owner.to_owned(), Arc::downgrade(&own));
             own
         });
-        Share {
+        ConnectionShare {
             own,
             shared: Arc::clone(&self.shared),
         }
@@ -70,23 +70,23 @@ impl Shares {
 
 /// The share of one owner.
 #[derive(Debug)]
-pub(crate) struct Share {
-    own: Arc<Own>,
+pub(crate) struct ConnectionShare {
+    own: Arc<OwnerConnections>,
     shared: Arc<Semaphore>,
 }
 
 /// The right to one connection, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub(super) struct ConnectionPermit {
     _own: OwnedSemaphorePermit,
     /// One of the reserved, or of those that all share.
     _place: OwnedSemaphorePermit,
 }
 
-impl Share {
+impl ConnectionShare {
     /// Waits for a connection to be free: first among the owner's, so that an owner who
     /// has too many waits for its own and keeps none of the others' from them.
-    pub(super) async fn take(&self) -> Option<Permit> {
+    pub(super) async fn acquire(&self) -> Option<ConnectionPermit> {
         // They are never closed.
         let own = Arc::clone(&self.own.all).acquire_owned().await.ok()?;
         let reserved = Arc::clone(&self.own.reserved).acquire_owned();
@@ -96,7 +96,7 @@ impl Share {
             place = reserved => place,
             place = shared => place,
         };
-        Some(Permit {
+        Some(ConnectionPermit {
             _own: own,
             _place: place.ok()?,
         })
@@ -110,9 +110,9 @@ mod tests {
 
     #[test]
     fn an_owner_with_too_many_connections_waits_alone() {
-        let shares = Shares::default();
+        let shares = ConnectionShares::default();
         let (greedy, also_greedy) = (shares.for_owner("a"), shares.for_owner("a"));
-        let take = |share: &Share| share.take().now_or_never().flatten();
+        let take = |share: &ConnectionShare| share.acquire().now_or_never().flatten();
         let mut permits: Vec<_> = (0..MAX_PER_OWNER).map_while(|_| take(&greedy)).collect();
         assert_eq!(permits.len(), MAX_PER_OWNER);
         assert!(take(&also_greedy).is_none());
@@ -123,16 +123,17 @@ mod tests {
 
     #[test]
     fn owners_that_fill_what_all_share_leave_the_others_their_reserve() {
-        let shares = Shares::default();
-        let take = |share: &Share| share.take().now_or_never().flatten();
-        let greedy: Vec<Share> = (0..5).map(|n| shares.for_owner(&format!("{n}"))).collect();
-        let mut open: Vec<Permit> = Vec::new();
+        let shares = ConnectionShares::default();
+        let take = |share: &ConnectionShare| share.acquire().now_or_never().flatten();
+        let greedy: Vec<ConnectionShare> =
+            (0..5).map(|n| shares.for_owner(&format!("{n}"))).collect();
+        let mut open: Vec<ConnectionPermit> = Vec::new();
         for share in &greedy {
             open.extend(std::iter::from_fn(|| take(share)));
         }
         assert_eq!(open.len(), MAX_SHARED + greedy.len() * RESERVED_PER_OWNER);
         let victim = shares.for_owner("victim");
-        let mut own: Vec<Permit> = std::iter::from_fn(|| take(&victim)).collect();
+        let mut own: Vec<ConnectionPermit> = std::iter::from_fn(|| take(&victim)).collect();
         assert_eq!(own.len(), RESERVED_PER_OWNER);
         own.pop();
         assert!(take(&victim).is_some());
@@ -144,8 +145,8 @@ mod tests {
 
     #[test]
     fn builds_of_packages_have_no_share_beside_their_tenants() {
-        let shares = Shares::default();
-        let take = |share: &Share| share.take().now_or_never().flatten();
+        let shares = ConnectionShares::default();
+        let take = |share: &ConnectionShare| share.acquire().now_or_never().flatten();
         let (build, command) = (shares.for_owner("\0layers a"), shares.for_owner("a"));
         let permits: Vec<_> = std::iter::from_fn(|| take(&build)).collect();
         assert_eq!(permits.len(), MAX_PER_OWNER);
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn owners_are_forgotten_with_their_commands() {
-        let shares = Shares::default();
+        let shares = ConnectionShares::default();
         drop(shares.for_owner("a"));
         let _b = shares.for_owner("b");
         assert_eq!(shares.owners.lock().unwrap().len(), 1);

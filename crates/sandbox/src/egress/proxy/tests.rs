@@ -33,10 +33,10 @@ struct World {
 }
 
 async fn world(addresses: &[&str]) -> World {
-    world_with(addresses, Timeouts::default()).await
+    world_with(addresses, ProxyTimeouts::default()).await
 }
 
-async fn world_with(addresses: &[&str], timeouts: Timeouts) -> World {
+async fn world_with(addresses: &[&str], timeouts: ProxyTimeouts) -> World {
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
     let dial = Arc::new(Fake {
@@ -46,17 +46,19 @@ async fn world_with(addresses: &[&str], timeouts: Timeouts) -> World {
     let domains = ["good.com", "*.fine.org"]
         .map(|text| text.parse().unwrap())
         .into();
-    let secret = Secret {
+    let secret = EgressSecret {
         stand_in: "STAND-IN".into(),
         value: "s3cret".into(),
         domain: "good.com".parse().unwrap(),
     };
     let egress = Egress {
         dial,
-        opener: None,
-        shares: Shares::default(),
+        interceptor: None,
+        shares: ConnectionShares::default(),
     };
-    let mut proxy = egress.proxy("owner", domains, vec![secret]).unwrap();
+    let mut proxy = egress
+        .command_proxy("owner", domains, vec![secret])
+        .unwrap();
     Arc::get_mut(&mut proxy).unwrap().timeouts = timeouts;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -80,7 +82,7 @@ impl World {
 
     fn verdicts(&self) -> Vec<Verdict> {
         self.proxy
-            .seen()
+            .connections()
             .into_iter()
             .map(|one| one.verdict)
             .collect()
@@ -219,7 +221,7 @@ async fn a_client_hello_that_names_two_servers_or_none_never_leaves() {
         let mut answer = Vec::new();
         client.read_to_end(&mut answer).await.unwrap();
         assert!(answer.ends_with(&DECODE_ERROR), "{answer:?}");
-        let refused = &world.proxy.seen()[0];
+        let refused = &world.proxy.connections()[0];
         assert_eq!(refused.verdict, Verdict::OtherName);
         assert!(
             refused
@@ -304,13 +306,13 @@ async fn a_body_that_ends_early_ends_the_request() {
 #[tokio::test]
 async fn a_connection_on_which_nothing_moves_is_ended() {
     let brief = Duration::from_millis(20);
-    let idle = Timeouts {
+    let idle = ProxyTimeouts {
         idle: brief,
-        ..Timeouts::default()
+        ..ProxyTimeouts::default()
     };
-    let total = Timeouts {
+    let total = ProxyTimeouts {
         total: brief,
-        ..Timeouts::default()
+        ..ProxyTimeouts::default()
     };
     for timeouts in [idle, total] {
         let world = world_with(&["93.184.216.34"], timeouts).await;
@@ -320,9 +322,9 @@ async fn a_connection_on_which_nothing_moves_is_ended() {
         );
         assert_eq!(answer, "");
     }
-    let step = Timeouts {
+    let step = ProxyTimeouts {
         step: brief,
-        ..Timeouts::default()
+        ..ProxyTimeouts::default()
     };
     let world = world_with(&["93.184.216.34"], step).await;
     assert_eq!(world.ask("GET http://good.com/ HTTP/1.1\r\n").await, "");
@@ -330,9 +332,9 @@ async fn a_connection_on_which_nothing_moves_is_ended() {
 
 #[tokio::test]
 async fn a_request_whose_client_has_left_does_not_wait_for_its_server() {
-    let timeouts = Timeouts {
+    let timeouts = ProxyTimeouts {
         half_closed: Duration::from_millis(20),
-        ..Timeouts::default()
+        ..ProxyTimeouts::default()
     };
     let world = world_with(&["93.184.216.34"], timeouts).await;
     let mut client = TcpStream::connect(world.address).await.unwrap();

@@ -1,10 +1,10 @@
 //! Tunnels: the name that TLS is for is checked, and then it is passed on or opened.
 
 use super::relay::{self, read_hello};
-use super::{Proxy, Refusal, retry};
+use super::{Proxy, ProxyRefusal, retry};
 use crate::egress::Verdict;
 use crate::egress::authority::Authority;
-use crate::egress::client_hello::{self, Hello};
+use crate::egress::client_hello::{self, ParsedHello};
 use crate::egress::intercept::is_for_secret;
 use std::io;
 use tokio::io::AsyncWriteExt;
@@ -26,15 +26,20 @@ impl Proxy {
         client
             .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
             .await?;
-        let name = self.step(read_hello(&mut client, &mut hello)).await?;
-        let opening = self.opening.as_ref();
-        let opening = opening.filter(|_| is_for_secret(&to.host, &self.secrets));
-        match (opening, name) {
+        let name = self
+            .with_step_timeout(read_hello(&mut client, &mut hello))
+            .await?;
+        let interception = self.interception.as_ref();
+        let interception = interception.filter(|_| is_for_secret(&to.host, &self.secrets));
+        match (interception, name) {
             // An encrypted name has no effect here: we answer for the one that was checked.
-            (Some(opening), Hello::Name(name) | Hello::Encrypted(name)) if name == to.host => {
-                self.serve_opened(opening, client, hello, server, &to).await
+            (Some(interception), ParsedHello::Name(name) | ParsedHello::Encrypted(name))
+                if name == to.host =>
+            {
+                self.serve_intercepted(interception, client, hello, server, &to)
+                    .await
             }
-            (None, Hello::Name(name)) if name == to.host => {
+            (None, ParsedHello::Name(name)) if name == to.host => {
                 self.tunnel(client, server, &to, &hello).await
             }
             (_, refused) => self.refuse_hello(client, &to, refused).await,
@@ -50,18 +55,20 @@ impl Proxy {
         hello: &[u8],
     ) -> io::Result<()> {
         server.write_all(hello).await?;
-        let answer = self.step(retry::read_answer(&mut server)).await?;
+        let answer = self
+            .with_step_timeout(retry::read_server_start(&mut server))
+            .await?;
         client.write_all(&answer).await?;
         if retry::is_retry(&answer) {
             let mut second = Vec::new();
-            let name = self.step(retry::read_second_hello(&mut client, &mut second));
+            let name = self.with_step_timeout(retry::read_second_hello(&mut client, &mut second));
             let name = name.await?;
             if !is_name(&name, to) {
                 return self.refuse_hello(client, to, name).await;
             }
             server.write_all(&second).await?;
         }
-        self.remember(Some(to), Verdict::Allowed.into());
+        self.record(Some(to), Verdict::Allowed.into());
         relay::tunnel(client, server, &self.timeouts).await
     }
 
@@ -69,20 +76,20 @@ impl Proxy {
         &self,
         mut client: TcpStream,
         to: &Authority,
-        hello: Hello,
+        hello: ParsedHello,
     ) -> io::Result<()> {
         let (reason, alert) = match hello {
-            Hello::Name(name) => (format!("the ClientHello names {name}"), UNRECOGNIZED_NAME),
-            Hello::Encrypted(_) => (client_hello::ENCRYPTED.to_owned(), DECODE_ERROR),
-            Hello::Incomplete => (String::new(), DECODE_ERROR),
-            Hello::Refused(why) => (why.to_owned(), DECODE_ERROR),
+            ParsedHello::Name(name) => (format!("the ClientHello names {name}"), UNRECOGNIZED_NAME),
+            ParsedHello::Encrypted(_) => (client_hello::ENCRYPTED.to_owned(), DECODE_ERROR),
+            ParsedHello::Incomplete => (String::new(), DECODE_ERROR),
+            ParsedHello::Refused(why) => (why.to_owned(), DECODE_ERROR),
         };
-        self.remember(Some(to), Refusal::new(Verdict::OtherName, &reason));
+        self.record(Some(to), ProxyRefusal::new(Verdict::OtherName, &reason));
         client.write_all(&alert).await?;
         client.shutdown().await
     }
 }
 
-fn is_name(hello: &Hello, to: &Authority) -> bool {
-    matches!(hello, Hello::Name(name) if *name == to.host)
+fn is_name(hello: &ParsedHello, to: &Authority) -> bool {
+    matches!(hello, ParsedHello::Name(name) if *name == to.host)
 }

@@ -4,11 +4,11 @@
 pub(super) type Result<T> = std::result::Result<T, &'static str>;
 
 /// The text that is still to be read.
-pub(super) struct Cursor<'a> {
+pub(super) struct RequirementCursor<'a> {
     rest: &'a str,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> RequirementCursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { rest: text }
     }

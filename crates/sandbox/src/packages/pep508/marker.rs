@@ -1,6 +1,6 @@
 //! The condition of a requirement: variables of the environment compared with strings.
 
-use super::cursor::{Cursor, Result};
+use super::cursor::{RequirementCursor, Result};
 use std::fmt;
 
 /// Parentheses within parentheses.
@@ -58,31 +58,31 @@ pub(super) enum Operand {
 }
 
 impl Marker {
-    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        any(cursor, 0)
+    pub(super) fn parse(cursor: &mut RequirementCursor<'_>) -> Result<Self> {
+        parse_any(cursor, 0)
     }
 }
 
-fn any(cursor: &mut Cursor<'_>, depth: usize) -> Result<Marker> {
+fn parse_any(cursor: &mut RequirementCursor<'_>, depth: usize) -> Result<Marker> {
     if depth > MAX_DEPTH {
         return Err("its marker has parentheses too deep");
     }
-    let mut parts = vec![all(cursor, depth)?];
-    while joined(cursor, "or") {
-        parts.push(all(cursor, depth)?);
+    let mut parts = vec![parse_all(cursor, depth)?];
+    while take_keyword(cursor, "or") {
+        parts.push(parse_all(cursor, depth)?);
     }
     Ok(one_or(parts, Marker::Or))
 }
 
-fn all(cursor: &mut Cursor<'_>, depth: usize) -> Result<Marker> {
-    let mut parts = vec![single(cursor, depth)?];
-    while joined(cursor, "and") {
-        parts.push(single(cursor, depth)?);
+fn parse_all(cursor: &mut RequirementCursor<'_>, depth: usize) -> Result<Marker> {
+    let mut parts = vec![parse_single(cursor, depth)?];
+    while take_keyword(cursor, "and") {
+        parts.push(parse_single(cursor, depth)?);
     }
     Ok(one_or(parts, Marker::And))
 }
 
-fn joined(cursor: &mut Cursor<'_>, word: &str) -> bool {
+fn take_keyword(cursor: &mut RequirementCursor<'_>, word: &str) -> bool {
     cursor.skip_space();
     cursor.take_word(&[(word, ())]).is_some()
 }
@@ -98,10 +98,10 @@ fn one_or(mut parts: Vec<Marker>, many: fn(Vec<Marker>) -> Marker) -> Marker {
     }
 }
 
-fn single(cursor: &mut Cursor<'_>, depth: usize) -> Result<Marker> {
+fn parse_single(cursor: &mut RequirementCursor<'_>, depth: usize) -> Result<Marker> {
     cursor.skip_space();
     if cursor.take("(") {
-        let inner = any(cursor, depth + 1)?;
+        let inner = parse_any(cursor, depth + 1)?;
         cursor.skip_space();
         return if cursor.take(")") {
             Ok(inner)
@@ -109,9 +109,9 @@ fn single(cursor: &mut Cursor<'_>, depth: usize) -> Result<Marker> {
             Err("a parenthesis of its marker is not closed")
         };
     }
-    let left = operand(cursor)?;
-    let operator = operator(cursor)?;
-    let right = operand(cursor)?;
+    let left = parse_operand(cursor)?;
+    let operator = parse_operator(cursor)?;
+    let right = parse_operand(cursor)?;
     match (&left, &right) {
         (Operand::Text(_), Operand::Text(_)) | (Operand::Variable(_), Operand::Variable(_)) => {
             Err("a marker compares a variable with a string")
@@ -124,7 +124,7 @@ fn single(cursor: &mut Cursor<'_>, depth: usize) -> Result<Marker> {
     }
 }
 
-fn operator(cursor: &mut Cursor<'_>) -> Result<&'static str> {
+fn parse_operator(cursor: &mut RequirementCursor<'_>) -> Result<&'static str> {
     cursor.skip_space();
     if let Some(comparison) = cursor.take_any(&COMPARISONS) {
         return Ok(comparison);
@@ -138,7 +138,7 @@ fn operator(cursor: &mut Cursor<'_>) -> Result<&'static str> {
     }
 }
 
-fn operand(cursor: &mut Cursor<'_>) -> Result<Operand> {
+fn parse_operand(cursor: &mut RequirementCursor<'_>) -> Result<Operand> {
     cursor.skip_space();
     for quote in ["'", "\""] {
         if cursor.take(quote) {

@@ -9,12 +9,12 @@
 mod cursor;
 mod marker;
 
-use cursor::{Cursor, Result};
+use cursor::{RequirementCursor, Result};
 use marker::Marker;
 use std::fmt;
 
 /// Longest requirement, in bytes.
-pub(super) const MAX_BYTES: usize = 4096;
+pub(super) const MAX_REQUIREMENT_BYTES: usize = 4096;
 
 /// Longest name of a package or an extra, in bytes.
 const MAX_NAME_BYTES: usize = 128;
@@ -70,17 +70,17 @@ pub(super) struct Requirement {
 impl Requirement {
     /// Reads a requirement as PEP 508 has it.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        check(text)?;
-        let mut cursor = Cursor::new(text);
+        check_characters(text)?;
+        let mut cursor = RequirementCursor::new(text);
         cursor.skip_space();
         if cursor.starts_with(['-', '.', '/']) {
             return Err("only packages can be asked for: no options, paths or addresses");
         }
-        let written = name(&mut cursor, "it must begin with the name of a package")?;
+        let written = parse_name(&mut cursor, "it must begin with the name of a package")?;
         let mut requirement = Self {
             name: normalised(written),
-            extras: extras(&mut cursor)?,
-            versions: versions(&mut cursor)?,
+            extras: parse_extras(&mut cursor)?,
+            versions: parse_versions(&mut cursor)?,
             marker: None,
             hashes: Vec::new(),
         };
@@ -105,7 +105,7 @@ impl Requirement {
     /// Reads a line of a `requirements.txt`, without its comment: a requirement, and
     /// digests of the files that may satisfy it.
     pub(super) fn parse_line(line: &str) -> Result<Self> {
-        check(line)?;
+        check_characters(line)?;
         let Some(first) = first_option(line).filter(|first| *first > 0) else {
             return Self::parse(line);
         };
@@ -148,8 +148,8 @@ impl fmt::Display for Requirement {
 
 /// Nothing of PEP 508 is longer than this or outside of ASCII, and the only white space
 /// within a line is a space or a tab.
-fn check(text: &str) -> Result<()> {
-    if text.len() > MAX_BYTES {
+fn check_characters(text: &str) -> Result<()> {
+    if text.len() > MAX_REQUIREMENT_BYTES {
         return Err("it is longer than 4096 bytes");
     }
     if text
@@ -173,7 +173,7 @@ fn first_option(line: &str) -> Option<usize> {
 }
 
 /// A name: letters, digits and, between them, `.`, `-` and `_`.
-fn name<'a>(cursor: &mut Cursor<'a>, missing: &'static str) -> Result<&'a str> {
+fn parse_name<'a>(cursor: &mut RequirementCursor<'a>, missing: &'static str) -> Result<&'a str> {
     let name = cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     if name.len() > MAX_NAME_BYTES || !ends(name.chars().next()) || !ends(name.chars().last()) {
@@ -188,7 +188,7 @@ fn normalised(name: &str) -> String {
     parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
 }
 
-fn extras(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
+fn parse_extras(cursor: &mut RequirementCursor<'_>) -> Result<Vec<String>> {
     let mut extras = Vec::new();
     cursor.skip_space();
     if !cursor.take("[") {
@@ -200,7 +200,7 @@ fn extras(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
             return Err("extras are names with commas between them, in brackets");
         }
         cursor.skip_space();
-        let extra = name(
+        let extra = parse_name(
             cursor,
             "extras are names with commas between them, in brackets",
         )?;
@@ -212,7 +212,7 @@ fn extras(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
     Ok(extras)
 }
 
-fn versions(cursor: &mut Cursor<'_>) -> Result<Vec<(&'static str, String)>> {
+fn parse_versions(cursor: &mut RequirementCursor<'_>) -> Result<Vec<(&'static str, String)>> {
     cursor.skip_space();
     let parenthesis = cursor.take("(");
     let mut versions = Vec::new();
@@ -246,7 +246,7 @@ fn ends_with_any(text: &str, endings: &[&str]) -> bool {
 }
 
 /// What is most likely wrong with what follows a package and its versions.
-fn unexpected(cursor: &Cursor<'_>) -> &'static str {
+fn unexpected(cursor: &RequirementCursor<'_>) -> &'static str {
     if cursor.starts_with(['@', '/', ':', '+', '\\', '#']) {
         "it must come from the package index, not from an address or path"
     } else {

@@ -11,13 +11,13 @@ const SKILL_BYTES: u64 = 2 * 4096 + 1000;
 
 struct Place {
     state: tempfile::TempDir,
-    skills: Skills,
+    skills: SkillCache,
 }
 
 fn place(max_bytes: u64) -> Place {
     let state = tempfile::tempdir().unwrap();
     fs::create_dir(state.path().join("skills")).unwrap();
-    let skills = Skills::new(state.path(), max_bytes, LONG);
+    let skills = SkillCache::new(state.path(), max_bytes, LONG);
     Place { state, skills }
 }
 
@@ -38,7 +38,7 @@ fn nothing() -> HashSet<String> {
 }
 
 impl Place {
-    fn add(&self, digest: &str, mounted: Mounted<'_>) -> Result<InUse, Error> {
+    fn add(&self, digest: &str, mounted: MountedPaths<'_>) -> Result<SkillsGuard, Error> {
         self.skills.provide(&[skill(digest)], mounted)
     }
 
@@ -51,7 +51,7 @@ impl Place {
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.state.path().join("skills")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.filter(|name| name != LOCK).collect();
+        let mut names: Vec<String> = names.filter(|name| name != LOCK_FILE).collect();
         names.sort();
         names
     }
@@ -80,7 +80,7 @@ fn a_skill_is_measured_as_it_is_counted_ahead() {
 }
 
 #[test]
-fn many_skills_that_no_session_names_stay_within_the_bound() {
+fn many_skills_that_no_container_names_stay_within_the_bound() {
     let place = place(4 * SKILL_BYTES);
     for number in 0..40 {
         place.add(&format!("d{number}"), &nothing).unwrap();
@@ -90,7 +90,7 @@ fn many_skills_that_no_session_names_stay_within_the_bound() {
 }
 
 #[test]
-fn the_ones_not_used_for_longest_go_and_those_that_sessions_name_stay() {
+fn the_ones_not_used_for_longest_go_and_those_that_containers_name_stay() {
     let place = place(4 * SKILL_BYTES);
     for (digest, minutes) in [("a", 4), ("b", 3), ("c", 2), ("d", 1)] {
         place.add(digest, &nothing).unwrap();
@@ -105,12 +105,12 @@ fn the_ones_not_used_for_longest_go_and_those_that_sessions_name_stay() {
         "and a bit more room than needed"
     );
     // The same folder, as another server finds it.
-    let again = Skills::new(place.state.path(), 4 * SKILL_BYTES, LONG);
+    let again = SkillCache::new(place.state.path(), 4 * SKILL_BYTES, LONG);
     assert_eq!(again.known().bytes, 3 * SKILL_BYTES);
 }
 
 #[test]
-fn what_does_not_fit_beside_those_that_sessions_name_is_refused_and_not_written() {
+fn what_does_not_fit_beside_those_that_containers_name_is_refused_and_not_written() {
     let place = place(2 * SKILL_BYTES);
     let mounted = || HashSet::from(["skills/a".to_owned(), "skills/b".to_owned()]);
     place.add("a", &mounted).unwrap();
@@ -128,17 +128,17 @@ fn what_does_not_fit_beside_those_that_sessions_name_is_refused_and_not_written(
 }
 
 #[test]
-fn a_skill_stays_while_a_session_is_being_made_with_it() {
+fn a_skill_stays_while_a_container_is_being_made_with_it() {
     let place = place(2 * SKILL_BYTES);
     let in_use = place.add("a", &nothing).unwrap();
     place.used_before("a", Duration::from_secs(60));
     place.add("b", &nothing).unwrap();
     let is_named = Mutex::new(false);
-    let (looked, looks) = mpsc::channel();
+    let (checked, looks) = mpsc::channel();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
             let mounted = || {
-                looked.send(()).unwrap();
+                checked.send(()).unwrap();
                 // The session's file was written before the lock was let go of.
                 assert!(*is_named.lock().unwrap());
                 HashSet::from(["skills/a".to_owned()])

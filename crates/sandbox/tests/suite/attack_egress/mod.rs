@@ -4,9 +4,9 @@
 mod world;
 
 use prowess_sandbox::{Command, Execution, Verdict};
-use world::{STAND_IN, VALUE, World, run, session};
+use world::{STAND_IN, VALUE, World, new_container, run};
 
-use crate::support::{Host, OWNER, everyone};
+use crate::support::{OWNER, TestHost, everyone};
 use serde_json::json;
 
 fn bash(line: &str) -> Command {
@@ -44,7 +44,7 @@ fn python(program: &str) -> Command {
 async fn curl_and_python_send_the_secret_over_tls_and_never_see_it() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let curl = bash(
         "curl -sS --max-time 60 \"https://good.test/p?k=$KEY\" -H \"Authorization: Bearer $KEY\" -d \"b=$KEY\"",
     );
@@ -88,7 +88,7 @@ fn a_server_of_root_and_of_a_user_both_open_tls_for_the_secret() {
     for who in everyone() {
         let world = World::new();
         let command = "curl -sS --max-time 60 https://good.test/ -H \"X-Key: KEY-STAND-IN\"";
-        let report = Host::new(who)
+        let report = TestHost::new(who)
             .run(json!({"web": world.for_helper(), "runs": [{"command": {"bash": command}}]}))
             .remove(0);
         assert_eq!(report["stdout"]["text"], "hello", "{who:?} {report}");
@@ -101,7 +101,7 @@ fn a_server_of_root_and_of_a_user_both_open_tls_for_the_secret() {
 async fn an_interpreter_that_waited_trusts_its_proxy_too() {
     let world = World::new();
     let one = world.sandbox(|settings| settings.warm = 1).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let program = "
 import urllib.request
 request = urllib.request.Request('https://good.test/', headers={'X-Key': os.environ['KEY']})
@@ -109,7 +109,7 @@ print(urllib.request.urlopen(request).read().decode())";
     for _ in 0..2 {
         let report = run(&one, &id, python(program)).await;
         assert_eq!(report.stdout.text, "hello\n", "{}", report.stderr.text);
-        while one.sandbox.ready() == 0 {
+        while one.sandbox.warm_count() == 0 {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     }
@@ -125,17 +125,17 @@ print(urllib.request.urlopen(request).read().decode())";
 async fn a_server_with_a_wrong_certificate_gets_nothing() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     for host in ["wrong.test", "untrusted.test"] {
         let line = format!(
             "curl -sS --max-time 60 -w '%{{http_code}}' https://{host}/ -H \"X-Key: $KEY\""
         );
         let report = run(&one, &id, bash(&line)).await;
         let printed = &report.stdout.text;
-        let told =
+        let message =
             format!("refuses {host}:443: the server's certificate is not valid for this name");
         assert!(
-            printed.contains(&told) && printed.ends_with("502"),
+            printed.contains(&message) && printed.ends_with("502"),
             "{printed}"
         );
         assert_eq!(report.connections[0].verdict, Verdict::BadCertificate);
@@ -147,7 +147,7 @@ async fn a_server_with_a_wrong_certificate_gets_nothing() {
 async fn a_host_without_a_secret_is_not_opened() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let ca = world.ca.clone().into_bytes();
     one.sandbox.put(OWNER, &id, "server.pem", ca).await.unwrap();
     // Its own certificate is seen, which the session's authority has not signed ...
@@ -175,7 +175,7 @@ async fn a_host_without_a_secret_is_not_opened() {
 async fn no_other_command_trusts_the_authority_of_one() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let (id, other) = (session(&one).await, session(&one).await);
+    let (id, other) = (new_container(&one).await, new_container(&one).await);
     let report = run(&one, &id, bash("tail -n 40 $SSL_CERT_FILE")).await;
     let (_, last) = report.stdout.text.rsplit_once("-----BEGIN").unwrap();
     assert!(!report.stdout.text.contains("PRIVATE"));
@@ -202,7 +202,7 @@ async fn no_other_command_trusts_the_authority_of_one() {
 async fn the_certificates_can_be_read_and_not_changed() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let line = "for f in $SSL_CERT_FILE $REQUESTS_CA_BUNDLE $CURL_CA_BUNDLE $NODE_EXTRA_CA_CERTS \
         $PIP_CERT $GIT_SSL_CAINFO $AWS_CA_BUNDLE; do grep -q BEGIN $f && echo $f; done; \
         (echo x > /etc/prowess/ca.pem) 2>/dev/null || (touch /etc/prowess/x) 2>/dev/null || \
@@ -216,7 +216,7 @@ async fn the_certificates_can_be_read_and_not_changed() {
 async fn with_opening_turned_off_secrets_stay_stand_ins_over_tls() {
     let world = World::new();
     let one = world.sandbox(|settings| settings.open_tls = false).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let line = "curl -sSk --max-time 60 https://good.test/ -H \"X-Key: $KEY\"; ls -A /etc/prowess";
     let report = run(&one, &id, bash(line)).await;
     assert_eq!(report.stdout.text, "hello", "{}", report.stderr.text);
@@ -227,7 +227,7 @@ async fn with_opening_turned_off_secrets_stay_stand_ins_over_tls() {
 async fn no_target_header_or_second_request_carries_the_secret_elsewhere() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let program = "
 key = os.environ['KEY']
 tail = f'x-key: {key}\\r\\n\\r\\n'
@@ -274,7 +274,7 @@ ask(tunnel('good.test'), two.replace('TARGET', '/').replace('HOST', 'good.test')
 async fn a_tunnel_is_for_the_name_it_was_made_for() {
     let world = World::new();
     let one = world.sandbox(|_| {}).await;
-    let id = session(&one).await;
+    let id = new_container(&one).await;
     let program = "
 for host, sni in (('good.test', 'plain.test'), ('plain.test', 'good.test'), ('good.test', 'evil.test')):
     try:

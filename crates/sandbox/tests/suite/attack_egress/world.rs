@@ -1,9 +1,11 @@
 //! A made-up internet of one local server that speaks TLS under several names, and
 //! remembers every request it gets.
 
-use crate::support::{OWNER, Sandboxed};
+use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::egress::{BoxFuture, Dial};
-use prowess_sandbox::{Command, Execution, Network, Policy, Report, Secret, Settings};
+use prowess_sandbox::{
+    Command, EgressSecret, Execution, ExecutionReport, Network, Policy, SandboxSettings,
+};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -87,10 +89,10 @@ impl World {
     }
 
     /// A sandbox in this world.
-    pub(crate) async fn sandbox(&self, change: impl FnOnce(&mut Settings)) -> Sandboxed {
+    pub(crate) async fn sandbox(&self, change: impl FnOnce(&mut SandboxSettings)) -> TestSandbox {
         let dial = Arc::new(LocalDial(self.address));
         let ca = self.folder.path().join("ca.pem");
-        Sandboxed::open(|settings| {
+        TestSandbox::open(|settings| {
             settings.dial = dial;
             settings.extra_ca_file = Some(ca);
             change(settings);
@@ -120,7 +122,7 @@ impl World {
 }
 
 /// A session that may reach all names.
-pub(crate) async fn session(one: &Sandboxed) -> String {
+pub(crate) async fn new_container(one: &TestSandbox) -> String {
     let policy = Policy {
         network: Network::Allow(DOMAINS.map(|name| name.parse().unwrap()).into()),
         ..Policy::default()
@@ -128,8 +130,8 @@ pub(crate) async fn session(one: &Sandboxed) -> String {
     one.sandbox.create(OWNER, policy.into()).await.unwrap()
 }
 
-fn secrets() -> Vec<Secret> {
-    let secret = |domain: &str| Secret {
+fn secrets() -> Vec<EgressSecret> {
+    let secret = |domain: &str| EgressSecret {
         stand_in: STAND_IN.into(),
         value: VALUE.into(),
         domain: domain.parse().unwrap(),
@@ -138,14 +140,14 @@ fn secrets() -> Vec<Secret> {
 }
 
 /// Runs a command with the secret; what it prints must never hold it.
-pub(crate) async fn run(one: &Sandboxed, session: &str, command: Command) -> Report {
+pub(crate) async fn run(one: &TestSandbox, container: &str, command: Command) -> ExecutionReport {
     let execution = Execution {
         command,
         env: vec![("KEY".into(), STAND_IN.into())],
         secrets: secrets(),
         ..Execution::default()
     };
-    let report = one.sandbox.exec(OWNER, session, execution).await.unwrap();
+    let report = one.sandbox.exec(OWNER, container, execution).await.unwrap();
     let printed = format!("{}{}", report.stdout.text, report.stderr.text);
     assert!(!printed.contains(VALUE), "{printed}");
     report
@@ -172,7 +174,7 @@ impl Dial for LocalDial {
 /// The right certificate for most names, a wrong one for the two that are made for it.
 #[derive(Debug)]
 struct BySni {
-    usual: Arc<CertifiedKey>,
+    matching: Arc<CertifiedKey>,
     wrong: Arc<CertifiedKey>,
     untrusted: Arc<CertifiedKey>,
 }
@@ -182,7 +184,7 @@ impl ResolvesServerCert for BySni {
         Some(Arc::clone(match hello.server_name()? {
             "wrong.test" => &self.wrong,
             "untrusted.test" => &self.untrusted,
-            _ => &self.usual,
+            _ => &self.matching,
         }))
     }
 }
@@ -210,7 +212,7 @@ fn certified(issuer: &CertifiedIssuer<'static, KeyPair>, names: &[&str]) -> Arc<
 fn certificates() -> (String, BySni) {
     let (known, unknown) = (issuer(), issuer());
     let resolver = BySni {
-        usual: certified(&known, &NAMES),
+        matching: certified(&known, &NAMES),
         wrong: certified(&known, &["other.test"]),
         untrusted: certified(&unknown, &NAMES),
     };

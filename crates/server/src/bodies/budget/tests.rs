@@ -3,11 +3,11 @@
 use super::*;
 
 fn budget(wait: Duration) -> BodyBudget {
-    let mut settings = Settings {
+    let mut settings = ServerSettings {
         body_bytes_in_flight: 6_400,
         request_bytes: 640,
         body_wait: wait,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     settings.skill_limits.total_bytes = 640;
     settings.skill_limits.archive_bytes = 640;
@@ -29,9 +29,9 @@ fn is_pending(future: std::pin::Pin<&mut impl Future>) -> bool {
 fn assert_empty(budget: &BodyBudget) {
     assert_eq!(budget.used.load(Ordering::SeqCst), 0);
     assert_eq!(budget.large_used.load(Ordering::SeqCst), 0);
-    let mut counters = budget.beginnings.iter();
+    let mut counters = budget.small_counters.iter();
     assert!(counters.all(|own| own.load(Ordering::SeqCst) == 0));
-    assert!(budget.large().is_empty());
+    assert!(budget.large_counters().is_empty());
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_tenant_has_half_and_all_large_bodies_three_quarters() {
 }
 
 #[tokio::test]
-async fn large_bodies_of_some_tenants_leave_room_for_small_ones_of_others() {
+async fn large_bodies_of_some_tenants_leave_space_for_small_ones_of_others() {
     let budget = budget(Duration::ZERO);
     let [one, two] = ["first", "second"].map(tenant);
     let mut first = budget.reserve(&one);
@@ -77,9 +77,9 @@ async fn large_bodies_of_some_tenants_leave_room_for_small_ones_of_others() {
 
 #[tokio::test]
 async fn the_largest_body_fits_whatever_the_limit_is() {
-    let settings = Settings {
+    let settings = ServerSettings {
         body_bytes_in_flight: 0,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let skill = &settings.skill_limits;
     let largest = skill.total_bytes.max(skill.archive_bytes);
@@ -90,11 +90,11 @@ async fn the_largest_body_fits_whatever_the_limit_is() {
     let (tenant, other) = (tenant("large"), tenant("other"));
     let mut body = budget.reserve(&tenant);
     body.grow(largest).await.unwrap();
-    budget.reserve(&other).grow(MAX_SMALL).await.unwrap();
+    budget.reserve(&other).grow(MAX_SMALL_BYTES).await.unwrap();
 }
 
 #[tokio::test]
-async fn many_small_bodies_of_one_tenant_leave_room_too() {
+async fn many_small_bodies_of_one_tenant_leave_space_too() {
     let budget = budget(Duration::ZERO);
     let (tenant, mut all) = (tenant("many"), Vec::new());
     let refused = loop {

@@ -5,21 +5,21 @@ use axum::response::Json as Answer;
 use prowess_engine::NewContainer;
 use serde_json::{Map, Value};
 
-use super::told;
+use super::container_json;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 use crate::extract::Json;
 
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     request: Request,
-) -> Result<Answer<Value>, ApiError> {
+) -> Result<Answer<Value>, HttpError> {
     // Before a body is read for nothing.
-    caller.may(Need::UseModels)?;
+    principal.require(Permission::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
-    let new = NewContainer::read(&body)?;
-    let containers = app.engine().containers(&caller.tenant);
-    Ok(Answer(told(&containers.create(new).await?)))
+    let new = NewContainer::parse(&body)?;
+    let containers = app.engine().containers(&principal.tenant);
+    Ok(Answer(container_json(&containers.create(new).await?)))
 }

@@ -4,18 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 
-use super::told;
+use super::container_json;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let containers = app.engine().containers(&caller.tenant);
-    Ok(Json(told(&containers.get(&id).await?)))
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let containers = app.engine().containers(&principal.tenant);
+    Ok(Json(container_json(&containers.get(&id).await?)))
 }

@@ -14,7 +14,7 @@ use prowess_engine::{Container, RunError};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// Room for the form around a file.
 const FORM_BYTES: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub(super) fn routes(app: &App) -> Router<App> {
 }
 
 /// A container, as OpenAI's clients expect one.
-fn told(container: &Container) -> Value {
+fn container_json(container: &Container) -> Value {
     let network = match container.domains.as_slice() {
         [] => json!({"type": "disabled"}),
         domains => json!({"type": "allowlist", "allowed_domains": domains}),
@@ -55,16 +55,16 @@ fn told(container: &Container) -> Value {
         "object": "container",
         "name": container.name,
         "status": "running",
-        "created_at": container.created,
-        "last_active_at": container.used,
-        "expires_after": {"anchor": "last_active_at", "minutes": container.minutes},
-        "memory_limit": format!("{}g", (container.memory >> 30).max(1)),
+        "created_at": container.created_at,
+        "last_active_at": container.last_used_at,
+        "expires_after": {"anchor": "last_active_at", "minutes": container.idle_minutes},
+        "memory_limit": format!("{}g", (container.memory_bytes >> 30).max(1)),
         "network_policy": network,
     })
 }
 
 /// A list that is all there: its part after an id, up to a limit.
-fn page(all: Vec<Value>, after: Option<&str>, limit: u32) -> Value {
+fn list_page(all: Vec<Value>, after: Option<&str>, limit: u32) -> Value {
     let mut rest = all;
     if let Some(after) = after {
         let at = rest.iter().position(|item| item["id"] == after);
@@ -76,40 +76,40 @@ fn page(all: Vec<Value>, after: Option<&str>, limit: u32) -> Value {
     crate::render::openai::list(rest, has_more)
 }
 
-impl From<RunError> for ApiError {
+impl From<RunError> for HttpError {
     fn from(error: RunError) -> Self {
         let code = match &error {
             RunError::Store(error) => {
                 return match error.is_transient() {
-                    true => ApiError::unavailable(error.code(), error),
-                    false => ApiError::internal(error.code(), error),
+                    true => HttpError::unavailable(error.code(), error),
+                    false => HttpError::internal(error.code(), error),
                 };
             }
             RunError::UnknownVersion { error, .. } => error.code(),
             RunError::Toolbox(error) => error.code(),
-            RunError::NoContainer { .. } => "container-not-found",
-            RunError::NoFile { .. } => "file-not-found",
-            RunError::NoSandbox { .. } => "sandbox-unavailable",
+            RunError::ContainerNotFound { .. } => "container-not-found",
+            RunError::FileNotFound { .. } => "file-not-found",
+            RunError::SandboxUnavailable { .. } => "sandbox-unavailable",
             // No model is asked here, so that none of its own skills can be meant.
             RunError::UnknownSkill { id, .. } => {
                 let message = format!("skill `{id}` not found; upload it first");
-                return ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message);
+                return HttpError::new(StatusCode::NOT_FOUND, "skill-not-found", message);
             }
             RunError::TooManySkills { .. } => "skills-too-many",
-            RunError::Inline { .. } => "skill-inline-invalid",
-            RunError::Network { .. } => "network-not-allowed",
+            RunError::InlineSkill { .. } => "skill-inline-invalid",
+            RunError::NetworkNotAllowed { .. } => "network-not-allowed",
             _ => "container-invalid",
         };
-        let told = error.to_api_error();
-        let status = StatusCode::from_u16(told.status);
+        let neutral = error.to_api_error();
+        let status = StatusCode::from_u16(neutral.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut refused = ApiError::new(status, code, told.message);
+        let mut refused = HttpError::new(status, code, neutral.message);
         if status == StatusCode::INSUFFICIENT_STORAGE {
             // Sending the same again does not empty a disk.
-            refused = refused.permanent();
+            refused = refused.without_retry();
         }
-        match told.param {
-            Some(param) => refused.with("param", param),
+        match neutral.param {
+            Some(param) => refused.with_detail("param", param),
             None => refused,
         }
     }

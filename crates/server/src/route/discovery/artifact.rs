@@ -3,30 +3,30 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::{archives, catalogue, not_here, public};
+use super::{archives, catalogue, not_found_error, public_response};
 use crate::app::App;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(crate) async fn archive(
     State(app): State<App>,
-    Path(file): Path<String>,
-) -> Result<Response, ApiError> {
-    catalogue::tenant(&app)?;
+    PathParams(file): PathParams<String>,
+) -> Result<Response, HttpError> {
+    catalogue::public_tenant(&app)?;
     let name = file
         .strip_suffix(".tar.gz")
-        .ok_or_else(|| not_here(&file))?;
-    let resolved = catalogue::one(&app, name).await?;
+        .ok_or_else(|| not_found_error(&file))?;
+    let resolved = catalogue::find_skill(&app, name).await?;
     let archive = archives::pack(&app, &resolved).await?;
-    Ok(public("application/gzip", archive))
+    Ok(public_response("application/gzip", archive))
 }
 
 pub(crate) async fn skill_md(
     State(app): State<App>,
-    Path(name): Path<String>,
-) -> Result<Response, ApiError> {
-    let resolved = catalogue::one(&app, &name).await?;
+    PathParams(name): PathParams<String>,
+) -> Result<Response, HttpError> {
+    let resolved = catalogue::find_skill(&app, &name).await?;
     let skill = app.store().load(&resolved).await?;
     let text = bytes::Bytes::copy_from_slice(skill.bundle.skill_md());
-    Ok(public("text/markdown; charset=utf-8", text))
+    Ok(public_response("text/markdown; charset=utf-8", text))
 }

@@ -5,57 +5,59 @@ use std::sync::Arc;
 
 use prowess_skill::upload::is_portable_name;
 use prowess_store::{
-    MAX_LIMIT, PageRequest, ResolvedSkill, SkillFilter, TenantId, VersionSelector,
+    MAX_PAGE_ITEMS, PageRequest, ResolvedSkill, SkillFilter, TenantId, VersionSelector,
 };
 
-use super::not_here;
+use super::not_found_error;
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// The tenant that is public, if one is.
-pub(super) fn tenant(app: &App) -> Result<&TenantId, ApiError> {
+pub(super) fn public_tenant(app: &App) -> Result<&TenantId, HttpError> {
     let tenant = app.settings().index_tenant.as_ref();
     tenant.ok_or_else(|| {
         let message = "this server publishes no index of skills; to publish those of a tenant, \
                        set index_tenant under [server] in prowess.toml";
-        ApiError::new(axum::http::StatusCode::NOT_FOUND, "index-off", message)
+        HttpError::new(axum::http::StatusCode::NOT_FOUND, "index-off", message)
     })
 }
 
 /// All public skills by name, at most as many as a page of the store holds. When two
 /// have the same name, the newer one counts, as it does in [`one`].
-pub(super) async fn all(app: &App) -> Result<BTreeMap<String, Arc<ResolvedSkill>>, ApiError> {
-    let tenant = tenant(app)?;
+pub(super) async fn list_skills(
+    app: &App,
+) -> Result<BTreeMap<String, Arc<ResolvedSkill>>, HttpError> {
+    let tenant = public_tenant(app)?;
     let page = PageRequest {
-        limit: MAX_LIMIT,
+        limit: MAX_PAGE_ITEMS,
         ..PageRequest::default()
     };
     let filter = SkillFilter::default();
     let skills = app.store().list_skills(tenant, &filter, &page).await?.items;
-    let mut named = BTreeMap::new();
+    let mut by_name = BTreeMap::new();
     for skill in skills
         .into_iter()
         .filter(|skill| is_portable_name(&skill.name))
     {
-        if named.contains_key(&skill.name) {
+        if by_name.contains_key(&skill.name) {
             continue;
         }
         let version = VersionSelector::Default;
         // It may have been deleted since it was listed.
         match app.store().resolve(tenant, &skill.id, &version).await {
-            Ok(resolved) => drop(named.insert(skill.name, resolved)),
+            Ok(resolved) => drop(by_name.insert(skill.name, resolved)),
             Err(error) if error.is_transient() => return Err(error.into()),
             Err(error) => tracing::warn!(skill = skill.id, %error, "left out of the index"),
         }
     }
-    Ok(named)
+    Ok(by_name)
 }
 
 /// One public skill by its name.
-pub(super) async fn one(app: &App, name: &str) -> Result<Arc<ResolvedSkill>, ApiError> {
-    let tenant = tenant(app)?;
+pub(super) async fn find_skill(app: &App, name: &str) -> Result<Arc<ResolvedSkill>, HttpError> {
+    let tenant = public_tenant(app)?;
     if !is_portable_name(name) {
-        return Err(not_here(name));
+        return Err(not_found_error(name));
     }
     let filter = SkillFilter {
         name: Some(name.to_owned()),
@@ -66,7 +68,7 @@ pub(super) async fn one(app: &App, name: &str) -> Result<Arc<ResolvedSkill>, Api
         ..PageRequest::default()
     };
     let skills = app.store().list_skills(tenant, &filter, &page).await?.items;
-    let skill = skills.first().ok_or_else(|| not_here(name))?;
+    let skill = skills.first().ok_or_else(|| not_found_error(name))?;
     let version = VersionSelector::Default;
     Ok(app.store().resolve(tenant, &skill.id, &version).await?)
 }

@@ -4,13 +4,13 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::{catalogue, not_here, public};
+use super::{catalogue, not_found_error, public_response};
 use crate::app::App;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
-pub(crate) async fn index(State(app): State<App>) -> Result<Response, ApiError> {
-    let skills = catalogue::all(&app).await?;
+pub(crate) async fn index(State(app): State<App>) -> Result<Response, HttpError> {
+    let skills = catalogue::list_skills(&app).await?;
     let entry = |(name, resolved): (String, std::sync::Arc<prowess_store::ResolvedSkill>)| {
         let detail = &resolved.detail;
         let files: Vec<_> = detail
@@ -22,7 +22,7 @@ pub(crate) async fn index(State(app): State<App>) -> Result<Response, ApiError> 
         json!({ "name": name, "description": detail.version.description, "files": files })
     };
     let skills: Vec<Value> = skills.into_iter().map(entry).collect();
-    Ok(public(
+    Ok(public_response(
         "application/json",
         json!({ "skills": skills }).to_string(),
     ))
@@ -31,17 +31,17 @@ pub(crate) async fn index(State(app): State<App>) -> Result<Response, ApiError> 
 /// A file is data to whoever fetches it here, never a page.
 pub(crate) async fn file(
     State(app): State<App>,
-    Path((name, path)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    let resolved = catalogue::one(&app, &name).await?;
+    PathParams((name, path)): PathParams<(String, String)>,
+) -> Result<Response, HttpError> {
+    let resolved = catalogue::find_skill(&app, &name).await?;
     let skill = app.store().load(&resolved).await?;
     let file = skill
         .bundle
         .get(&path)
-        .ok_or_else(|| not_here(&format!("{name}/{path}")))?;
+        .ok_or_else(|| not_found_error(&format!("{name}/{path}")))?;
     let kind = match path.ends_with(".md") {
         true => "text/markdown; charset=utf-8",
         false => "application/octet-stream",
     };
-    Ok(public(kind, file.data.clone()))
+    Ok(public_response(kind, file.data.clone()))
 }

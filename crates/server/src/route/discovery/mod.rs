@@ -22,10 +22,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
 
-pub(crate) use archives::Archives;
+pub(crate) use archives::ArchiveDigests;
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -40,7 +40,7 @@ pub(super) fn routes() -> Router<App> {
 }
 
 /// A minute old is new enough; any page may read it.
-fn public(kind: &'static str, body: impl Into<Bytes>) -> Response {
+fn public_response(kind: &'static str, body: impl Into<Bytes>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),
         (CACHE_CONTROL, "public, max-age=60"),
@@ -49,7 +49,7 @@ fn public(kind: &'static str, body: impl Into<Bytes>) -> Response {
     (headers, body.into()).into_response()
 }
 
-fn not_here(what: &str) -> ApiError {
+fn not_found_error(what: &str) -> HttpError {
     let message = format!("no skill `{}` in the public index", what.escape_debug());
-    ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message)
+    HttpError::new(StatusCode::NOT_FOUND, "skill-not-found", message)
 }

@@ -10,45 +10,47 @@ use axum::http::header::{
 use axum::response::{IntoResponse, Response};
 use prowess_store::Error as StoreError;
 
-use super::Visitor;
+use super::ProviderFileRequest;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(crate) async fn content(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Response, ApiError> {
-    caller.may(Need::ReadFiles)?;
-    let (file, content) = match app.store().read_file(&caller.tenant, &id).await {
+    dialect: ApiDialect,
+    principal: Principal,
+    provider_request: ProviderFileRequest,
+    PathParams(id): PathParams<String>,
+) -> Result<Response, HttpError> {
+    principal.require(Permission::ReadFiles)?;
+    let (file, content) = match app.store().read_file(&principal.tenant, &id).await {
         Err(missing @ StoreError::NotFound { .. }) => {
-            let found = visitor.seek(&app, &caller, &id, missing).await?;
+            let found = provider_request
+                .find_file(&app, &principal, &id, missing)
+                .await?;
             return found.content().await;
         }
         found => found?,
     };
-    if matches!(dialect, Dialect::Anthropic(_)) && !file.downloadable {
+    if matches!(dialect, ApiDialect::Anthropic(_)) && !file.downloadable {
         let message =
             format!("file `{id}` was uploaded; only files that a run made can be fetched");
-        return Err(ApiError::bad_request("file_not_downloadable", message));
+        return Err(HttpError::bad_request("file_not_downloadable", message));
     }
     // Whatever it holds, a browser shall save it and not run it.
     let headers = [
         (CONTENT_TYPE, file.mime.clone()),
         (CONTENT_LENGTH, file.size.to_string()),
-        (CONTENT_DISPOSITION, disposition(&file.name)),
+        (CONTENT_DISPOSITION, content_disposition(&file.name)),
         (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
     ];
     Ok((headers, Body::from_stream(content)).into_response())
 }
 
 /// The name in the way that holds any text (RFC 6266).
-fn disposition(name: &str) -> String {
+fn content_disposition(name: &str) -> String {
     let mut header = "attachment; filename*=UTF-8''".to_owned();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_') {
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn any_name_fits_in_the_header() {
-        let header = disposition("résumé \"q\".pdf");
+        let header = content_disposition("résumé \"q\".pdf");
         assert_eq!(
             header,
             "attachment; filename*=UTF-8''r%C3%A9sum%C3%A9%20%22q%22.pdf"

@@ -6,9 +6,9 @@ use prowess_store::NewFile;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
 use crate::form::{FileBounds, FileForm};
 use crate::render;
 
@@ -21,25 +21,28 @@ pub(crate) const PURPOSES: [&str; 6] = [
     "user_data",
     "evals",
 ];
-const MAX_NAME: usize = 500;
-const OCTETS: &str = "application/octet-stream";
+const MAX_NAME_CHARS: usize = 500;
+const OCTET_STREAM: &str = "application/octet-stream";
 
 pub(crate) async fn create(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
+    dialect: ApiDialect,
+    principal: Principal,
     request: Request,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::WriteFiles)?;
-    let _turn = app.transfers().file(&caller.tenant).await?;
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::WriteFiles)?;
+    let _permit = app
+        .transfers()
+        .acquire_file_upload(&principal.tenant)
+        .await?;
     let bounds = FileBounds {
         max_bytes: app.settings().file_bytes,
-        stored_for: Some(&caller.tenant),
+        stored_for: Some(&principal.tenant),
     };
     let mut form = FileForm::read(request, &app, bounds).await?;
-    let purpose = purpose(dialect, form.purpose.as_deref())?.to_owned();
-    let name = name(form.name.as_deref())?;
-    let mime = mime(form.mime.as_deref()).to_owned();
+    let purpose = parse_purpose(dialect, form.purpose.as_deref())?.to_owned();
+    let name = clean_name(form.name.as_deref())?;
+    let mime = clean_mime(form.mime.as_deref()).to_owned();
     let content = form.content();
     let new = NewFile {
         name: &name,
@@ -53,38 +56,39 @@ pub(crate) async fn create(
     };
     let file = app
         .store()
-        .create_file(&caller.tenant, &new, content)
+        .create_file(&principal.tenant, &new, content)
         .await?;
     Ok(Json(match dialect {
-        Dialect::Anthropic(_) => render::anthropic::file(&file),
-        Dialect::OpenAi => render::openai::file(&file),
+        ApiDialect::Anthropic(_) => render::anthropic::file(&file),
+        ApiDialect::OpenAi => render::openai::file(&file),
     }))
 }
 
-fn purpose(dialect: Dialect, purpose: Option<&str>) -> Result<&str, ApiError> {
+fn parse_purpose(dialect: ApiDialect, purpose: Option<&str>) -> Result<&str, HttpError> {
     match (dialect, purpose) {
-        (Dialect::Anthropic(_), _) => Ok("user_data"),
-        (Dialect::OpenAi, Some(purpose)) if PURPOSES.contains(&purpose) => Ok(purpose),
-        (Dialect::OpenAi, _) => {
+        (ApiDialect::Anthropic(_), _) => Ok("user_data"),
+        (ApiDialect::OpenAi, Some(purpose)) if PURPOSES.contains(&purpose) => Ok(purpose),
+        (ApiDialect::OpenAi, _) => {
             let message = format!("purpose: say what the file is for: {}", PURPOSES.join(", "));
-            Err(ApiError::bad_request("file-purpose", message).with("param", "purpose"))
+            Err(HttpError::bad_request("file-purpose", message).with_detail("param", "purpose"))
         }
     }
 }
 
 /// Only the last part of a path is kept.
-fn name(name: Option<&str>) -> Result<String, ApiError> {
+fn clean_name(name: Option<&str>) -> Result<String, HttpError> {
     let name = name.unwrap_or_default().rsplit(['/', '\\']).next();
     let name = name.filter(|name| !name.is_empty()).unwrap_or("unnamed");
-    if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
-        let message = format!("file: its name must be 1 to {MAX_NAME} characters of plain text");
-        return Err(ApiError::bad_request("file-name", message).with("param", "file"));
+    if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+        let message =
+            format!("file: its name must be 1 to {MAX_NAME_CHARS} characters of plain text");
+        return Err(HttpError::bad_request("file-name", message).with_detail("param", "file"));
     }
     Ok(name.to_owned())
 }
 
 /// What the client says, if that can stand in a header again.
-fn mime(mime: Option<&str>) -> &str {
+fn clean_mime(mime: Option<&str>) -> &str {
     let plain = |mime: &&str| mime.len() <= 255 && mime.bytes().all(|b| (0x20..0x7f).contains(&b));
-    mime.filter(plain).unwrap_or(OCTETS)
+    mime.filter(plain).unwrap_or(OCTET_STREAM)
 }

@@ -5,32 +5,34 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use prowess_store::Error as StoreError;
 
-use super::{Shape, Visitor};
+use super::{FileShape, ProviderFileRequest};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::render;
 
 pub(crate) async fn delete(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Response, ApiError> {
-    caller.may(Need::WriteFiles)?;
-    match app.store().delete_file(&caller.tenant, &id).await {
+    dialect: ApiDialect,
+    principal: Principal,
+    provider_request: ProviderFileRequest,
+    PathParams(id): PathParams<String>,
+) -> Result<Response, HttpError> {
+    principal.require(Permission::WriteFiles)?;
+    match app.store().delete_file(&principal.tenant, &id).await {
         Err(missing @ StoreError::NotFound { .. }) => {
-            let found = visitor.seek(&app, &caller, &id, missing).await?;
-            return found.delete(Shape::File).await;
+            let found = provider_request
+                .find_file(&app, &principal, &id, missing)
+                .await?;
+            return found.delete(FileShape::File).await;
         }
         deleted => deleted?,
     }
-    let told = match dialect {
-        Dialect::Anthropic(_) => render::anthropic::deleted(&id, "file_deleted"),
-        Dialect::OpenAi => render::openai::deleted(&id, "file"),
+    let body = match dialect {
+        ApiDialect::Anthropic(_) => render::anthropic::deleted(&id, "file_deleted"),
+        ApiDialect::OpenAi => render::openai::deleted(&id, "file"),
     };
-    Ok(Json(told).into_response())
+    Ok(Json(body).into_response())
 }

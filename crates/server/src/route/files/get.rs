@@ -5,36 +5,45 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use prowess_store::Error as StoreError;
 
-use super::{Shape, Visitor, google};
+use super::{FileShape, ProviderFileRequest, google};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::{Dialect, IsGoogle};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::{ApiDialect, IsGoogle};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::render;
 
 pub(crate) async fn get(
     State(app): State<App>,
-    dialect: Dialect,
+    dialect: ApiDialect,
     IsGoogle(is_google): IsGoogle,
-    caller: Caller,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Response, ApiError> {
+    principal: Principal,
+    provider_request: ProviderFileRequest,
+    PathParams(id): PathParams<String>,
+) -> Result<Response, HttpError> {
     if is_google {
-        return google::get(State(app), dialect, caller, visitor, Path(id)).await;
+        return google::get(
+            State(app),
+            dialect,
+            principal,
+            provider_request,
+            PathParams(id),
+        )
+        .await;
     }
-    caller.may(Need::ReadFiles)?;
-    let file = match app.store().file(&caller.tenant, &id).await {
+    principal.require(Permission::ReadFiles)?;
+    let file = match app.store().file(&principal.tenant, &id).await {
         Err(missing @ StoreError::NotFound { .. }) => {
-            let found = visitor.seek(&app, &caller, &id, missing).await?;
-            return found.about(Shape::File).await;
+            let found = provider_request
+                .find_file(&app, &principal, &id, missing)
+                .await?;
+            return found.metadata(FileShape::File).await;
         }
         found => found?,
     };
-    let told = match dialect {
-        Dialect::Anthropic(_) => render::anthropic::file(&file),
-        Dialect::OpenAi => render::openai::file(&file),
+    let body = match dialect {
+        ApiDialect::Anthropic(_) => render::anthropic::file(&file),
+        ApiDialect::OpenAi => render::openai::file(&file),
     };
-    Ok(Json(told).into_response())
+    Ok(Json(body).into_response())
 }

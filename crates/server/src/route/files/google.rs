@@ -7,34 +7,41 @@ use axum::response::{IntoResponse, Response};
 use prowess_store::FileRecord;
 use serde_json::{Value, json};
 
-use super::Visitor;
+use super::ProviderFileRequest;
 use super::content::content;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 /// How a path ends that asks for the bytes.
-const DOWNLOAD: &str = ":download";
+const DOWNLOAD_SUFFIX: &str = ":download";
 
 pub(super) async fn get(
     app: State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Response, ApiError> {
-    if let Some(id) = id.strip_suffix(DOWNLOAD) {
-        return content(app, dialect, caller, visitor, Path(id.to_owned())).await;
+    dialect: ApiDialect,
+    principal: Principal,
+    provider_request: ProviderFileRequest,
+    PathParams(id): PathParams<String>,
+) -> Result<Response, HttpError> {
+    if let Some(id) = id.strip_suffix(DOWNLOAD_SUFFIX) {
+        return content(
+            app,
+            dialect,
+            principal,
+            provider_request,
+            PathParams(id.to_owned()),
+        )
+        .await;
     }
-    caller.may(Need::ReadFiles)?;
-    let file = app.store().file(&caller.tenant, &id).await?;
-    Ok(Json(told(&file)).into_response())
+    principal.require(Permission::ReadFiles)?;
+    let file = app.store().file(&principal.tenant, &id).await?;
+    Ok(Json(file_json(&file)).into_response())
 }
 
 /// A file as Google's API tells of one. Sizes are text there.
-fn told(file: &FileRecord) -> Value {
+fn file_json(file: &FileRecord) -> Value {
     let name = format!("files/{}", file.id);
     let time = |seconds: i64| {
         let at = jiff::Timestamp::from_second(seconds).unwrap_or_default();
@@ -48,7 +55,7 @@ fn told(file: &FileRecord) -> Value {
         "createTime": time(file.created_at.as_seconds()),
         "expirationTime": file.expires_at.map(|at| time(at.as_seconds())),
         "uri": name,
-        "downloadUri": format!("{name}{DOWNLOAD}"),
+        "downloadUri": format!("{name}{DOWNLOAD_SUFFIX}"),
         "state": "ACTIVE",
         "source": if file.downloadable { "GENERATED" } else { "UPLOADED" },
     })

@@ -2,13 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::{FileFilter, Order, Page};
+use prowess_store::{FileFilter, RecordPage, SortOrder};
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
 use crate::extract::Query;
 use crate::{page, render};
 
@@ -17,38 +17,38 @@ const MAX_IDS: usize = 100;
 
 pub(crate) async fn list(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
+    dialect: ApiDialect,
+    principal: Principal,
     query: Query,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::ReadFiles)?;
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::ReadFiles)?;
     let filter = FileFilter {
         scope: query.get("scope_id").map(str::to_owned),
         purpose: query.get("purpose").map(str::to_owned),
     };
-    let (store, tenant) = (app.store(), &caller.tenant);
+    let (store, tenant) = (app.store(), &principal.tenant);
     match dialect {
-        Dialect::Anthropic(betas) if betas.files => {
-            let request = page::anthropic_by_id(&query)?;
+        ApiDialect::Anthropic(betas) if betas.files => {
+            let request = page::parse_anthropic_by_id(&query)?;
             let page = store.list_files(tenant, &filter, &request).await?;
             let page = page.map(|file| render::anthropic::file(&file));
             Ok(Json(render::anthropic::page_by_id(page)))
         }
-        Dialect::Anthropic(_) => {
+        ApiDialect::Anthropic(_) => {
             let ids: Vec<&str> = query.all("ids[]").collect();
             let page = if ids.is_empty() {
-                let request = page::anthropic(&query, Order::Descending)?;
+                let request = page::parse_anthropic(&query, SortOrder::Descending)?;
                 store.list_files(tenant, &filter, &request).await?
             } else {
                 check_ids(&ids, &query)?;
                 let items = store.files_by_id(tenant, &ids).await?;
-                Page { items, next: None }
+                RecordPage { items, next: None }
             };
             let page = page.map(|file| render::anthropic::file(&file));
             Ok(Json(render::anthropic::page(page, false)))
         }
-        Dialect::OpenAi => {
-            let request = page::openai(&query)?;
+        ApiDialect::OpenAi => {
+            let request = page::parse_openai(&query)?;
             let page = store.list_files(tenant, &filter, &request).await?;
             let more = page.has_more();
             let files = page.items.iter().map(render::openai::file);
@@ -57,7 +57,7 @@ pub(crate) async fn list(
     }
 }
 
-fn check_ids(ids: &[&str], query: &Query) -> Result<(), ApiError> {
+fn check_ids(ids: &[&str], query: &Query) -> Result<(), HttpError> {
     let message = if query.get("page").is_some() || query.get("limit").is_some() {
         "ids[]: cannot be combined with page or limit".to_owned()
     } else if ids.len() > MAX_IDS {
@@ -68,5 +68,5 @@ fn check_ids(ids: &[&str], query: &Query) -> Result<(), ApiError> {
     } else {
         return Ok(());
     };
-    Err(ApiError::bad_request("query-invalid", message).with("param", "ids[]"))
+    Err(HttpError::bad_request("query-invalid", message).with_detail("param", "ids[]"))
 }

@@ -3,17 +3,17 @@
 mod content;
 mod create;
 mod delete;
-mod foreign;
 mod get;
 mod google;
 mod list;
+mod provider_files;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
 
 pub(crate) use create::PURPOSES;
-pub(super) use foreign::{Shape, Visitor};
+pub(super) use provider_files::{FileShape, ProviderFileRequest};
 
 use crate::app::App;
 

@@ -8,35 +8,35 @@ use prowess_store::TenantId;
 use tower::BoxError;
 
 use crate::app::App;
-use crate::bodies::{Pace, Reservation};
-use crate::error::ApiError;
+use crate::bodies::{BodyPace, BodyReservation};
+use crate::error::HttpError;
 
 /// A body, and its part of the bytes that may be in memory at once. They are counted until
 /// this is dropped.
-pub(crate) struct Whole<'a> {
+pub(crate) struct ReservedBody<'a> {
     pub(crate) bytes: Bytes,
     #[expect(dead_code, reason = "kept for as long as the bytes are")]
-    reservation: Reservation<'a>,
+    reservation: BodyReservation<'a>,
 }
 
 /// Reads a body of up to `limit` bytes at the pace that the settings ask for.
-pub(crate) async fn read<'a, B>(
+pub(crate) async fn read_body<'a, B>(
     app: &'a App,
     tenant: &'a TenantId,
     mut body: B,
     limit: usize,
-) -> Result<Whole<'a>, ApiError>
+) -> Result<ReservedBody<'a>, HttpError>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
-    let mut pace = Pace::new(app.settings());
-    let mut reservation = app.bodies().reserve(tenant);
+    let mut pace = BodyPace::new(app.settings());
+    let mut reservation = app.body_budget().reserve(tenant);
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     let mut received = 0;
     loop {
-        let next = async { body.frame().await.map(|frame| frame.map_err(broken)) };
+        let next = async { body.frame().await.map(|frame| frame.map_err(broken_error)) };
         let Some(frame) = pace.wait(next, || received as u64).await? else {
             break;
         };
@@ -45,7 +45,7 @@ where
         };
         received += data.len();
         if received > limit {
-            return Err(too_large(limit));
+            return Err(too_large_error(limit));
         }
         reservation.grow(data.len()).await?;
         // Most bodies come in one piece, which need not be copied.
@@ -57,15 +57,15 @@ where
         }
     }
     let bytes = if all.is_empty() { first } else { all.freeze() };
-    Ok(Whole { bytes, reservation })
+    Ok(ReservedBody { bytes, reservation })
 }
 
-fn broken(error: impl Into<BoxError>) -> ApiError {
+fn broken_error(error: impl Into<BoxError>) -> HttpError {
     let error = error.into();
-    ApiError::bad_request("body-broken", format!("the body broke off: {error}"))
+    HttpError::bad_request("body-broken", format!("the body broke off: {error}"))
 }
 
-fn too_large(limit: usize) -> ApiError {
+fn too_large_error(limit: usize) -> HttpError {
     let message = format!("the body has more than {limit} bytes; send less in one request");
-    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message)
+    HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message)
 }

@@ -4,24 +4,24 @@
 //! The conversation is given to the model as one text: whatever is in it, any model can
 //! summarise it, and no call in it waits for a result.
 
-use prowess_provider::{Answer, CallError, Caller, Incoming, Route};
+use prowess_provider::{CallError, ClientCredentials, ClientRequest, ModelOutput, Route};
 use prowess_wire::neutral::{ApiError, Block, ErrorKind, Message, Request, Response};
-use prowess_wire::{Client, Dialect, ReplyContext, WireError, write_response};
+use prowess_wire::{ClientDialect, Dialect, ReplyContext, WireError, write_response};
 use serde_json::{Value, json};
 
-use super::answer::now;
-use super::failure::Failure;
-use super::stored::compaction::seal;
-use super::stored::items;
+use super::conversation::compaction::encode_summary;
+use super::conversation::items;
+use super::error::GatewayError;
+use super::reply::unix_now;
 use super::transcript;
 use crate::meter::Meter;
 
 /// Tokens that a summary may have.
-const MAX_TOKENS: u64 = 8_192;
+const MAX_SUMMARY_TOKENS: u64 = 8_192;
 /// Bytes of the user's own messages that stay beside the summary, the latest first.
-const KEPT_BYTES: usize = 64 << 10;
+const MAX_USER_MESSAGE_BYTES: usize = 64 << 10;
 
-const INSTRUCTIONS: &str = "You summarise a conversation between a user and an assistant, so \
+const SUMMARY_INSTRUCTIONS: &str = "You summarise a conversation between a user and an assistant, so \
     that the assistant can go on from the summary alone. Keep what the user wants and every \
     instruction that still holds, what was done and found out (names, paths, numbers, code that \
     matters), what was decided and why, and what is left to do. Write the summary only, as text, \
@@ -30,65 +30,65 @@ const INSTRUCTIONS: &str = "You summarise a conversation between a user and an a
 
 /// Compacts the input of a request.
 pub(super) async fn compact(
-    incoming: &Incoming<'_>,
+    incoming: &ClientRequest<'_>,
     route: &Route,
-    caller: &Caller,
+    credentials: &ClientCredentials,
     meter: &mut Meter,
-) -> Result<Value, Failure> {
-    let said = items::input(incoming.raw.get("input"))?;
-    if said.is_empty() {
+) -> Result<Value, GatewayError> {
+    let history = items::parse_input(incoming.raw.get("input"))?;
+    if history.is_empty() {
         let field = "input".to_owned();
         return Err(WireError::Missing { field }.into());
     }
-    let request = ask_for_summary(incoming, &said);
-    let reply = route.call(&request, caller).await?;
-    meter.answered_by(&reply.provider, &reply.model, reply.price.as_ref());
-    let Answer::Whole(whole) = reply.answer else {
-        return Err(no_summary(reply.provider));
+    let request = summary_request(incoming, &history);
+    let reply = route.call(&request, credentials).await?;
+    meter.set_target(&reply.provider, &reply.model, reply.price.as_ref());
+    let ModelOutput::Response(whole) = reply.output else {
+        return Err(no_summary_error(reply.provider));
     };
-    meter.used(&whole.usage);
-    meter.ended(200);
-    let summary = text_of(&whole);
+    meter.record_usage(&whole.usage);
+    meter.record_end(200);
+    let summary = response_text(&whole);
     if summary.trim().is_empty() {
-        return Err(no_summary(reply.provider));
+        return Err(no_summary_error(reply.provider));
     }
-    let mut output = users_messages(said);
+    let mut output = recent_user_messages(history);
     output.push(json!({
         "id": items::new_id("cmp"),
         "type": "compaction",
-        "encrypted_content": seal(&summary),
+        "encrypted_content": encode_summary(&summary),
     }));
-    let (written, _) = write_response(Client::Responses, &whole, &ReplyContext::default());
+    let (written, _) = write_response(ClientDialect::Responses, &whole, &ReplyContext::default());
     Ok(json!({
         "id": items::new_id("resp"),
         "object": "response.compaction",
-        "created_at": now(),
+        "created_at": unix_now(),
         "output": output,
         "usage": written.get("usage"),
     }))
 }
 
-fn ask_for_summary(incoming: &Incoming<'_>, said: &[Value]) -> Request {
+fn summary_request(incoming: &ClientRequest<'_>, history: &[Value]) -> Request {
     let raw = incoming.raw;
     let model = raw.get_str("model").unwrap_or_default();
     let mut request = Request::new(Dialect::Responses, model);
-    request.max_tokens = Some(MAX_TOKENS);
-    request.system.push(Block::text(INSTRUCTIONS));
+    request.max_tokens = Some(MAX_SUMMARY_TOKENS);
+    request.system.push(Block::text(SUMMARY_INSTRUCTIONS));
     let mut text = String::new();
     if let Some(instructions) = raw.get_str("instructions") {
         text = format!("[instructions of the assistant]\n{instructions}\n\n");
     }
-    text.push_str(&transcript::write(said));
+    text.push_str(&transcript::render(history));
     request.messages.push(Message::user(text));
     request
 }
 
-fn no_summary(provider: String) -> Failure {
+fn no_summary_error(provider: String) -> GatewayError {
     let error = ApiError {
         code: Some("upstream-no-summary".to_owned()),
         ..ApiError::new(ErrorKind::Api, "the model gave no summary; try again")
     };
-    Failure::from(CallError::Upstream {
+    GatewayError::from(CallError::Upstream {
         provider,
         error: Box::new(error),
         retry_after: None,
@@ -96,24 +96,24 @@ fn no_summary(provider: String) -> Failure {
     })
 }
 
-fn text_of(response: &Response) -> String {
+fn response_text(response: &Response) -> String {
     let texts = response.content.iter().filter_map(Block::as_text);
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The user's own messages, as many of the latest as there is room for.
-fn users_messages(said: Vec<Value>) -> Vec<Value> {
-    let mut room = KEPT_BYTES;
+fn recent_user_messages(history: Vec<Value>) -> Vec<Value> {
+    let mut remaining = MAX_USER_MESSAGE_BYTES;
     let mut kept = Vec::new();
-    for item in said.into_iter().rev() {
+    for item in history.into_iter().rev() {
         let field = |key: &str| item.get(key).and_then(Value::as_str);
         if field("type") != Some("message") || field("role") != Some("user") {
             continue;
         }
-        let Some(left) = room.checked_sub(item.to_string().len()) else {
+        let Some(left) = remaining.checked_sub(item.to_string().len()) else {
             break;
         };
-        room = left;
+        remaining = left;
         kept.push(items::complete(item));
     }
     kept.reverse();

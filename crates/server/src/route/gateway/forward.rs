@@ -9,44 +9,45 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::body::Body;
 use prowess_provider::{
-    Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Target, Task,
+    ClientCredentials as OnBehalf, ClientRequest, ForwardOutcome, ModelTask, Route, RouteError,
+    SecretText, Target,
 };
 use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
 use serde_json::Value;
 use tower::BoxError;
 
-use super::answer::{self, Reply};
 use super::body;
 use super::compact;
-use super::failure::Failure;
-use super::named::{self, Watch};
-use super::run::{self, Begun};
-use super::stored::{self, Kept};
-use super::{Wanted, allowed_methods};
+use super::conversation::{self, AnswerRecorder};
+use super::error::GatewayError;
+use super::file_tracking::{self, FileTracker};
+use super::reply::{self, ClientReply};
+use super::run::{self, StartedRun};
+use super::{Endpoint, allowed_methods};
 use crate::app::App;
-use crate::auth::{Caller, Need};
+use crate::auth::{Permission, Principal};
 use crate::context::RequestId;
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::extract::Query;
-use crate::google::Method;
-use crate::limits::{Estimate, Refusal};
+use crate::google::ModelMethod;
+use crate::limits::{Estimate, RequestRefusal};
 use crate::meter::Meter;
-use crate::route::wrong_method;
-use crate::telemetry::Parent;
+use crate::route::method_not_allowed;
+use crate::telemetry::TraceParent;
 
 /// By this header a client brings a key of its own for the provider.
-const KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
+const PROVIDER_KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
 /// How headers begin that are meant for us alone.
-const OURS: &str = "prowess-";
+const OWN_HEADER_PREFIX: &str = "prowess-";
 
 /// Forwards a request to its model and brings back the answer.
 pub(crate) async fn forward<B>(
     app: &App,
-    wanted: Wanted,
+    endpoint: Endpoint,
     request: Request<B>,
     id: RequestId,
-) -> Result<Response, ApiError>
+) -> Result<Response, HttpError>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
@@ -54,108 +55,118 @@ where
     let (parts, body) = request.into_parts();
     if parts.method != HttpMethod::POST {
         let allowed = allowed_methods(parts.uri.path());
-        let refusal = wrong_method(parts.method, parts.uri).into_response();
+        let refusal = method_not_allowed(parts.method, parts.uri).into_response();
         return Ok(([(ALLOW, allowed)], refusal).into_response());
     }
-    let client = wanted.client;
-    let caller = Caller::of(&parts, app).await?;
-    caller.may(Need::UseModels)?;
-    let underway = caller.key().map(|_| app.requests().begin(&caller.tenant));
-    let underway = underway.transpose()?;
+    let client = endpoint.client;
+    let principal = Principal::authenticate(&parts, app).await?;
+    principal.require(Permission::UseModels)?;
+    let tenant_request = principal
+        .key()
+        .map(|_| app.tenant_requests().begin(&principal.tenant));
+    let tenant_request = tenant_request.transpose()?;
     let settings = app.settings();
-    let body = body::read(app, &caller.tenant, body, settings.request_bytes).await?;
-    let asked = Asked {
+    let body = body::read_body(app, &principal.tenant, body, settings.request_bytes).await?;
+    let gateway_request = GatewayRequest {
         app,
-        caller: &caller,
-        array: is_array(&wanted, parts.uri.query()),
-        wanted,
+        principal: &principal,
+        json_array: is_json_array(&endpoint, parts.uri.query()),
+        endpoint,
         // Nobody looks for a parent when nothing is traced.
-        parent: app.telemetry().and_then(|_| Parent::of(&parts.headers)),
-        on_behalf: on_behalf(parts.headers),
+        parent: app
+            .telemetry()
+            .and_then(|_| TraceParent::from_headers(&parts.headers)),
+        credentials: client_credentials(parts.headers),
         id,
     };
     // All that can become of a request is a large state, which would otherwise be moved
     // along with every layer around this one.
-    match Box::pin(asked.answer(body.bytes)).await {
+    match Box::pin(gateway_request.respond(body.bytes)).await {
         Ok(mut response) => {
             // Until the end of the answer.
-            if let Some(underway) = underway {
-                response.extensions_mut().insert(Arc::new(underway));
+            if let Some(tenant_request) = tenant_request {
+                response.extensions_mut().insert(Arc::new(tenant_request));
             }
             Ok(response)
         }
-        Err(failure) => failure.tell(client, id),
+        Err(failure) => failure.render(client, id),
     }
 }
 
 /// How a request is being answered.
-enum Called {
-    Forwarded(Forwarded),
+enum Outcome {
+    Forwarded(ForwardOutcome),
     /// With an answer of ours.
     Answered(Value),
-    Run(Box<Begun>),
+    Run(Box<StartedRun>),
 }
 
 /// Who asks, and how.
-struct Asked<'a> {
+struct GatewayRequest<'a> {
     app: &'a App,
-    caller: &'a Caller,
-    wanted: Wanted,
+    principal: &'a Principal,
+    endpoint: Endpoint,
     /// Whether a stream is to be one JSON array, and no events.
-    array: bool,
-    parent: Option<Parent>,
-    on_behalf: OnBehalf,
+    json_array: bool,
+    parent: Option<TraceParent>,
+    credentials: OnBehalf,
     id: RequestId,
 }
 
-impl Asked<'_> {
-    async fn answer(&self, body: Bytes) -> Result<Response, Failure> {
+impl GatewayRequest<'_> {
+    async fn respond(&self, body: Bytes) -> Result<Response, GatewayError> {
         let raw = RawObject::parse(&body)?;
         // What is decided here by a field, the upstream decides by the same one.
         raw.check_unique()?;
-        let (client, task) = (self.wanted.client, self.wanted.task);
-        let (model, stream) = self.named(&raw)?;
-        let mut meter = Meter::start(self.app, self.caller, client, &model, stream);
-        if task == Task::CountTokens {
-            meter.silence();
+        let (client, task) = (self.endpoint.client, self.endpoint.task);
+        let (model, stream) = self.model_and_stream(&raw)?;
+        let mut meter = Meter::start(self.app, self.principal, client, &model, stream);
+        if task == ModelTask::CountTokens {
+            meter.disable();
         }
-        meter.within(self.parent.clone());
+        meter.set_parent(self.parent.clone());
         match self.call(&body, &raw, &model, stream, &mut meter).await {
-            Ok((called, kept)) => {
-                let reply = Reply {
+            Ok((outcome, recorder)) => {
+                let reply = ClientReply {
                     client,
                     id: self.id,
-                    asked_bytes: body.len(),
-                    array: self.array,
-                    ping: self.app.settings().ping,
+                    request_bytes: body.len(),
+                    json_array: self.json_array,
+                    ping: self.app.settings().ping_interval,
                     meter,
-                    kept,
+                    recorder,
                 };
-                match called {
-                    Called::Forwarded(forwarded) => {
-                        let watch = Watch::over(self.app, self.caller, client, &raw, &forwarded);
-                        let response = reply.give(forwarded).await?;
-                        Ok(named::seen(watch, response))
+                match outcome {
+                    Outcome::Forwarded(forwarded) => {
+                        let tracker = FileTracker::for_answer(
+                            self.app,
+                            self.principal,
+                            client,
+                            &raw,
+                            &forwarded,
+                        );
+                        let response = reply.respond(forwarded).await?;
+                        Ok(file_tracking::track_files(tracker, response))
                     }
-                    Called::Answered(body) => Ok(Json(body).into_response()),
-                    Called::Run(begun) => Box::pin(begun.give(reply)).await,
+                    Outcome::Answered(body) => Ok(Json(body).into_response()),
+                    Outcome::Run(started) => Box::pin(started.respond(reply)).await,
                 }
             }
             Err(failure) => {
-                let (status, code) = failure.outline();
-                meter.failed(status, &code);
+                let (status, code) = failure.status_and_code();
+                meter.record_failure(status, &code);
                 Err(failure)
             }
         }
     }
 
     /// The model that is asked, and whether for a stream: in the path, or in the body.
-    fn named(&self, raw: &RawObject<'_>) -> Result<(String, bool), WireError> {
-        if let Some(path) = &self.wanted.path {
+    fn model_and_stream(&self, raw: &RawObject<'_>) -> Result<(String, bool), WireError> {
+        if let Some(path) = &self.endpoint.path {
             raw.check_unique_names()?;
-            return Ok((path.model.clone(), path.method == Method::Stream));
+            return Ok((path.model.clone(), path.method == ModelMethod::Stream));
         }
-        let peek = raw.peek();
+        let peek = raw.routing_fields();
         let model = peek.model.ok_or_else(|| WireError::Missing {
             field: "model".to_owned(),
         })?;
@@ -169,123 +180,136 @@ impl Asked<'_> {
         model: &str,
         stream: bool,
         meter: &mut Meter,
-    ) -> Result<(Called, Option<Kept>), Failure> {
-        let (client, task) = (self.wanted.client, self.wanted.task);
-        let route = self.admitted(model, body, raw, meter).await?;
-        let incoming = Incoming {
+    ) -> Result<(Outcome, Option<AnswerRecorder>), GatewayError> {
+        let (client, task) = (self.endpoint.client, self.endpoint.task);
+        let route = self.admit(model, body, raw, meter).await?;
+        let incoming = ClientRequest {
             client,
             task,
             body,
             raw,
             model,
             stream,
-            array: self.array,
+            json_array: self.json_array,
         };
-        let runs = self.runs(&incoming, &route).await?;
-        let prepared = stored::prepare(self.app, self.caller, &incoming, &route, runs).await?;
-        let Some((changed, kept)) = prepared else {
-            return Ok((self.ask(incoming, route, runs, meter).await?, None));
+        let needs_run = self.needs_run(&incoming, &route).await?;
+        let prepared =
+            conversation::prepare(self.app, self.principal, &incoming, &route, needs_run).await?;
+        let Some((changed, recorder)) = prepared else {
+            return Ok((
+                self.call_route(incoming, route, needs_run, meter).await?,
+                None,
+            ));
         };
         let raw = RawObject::parse(&changed)?;
-        let incoming = Incoming {
+        let incoming = ClientRequest {
             body: &changed,
             raw: &raw,
             ..incoming
         };
         // What was said before may be what an earlier run told.
-        let runs = runs || self.runs(&incoming, &route).await?;
-        let shift = kept.as_ref().map(Kept::shift).unwrap_or_default();
-        let called = self.ask(incoming, route, runs, meter).await;
-        let called = called.map_err(|failure| failure.renamed(|field| shift.client_path(field)))?;
-        Ok((called, kept))
+        let needs_run = needs_run || self.needs_run(&incoming, &route).await?;
+        let shift = recorder
+            .as_ref()
+            .map(AnswerRecorder::shift)
+            .unwrap_or_default();
+        let outcome = self.call_route(incoming, route, needs_run, meter).await;
+        let outcome =
+            outcome.map_err(|failure| failure.map_field(|field| shift.client_path(field)))?;
+        Ok((outcome, recorder))
     }
 
     /// Whether a request needs a run of the engine's.
-    async fn runs(&self, incoming: &Incoming<'_>, route: &Route) -> Result<bool, Failure> {
-        let (engine, tenant) = (self.app.engine(), &self.caller.tenant);
-        let Incoming {
+    async fn needs_run(
+        &self,
+        incoming: &ClientRequest<'_>,
+        route: &Route,
+    ) -> Result<bool, GatewayError> {
+        let (engine, tenant) = (self.app.engine(), &self.principal.tenant);
+        let ClientRequest {
             client,
             task,
             body,
             raw,
             ..
         } = *incoming;
-        if task == Task::Compact {
+        if task == ModelTask::Compact {
             return Ok(false);
         }
-        Ok(engine.wants(tenant, client, body, raw, route).await?)
+        Ok(engine.needs_run(tenant, client, body, raw, route).await?)
     }
 
-    async fn ask(
+    async fn call_route(
         &self,
-        incoming: Incoming<'_>,
+        incoming: ClientRequest<'_>,
         route: Route,
-        runs: bool,
+        needs_run: bool,
         meter: &mut Meter,
-    ) -> Result<Called, Failure> {
-        if runs {
-            let asked = run::Asked {
-                tenant: self.caller.tenant.clone(),
+    ) -> Result<Outcome, GatewayError> {
+        if needs_run {
+            let context = run::RunContext {
+                tenant: self.principal.tenant.clone(),
                 route,
-                caller: self.on_behalf.clone(),
+                credentials: self.credentials.clone(),
             };
             // Few requests become a run; the others need no room for one.
-            if incoming.task == Task::CountTokens {
-                let counted = Box::pin(run::count(self.app.engine(), asked, incoming)).await?;
-                return Ok(Called::Forwarded(Forwarded::Counted(counted)));
+            if incoming.task == ModelTask::CountTokens {
+                let counted =
+                    Box::pin(run::count_tokens(self.app.engine(), context, incoming)).await?;
+                return Ok(Outcome::Forwarded(ForwardOutcome::TokenCount(counted)));
             }
-            let begun = Box::pin(run::begin(self.app.engine(), asked, incoming, meter)).await?;
-            return Ok(Called::Run(Box::new(begun)));
+            let started = Box::pin(run::start(self.app.engine(), context, incoming, meter)).await?;
+            return Ok(Outcome::Run(Box::new(started)));
         }
-        let speaks = |target: &Target| target.speaks(incoming.client, incoming.task);
-        if incoming.task == Task::Compact && !route.targets().iter().all(speaks) {
-            let compacted = compact::compact(&incoming, &route, &self.on_behalf, meter);
-            return Ok(Called::Answered(Box::pin(compacted).await?));
+        let speaks = |target: &Target| target.supports_pass_through(incoming.client, incoming.task);
+        if incoming.task == ModelTask::Compact && !route.targets().iter().all(speaks) {
+            let compacted = compact::compact(&incoming, &route, &self.credentials, meter);
+            return Ok(Outcome::Answered(Box::pin(compacted).await?));
         }
-        let forwarded = route.forward(incoming, &self.on_behalf).await?;
-        answer::note(meter, &forwarded, &route);
-        Ok(Called::Forwarded(forwarded))
+        let forwarded = route.forward(incoming, &self.credentials).await?;
+        reply::record_target(meter, &forwarded, &route);
+        Ok(Outcome::Forwarded(forwarded))
     }
 
     /// The way to a model, if the caller's key may take it now.
-    async fn admitted(
+    async fn admit(
         &self,
         model: &str,
         body: &Bytes,
         raw: &RawObject<'_>,
         meter: &mut Meter,
-    ) -> Result<Route, Failure> {
-        let key = self.caller.key();
+    ) -> Result<Route, GatewayError> {
+        let key = self.principal.key();
         if let Some(key) = key {
             // Also those that name no model of theirs: each is answered and written down.
-            self.app.limits().knock(key)?;
+            self.app.limits().count_request(key)?;
             if !key.limits.allows_model(model) {
-                return Err(Refusal::model(key, model).into());
+                return Err(RequestRefusal::model_not_allowed(key, model).into());
             }
         }
-        let route = route(self.app, model)?;
-        meter.routed();
+        let route = resolve_route(self.app, model)?;
+        meter.mark_routed();
         if let Some(key) = key {
             let (limits, store) = (self.app.limits(), self.app.store());
             // Counting tokens uses none.
-            let generates = self.wanted.task != Task::CountTokens;
-            let estimate = generates.then(|| match self.wanted.path {
-                Some(_) => Estimate::of_gemini(body, raw),
-                None => Estimate::of_request(body, raw),
+            let generates = self.endpoint.task != ModelTask::CountTokens;
+            let estimate = generates.then(|| match self.endpoint.path {
+                Some(_) => Estimate::from_gemini_request(body, raw),
+                None => Estimate::from_request(body, raw),
             });
-            meter.hold(limits.admit(store, key, &route, estimate).await?);
+            meter.set_reservation(limits.admit(store, key, &route, estimate).await?);
         }
         Ok(route)
     }
 }
 
 /// Google's streams are events only for those who ask for events.
-fn is_array(wanted: &Wanted, query: Option<&str>) -> bool {
-    let streams = wanted.path.as_ref().map(|path| path.method) == Some(Method::Stream);
+fn is_json_array(endpoint: &Endpoint, query: Option<&str>) -> bool {
+    let streams = endpoint.path.as_ref().map(|path| path.method) == Some(ModelMethod::Stream);
     streams && Query::parse(query.unwrap_or_default()).get("alt") != Some("sse")
 }
 
-fn route(app: &App, model: &str) -> Result<Route, RouteError> {
+fn resolve_route(app: &App, model: &str) -> Result<Route, RouteError> {
     match &app.settings().providers {
         Some(providers) => providers.route(model),
         None => Err(RouteError::Unknown {
@@ -296,12 +320,14 @@ fn route(app: &App, model: &str) -> Result<Route, RouteError> {
 }
 
 /// What the provider is told of the client: its headers, but for those meant for us.
-pub(in crate::route) fn on_behalf(mut headers: HeaderMap) -> OnBehalf {
-    let key = headers.get(KEY_HEADER).and_then(|key| key.to_str().ok());
-    let key = key.map(Secret::new);
+pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> OnBehalf {
+    let key = headers
+        .get(PROVIDER_KEY_HEADER)
+        .and_then(|key| key.to_str().ok());
+    let key = key.map(SecretText::new);
     let ours: Vec<HeaderName> = headers
         .keys()
-        .filter(|name| name.as_str().starts_with(OURS))
+        .filter(|name| name.as_str().starts_with(OWN_HEADER_PREFIX))
         .cloned()
         .collect();
     for name in ours {

@@ -9,53 +9,53 @@
 //! whose files an upstream keeps. What the dialects mean is for `prowess-wire`; nothing
 //! here looks into a message.
 
-mod answer;
 mod body;
 mod chats;
 mod compact;
+mod conversation;
 mod conversations;
-mod dropped;
-mod failure;
+mod error;
+mod file_tracking;
 mod forward;
-mod listing;
-mod named;
-mod passing;
+mod list_query;
+mod reply;
 mod responses;
 mod run;
-mod scanned;
 mod socket;
-mod stored;
+mod sse_passthrough;
+mod sse_translate;
 mod transcript;
-mod written;
+mod unsupported_fields;
+mod usage_scan;
 
 use axum::Router;
 use axum::http::Method;
 use axum::routing;
-use prowess_provider::Task;
-use prowess_wire::Client;
+use prowess_provider::ModelTask;
+use prowess_wire::ClientDialect;
 
-pub(crate) use body::read as read_body;
-pub(super) use failure::Failure;
+pub(crate) use body::read_body;
+pub(super) use error::GatewayError;
+pub(super) use forward::client_credentials;
 pub(crate) use forward::forward;
-pub(super) use forward::on_behalf;
-pub(crate) use socket::{Memories as SocketMemories, OpenSockets};
+pub(crate) use socket::{OpenSockets, SocketMemories};
 
 use super::{MOUNTS, ROOT};
 use crate::app::App;
-use crate::google::{ModelPath, model_path};
+use crate::google::{ModelPath, parse_model_path};
 
 /// What a client speaks and wants.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
-    client: Client,
-    task: Task,
+pub(crate) struct Endpoint {
+    client: ClientDialect,
+    task: ModelTask,
     /// What the path says where it names the model.
     path: Option<ModelPath>,
 }
 
-impl Wanted {
-    const fn new(client: Client, task: Task) -> Wanted {
-        Wanted {
+impl Endpoint {
+    const fn new(client: ClientDialect, task: ModelTask) -> Endpoint {
+        Endpoint {
             client,
             task,
             path: None,
@@ -69,29 +69,35 @@ impl Wanted {
 }
 
 /// Where models are asked, below each mount.
-static ASKED: [(&str, Wanted); 6] = [
-    ("/messages", Wanted::new(Client::Messages, Task::Generate)),
+static ENDPOINTS: [(&str, Endpoint); 6] = [
+    (
+        "/messages",
+        Endpoint::new(ClientDialect::Messages, ModelTask::Generate),
+    ),
     (
         "/messages/count_tokens",
-        Wanted::new(Client::Messages, Task::CountTokens),
+        Endpoint::new(ClientDialect::Messages, ModelTask::CountTokens),
     ),
     (
         "/chat/completions",
-        Wanted::new(Client::Chat, Task::Generate),
+        Endpoint::new(ClientDialect::Chat, ModelTask::Generate),
     ),
-    ("/responses", Wanted::new(Client::Responses, Task::Generate)),
+    (
+        "/responses",
+        Endpoint::new(ClientDialect::Responses, ModelTask::Generate),
+    ),
     (
         "/responses/input_tokens",
-        Wanted::new(Client::Responses, Task::CountTokens),
+        Endpoint::new(ClientDialect::Responses, ModelTask::CountTokens),
     ),
     (
         "/responses/compact",
-        Wanted::new(Client::Responses, Task::Compact),
+        Endpoint::new(ClientDialect::Responses, ModelTask::Compact),
     ),
 ];
 
 /// Where a GET means something else: a list of what is kept, or a WebSocket.
-const ALSO_GET: [&str; 2] = ["/chat/completions", "/responses"];
+const GET_PATHS: [&str; 2] = ["/chat/completions", "/responses"];
 
 /// The methods at a path where models are asked, as a refusal of another one names them.
 fn allowed_methods(path: &str) -> &'static str {
@@ -102,16 +108,16 @@ fn allowed_methods(path: &str) -> &'static str {
 }
 
 /// What is asked of a model at a path, if anything is.
-pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
+pub(crate) fn find_endpoint(method: &Method, path: &str) -> Option<Endpoint> {
     let mounts = MOUNTS.iter().copied().chain([ROOT]);
     let below = mounts.filter_map(|mount| path.strip_prefix(mount));
-    let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
+    let mut found = below.filter_map(|below| ENDPOINTS.iter().find(|(place, _)| *place == below));
     match found.next() {
         // Whoever gets asks no model.
-        Some((place, _)) if *method == Method::GET && ALSO_GET.contains(place) => None,
-        Some((_, wanted)) => Some(wanted.clone()),
-        None => model_path(path).map(|path| Wanted {
-            client: Client::Gemini,
+        Some((place, _)) if *method == Method::GET && GET_PATHS.contains(place) => None,
+        Some((_, endpoint)) => Some(endpoint.clone()),
+        None => parse_model_path(path).map(|path| Endpoint {
+            client: ClientDialect::Gemini,
             task: path.method.task(),
             path: Some(path),
         }),

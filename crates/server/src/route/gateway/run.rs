@@ -3,78 +3,78 @@
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use futures_util::StreamExt;
-use prowess_engine::{Engine, Run, RunError, RunEvent, RunRequest};
-use prowess_provider::{Caller, Counted, Incoming, Route};
+use prowess_engine::{Engine, RunError, RunEvent, RunRequest, RunStream};
+use prowess_provider::{ClientCredentials, ClientRequest, InputTokenCount, Route};
 use prowess_store::TenantId;
-use prowess_wire::neutral::{Collector, Response as Whole, StreamEvent};
-use prowess_wire::{Client, Dropped, ReplyContext};
+use prowess_wire::neutral::{Response as Whole, ResponseCollector, StreamEvent};
+use prowess_wire::{ClientDialect, Dropped, ReplyContext};
 
-use super::answer::{self, Reply};
-use super::failure::Failure;
-use crate::meter::{Meter, Tap};
+use super::error::GatewayError;
+use super::reply::{self, ClientReply};
+use crate::meter::{Meter, UsageTap};
 
 /// Names the run, by which its record is found.
-const RUN: HeaderName = HeaderName::from_static("prowess-run");
+const RUN_HEADER: HeaderName = HeaderName::from_static("prowess-run");
 
 /// Who asks, and whom.
-pub(super) struct Asked {
+pub(super) struct RunContext {
     pub(super) tenant: TenantId,
     pub(super) route: Route,
-    pub(super) caller: Caller,
+    pub(super) credentials: ClientCredentials,
 }
 
-impl Asked {
-    fn run_request(self, incoming: &Incoming<'_>) -> Result<RunRequest, Failure> {
+impl RunContext {
+    fn run_request(self, incoming: &ClientRequest<'_>) -> Result<RunRequest, GatewayError> {
         Ok(RunRequest {
             tenant: self.tenant,
             client: incoming.client,
-            request: incoming.read()?,
+            request: incoming.to_neutral()?,
             members: Vec::new(),
             route: self.route,
-            caller: self.caller,
+            credentials: self.credentials,
         })
     }
 }
 
 /// Counts the tokens that a run would begin with.
-pub(super) async fn count(
+pub(super) async fn count_tokens(
     engine: &Engine,
-    asked: Asked,
-    incoming: Incoming<'_>,
-) -> Result<Counted, Failure> {
-    let asked = asked.run_request(&incoming)?;
-    Ok(engine.count(asked).await?)
+    run_context: RunContext,
+    incoming: ClientRequest<'_>,
+) -> Result<InputTokenCount, GatewayError> {
+    let request = run_context.run_request(&incoming)?;
+    Ok(engine.count_tokens(request).await?)
 }
 
 /// A run whose answer has begun.
-pub(super) struct Begun {
-    run: Run,
+pub(super) struct StartedRun {
+    run: RunStream,
     dropped: Vec<Dropped>,
     context: ReplyContext,
     stream: bool,
 }
 
 /// Starts a run. Dropping the future, or what it gives, ends the run.
-pub(super) async fn begin(
+pub(super) async fn start(
     engine: &Engine,
-    asked: Asked,
-    incoming: Incoming<'_>,
+    run_context: RunContext,
+    incoming: ClientRequest<'_>,
     meter: &mut Meter,
-) -> Result<Begun, Failure> {
-    let asked = asked.run_request(&incoming)?;
-    let stream = asked.request.stream;
-    let context = ReplyContext::of(&asked.request, answer::now());
-    let kinds: Vec<_> = asked.route.targets().to_vec();
-    let mut run = engine.start(asked).await?;
-    let first = run.begun().await?;
+) -> Result<StartedRun, GatewayError> {
+    let request = run_context.run_request(&incoming)?;
+    let stream = request.request.stream;
+    let context = ReplyContext::for_request(&request.request, reply::unix_now());
+    let route_targets: Vec<_> = request.route.targets().to_vec();
+    let mut run = engine.start(request).await?;
+    let first = run.wait_for_start().await?;
     if let Some(turn) = &first {
-        meter.answered_by(&turn.provider, &turn.model, turn.price.as_ref());
-        let mut targets = kinds.iter();
+        meter.set_target(&turn.provider, &turn.model, turn.price.as_ref());
+        let mut targets = route_targets.iter();
         if let Some(target) = targets.find(|target| target.provider() == turn.provider) {
-            meter.kind(target.kind());
+            meter.set_provider_kind(target.kind());
         }
     }
-    Ok(Begun {
+    Ok(StartedRun {
         run,
         dropped: first.map(|turn| turn.dropped).unwrap_or_default(),
         context,
@@ -82,58 +82,66 @@ pub(super) async fn begin(
     })
 }
 
-impl Begun {
+impl StartedRun {
     /// Gives the answer to the client.
-    pub(super) async fn give(self, mut reply: Reply) -> Result<Response, Failure> {
+    pub(super) async fn respond(self, mut reply: ClientReply) -> Result<Response, GatewayError> {
         let name = HeaderValue::from_str(self.run.id());
-        let tap = reply.meter.tap();
+        let tap = reply.meter.usage_tap();
         let mut response = if self.stream {
-            let heard = move |event| std::future::ready(told(event, &tap));
-            let events = self.run.filter_map(heard);
-            reply.streamed(events, self.context, &self.dropped)
+            let to_client = move |event| std::future::ready(client_event(event, &tap));
+            let events = self.run.filter_map(to_client);
+            reply.respond_streamed(events, self.context, &self.dropped)
         } else {
-            match collect(reply.client, self.run, &tap).await {
-                Ok(whole) => reply.whole(&whole, self.context, &self.dropped).await,
+            match collect_response(reply.client, self.run, &tap).await {
+                Ok(whole) => {
+                    reply
+                        .respond_whole(&whole, self.context, &self.dropped)
+                        .await
+                }
                 Err(error) => {
-                    let failure = Failure::from(error);
-                    let (status, code) = failure.outline();
-                    reply.meter.failed(status, &code);
+                    let failure = GatewayError::from(error);
+                    let (status, code) = failure.status_and_code();
+                    reply.meter.record_failure(status, &code);
                     return Err(failure);
                 }
             }
         };
         if let Ok(name) = name {
-            response.headers_mut().insert(RUN, name);
+            response.headers_mut().insert(RUN_HEADER, name);
         }
         Ok(response)
     }
 }
 
 /// What a client hears of a run.
-fn told(event: RunEvent, tap: &Tap) -> Option<StreamEvent> {
+fn client_event(event: RunEvent, tap: &UsageTap) -> Option<StreamEvent> {
     match event {
-        RunEvent::Used(usage) => {
-            tap.used(&usage);
+        RunEvent::Usage(usage) => {
+            tap.record_usage(&usage);
             None
         }
-        RunEvent::Answer(event) => Some(event),
+        RunEvent::Response(event) => Some(event),
         RunEvent::Failed(error) => Some(StreamEvent::Error(error.to_api_error())),
         RunEvent::Step(_) => None,
     }
 }
 
 /// The whole answer of a run.
-async fn collect(client: Client, mut run: Run, tap: &Tap) -> Result<Whole, RunError> {
-    let mut collector = Collector::new(client.into());
-    let broken = |error| RunError::Broken(Box::new(error));
+async fn collect_response(
+    client: ClientDialect,
+    mut run: RunStream,
+    tap: &UsageTap,
+) -> Result<Whole, RunError> {
+    let mut collector = ResponseCollector::new(client.into());
+    let broken = |error| RunError::ResponseInterrupted(Box::new(error));
     while let Some(event) = run.next().await {
         match event {
-            RunEvent::Answer(event) => {
-                let event = of_client(client, event);
+            RunEvent::Response(event) => {
+                let event = strip_foreign_fields(client, event);
                 collector.push(event).map_err(broken)?;
             }
             RunEvent::Failed(error) => return Err(error),
-            RunEvent::Used(usage) => tap.used(&usage),
+            RunEvent::Usage(usage) => tap.record_usage(&usage),
             RunEvent::Step(_) => {}
         }
     }
@@ -141,9 +149,9 @@ async fn collect(client: Client, mut run: Run, tap: &Tap) -> Result<Whole, RunEr
 }
 
 /// Unknown fields of a message are Anthropic's, and mean nothing to others.
-fn of_client(client: Client, mut event: StreamEvent) -> StreamEvent {
+fn strip_foreign_fields(client: ClientDialect, mut event: StreamEvent) -> StreamEvent {
     if let StreamEvent::MessageStart { rest, .. } = &mut event
-        && client != Client::Messages
+        && client != ClientDialect::Messages
     {
         rest.clear();
     }

@@ -5,24 +5,24 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// Bytes of one item that are written, of the longest ones.
-const MAX_ITEM: usize = 64 << 10;
+const MAX_ITEM_BYTES: usize = 64 << 10;
 
 /// All items, each under a line that says whose it is.
-pub(super) fn write(items: &[Value]) -> String {
+pub(super) fn render(items: &[Value]) -> String {
     let mut out = String::new();
     for item in items {
-        let (who, text) = told(item);
-        let text = shortened(&text);
+        let (speaker, text) = speaker_and_text(item);
+        let text = truncate(&text);
         // Writing to a String cannot fail.
-        let _ = write!(out, "[{who}]\n{text}\n\n");
+        let _ = write!(out, "[{speaker}]\n{text}\n\n");
     }
     out
 }
 
-fn told(item: &Value) -> (String, String) {
+fn speaker_and_text(item: &Value) -> (String, String) {
     let field = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
     match field("type") {
-        "message" | "" => (field("role").to_owned(), parts(item.get("content"))),
+        "message" | "" => (field("role").to_owned(), content_text(item.get("content"))),
         "function_call" => (
             format!("the assistant calls {}", field("name")),
             field("arguments").to_owned(),
@@ -31,25 +31,26 @@ fn told(item: &Value) -> (String, String) {
             format!("the assistant calls {}", field("name")),
             field("input").to_owned(),
         ),
-        "function_call_output" | "custom_tool_call_output" => {
-            ("result of the call".to_owned(), parts(item.get("output")))
-        }
-        "reasoning" => ("thoughts".to_owned(), parts(item.get("summary"))),
-        kind => (kind.to_owned(), without_data(item)),
+        "function_call_output" | "custom_tool_call_output" => (
+            "result of the call".to_owned(),
+            content_text(item.get("output")),
+        ),
+        "reasoning" => ("thoughts".to_owned(), content_text(item.get("summary"))),
+        kind => (kind.to_owned(), strip_data(item)),
     }
 }
 
 /// The text of content: a string, or parts of which some are text.
-fn parts(content: Option<&Value>) -> String {
+fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
+        Some(Value::Array(parts)) => parts.iter().map(part_text).collect::<Vec<_>>().join("\n"),
         Some(Value::Null) | None => String::new(),
         Some(other) => other.to_string(),
     }
 }
 
-fn part(part: &Value) -> String {
+fn part_text(part: &Value) -> String {
     let field = |key: &str| part.get(key).and_then(Value::as_str);
     match field("text").or_else(|| field("refusal")) {
         Some(text) => text.to_owned(),
@@ -61,7 +62,7 @@ fn part(part: &Value) -> String {
 }
 
 /// Any other item as JSON, without what only programs read.
-fn without_data(item: &Value) -> String {
+fn strip_data(item: &Value) -> String {
     let mut item = item.clone();
     if let Some(fields) = item.as_object_mut() {
         for key in ["id", "type", "status", "encrypted_content", "result"] {
@@ -71,11 +72,11 @@ fn without_data(item: &Value) -> String {
     item.to_string()
 }
 
-fn shortened(text: &str) -> String {
-    if text.len() <= MAX_ITEM {
+fn truncate(text: &str) -> String {
+    if text.len() <= MAX_ITEM_BYTES {
         return text.to_owned();
     }
-    let mut end = MAX_ITEM;
+    let mut end = MAX_ITEM_BYTES;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -91,8 +92,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_was_said_is_there() {
-        let said = [
+    fn every_item_is_there() {
+        let items = [
             json!({"type": "message", "role": "user", "content": "Hi"}),
             json!({"role": "user", "content": [
                 {"type": "input_text", "text": "Look"},
@@ -102,7 +103,7 @@ mod tests {
             json!({"type": "function_call_output", "call_id": "c", "output": "seen"}),
             json!({"type": "image_generation_call", "id": "ig_1", "result": "AAAA", "x": 1}),
         ];
-        insta::assert_snapshot!(write(&said), @r#"
+        insta::assert_snapshot!(render(&items), @r#"
         [user]
         Hi
 
@@ -123,9 +124,9 @@ mod tests {
 
     #[test]
     fn a_very_long_item_is_cut() {
-        let text = "ü".repeat(MAX_ITEM);
-        let written = write(&[json!({"role": "user", "content": text})]);
-        assert!(written.len() < MAX_ITEM + 100);
+        let text = "ü".repeat(MAX_ITEM_BYTES);
+        let written = render(&[json!({"role": "user", "content": text})]);
+        assert!(written.len() < MAX_ITEM_BYTES + 100);
         assert!(written.contains("more bytes)"));
     }
 }

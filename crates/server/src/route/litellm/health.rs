@@ -6,10 +6,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::model_info::Known;
+use super::model_info::ConfiguredModel;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 
 /// The process runs.
 pub(super) async fn alive() -> Json<&'static str> {
@@ -32,13 +32,13 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
 /// The models that can be called. None is called to find out.
 pub(super) async fn models(
     State(app): State<App>,
-    caller: Caller,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::Look)?;
-    let known = Known::all(&app, &caller);
-    let endpoints: Vec<Value> = known
+    principal: Principal,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::Browse)?;
+    let models = ConfiguredModel::all(&app, &principal);
+    let endpoints: Vec<Value> = models
         .iter()
-        .map(|known| json!({ "model": known.model, "model_name": known.name }))
+        .map(|model| json!({ "model": model.model, "model_name": model.name }))
         .collect();
     Ok(Json(json!({
         "healthy_endpoints": endpoints,

@@ -7,15 +7,15 @@ use prowess_provider::config::Price;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 use crate::extract::Query;
 
 /// Prices are for a million tokens.
-const MILLION: f64 = 1e6;
+const TOKENS_PER_PRICE: f64 = 1e6;
 
 /// A model of the configuration.
-pub(super) struct Known {
+pub(super) struct ConfiguredModel {
     /// As clients name it.
     pub(super) name: String,
     /// As the provider calls it, behind the provider's name.
@@ -24,20 +24,20 @@ pub(super) struct Known {
     price: Option<Price>,
 }
 
-impl Known {
+impl ConfiguredModel {
     /// All that a caller may use, in the order of the configuration.
-    pub(super) fn all(app: &App, caller: &Caller) -> Vec<Known> {
+    pub(super) fn all(app: &App, principal: &Principal) -> Vec<ConfiguredModel> {
         let Some(providers) = app.settings().providers.as_ref() else {
             return Vec::new();
         };
         let entries = Providers::models(providers).into_iter();
         entries
             // A pattern is no model.
-            .filter(|entry| !entry.name.ends_with('*') && caller.may_use(&entry.name))
+            .filter(|entry| !entry.name.ends_with('*') && principal.can_use_model(&entry.name))
             .filter_map(|entry| {
                 let route = providers.route(&entry.name).ok()?;
                 let target = route.targets().first()?;
-                Some(Known {
+                Some(ConfiguredModel {
                     name: entry.name,
                     model: format!("{}/{}", target.provider(), target.model()),
                     provider: target.provider().to_owned(),
@@ -47,8 +47,8 @@ impl Known {
             .collect()
     }
 
-    fn shown(&self) -> Value {
-        let per_token = |price: f64| price / MILLION;
+    fn to_json(&self) -> Value {
+        let per_token = |price: f64| price / TOKENS_PER_PRICE;
         let price = self.price.as_ref();
         json!({
             "model_name": self.name,
@@ -72,14 +72,14 @@ impl Known {
 /// All of them, or the one that `litellm_model_id` names.
 pub(super) async fn list(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::Look)?;
-    let mut known = Known::all(&app, &caller);
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::Browse)?;
+    let mut models = ConfiguredModel::all(&app, &principal);
     if let Some(id) = query.get("litellm_model_id") {
-        known.retain(|model| model.name == id);
+        models.retain(|model| model.name == id);
     }
-    let data: Vec<Value> = known.iter().map(Known::shown).collect();
+    let data: Vec<Value> = models.iter().map(ConfiguredModel::to_json).collect();
     Ok(Json(json!({ "data": data })))
 }

@@ -3,36 +3,36 @@
 //! What MCP is belongs to `prowess-mcp`. Here it is decided who comes in, from where, and
 //! whose skills they get.
 
-mod answer;
+mod handler;
 mod origin;
-mod supply;
+mod skill_provider;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axum::Router;
 use axum::routing::any;
-use prowess_mcp::{Guest, Http, Limits, Supply};
+use prowess_mcp::{McpHttp, McpHttpLimits, McpPrincipal, SkillProvider};
 use prowess_store::TenantId;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use supply::{Stored, TenantSkills};
+use crate::auth::{Permission, Principal};
+use skill_provider::{TenantSkillProvider, TenantSkills};
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/mcp", any(answer::answer))
+    Router::new().route("/mcp", any(handler::handle))
 }
 
 /// All sessions, and the skills of the tenants that have any.
 pub(crate) struct Mcp {
-    http: Http,
+    http: McpHttp,
     tenants: Mutex<HashMap<TenantId, Weak<TenantSkills>>>,
 }
 
 impl Mcp {
     pub(crate) fn new() -> Mcp {
         Mcp {
-            http: Http::new(Limits::default()),
+            http: McpHttp::new(McpHttpLimits::default()),
             tenants: Mutex::default(),
         }
     }
@@ -42,21 +42,26 @@ impl Mcp {
         self.http.close().await;
     }
 
-    fn http(&self) -> &Http {
+    fn http(&self) -> &McpHttp {
         &self.http
     }
 
-    fn guest(&self, app: &App, caller: &Caller, own_tools_at_once: bool) -> Guest {
-        let supply: Arc<dyn Supply> = Arc::new(Stored {
-            skills: self.skills(app, &caller.tenant),
+    fn mcp_principal(
+        &self,
+        app: &App,
+        principal: &Principal,
+        own_tools_at_once: bool,
+    ) -> McpPrincipal {
+        let provider: Arc<dyn SkillProvider> = Arc::new(TenantSkillProvider {
+            skills: self.skills(app, &principal.tenant),
             engine: app.engine().clone(),
-            code: caller.may(Need::RunCode).is_ok(),
+            can_run_code: principal.require(Permission::RunCode).is_ok(),
             own_tools_at_once,
         });
-        Guest {
-            owner: caller.tenant.as_str().to_owned(),
-            key: caller.key_id().unwrap_or_default().to_owned(),
-            supply,
+        McpPrincipal {
+            owner: principal.tenant.as_str().to_owned(),
+            key: principal.key_id().unwrap_or_default().to_owned(),
+            provider,
         }
     }
 

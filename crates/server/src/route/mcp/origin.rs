@@ -11,16 +11,16 @@ use axum::http::{StatusCode, Uri};
 use prowess_wire::excerpt;
 
 use crate::auth::is_loopback;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
-pub(super) fn check(parts: &Parts) -> Result<(), ApiError> {
+pub(super) fn check(parts: &Parts) -> Result<(), HttpError> {
     let mut origins = parts.headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else {
         return Ok(());
     };
     if origins.next().is_some() || parts.headers.get_all(HOST).iter().count() > 1 {
         let message = "the headers Origin and Host may be there once";
-        return Err(ApiError::new(
+        return Err(HttpError::new(
             StatusCode::FORBIDDEN,
             "origin-refused",
             message,
@@ -34,7 +34,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), ApiError> {
     let own = page.is_some_and(|page| Some(page.as_str()) == host);
     match own || page.is_some_and(|page| is_loopback(page.host())) {
         true => Ok(()),
-        false => Err(ApiError::new(
+        false => Err(HttpError::new(
             StatusCode::FORBIDDEN,
             "origin-refused",
             format!(

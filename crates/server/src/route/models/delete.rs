@@ -2,25 +2,25 @@
 
 use axum::extract::State;
 
-use super::{is_there, unknown};
+use super::{is_callable, not_found_error};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 /// Models are configured: none can be deleted over HTTP.
 pub(crate) async fn delete(
     State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> Result<(), ApiError> {
-    caller.may(Need::Look)?;
-    if !is_there(&app, &caller, &name) {
-        return Err(unknown(&name));
+    principal: Principal,
+    PathParams(name): PathParams<String>,
+) -> Result<(), HttpError> {
+    principal.require(Permission::Browse)?;
+    if !is_callable(&app, &principal, &name) {
+        return Err(not_found_error(&name));
     }
     let message = format!(
         "model `{}` cannot be deleted: it comes with the server's configuration",
         prowess_wire::excerpt(&name)
     );
-    Err(ApiError::bad_request("model-not-deletable", message))
+    Err(HttpError::bad_request("model-not-deletable", message))
 }

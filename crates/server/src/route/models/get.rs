@@ -5,29 +5,33 @@ use axum::extract::State;
 use prowess_provider::Target;
 use serde_json::Value;
 
-use super::{google, object, unknown};
+use super::{google_model_json, model_json, not_found_error};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::{Dialect, IsGoogle};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::{ApiDialect, IsGoogle};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 /// Whatever can be called is there, also when no list names it.
 pub(crate) async fn get(
     State(app): State<App>,
-    dialect: Dialect,
+    dialect: ApiDialect,
     IsGoogle(is_google): IsGoogle,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::Look)?;
+    principal: Principal,
+    PathParams(name): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::Browse)?;
     let providers = app.settings().providers.as_ref();
     let route = providers.and_then(|providers| providers.route(&name).ok());
-    let route = route.filter(|_| caller.may_use(&name));
-    let route = route.ok_or_else(|| unknown(&name))?;
+    let route = route.filter(|_| principal.can_use_model(&name));
+    let route = route.ok_or_else(|| not_found_error(&name))?;
     if is_google {
-        return Ok(Json(google(&name)));
+        return Ok(Json(google_model_json(&name)));
     }
     let provider = route.targets().first().map(Target::provider);
-    Ok(Json(object(dialect, &name, provider.unwrap_or_default())))
+    Ok(Json(model_json(
+        dialect,
+        &name,
+        provider.unwrap_or_default(),
+    )))
 }

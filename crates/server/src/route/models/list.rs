@@ -5,24 +5,24 @@ use std::collections::HashSet;
 use axum::Json;
 use axum::extract::State;
 use prowess_provider::Providers;
-use prowess_store::Page;
+use prowess_store::RecordPage;
 use serde_json::{Value, json};
 
-use super::{google, object};
+use super::{google_model_json, model_json};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::{Dialect, IsGoogle};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::dialect::{ApiDialect, IsGoogle};
+use crate::error::HttpError;
 use crate::render;
 
 /// There are few of them, so they come in one page.
 pub(crate) async fn list(
     State(app): State<App>,
-    dialect: Dialect,
+    dialect: ApiDialect,
     IsGoogle(is_google): IsGoogle,
-    caller: Caller,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::Look)?;
+    principal: Principal,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::Browse)?;
     let providers = app.settings().providers.as_ref();
     let mut models = providers.map(Providers::models).unwrap_or_default();
     // A pattern is no model.
@@ -33,17 +33,20 @@ pub(crate) async fn list(
         let new = listed.iter().filter(|model| !known.contains(&model.name));
         models.extend(new.cloned());
     }
-    models.retain(|model| caller.may_use(&model.name));
+    models.retain(|model| principal.can_use_model(&model.name));
     if is_google {
-        let items: Vec<_> = models.iter().map(|model| google(&model.name)).collect();
+        let items: Vec<_> = models
+            .iter()
+            .map(|model| google_model_json(&model.name))
+            .collect();
         return Ok(Json(json!({ "models": items })));
     }
     let items: Vec<_> = models
         .iter()
-        .map(|model| object(dialect, &model.name, &model.provider))
+        .map(|model| model_json(dialect, &model.name, &model.provider))
         .collect();
     Ok(Json(match dialect {
-        Dialect::Anthropic(_) => render::anthropic::page_by_id(Page { items, next: None }),
-        Dialect::OpenAi => render::openai::list(items, false),
+        ApiDialect::Anthropic(_) => render::anthropic::page_by_id(RecordPage { items, next: None }),
+        ApiDialect::OpenAi => render::openai::list(items, false),
     }))
 }

@@ -4,9 +4,9 @@
 mod delete;
 mod get;
 mod list;
-mod upstreams;
+mod upstream_lists;
 
-pub(crate) use upstreams::UpstreamLists;
+pub(crate) use upstream_lists::UpstreamModelLists;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -14,9 +14,9 @@ use axum::routing;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::Caller;
-use crate::dialect::Dialect;
-use crate::error::ApiError;
+use crate::auth::Principal;
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
 
 pub(super) fn routes() -> Router<App> {
     let model = routing::get(get::get);
@@ -32,18 +32,18 @@ pub(super) fn delete_routes() -> Router<App> {
 }
 
 /// Whether a caller may call a model of this name.
-fn is_there(app: &App, caller: &Caller, name: &str) -> bool {
+fn is_callable(app: &App, principal: &Principal, name: &str) -> bool {
     let providers = app.settings().providers.as_ref();
     let route = providers.and_then(|providers| providers.route(name).ok());
-    route.is_some() && caller.may_use(name)
+    route.is_some() && principal.can_use_model(name)
 }
 
 /// A model is configured, not made: it has no date of its own.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-fn object(dialect: Dialect, name: &str, provider: &str) -> Value {
+fn model_json(dialect: ApiDialect, name: &str, provider: &str) -> Value {
     match dialect {
-        Dialect::Anthropic(_) => json!({
+        ApiDialect::Anthropic(_) => json!({
             "id": name,
             "type": "model",
             "display_name": name,
@@ -52,7 +52,7 @@ fn object(dialect: Dialect, name: &str, provider: &str) -> Value {
             "max_input_tokens": null,
             "max_tokens": null,
         }),
-        Dialect::OpenAi => json!({
+        ApiDialect::OpenAi => json!({
             "id": name,
             "object": "model",
             "created": 0,
@@ -62,7 +62,7 @@ fn object(dialect: Dialect, name: &str, provider: &str) -> Value {
 }
 
 /// A model as Google's API tells of one.
-fn google(name: &str) -> Value {
+fn google_model_json(name: &str) -> Value {
     json!({
         "name": format!("models/{name}"),
         "version": "1",
@@ -71,7 +71,7 @@ fn google(name: &str) -> Value {
     })
 }
 
-fn unknown(name: &str) -> ApiError {
+fn not_found_error(name: &str) -> HttpError {
     let message = format!("model `{}` not found", prowess_wire::excerpt(name));
-    ApiError::new(StatusCode::NOT_FOUND, "model-not-found", message)
+    HttpError::new(StatusCode::NOT_FOUND, "model-not-found", message)
 }

@@ -5,18 +5,18 @@ use axum::extract::State;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::render;
 
 pub(crate) async fn get(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::ReadRuns)?;
-    let run = app.store().run(&caller.tenant, &id).await?;
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::ReadRuns)?;
+    let run = app.store().run(&principal.tenant, &id).await?;
     let mut shown = render::run(&run.run);
     if let Some(map) = shown.as_object_mut() {
         map.insert("usage".to_owned(), run.usage);

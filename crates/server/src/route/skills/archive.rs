@@ -7,28 +7,31 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use prowess_skill::{Layout, Skill};
+use prowess_skill::{ArchiveLayout, Skill};
 use prowess_store::VersionSelector;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 use crate::ids;
 
 /// It is sent in pieces of so many bytes, so that its turn lasts until it was read.
-const PIECE: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
-pub(super) async fn archive(
+pub(super) async fn archive_response(
     app: &App,
-    caller: &Caller,
+    principal: &Principal,
     id: &str,
     selector: &VersionSelector,
-) -> Result<Response, ApiError> {
-    caller.may(Need::ReadSkills)?;
-    let turn = app.transfers().archive(&caller.tenant).await?;
+) -> Result<Response, HttpError> {
+    principal.require(Permission::ReadSkills)?;
+    let permit = app
+        .transfers()
+        .acquire_skill_download(&principal.tenant)
+        .await?;
     let store = app.store();
     let resolved = store
-        .resolve(&caller.tenant, ids::skill(id), selector)
+        .resolve(&principal.tenant, ids::canonical_skill_id(id), selector)
         .await?;
     let skill = store.load(&resolved).await?;
     let digest = resolved.detail.version.digest;
@@ -42,7 +45,7 @@ pub(super) async fn archive(
         move || pack(&skill, &name)
     });
     let packed = packed.await;
-    let zip = packed.map_err(|error| ApiError::internal("pack", &error))??;
+    let zip = packed.map_err(|error| HttpError::internal("pack", &error))??;
     let headers = [
         (CONTENT_TYPE, "application/zip".to_owned()),
         (
@@ -52,16 +55,16 @@ pub(super) async fn archive(
         (ETAG, format!("\"{digest}\"")),
         (CONTENT_LENGTH, zip.len().to_string()),
     ];
-    let pieces = stream::unfold((Bytes::from(zip), turn), async |(mut zip, turn)| {
-        let piece = zip.split_to(zip.len().min(PIECE));
-        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (zip, turn)))
+    let chunks = stream::unfold((Bytes::from(zip), permit), async |(mut zip, permit)| {
+        let chunk = zip.split_to(zip.len().min(CHUNK_BYTES));
+        (!chunk.is_empty()).then_some((Ok::<_, Infallible>(chunk), (zip, permit)))
     });
-    Ok((headers, Body::from_stream(pieces)).into_response())
+    Ok((headers, Body::from_stream(chunks)).into_response())
 }
 
-fn pack(skill: &Skill, folder: &str) -> Result<Vec<u8>, ApiError> {
-    let layout = Layout::wrapped(folder);
-    let layout = layout.map_err(|error| ApiError::internal("pack", &error))?;
+fn pack(skill: &Skill, folder: &str) -> Result<Vec<u8>, HttpError> {
+    let layout = ArchiveLayout::wrapped(folder);
+    let layout = layout.map_err(|error| HttpError::internal("pack", &error))?;
     let zip = skill.bundle.to_zip(&layout);
-    zip.map_err(|error| ApiError::internal("pack", &error))
+    zip.map_err(|error| HttpError::internal("pack", &error))
 }

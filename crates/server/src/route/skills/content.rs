@@ -4,16 +4,16 @@ use axum::extract::State;
 use axum::response::Response;
 use prowess_store::VersionSelector;
 
-use super::archive::archive;
+use super::archive::archive_response;
 use crate::app::App;
-use crate::auth::Caller;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::Principal;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(crate) async fn content(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Response, ApiError> {
-    archive(&app, &caller, &id, &VersionSelector::Default).await
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Response, HttpError> {
+    archive_response(&app, &principal, &id, &VersionSelector::Default).await
 }

@@ -5,75 +5,79 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use prowess_store::{NewSkill, SkillSource};
 
-use super::upload::{Wishes, answer};
+use super::upload::{UploadOptions, upload_response};
+use crate::anthropic_skills::{self, RequestedLocation};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::composed;
-use crate::dialect::Dialect;
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
 use crate::form::SkillForm;
 use crate::render;
-use crate::settings::SkillsAt;
-use crate::upstream::{self, Told};
+use crate::settings::SkillsLocation;
+use crate::skill_compose;
 
 /// The longest display name, as Anthropic has it.
-const MAX_TITLE: usize = 255;
+const MAX_TITLE_CHARS: usize = 255;
 
 pub(crate) async fn create(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    told: Told,
+    dialect: ApiDialect,
+    principal: Principal,
+    requested: RequestedLocation,
     headers: HeaderMap,
     request: Request,
-) -> Result<Response, ApiError> {
-    caller.may(Need::PublishSkills)?;
-    let wishes = Wishes::of(&headers)?;
-    let _turn = app.transfers().skill(&caller.tenant).await?;
-    let mut reservation = app.bodies().reserve(&caller.tenant);
+) -> Result<Response, HttpError> {
+    principal.require(Permission::PublishSkills)?;
+    let options = UploadOptions::from_headers(&headers)?;
+    let _permit = app
+        .transfers()
+        .acquire_skill_upload(&principal.tenant)
+        .await?;
+    let mut reservation = app.body_budget().reserve(&principal.tenant);
     let form = SkillForm::read(request, &app, &mut reservation).await?;
-    if told.or_form(&form, &app)? == SkillsAt::Anthropic {
-        return upstream::create(&app, &caller, &headers, "/v1/skills", form).await;
+    if requested.or_form_location(&form, &app)? == SkillsLocation::Anthropic {
+        return anthropic_skills::create_skill(&app, &principal, &headers, "/v1/skills", form)
+            .await;
     }
-    create_here(&app, dialect, &caller, &wishes, form).await
+    create_in_store(&app, dialect, &principal, &options, form).await
 }
 
-async fn create_here(
+async fn create_in_store(
     app: &App,
-    dialect: Dialect,
-    caller: &Caller,
-    wishes: &Wishes,
+    dialect: ApiDialect,
+    principal: &Principal,
+    options: &UploadOptions,
     form: SkillForm,
-) -> Result<Response, ApiError> {
-    let beta = matches!(dialect, Dialect::Anthropic(betas) if betas.skills);
+) -> Result<Response, HttpError> {
+    let beta = matches!(dialect, ApiDialect::Anthropic(betas) if betas.skills);
     let (title, make_default) = (form.title.clone(), form.make_default);
     check_title(title.as_deref())?;
-    let intake = composed::take(form, None, &app.settings().skill_limits).await?;
+    let checked = skill_compose::skill_from_form(form, None, &app.settings().skill_limits).await?;
     let new = NewSkill {
-        version: wishes.version(&intake, make_default),
+        version: options.new_version(&checked, make_default),
         title: title.as_deref(),
         unique_title: beta,
         source: SkillSource::Custom,
     };
-    let uploaded = app.store().create_skill(&caller.tenant, &new).await?;
+    let uploaded = app.store().create_skill(&principal.tenant, &new).await?;
     let object = match dialect {
-        Dialect::Anthropic(_) => render::anthropic::skill(&uploaded.skill, beta),
-        Dialect::OpenAi => render::openai::skill(&uploaded.skill)?,
+        ApiDialect::Anthropic(_) => render::anthropic::skill(&uploaded.skill, beta),
+        ApiDialect::OpenAi => render::openai::skill(&uploaded.skill)?,
     };
-    Ok(answer(object, &uploaded))
+    Ok(upload_response(object, &uploaded))
 }
 
-fn check_title(title: Option<&str>) -> Result<(), ApiError> {
+fn check_title(title: Option<&str>) -> Result<(), HttpError> {
     let Some(title) = title else {
         return Ok(());
     };
-    let why = if title.chars().count() > MAX_TITLE {
-        format!("has more than {MAX_TITLE} characters")
+    let why = if title.chars().count() > MAX_TITLE_CHARS {
+        format!("has more than {MAX_TITLE_CHARS} characters")
     } else if title.chars().any(char::is_control) {
         "is not a single line of text".to_owned()
     } else {
         return Ok(());
     };
     let message = format!("display_name: the skill's display name {why}");
-    Err(ApiError::bad_request("skill-title-invalid", message).with("param", "display_name"))
+    Err(HttpError::bad_request("skill-title-invalid", message).with_detail("param", "display_name"))
 }

@@ -2,31 +2,33 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::DeleteSkill;
+use prowess_store::SkillDeleteRule;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn delete(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::PublishSkills)?;
+    dialect: ApiDialect,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::PublishSkills)?;
     let rule = match dialect {
-        Dialect::Anthropic(betas) if betas.skills => DeleteSkill::OnlyEmpty,
-        _ => DeleteSkill::Cascade,
+        ApiDialect::Anthropic(betas) if betas.skills => SkillDeleteRule::OnlyEmpty,
+        _ => SkillDeleteRule::Cascade,
     };
-    let id = ids::skill(&id);
-    app.store().delete_skill(&caller.tenant, id, rule).await?;
+    let id = ids::canonical_skill_id(&id);
+    app.store()
+        .delete_skill(&principal.tenant, id, rule)
+        .await?;
     Ok(Json(match dialect {
-        Dialect::Anthropic(_) => render::anthropic::deleted(id, "skill_deleted"),
-        Dialect::OpenAi => render::openai::deleted(id, "skill.deleted"),
+        ApiDialect::Anthropic(_) => render::anthropic::deleted(id, "skill_deleted"),
+        ApiDialect::OpenAi => render::openai::deleted(id, "skill.deleted"),
     }))
 }

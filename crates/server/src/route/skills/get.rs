@@ -5,26 +5,29 @@ use axum::extract::State;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn get(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::ReadSkills)?;
-    let skill = app.store().skill(&caller.tenant, ids::skill(&id)).await?;
+    dialect: ApiDialect,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::ReadSkills)?;
+    let skill = app
+        .store()
+        .skill(&principal.tenant, ids::canonical_skill_id(&id))
+        .await?;
     match dialect {
-        Dialect::OpenAi => render::openai::skill(&skill).map(Json),
+        ApiDialect::OpenAi => render::openai::skill(&skill).map(Json),
         // Only the beta lets a skill be without versions.
-        Dialect::Anthropic(betas) if !betas.skills && skill.latest.is_none() => {
+        ApiDialect::Anthropic(betas) if !betas.skills && skill.latest.is_none() => {
             Err(prowess_store::Error::NoVersion { skill: skill.id }.into())
         }
-        Dialect::Anthropic(betas) => Ok(Json(render::anthropic::skill(&skill, betas.skills))),
+        ApiDialect::Anthropic(betas) => Ok(Json(render::anthropic::skill(&skill, betas.skills))),
     }
 }

@@ -2,38 +2,38 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::{Order, SkillFilter, SkillSource};
+use prowess_store::{SkillFilter, SkillSource, SortOrder};
 use serde_json::Value;
 
 use super::search;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
 use crate::extract::Query;
 use crate::{page, render};
 
 pub(crate) async fn list(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
+    dialect: ApiDialect,
+    principal: Principal,
     query: Query,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::ReadSkills)?;
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::ReadSkills)?;
     if let Some(words) = query.get("query") {
-        return search::search(&app, dialect, &caller, &query, words).await;
+        return search::search(&app, dialect, &principal, &query, words).await;
     }
-    let (store, tenant) = (app.store(), &caller.tenant);
+    let (store, tenant) = (app.store(), &principal.tenant);
     match dialect {
-        Dialect::Anthropic(betas) => {
-            let request = page::anthropic(&query, Order::Descending)?;
+        ApiDialect::Anthropic(betas) => {
+            let request = page::parse_anthropic(&query, SortOrder::Descending)?;
             let filter = filter(&query, betas.skills)?;
             let page = store.list_skills(tenant, &filter, &request).await?;
             let page = page.map(|skill| render::anthropic::skill(&skill, betas.skills));
             Ok(Json(render::anthropic::page(page, betas.skills)))
         }
-        Dialect::OpenAi => {
-            let request = page::openai(&query)?;
+        ApiDialect::OpenAi => {
+            let request = page::parse_openai(&query)?;
             let filter = filter(&query, false)?;
             let page = store.list_skills(tenant, &filter, &request).await?;
             let more = page.has_more();
@@ -47,7 +47,7 @@ pub(crate) async fn list(
 }
 
 /// `name` is ours; the vendors know `source` only.
-fn filter(query: &Query, include_empty: bool) -> Result<SkillFilter, ApiError> {
+fn filter(query: &Query, include_empty: bool) -> Result<SkillFilter, HttpError> {
     Ok(SkillFilter {
         name: query.get("name").map(str::to_owned),
         source: query.get("source").map(SkillSource::parse).transpose()?,

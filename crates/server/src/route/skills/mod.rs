@@ -16,8 +16,8 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 
+use crate::anthropic_skills;
 use crate::app::App;
-use crate::upstream;
 
 /// Room for a form's own lines: names, types and boundaries of many small files.
 const FORM_BYTES: u64 = 4 << 20;
@@ -48,7 +48,7 @@ pub(super) fn routes(app: &App) -> Router<App> {
             "/skills/{skill}/versions/{version}/content",
             get(versions::content::content),
         )
-        .route_layer(from_fn_with_state(app.clone(), upstream::divert))
+        .route_layer(from_fn_with_state(app.clone(), anthropic_skills::divert))
         .layer(DefaultBodyLimit::max(
             usize::try_from(body).unwrap_or(usize::MAX),
         ))

@@ -1,39 +1,39 @@
 //! `GET /v1/skills?query=…`: the skills that fit some words, best first.
 
 use axum::Json;
-use prowess_store::{Order, SearchHit, SkillRecord};
+use prowess_store::{SearchHit, SkillRecord, SortOrder};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::Caller;
-use crate::dialect::Dialect;
-use crate::error::ApiError;
+use crate::auth::Principal;
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
 use crate::extract::Query;
 use crate::{page, render};
 
 pub(super) async fn search(
     app: &App,
-    dialect: Dialect,
-    caller: &Caller,
+    dialect: ApiDialect,
+    principal: &Principal,
     query: &Query,
     words: &str,
-) -> Result<Json<Value>, ApiError> {
-    let (store, tenant) = (app.store(), &caller.tenant);
+) -> Result<Json<Value>, HttpError> {
+    let (store, tenant) = (app.store(), &principal.tenant);
     match dialect {
-        Dialect::Anthropic(betas) => {
-            let request = page::anthropic(query, Order::Descending)?;
+        ApiDialect::Anthropic(betas) => {
+            let request = page::parse_anthropic(query, SortOrder::Descending)?;
             let page = store.search_skills(tenant, words, &request).await?;
             let render = |skill: &SkillRecord| render::anthropic::skill(skill, betas.skills);
             let page = page.map(|hit| scored(render(&hit.skill), &hit));
             Ok(Json(render::anthropic::page(page, betas.skills)))
         }
         // Here a page begins after an id; its place among the hits is looked for.
-        Dialect::OpenAi => {
-            let request = page::openai(query)?;
+        ApiDialect::OpenAi => {
+            let request = page::parse_openai(query)?;
             let page = store.search_skills(tenant, words, &request).await?;
             let more = page.has_more();
             let render = |hit: &SearchHit| Ok(scored(render::openai::skill(&hit.skill)?, hit));
-            let skills: Result<_, ApiError> = page.items.iter().map(render).collect();
+            let skills: Result<_, HttpError> = page.items.iter().map(render).collect();
             Ok(Json(render::openai::list(skills?, more)))
         }
     }

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::{Json, Path};
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::{Json, PathParams};
 use crate::{ids, render};
 
 #[derive(Debug, Deserialize)]
@@ -27,24 +27,24 @@ enum Version {
 
 pub(crate) async fn set_default(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    Path(id): Path<String>,
+    dialect: ApiDialect,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
     request: Request,
-) -> Result<axum::Json<Value>, ApiError> {
-    caller.may(Need::PublishSkills)?;
+) -> Result<axum::Json<Value>, HttpError> {
+    principal.require(Permission::PublishSkills)?;
     let Json(change): Json<Change> = Json::from_request(request, &app).await?;
     let selector = match change.default_version {
         Version::Text(text) => VersionSelector::parse(&text)?,
         Version::Number(number) => VersionSelector::parse(&number.to_string())?,
     };
     let store = app.store();
-    let id = ids::skill(&id);
+    let id = ids::canonical_skill_id(&id);
     let skill = store
-        .set_default_version(&caller.tenant, id, &selector)
+        .set_default_version(&principal.tenant, id, &selector)
         .await?;
     Ok(axum::Json(match dialect {
-        Dialect::Anthropic(betas) => render::anthropic::skill(&skill, betas.skills),
-        Dialect::OpenAi => render::openai::skill(&skill)?,
+        ApiDialect::Anthropic(betas) => render::anthropic::skill(&skill, betas.skills),
+        ApiDialect::OpenAi => render::openai::skill(&skill)?,
     }))
 }

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use tar::{Entry, EntryType};
 
-use super::super::{BundleError, Reason};
-use crate::limits::Limits;
+use super::super::{BundleError, BundleErrorKind};
+use crate::limits::BundleLimits;
 
 /// What has been said of the entry to come.
 #[derive(Default)]
@@ -23,26 +23,26 @@ struct Pax {
 
 impl Extensions {
     /// Takes the entry in if it is an extension; false if it is a thing of its own.
-    pub(super) fn absorb(
+    pub(super) fn read_extension(
         &mut self,
         entry: &mut Entry<'_, impl Read>,
-        limits: &Limits,
+        limits: &BundleLimits,
     ) -> Result<bool, BundleError> {
         match entry.header().entry_type() {
             EntryType::GNULongName => {
-                let mut name = payload(entry, limits)?;
+                let mut name = read_payload(entry, limits)?;
                 name.pop_if(|last| *last == 0);
-                once(&mut self.long_name, name)?;
+                set_once(&mut self.long_name, name)?;
             }
             EntryType::XHeader => {
-                let records = payload(entry, limits)?;
-                once(&mut self.pax, Pax::parse(&records)?)?;
+                let records = read_payload(entry, limits)?;
+                set_once(&mut self.pax, Pax::parse(&records)?)?;
             }
             EntryType::XGlobalHeader => {
-                let records = payload(entry, limits)?;
+                let records = read_payload(entry, limits)?;
                 let pax = Pax::parse(&records)?;
                 if pax.path.is_some() || pax.size.is_some() || pax.sparse {
-                    return refuse("gives one name or size to all entries");
+                    return header_error("gives one name or size to all entries");
                 }
             }
             _ => return Ok(false),
@@ -58,18 +58,18 @@ impl Extensions {
 
     /// Tools differ in which name and which size they believe, so there may be
     /// only one of each.
-    pub(super) fn check(&self, size: u64) -> Result<(), Reason> {
+    pub(super) fn check(&self, size: u64) -> Result<(), BundleErrorKind> {
         let Some(pax) = &self.pax else {
             return Ok(());
         };
         if pax.sparse {
-            return Err(Reason::Sparse);
+            return Err(BundleErrorKind::Sparse);
         }
         if pax.path.is_some() && self.long_name.is_some() {
-            return Err(Reason::NameAmbiguous);
+            return Err(BundleErrorKind::NameAmbiguous);
         }
         match pax.size {
-            Some(other) if other != size => Err(Reason::Extension("states another size")),
+            Some(other) if other != size => Err(BundleErrorKind::Extension("states another size")),
             _ => Ok(()),
         }
     }
@@ -78,7 +78,7 @@ impl Extensions {
     pub(super) fn expect_none(&self) -> Result<(), BundleError> {
         match (&self.long_name, &self.pax) {
             (None, None) => Ok(()),
-            _ => refuse("describes no entry"),
+            _ => header_error("describes no entry"),
         }
     }
 }
@@ -87,21 +87,21 @@ impl Pax {
     fn parse(mut records: &[u8]) -> Result<Self, BundleError> {
         let mut pax = Pax::default();
         while !records.is_empty() {
-            let Some((key, value, rest)) = record(records) else {
-                return refuse("is malformed");
+            let Some((key, value, rest)) = split_record(records) else {
+                return header_error("is malformed");
             };
-            pax.note(key, value)?;
+            pax.set_record(key, value)?;
             records = rest;
         }
         Ok(pax)
     }
 
-    fn note(&mut self, key: &[u8], value: &[u8]) -> Result<(), BundleError> {
+    fn set_record(&mut self, key: &[u8], value: &[u8]) -> Result<(), BundleError> {
         match key {
-            b"path" => once(&mut self.path, value.to_vec()),
-            b"size" => once(&mut self.size, number(value)?),
+            b"path" => set_once(&mut self.path, value.to_vec()),
+            b"size" => set_once(&mut self.size, parse_number(value)?),
             b"hdrcharset" if value != b"ISO-IR 10646 2000 UTF-8" => {
-                refuse("declares names in another encoding than UTF-8")
+                header_error("declares names in another encoding than UTF-8")
             }
             _ => {
                 self.sparse |= key.starts_with(b"GNU.sparse.");
@@ -113,7 +113,7 @@ impl Pax {
 
 /// The first record's key and value, and what follows it. A record is written
 /// `LENGTH KEY=VALUE\n`, and its length counts all of that.
-fn record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+fn split_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let blank = records.iter().position(|&byte| byte == b' ')?;
     let length = std::str::from_utf8(records.get(..blank)?).ok()?;
     let (record, rest) = records.split_at_checked(length.parse().ok()?)?;
@@ -122,30 +122,33 @@ fn record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((pair.get(..equals)?, pair.get(equals + 1..)?, rest))
 }
 
-fn number(value: &[u8]) -> Result<u64, BundleError> {
+fn parse_number(value: &[u8]) -> Result<u64, BundleError> {
     let text = std::str::from_utf8(value).ok();
     match text.and_then(|text| text.parse().ok()) {
         Some(number) => Ok(number),
-        None => refuse("is malformed"),
+        None => header_error("is malformed"),
     }
 }
 
-fn once<T>(slot: &mut Option<T>, value: T) -> Result<(), BundleError> {
+fn set_once<T>(slot: &mut Option<T>, value: T) -> Result<(), BundleError> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => refuse("comes twice"),
+        Some(_) => header_error("comes twice"),
     }
 }
 
-fn refuse<T>(why: &'static str) -> Result<T, BundleError> {
-    Err(Reason::Extension(why).into())
+fn header_error<T>(why: &'static str) -> Result<T, BundleError> {
+    Err(BundleErrorKind::Extension(why).into())
 }
 
-fn payload(entry: &mut Entry<'_, impl Read>, limits: &Limits) -> Result<Vec<u8>, BundleError> {
+fn read_payload(
+    entry: &mut Entry<'_, impl Read>,
+    limits: &BundleLimits,
+) -> Result<Vec<u8>, BundleError> {
     let limit = limits.extension_bytes;
-    let size = entry.header().entry_size().map_err(super::header)?;
+    let size = entry.header().entry_size().map_err(super::header_error)?;
     if size > limit {
-        return Err(Reason::ExtensionTooLarge(limit).into());
+        return Err(BundleErrorKind::ExtensionTooLarge(limit).into());
     }
-    Ok(super::content(entry, size)?)
+    Ok(super::read_content(entry, size)?)
 }

@@ -14,38 +14,42 @@ use std::io::Read;
 
 use tar::{Archive, Entry, EntryType};
 
-use super::table::Table;
-use super::tree::Passing;
-use super::{BundleError, File, Reason};
-use crate::limits::Limits;
-use crate::path::readable;
+use super::table::FileTable;
+use super::tree::ArchiveFile;
+use super::{BundleError, BundleErrorKind, BundleFile};
+use crate::limits::BundleLimits;
+use crate::path::escape_text;
 use extension::Extensions;
-use stream::Stream;
+use stream::TarStream;
 
-pub(super) fn read(gz: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result<(), BundleError> {
-    let mut stream = Stream::new(gz, limits);
-    let walked = walk(&mut stream, limits, table);
+pub(super) fn read(
+    gz: &[u8],
+    limits: &BundleLimits,
+    table: &mut FileTable<'_>,
+) -> Result<(), BundleError> {
+    let mut stream = TarStream::new(gz, limits);
+    let walked = read_entries(&mut stream, limits, table);
     // What went wrong below explains what went wrong above.
     stream.take_fault()?;
     walked?;
     stream.finish()
 }
 
-fn walk(
-    stream: &mut Stream<'_>,
-    limits: &Limits,
-    table: &mut Table<'_>,
+fn read_entries(
+    stream: &mut TarStream<'_>,
+    limits: &BundleLimits,
+    table: &mut FileTable<'_>,
 ) -> Result<(), BundleError> {
     let mut archive = Archive::new(stream);
     let mut extensions = Extensions::default();
-    for entry in archive.entries().map_err(header)?.raw(true) {
-        let mut entry = entry.map_err(header)?;
-        table.count()?;
-        if extensions.absorb(&mut entry, limits)? {
+    for entry in archive.entries().map_err(header_error)?.raw(true) {
+        let mut entry = entry.map_err(header_error)?;
+        table.count_entry()?;
+        if extensions.read_extension(&mut entry, limits)? {
             continue;
         }
         let described = std::mem::take(&mut extensions);
-        take(&mut entry, described, table)?;
+        read_entry(&mut entry, described, table)?;
     }
     extensions.expect_none()
 }
@@ -54,22 +58,27 @@ fn walk(
 /// is passed over.
 pub(super) fn each_file(
     gz: &[u8],
-    limits: &Limits,
-    mut visit: impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+    limits: &BundleLimits,
+    mut visit: impl FnMut(&str, ArchiveFile<'_>) -> Result<(), BundleError>,
 ) -> Result<(), BundleError> {
-    let mut stream = Stream::new(gz, limits);
+    let mut stream = TarStream::new(gz, limits);
     let mut walk = || {
         let mut archive = Archive::new(&mut stream);
         let mut extensions = Extensions::default();
-        for (count, entry) in archive.entries().map_err(header)?.raw(true).enumerate() {
+        for (count, entry) in archive
+            .entries()
+            .map_err(header_error)?
+            .raw(true)
+            .enumerate()
+        {
             if count >= limits.entries {
-                return Err(Reason::TooManyEntries(limits.entries).into());
+                return Err(BundleErrorKind::TooManyEntries(limits.entries).into());
             }
-            let mut entry = entry.map_err(header)?;
-            if extensions.absorb(&mut entry, limits)? {
+            let mut entry = entry.map_err(header_error)?;
+            if extensions.read_extension(&mut entry, limits)? {
                 continue;
             }
-            pass(&mut entry, std::mem::take(&mut extensions), &mut visit)?;
+            visit_file(&mut entry, std::mem::take(&mut extensions), &mut visit)?;
         }
         extensions.expect_none()
     };
@@ -79,10 +88,10 @@ pub(super) fn each_file(
     stream.finish()
 }
 
-fn pass(
+fn visit_file(
     entry: &mut Entry<'_, impl Read>,
     extensions: Extensions,
-    visit: &mut impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+    visit: &mut impl FnMut(&str, ArchiveFile<'_>) -> Result<(), BundleError>,
 ) -> Result<(), BundleError> {
     if entry.header().entry_type() != EntryType::Regular {
         return Ok(());
@@ -91,29 +100,29 @@ fn pass(
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(entry.path_bytes().into_owned()),
     };
-    let size = entry.header().entry_size().map_err(header)?;
-    let executable = entry.header().mode().map_err(header)? & 0o111 != 0;
+    let size = entry.header().entry_size().map_err(header_error)?;
+    let executable = entry.header().mode().map_err(header_error)? & 0o111 != 0;
     let at = |reason| BundleError::at(&raw, reason);
     extensions.check(size).map_err(at)?;
     match std::str::from_utf8(&raw) {
         Ok(name) if !name.ends_with('/') => {
-            let mut read = || Ok((content(entry, size)?, executable));
-            visit(name, Passing::new(size, &mut read))
+            let mut read = || Ok((read_content(entry, size)?, executable));
+            visit(name, ArchiveFile::new(size, &mut read))
         }
         _ => Ok(()),
     }
 }
 
 /// The tar crate may put the name of the entry into its words.
-fn header(error: std::io::Error) -> BundleError {
-    Reason::TarHeader(readable(error.to_string().as_bytes())).into()
+fn header_error(error: std::io::Error) -> BundleError {
+    BundleErrorKind::TarHeader(escape_text(error.to_string().as_bytes())).into()
 }
 
 /// Takes one entry that is a thing of its own.
-fn take(
+fn read_entry(
     entry: &mut Entry<'_, impl Read>,
     extensions: Extensions,
-    table: &mut Table<'_>,
+    table: &mut FileTable<'_>,
 ) -> Result<(), BundleError> {
     let raw = match extensions.name() {
         Some(name) => Cow::Borrowed(name),
@@ -122,20 +131,20 @@ fn take(
     let at = |reason| BundleError::at(&raw, reason);
     let kind = entry.header().entry_type();
     check_kind(kind).map_err(at)?;
-    let size = entry.header().entry_size().map_err(header)?;
+    let size = entry.header().entry_size().map_err(header_error)?;
     extensions.check(size).map_err(at)?;
 
-    let name = std::str::from_utf8(&raw).map_err(|_| at(Reason::NameNotUtf8))?;
+    let name = std::str::from_utf8(&raw).map_err(|_| at(BundleErrorKind::NameNotUtf8))?;
     if let Some(folder) = folder_name(name, kind) {
         if size != 0 {
-            return Err(at(Reason::FolderWithData));
+            return Err(at(BundleErrorKind::FolderWithData));
         }
         return table.add_folder(folder);
     }
-    table.claim(&raw, size)?;
-    let file = File {
-        data: content(entry, size).map_err(at)?.into(),
-        executable: entry.header().mode().map_err(header)? & 0o111 != 0,
+    table.reserve(&raw, size)?;
+    let file = BundleFile {
+        data: read_content(entry, size).map_err(at)?.into(),
+        executable: entry.header().mode().map_err(header_error)? & 0o111 != 0,
     };
     table.add_file(name, file)
 }
@@ -150,24 +159,24 @@ fn folder_name(name: &str, kind: EntryType) -> Option<&str> {
     }
 }
 
-fn check_kind(kind: EntryType) -> Result<(), Reason> {
+fn check_kind(kind: EntryType) -> Result<(), BundleErrorKind> {
     match kind {
         EntryType::Regular | EntryType::Directory => Ok(()),
-        EntryType::Symlink => Err(Reason::Link("symbolic")),
-        EntryType::Link => Err(Reason::Link("hard")),
-        EntryType::GNUSparse => Err(Reason::Sparse),
-        EntryType::Fifo => Err(Reason::SpecialFile("named pipe")),
-        EntryType::Char | EntryType::Block => Err(Reason::SpecialFile("device")),
-        _ => Err(Reason::SpecialFile("file of unknown type")),
+        EntryType::Symlink => Err(BundleErrorKind::Link("symbolic")),
+        EntryType::Link => Err(BundleErrorKind::Link("hard")),
+        EntryType::GNUSparse => Err(BundleErrorKind::Sparse),
+        EntryType::Fifo => Err(BundleErrorKind::SpecialFile("named pipe")),
+        EntryType::Char | EntryType::Block => Err(BundleErrorKind::SpecialFile("device")),
+        _ => Err(BundleErrorKind::SpecialFile("file of unknown type")),
     }
 }
 
 /// The entry's bytes; `size` was allowed before.
-fn content(entry: &mut impl Read, size: u64) -> Result<Vec<u8>, Reason> {
+fn read_content(entry: &mut impl Read, size: u64) -> Result<Vec<u8>, BundleErrorKind> {
     let mut data = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     let read = entry.take(size).read_to_end(&mut data);
     match read {
         Ok(_) if data.len() as u64 == size => Ok(data),
-        _ => Err(Reason::TarTruncated(size)),
+        _ => Err(BundleErrorKind::TarTruncated(size)),
     }
 }

@@ -4,36 +4,36 @@ use std::io::{self, Read};
 
 use flate2::bufread::GzDecoder;
 
-use super::super::{BundleError, Reason};
-use crate::limits::Limits;
+use super::super::{BundleError, BundleErrorKind};
+use crate::limits::BundleLimits;
 
 /// Headers and padding that one entry may cost on top of its content.
-const OVERHEAD: u64 = 2048;
+const ENTRY_OVERHEAD_BYTES: u64 = 2048;
 
-pub(super) struct Stream<'a> {
+pub(super) struct TarStream<'a> {
     gzip: GzDecoder<&'a [u8]>,
     left: u64,
     /// What it means when nothing is left.
-    over: Reason,
+    exhausted_kind: BundleErrorKind,
     /// The first thing that went wrong. The tar crate passes errors on in its own
     /// words; these are ours.
-    fault: Option<Reason>,
+    fault: Option<BundleErrorKind>,
 }
 
-impl<'a> Stream<'a> {
-    pub(super) fn new(gz: &'a [u8], limits: &Limits) -> Self {
-        let by_ratio = limits.unpacked_bytes(gz.len() as u64);
+impl<'a> TarStream<'a> {
+    pub(super) fn new(gz: &'a [u8], limits: &BundleLimits) -> Self {
+        let by_ratio = limits.max_unpacked_bytes(gz.len() as u64);
         let by_size = limits
             .total_bytes
-            .saturating_add(OVERHEAD.saturating_mul(limits.entries as u64));
-        let (left, over) = match by_ratio < by_size {
-            true => (by_ratio, Reason::Ratio(limits.ratio)),
-            false => (by_size, Reason::TotalTooLarge(limits.total_bytes)),
+            .saturating_add(ENTRY_OVERHEAD_BYTES.saturating_mul(limits.entries as u64));
+        let (left, exhausted_kind) = match by_ratio < by_size {
+            true => (by_ratio, BundleErrorKind::Ratio(limits.ratio)),
+            false => (by_size, BundleErrorKind::TotalTooLarge(limits.total_bytes)),
         };
-        Stream {
+        TarStream {
             gzip: GzDecoder::new(gz),
             left,
-            over,
+            exhausted_kind,
             fault: None,
         }
     }
@@ -55,26 +55,26 @@ impl<'a> Stream<'a> {
             match read {
                 Ok(0) => break,
                 Ok(n) if block.iter().take(n).all(|&byte| byte == 0) => {}
-                _ => return Err(Reason::TarTrailing.into()),
+                _ => return Err(BundleErrorKind::TarTrailing.into()),
             }
         }
         match self.gzip.into_inner() {
             [] => Ok(()),
-            [0x1f, 0x8b, ..] => Err(Reason::GzipMembers.into()),
-            _ => Err(Reason::GzipTrailing.into()),
+            [0x1f, 0x8b, ..] => Err(BundleErrorKind::GzipMembers.into()),
+            _ => Err(BundleErrorKind::GzipTrailing.into()),
         }
     }
 }
 
-impl Read for Stream<'_> {
+impl Read for TarStream<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let fault = match self.gzip.read(into) {
             Ok(n) if n as u64 <= self.left => {
                 self.left -= n as u64;
                 return Ok(n);
             }
-            Ok(_) => self.over.clone(),
-            Err(error) => Reason::GzipCorrupt(error.to_string()),
+            Ok(_) => self.exhausted_kind.clone(),
+            Err(error) => BundleErrorKind::GzipCorrupt(error.to_string()),
         };
         self.fault.get_or_insert(fault);
         Err(io::Error::other("the stream has ended"))

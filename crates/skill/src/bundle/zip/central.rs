@@ -1,15 +1,15 @@
 //! The directory: one header for each entry.
 
-use super::super::{BundleError, Reason};
-use super::end::End;
-use super::fields::{self, Fields};
+use super::super::{BundleError, BundleErrorKind};
+use super::end::EndOfDirectory;
+use super::fields::{self, ZipFields};
 use super::name;
 
 const SIGNATURE: &[u8] = b"PK\x01\x02";
-const ZIP64: u16 = 0x0001;
+const ZIP64_EXTRA_ID: u16 = 0x0001;
 
 /// What the directory says of an entry.
-pub(super) struct Entry<'a> {
+pub(super) struct ZipEntry<'a> {
     /// The name as text; ends in `/` for a folder. Not yet a safe path.
     pub(super) name: String,
     /// The name as written.
@@ -28,11 +28,14 @@ pub(super) struct Entry<'a> {
 }
 
 /// Reads all headers; they must fill the directory exactly.
-pub(super) fn read<'a>(zip: &'a [u8], end: &End) -> Result<Vec<Entry<'a>>, BundleError> {
-    let mut fields = Fields(zip.get(end.directory.clone()).unwrap_or_default());
+pub(super) fn read<'a>(
+    zip: &'a [u8],
+    end: &EndOfDirectory,
+) -> Result<Vec<ZipEntry<'a>>, BundleError> {
+    let mut fields = ZipFields(zip.get(end.directory.clone()).unwrap_or_default());
     let mut entries = Vec::new();
     for _ in 0..end.entries {
-        let header = Header::read(&mut fields).ok_or(Reason::ZipDirectory(
+        let header = CentralHeader::read(&mut fields).ok_or(BundleErrorKind::ZipDirectory(
             "it lists fewer entries than it states",
         ))?;
         let entry = header
@@ -41,12 +44,14 @@ pub(super) fn read<'a>(zip: &'a [u8], end: &End) -> Result<Vec<Entry<'a>>, Bundl
         entries.push(entry);
     }
     if !fields.0.is_empty() {
-        return Err(Reason::ZipDirectory("it has more bytes than its entries need").into());
+        return Err(
+            BundleErrorKind::ZipDirectory("it has more bytes than its entries need").into(),
+        );
     }
     Ok(entries)
 }
 
-struct Header<'a> {
+struct CentralHeader<'a> {
     flags: u16,
     method: u16,
     crc: u32,
@@ -59,8 +64,8 @@ struct Header<'a> {
     extra: &'a [u8],
 }
 
-impl<'a> Header<'a> {
-    fn read(fields: &mut Fields<'a>) -> Option<Self> {
+impl<'a> CentralHeader<'a> {
+    fn read(fields: &mut ZipFields<'a>) -> Option<Self> {
         if fields.take(4)? != SIGNATURE {
             return None;
         }
@@ -74,7 +79,7 @@ impl<'a> Header<'a> {
         let (attributes, offset) = (fields.u32()?, fields.u32()?);
         let (name, extra) = (fields.take(name.into())?, fields.take(extra.into())?);
         fields.skip(comment.into())?;
-        Some(Header {
+        Some(CentralHeader {
             flags,
             method,
             crc,
@@ -88,12 +93,13 @@ impl<'a> Header<'a> {
         })
     }
 
-    fn resolve(&self) -> Result<Entry<'a>, Reason> {
+    fn resolve(&self) -> Result<ZipEntry<'a>, BundleErrorKind> {
         if self.disk != 0 {
-            return Err(Reason::ZipSplit);
+            return Err(BundleErrorKind::ZipSplit);
         }
-        let [size, packed, offset] = widen(self.extra, [self.size, self.packed, self.offset])?;
-        Ok(Entry {
+        let [size, packed, offset] =
+            read_zip64_sizes(self.extra, [self.size, self.packed, self.offset])?;
+        Ok(ZipEntry {
             name: name::decode(self.name, self.flags, self.extra)?,
             raw_name: self.name,
             flags: self.flags,
@@ -109,14 +115,17 @@ impl<'a> Header<'a> {
 
 /// Fields that are all ones stand, in this order, in the ZIP64 extra field, which
 /// streaming writers use even for small files.
-pub(super) fn widen<const N: usize>(extra: &[u8], narrow: [u32; N]) -> Result<[u64; N], Reason> {
+pub(super) fn read_zip64_sizes<const N: usize>(
+    extra: &[u8],
+    narrow: [u32; N],
+) -> Result<[u64; N], BundleErrorKind> {
     let mut wide = narrow.map(u64::from);
     if !narrow.contains(&u32::MAX) {
         return Ok(wide);
     }
-    const BROKEN: Reason = Reason::ZipHeader("its ZIP64 sizes are missing");
-    let content = fields::extra(extra, ZIP64).map_err(|()| BROKEN)?;
-    let mut content = Fields(content.ok_or(BROKEN)?);
+    const BROKEN: BundleErrorKind = BundleErrorKind::ZipHeader("its ZIP64 sizes are missing");
+    let content = fields::find_extra(extra, ZIP64_EXTRA_ID).map_err(|()| BROKEN)?;
+    let mut content = ZipFields(content.ok_or(BROKEN)?);
     for value in &mut wide {
         if *value == u64::from(u32::MAX) {
             *value = content.u64().ok_or(BROKEN)?;

@@ -2,12 +2,12 @@
 
 /// What is still unread of a header.
 #[derive(Clone, Copy)]
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub(super) struct ZipFields<'a>(pub(super) &'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> ZipFields<'a> {
     /// The fields of `bytes` from `at` on.
     pub(super) fn at(bytes: &'a [u8], at: usize) -> Option<Self> {
-        bytes.get(at..).map(Fields)
+        bytes.get(at..).map(ZipFields)
     }
 
     pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -39,8 +39,8 @@ impl<'a> Fields<'a> {
 
 /// The content of the first extra field of kind `id`; `Err` when the fields do
 /// not hold together.
-pub(super) fn extra(fields: &[u8], id: u16) -> Result<Option<&[u8]>, ()> {
-    let mut fields = Fields(fields);
+pub(super) fn find_extra(fields: &[u8], id: u16) -> Result<Option<&[u8]>, ()> {
+    let mut fields = ZipFields(fields);
     let mut found = None;
     // Some writers pad with up to three zero bytes, too few for a field.
     while fields.0.len() >= 4 {

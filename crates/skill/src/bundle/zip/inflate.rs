@@ -2,8 +2,8 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::super::Reason;
-use super::central::Entry;
+use super::super::BundleErrorKind;
+use super::central::ZipEntry;
 
 pub(super) const STORED: u16 = 0;
 pub(super) const DEFLATED: u16 = 8;
@@ -19,27 +19,31 @@ impl Default for Inflater {
 
 impl Inflater {
     /// The entry's content; `entry.size` was allowed before.
-    pub(super) fn unpack(&mut self, entry: &Entry<'_>, packed: &[u8]) -> Result<Vec<u8>, Reason> {
+    pub(super) fn unpack(
+        &mut self,
+        entry: &ZipEntry<'_>,
+        packed: &[u8],
+    ) -> Result<Vec<u8>, BundleErrorKind> {
         let data = match entry.method {
             STORED => packed.to_vec(),
             _ => self.inflate(packed, entry.size)?,
         };
         if data.len() as u64 != entry.size {
-            return Err(Reason::SizeMismatch(entry.size));
+            return Err(BundleErrorKind::SizeMismatch(entry.size));
         }
         let mut crc = Crc::new();
         crc.update(&data);
         if crc.sum() != entry.crc {
-            return Err(Reason::Checksum);
+            return Err(BundleErrorKind::Checksum);
         }
         Ok(data)
     }
 
-    fn inflate(&mut self, packed: &[u8], size: u64) -> Result<Vec<u8>, Reason> {
-        let corrupt = |why: &str| Reason::Corrupt(why.to_owned());
+    fn inflate(&mut self, packed: &[u8], size: u64) -> Result<Vec<u8>, BundleErrorKind> {
+        let corrupt = |why: &str| BundleErrorKind::Corrupt(why.to_owned());
         // One byte of room beyond the stated size shows that there is more.
-        let room = usize::try_from(size.saturating_add(1));
-        let mut data = Vec::with_capacity(room.map_err(|_| corrupt("it is too large"))?);
+        let capacity = usize::try_from(size.saturating_add(1));
+        let mut data = Vec::with_capacity(capacity.map_err(|_| corrupt("it is too large"))?);
         self.0.reset(false);
         let status = self
             .0
@@ -49,7 +53,7 @@ impl Inflater {
         match status {
             Status::StreamEnd if all_read => Ok(data),
             Status::StreamEnd => Err(corrupt("bytes follow its deflate stream")),
-            _ if data.len() as u64 > size => Err(Reason::SizeMismatch(size)),
+            _ if data.len() as u64 > size => Err(BundleErrorKind::SizeMismatch(size)),
             _ => Err(corrupt("its deflate stream ends early")),
         }
     }

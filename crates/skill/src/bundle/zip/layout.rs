@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::super::{BundleError, Reason};
-use super::central::{self, Entry};
-use super::fields::Fields;
+use super::super::{BundleError, BundleErrorKind};
+use super::central::{self, ZipEntry};
+use super::fields::ZipFields;
 use super::name;
 
 const SIGNATURE: &[u8] = b"PK\x03\x04";
@@ -18,10 +18,10 @@ const SIZES_AFTER_DATA: u16 = 1 << 3;
 /// gap and no overlap, so that one byte is never read as two things.
 pub(super) fn check(
     zip: &[u8],
-    entries: &[Entry<'_>],
+    entries: &[ZipEntry<'_>],
     directory: usize,
 ) -> Result<Vec<Range<usize>>, BundleError> {
-    let mut order: Vec<(usize, &Entry<'_>)> = entries.iter().enumerate().collect();
+    let mut order: Vec<(usize, &ZipEntry<'_>)> = entries.iter().enumerate().collect();
     order.sort_by_key(|(_, entry)| entry.offset);
     let next_starts = order.iter().skip(1).map(|(_, entry)| entry.offset);
     let ends: Vec<u64> = next_starts.chain([directory as u64]).collect();
@@ -31,11 +31,11 @@ pub(super) fn check(
     for ((index, entry), end) in order.into_iter().zip(ends) {
         let refuse = |reason| BundleError::at(&entry.name, reason);
         if at == 0 && entry.offset > 0 {
-            return Err(Reason::ZipPrefix.into());
+            return Err(BundleErrorKind::ZipPrefix.into());
         }
-        starts_at(entry, at).map_err(refuse)?;
+        check_offset(entry, at).map_err(refuse)?;
         let end = usize::try_from(end).unwrap_or(usize::MAX).min(directory);
-        let (span, after) = place(zip, entry, at, end).map_err(refuse)?;
+        let (span, after) = locate_data(zip, entry, at, end).map_err(refuse)?;
         if let Some(slot) = spans.get_mut(index) {
             *slot = span;
         }
@@ -43,38 +43,42 @@ pub(super) fn check(
     }
     match at == directory {
         true => Ok(spans),
-        false if entries.is_empty() => Err(Reason::ZipPrefix.into()),
-        false => Err(Reason::ZipDirectory("bytes before it belong to no entry").into()),
+        false if entries.is_empty() => Err(BundleErrorKind::ZipPrefix.into()),
+        false => Err(BundleErrorKind::ZipDirectory("bytes before it belong to no entry").into()),
     }
 }
 
-fn starts_at(entry: &Entry<'_>, at: usize) -> Result<(), Reason> {
+fn check_offset(entry: &ZipEntry<'_>, at: usize) -> Result<(), BundleErrorKind> {
     match entry.offset.cmp(&(at as u64)) {
         Ordering::Equal => Ok(()),
-        Ordering::Less => Err(Reason::ZipOverlap),
-        Ordering::Greater => Err(Reason::ZipGap),
+        Ordering::Less => Err(BundleErrorKind::ZipOverlap),
+        Ordering::Greater => Err(BundleErrorKind::ZipGap),
     }
 }
 
 /// The data of the entry at `at`, and where the next one must begin. `end` is
 /// where the directory says the next one does.
-fn place(
+fn locate_data(
     zip: &[u8],
-    entry: &Entry<'_>,
+    entry: &ZipEntry<'_>,
     at: usize,
     end: usize,
-) -> Result<(Range<usize>, usize), Reason> {
-    let local = Local::read(zip, at).ok_or(Reason::ZipHeader("no entry begins where it should"))?;
+) -> Result<(Range<usize>, usize), BundleErrorKind> {
+    let local = LocalHeader::read(zip, at).ok_or(BundleErrorKind::ZipHeader(
+        "no entry begins where it should",
+    ))?;
     local.check(entry)?;
     let packed = usize::try_from(entry.packed).unwrap_or(usize::MAX);
     let after = local.data.checked_add(packed).filter(|&after| after <= end);
-    let after = after.ok_or(Reason::ZipOverlap)?;
+    let after = after.ok_or(BundleErrorKind::ZipOverlap)?;
     if entry.flags & SIZES_AFTER_DATA == 0 {
         return Ok((local.data..after, after));
     }
     let descriptor = zip.get(after..end).unwrap_or_default();
-    if !describes(descriptor, entry) {
-        return Err(Reason::HeaderMismatch("size or checksum after its data"));
+    if !descriptor_matches(descriptor, entry) {
+        return Err(BundleErrorKind::HeaderMismatch(
+            "size or checksum after its data",
+        ));
     }
     Ok((local.data..after, end))
 }
@@ -82,12 +86,12 @@ fn place(
 /// Whether the bytes after the data are its checksum and sizes. The format
 /// leaves both a signature and the width of the sizes to the writer; as nothing
 /// else may stand there, the length tells.
-fn describes(descriptor: &[u8], entry: &Entry<'_>) -> bool {
+fn descriptor_matches(descriptor: &[u8], entry: &ZipEntry<'_>) -> bool {
     let bare = match descriptor.len() {
         16 | 24 => descriptor.strip_prefix(DESCRIPTOR_SIGNATURE),
         _ => Some(descriptor),
     };
-    let mut fields = Fields(bare.unwrap_or_default());
+    let mut fields = ZipFields(bare.unwrap_or_default());
     let crc = fields.u32();
     let sizes = match fields.0.len() {
         8 => [fields.u32().map(u64::from), fields.u32().map(u64::from)],
@@ -98,7 +102,7 @@ fn describes(descriptor: &[u8], entry: &Entry<'_>) -> bool {
 }
 
 /// The header beside an entry's data.
-struct Local<'a> {
+struct LocalHeader<'a> {
     flags: u16,
     method: u16,
     crc: u32,
@@ -110,9 +114,9 @@ struct Local<'a> {
     data: usize,
 }
 
-impl<'a> Local<'a> {
+impl<'a> LocalHeader<'a> {
     fn read(zip: &'a [u8], at: usize) -> Option<Self> {
-        let mut fields = Fields::at(zip, at)?;
+        let mut fields = ZipFields::at(zip, at)?;
         if fields.take(4)? != SIGNATURE {
             return None;
         }
@@ -122,7 +126,7 @@ impl<'a> Local<'a> {
         let (crc, packed, size) = (fields.u32()?, fields.u32()?, fields.u32()?);
         let (name, extra) = (fields.u16()?, fields.u16()?);
         let (name, extra) = (fields.take(name.into())?, fields.take(extra.into())?);
-        Some(Local {
+        Some(LocalHeader {
             flags,
             method,
             crc,
@@ -134,8 +138,8 @@ impl<'a> Local<'a> {
         })
     }
 
-    fn check(&self, entry: &Entry<'_>) -> Result<(), Reason> {
-        let mismatch = |field| Err(Reason::HeaderMismatch(field));
+    fn check(&self, entry: &ZipEntry<'_>) -> Result<(), BundleErrorKind> {
+        let mismatch = |field| Err(BundleErrorKind::HeaderMismatch(field));
         if self.name != entry.raw_name {
             return mismatch("name");
         }
@@ -146,28 +150,28 @@ impl<'a> Local<'a> {
             return mismatch("method");
         }
         if name::decode(self.name, self.flags, self.extra)? != entry.name {
-            return Err(Reason::NameAmbiguous);
+            return Err(BundleErrorKind::NameAmbiguous);
         }
         self.check_sizes(entry)
     }
 
     /// A writer that did not know the sizes yet left zeros here and put them
     /// after the data; anything it did write must be true.
-    fn check_sizes(&self, entry: &Entry<'_>) -> Result<(), Reason> {
+    fn check_sizes(&self, entry: &ZipEntry<'_>) -> Result<(), BundleErrorKind> {
         let later = entry.flags & SIZES_AFTER_DATA != 0;
         let [size, packed] = match later {
             true => [self.size, self.packed].map(u64::from),
-            false => central::widen(self.extra, [self.size, self.packed])?,
+            false => central::read_zip64_sizes(self.extra, [self.size, self.packed])?,
         };
         let blank = |value: u64| later && (value == 0 || value == u64::from(u32::MAX));
         if size != entry.size && !blank(size) {
-            return Err(Reason::HeaderMismatch("size"));
+            return Err(BundleErrorKind::HeaderMismatch("size"));
         }
         if packed != entry.packed && !blank(packed) {
-            return Err(Reason::HeaderMismatch("packed size"));
+            return Err(BundleErrorKind::HeaderMismatch("packed size"));
         }
         if self.crc != entry.crc && !blank(self.crc.into()) {
-            return Err(Reason::HeaderMismatch("checksum"));
+            return Err(BundleErrorKind::HeaderMismatch("checksum"));
         }
         Ok(())
     }

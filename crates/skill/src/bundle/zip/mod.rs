@@ -20,21 +20,25 @@ mod name;
 
 pub(super) use end::has_end;
 
-use super::table::Table;
-use super::tree::Passing;
-use super::{BundleError, File, Reason};
-use crate::limits::Limits;
-use central::Entry;
-use end::End;
+use super::table::FileTable;
+use super::tree::ArchiveFile;
+use super::{BundleError, BundleErrorKind, BundleFile};
+use crate::limits::BundleLimits;
+use central::ZipEntry;
+use end::EndOfDirectory;
 use inflate::Inflater;
 
-pub(super) fn read(zip: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result<(), BundleError> {
+pub(super) fn read(
+    zip: &[u8],
+    limits: &BundleLimits,
+    table: &mut FileTable<'_>,
+) -> Result<(), BundleError> {
     let end = end::find(zip)?;
-    let entries = list(zip, &end, limits)?;
+    let entries = read_directory(zip, &end, limits)?;
     for entry in &entries {
-        check(entry, limits)?;
-        table.count()?;
-        table.claim(&entry.name, entry.size)?;
+        check_entry(entry, limits)?;
+        table.count_entry()?;
+        table.reserve(&entry.name, entry.size)?;
     }
     check_ratio(zip, &entries, limits)?;
     let spans = layout::check(zip, &entries, end.directory.start)?;
@@ -44,28 +48,36 @@ pub(super) fn read(zip: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result
         let data = inflater
             .unpack(entry, packed)
             .map_err(|reason| BundleError::at(&entry.name, reason))?;
-        add(table, entry, data)?;
+        add_entry(table, entry, data)?;
     }
     Ok(())
 }
 
 /// The headers of the directory, which is no larger than the limits allow.
-fn list<'z>(zip: &'z [u8], end: &End, limits: &Limits) -> Result<Vec<Entry<'z>>, BundleError> {
+fn read_directory<'z>(
+    zip: &'z [u8],
+    end: &EndOfDirectory,
+    limits: &BundleLimits,
+) -> Result<Vec<ZipEntry<'z>>, BundleError> {
     if end.directory.len() as u64 > limits.directory_bytes {
-        return Err(Reason::DirectoryTooLarge(limits.directory_bytes).into());
+        return Err(BundleErrorKind::DirectoryTooLarge(limits.directory_bytes).into());
     }
     if end.entries > limits.entries {
-        return Err(Reason::TooManyEntries(limits.entries).into());
+        return Err(BundleErrorKind::TooManyEntries(limits.entries).into());
     }
     central::read(zip, end)
 }
 
 /// The unpacked bytes of all entries, which are not out of proportion to the archive.
-fn check_ratio(zip: &[u8], entries: &[Entry<'_>], limits: &Limits) -> Result<u64, BundleError> {
+fn check_ratio(
+    zip: &[u8],
+    entries: &[ZipEntry<'_>],
+    limits: &BundleLimits,
+) -> Result<u64, BundleError> {
     let sizes = entries.iter().map(|entry| entry.size);
     let total = sizes.fold(0, u64::saturating_add);
-    if total > limits.unpacked_bytes(zip.len() as u64) {
-        return Err(Reason::Ratio(limits.ratio).into());
+    if total > limits.max_unpacked_bytes(zip.len() as u64) {
+        return Err(BundleErrorKind::Ratio(limits.ratio).into());
     }
     Ok(total)
 }
@@ -75,13 +87,13 @@ fn check_ratio(zip: &[u8], entries: &[Entry<'_>], limits: &Limits) -> Result<u64
 /// any other.
 pub(super) fn each_file(
     zip: &[u8],
-    limits: &Limits,
-    mut visit: impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+    limits: &BundleLimits,
+    mut visit: impl FnMut(&str, ArchiveFile<'_>) -> Result<(), BundleError>,
 ) -> Result<(), BundleError> {
     let end = end::find(zip)?;
-    let entries = list(zip, &end, limits)?;
+    let entries = read_directory(zip, &end, limits)?;
     if check_ratio(zip, &entries, limits)? > limits.total_bytes {
-        return Err(Reason::TotalTooLarge(limits.total_bytes).into());
+        return Err(BundleErrorKind::TotalTooLarge(limits.total_bytes).into());
     }
     let spans = layout::check(zip, &entries, end.directory.start)?;
     let mut inflater = Inflater::default();
@@ -91,21 +103,25 @@ pub(super) fn each_file(
         }
         let packed = zip.get(span).unwrap_or_default();
         let mut read = || {
-            check(entry, limits)?;
+            check_entry(entry, limits)?;
             let data = inflater.unpack(entry, packed);
             let data = data.map_err(|reason| BundleError::at(&entry.name, reason))?;
             Ok((data, entry.mode & 0o111 != 0))
         };
-        visit(&entry.name, Passing::new(entry.size, &mut read))?;
+        visit(&entry.name, ArchiveFile::new(entry.size, &mut read))?;
     }
     Ok(())
 }
 
-fn add(table: &mut Table<'_>, entry: &Entry<'_>, data: Vec<u8>) -> Result<(), BundleError> {
+fn add_entry(
+    table: &mut FileTable<'_>,
+    entry: &ZipEntry<'_>,
+    data: Vec<u8>,
+) -> Result<(), BundleError> {
     if let Some(folder) = entry.name.strip_suffix('/') {
         return table.add_folder(folder);
     }
-    let file = File {
+    let file = BundleFile {
         data: data.into(),
         executable: entry.mode & 0o111 != 0,
     };
@@ -113,36 +129,36 @@ fn add(table: &mut Table<'_>, entry: &Entry<'_>, data: Vec<u8>) -> Result<(), Bu
 }
 
 /// Everything that an entry's directory header alone can be refused for.
-fn check(entry: &Entry<'_>, limits: &Limits) -> Result<(), BundleError> {
+fn check_entry(entry: &ZipEntry<'_>, limits: &BundleLimits) -> Result<(), BundleError> {
     let refuse = |reason| Err(BundleError::at(&entry.name, reason));
-    const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
+    const ENCRYPTION_FLAGS: u16 = 1 | 1 << 6 | 1 << 13;
     // The compressor's effort (1, 2), sizes after the data (3), UTF-8 names (11).
-    const KNOWN: u16 = 0b110 | 1 << 3 | 1 << 11;
-    if entry.flags & ENCRYPTED != 0 {
-        return refuse(Reason::Encrypted);
+    const KNOWN_FLAGS: u16 = 0b110 | 1 << 3 | 1 << 11;
+    if entry.flags & ENCRYPTION_FLAGS != 0 {
+        return refuse(BundleErrorKind::Encrypted);
     }
-    if entry.flags & !KNOWN != 0 {
-        return refuse(Reason::Flags(entry.flags));
+    if entry.flags & !KNOWN_FLAGS != 0 {
+        return refuse(BundleErrorKind::Flags(entry.flags));
     }
     if !matches!(entry.method, inflate::STORED | inflate::DEFLATED) {
-        return refuse(Reason::Method(entry.method));
+        return refuse(BundleErrorKind::Method(entry.method));
     }
     let folder = entry.name.ends_with('/');
     match entry.mode & 0o170_000 {
         0 | 0o100_000 => {}
         0o040_000 if folder => {}
-        0o040_000 => return refuse(Reason::SpecialFile("folder under a file's name")),
-        0o120_000 => return refuse(Reason::Link("symbolic")),
-        0o010_000 => return refuse(Reason::SpecialFile("named pipe")),
-        0o020_000 | 0o060_000 => return refuse(Reason::SpecialFile("device")),
-        0o140_000 => return refuse(Reason::SpecialFile("socket")),
-        _ => return refuse(Reason::SpecialFile("file of unknown type")),
+        0o040_000 => return refuse(BundleErrorKind::SpecialFile("folder under a file's name")),
+        0o120_000 => return refuse(BundleErrorKind::Link("symbolic")),
+        0o010_000 => return refuse(BundleErrorKind::SpecialFile("named pipe")),
+        0o020_000 | 0o060_000 => return refuse(BundleErrorKind::SpecialFile("device")),
+        0o140_000 => return refuse(BundleErrorKind::SpecialFile("socket")),
+        _ => return refuse(BundleErrorKind::SpecialFile("file of unknown type")),
     }
     if folder && entry.size != 0 {
-        return refuse(Reason::FolderWithData);
+        return refuse(BundleErrorKind::FolderWithData);
     }
-    if entry.size > limits.unpacked_bytes(entry.packed) {
-        return refuse(Reason::Ratio(limits.ratio));
+    if entry.size > limits.max_unpacked_bytes(entry.packed) {
+        return refuse(BundleErrorKind::Ratio(limits.ratio));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! serves here; this module adds what the reference refuses and says everything
 //! in its words, so that the two can be compared byte for byte.
 
-mod complaint;
+mod marked_error;
 mod syntax;
 mod text;
 mod tree;
@@ -16,16 +16,16 @@ use std::ops::Range;
 use granit_parser::ErrorKind;
 
 use super::node::Node;
-use super::yaml::{self, FeatureKind, Reading, YamlError};
-use crate::limits::Limits;
-use complaint::Complaint;
-use syntax::{stop, unexpected_character};
+use super::yaml::{self, FeatureKind, ParsedYaml, YamlError};
+use crate::limits::BundleLimits;
+use marked_error::MarkedYamlError;
+use syntax::{syntax_error, unexpected_character_error};
 use text::end_of_line;
 use tree::check_node;
 
 /// A YAML text that the reference refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct StrictYamlError {
     /// The reference's words, snippets included.
     pub(super) message: String,
     /// The bytes of the YAML text at fault.
@@ -33,58 +33,58 @@ pub(super) struct Refusal {
 }
 
 /// Reads a YAML text as the reference does. `Ok(None)` is an empty document.
-pub(super) fn read(text: &str, limits: &Limits) -> Result<Option<Node>, Refusal> {
+pub(super) fn read(text: &str, limits: &BundleLimits) -> Result<Option<Node>, StrictYamlError> {
     let reading = yaml::read(text, limits);
-    if let Some(complaint) = complain(text, &reading) {
-        return Err(complaint.refuse(text));
+    if let Some(complaint) = first_problem(text, &reading) {
+        return Err(complaint.into_strict_error(text));
     }
     if let Some(root) = &reading.root {
-        check_node(text, root).map_err(|complaint| complaint.refuse(text))?;
+        check_node(text, root).map_err(|complaint| complaint.into_strict_error(text))?;
     }
     Ok(reading.root)
 }
 
 /// The first thing the reference would stumble over while reading, if any.
-fn complain(text: &str, reading: &Reading) -> Option<Complaint> {
+fn first_problem(text: &str, reading: &ParsedYaml) -> Option<MarkedYamlError> {
     let stopped = reading
         .error
         .as_ref()
-        .map(|error| stop(text, error, reading));
-    let refused = reading.features.iter().find_map(refuse_feature);
-    let tab = stray_tab(text, reading).map(unexpected_character(text));
-    let second = second_document(reading);
+        .map(|error| syntax_error(text, error, reading));
+    let refused = reading.features.iter().find_map(feature_error);
+    let tab = find_stray_tab(text, reading).map(unexpected_character_error(text));
+    let second = second_document_error(reading);
     [refused, tab, second, stopped]
         .into_iter()
         .flatten()
         .min_by_key(|complaint| complaint.met_at)
 }
 
-fn refuse_feature(feature: &yaml::Feature) -> Option<Complaint> {
+fn feature_error(feature: &yaml::Feature) -> Option<MarkedYamlError> {
     let Range { start, end } = feature.range;
     let complaint = match feature.kind {
-        FeatureKind::Flow => flow(start),
+        FeatureKind::Flow => flow_error(start),
         FeatureKind::Anchor => {
             let problem = "Found confusing disallowed anchor token \
                            (surround with ' and ' to make text appear literally)";
-            Complaint::new(problem, end).during("While scanning", start)
+            MarkedYamlError::new(problem, end).during("While scanning", start)
         }
         FeatureKind::Tag => {
             let problem = "Found disallowed tag tokens (do not specify types in markup)";
-            Complaint::new(problem, start).during("While scanning", end)
+            MarkedYamlError::new(problem, start).during("While scanning", end)
         }
         FeatureKind::Alias | FeatureKind::Text => return None,
     };
     Some(complaint.met_at(start))
 }
 
-fn flow(at: usize) -> Complaint {
+fn flow_error(at: usize) -> MarkedYamlError {
     let problem = "Found ugly disallowed JSONesque flow mapping \
                    (surround with ' and ' to make text appear literally)";
-    Complaint::new(problem, at + 1).during("While scanning", at)
+    MarkedYamlError::new(problem, at + 1).during("While scanning", at)
 }
 
 /// The first tab that is not inside quoted or block text, or a comment.
-fn stray_tab(text: &str, reading: &Reading) -> Option<usize> {
+fn find_stray_tab(text: &str, reading: &ParsedYaml) -> Option<usize> {
     let mut at = 0;
     let mut inside = reading
         .features
@@ -113,7 +113,7 @@ fn starts_comment(text: &str, at: usize) -> bool {
         .is_none_or(|before| matches!(before, ' ' | '\n'))
 }
 
-fn second_document(reading: &Reading) -> Option<Complaint> {
+fn second_document_error(reading: &ParsedYaml) -> Option<MarkedYamlError> {
     let root = reading.root.as_ref()?;
     let second = match reading.error {
         // Content to the left of the first document's begins another one.
@@ -123,7 +123,7 @@ fn second_document(reading: &Reading) -> Option<Complaint> {
         }) => at,
         _ => *reading.documents.get(1)?,
     };
-    let complaint = Complaint::new("but found another document", second)
+    let complaint = MarkedYamlError::new("but found another document", second)
         .during("expected a single document in the stream", root.range.start);
     Some(complaint.met_at(second))
 }

@@ -3,22 +3,22 @@
 use crate::python::repr;
 
 /// `  in "<unicode string>", line L, column C:` and a snippet with a caret.
-pub(super) fn mark(text: &str, at: usize) -> String {
+pub(super) fn render_mark(text: &str, at: usize) -> String {
     let line = 1 + text.get(..at).unwrap_or_default().matches('\n').count();
     let column = 1 + column(text, at);
     format!(
         "  in \"<unicode string>\", line {line}, column {column}:\n{}",
-        snippet(text, at, line)
+        render_snippet(text, at, line)
     )
 }
 
 /// The line around `at`, cut to about 75 characters, and a caret under it.
-fn snippet(text: &str, at: usize, line: usize) -> String {
+fn render_snippet(text: &str, at: usize, line: usize) -> String {
     const INDENT: usize = 4;
     /// How far to either side of the caret the snippet reaches before it is cut.
-    const REACH: usize = 36;
+    const MAX_REACH_CHARS: usize = 36;
     /// What the cut gives up for its dots.
-    const CUT: usize = 5;
+    const CUT_CHARS: usize = 5;
     const DOTS: &str = " ... ";
     let before: Vec<char> = text
         .get(start_of_line(text, at)..at)
@@ -30,18 +30,21 @@ fn snippet(text: &str, at: usize, line: usize) -> String {
         .unwrap_or_default()
         .chars()
         .collect();
-    let (head, before) = match before.len() > REACH {
+    let (head, before) = match before.len() > MAX_REACH_CHARS {
         true => (
             DOTS,
             before
                 .iter()
-                .skip(before.len() - (REACH + 1) + CUT)
+                .skip(before.len() - (MAX_REACH_CHARS + 1) + CUT_CHARS)
                 .collect(),
         ),
         false => ("", before.iter().collect::<String>()),
     };
-    let (tail, after) = match after.len() > REACH {
-        true => (DOTS, after.iter().take(REACH + 1 - CUT).collect()),
+    let (tail, after) = match after.len() > MAX_REACH_CHARS {
+        true => (
+            DOTS,
+            after.iter().take(MAX_REACH_CHARS + 1 - CUT_CHARS).collect(),
+        ),
         false => ("", after.iter().collect::<String>()),
     };
     let caret = INDENT + before.chars().count() + head.len();
@@ -52,7 +55,7 @@ fn snippet(text: &str, at: usize, line: usize) -> String {
 }
 
 /// The character at `at` as Python would print it.
-pub(super) fn found(text: &str, at: usize) -> String {
+pub(super) fn describe_found(text: &str, at: usize) -> String {
     let c = text.get(at..).and_then(|t| t.chars().next());
     c.map_or_else(|| "'\\x00'".to_owned(), |c| repr(&c.to_string()))
 }
@@ -76,7 +79,7 @@ pub(super) fn column(text: &str, at: usize) -> usize {
         .count()
 }
 
-pub(super) fn blanks(text: &str, line_start: usize) -> usize {
+pub(super) fn leading_blanks(text: &str, line_start: usize) -> usize {
     let rest = text.get(line_start..).unwrap_or_default();
     rest.len() - rest.trim_start_matches(' ').len()
 }

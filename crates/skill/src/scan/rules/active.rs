@@ -1,43 +1,43 @@
 //! Documents that run something when they are opened.
 
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::magic::Magic;
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::magic::FileMagic;
 use crate::scan::report::GapReason;
-use crate::scan::rule::Rule;
-use crate::scan::view::{Kind, View};
+use crate::scan::rule::ScanRule;
+use crate::scan::view::{FileKind, FileView};
 
-pub(crate) static FILE_ACTIVE: Rule = Rule {
+pub(crate) static FILE_ACTIVE: ScanRule = ScanRule {
     id: "FILE-ACTIVE",
     title: "Document with active content",
     description: "Macros in Office documents, scripts in SVG pictures, and scripts or launch \
                   actions in PDFs run when the document is opened.",
-    severity: Severity::High,
+    severity: ScanSeverity::High,
     help: "Save the document without macros, scripts and actions.",
     hostile: false,
 };
 
 /// Looks into documents, each in the way of its format.
-pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     match view.kind {
-        Kind::Binary(Magic::Pdf) => pdf(view, log),
-        Kind::Binary(Magic::OfficeZip) => {
-            marker(view, &[b"vbaProject.bin"], "The document holds macros", log)
+        FileKind::Binary(FileMagic::Pdf) => check_pdf(view, log),
+        FileKind::Binary(FileMagic::OfficeZip) => {
+            check_markers(view, &[b"vbaProject.bin"], "The document holds macros", log)
         }
-        Kind::Binary(Magic::OfficeOle) => {
+        FileKind::Binary(FileMagic::OfficeOle) => {
             let macros: &[&[u8]] = &[
                 b"_\0V\0B\0A\0_\0P\0R\0O\0J\0E\0C\0T",
                 b"V\0B\0A\0",
                 b"M\0a\0c\0r\0o\0s",
             ];
-            marker(view, macros, "The document holds macros", log);
+            check_markers(view, macros, "The document holds macros", log);
         }
-        Kind::Text if view.ending() == "svg" => svg(view, log),
+        FileKind::Text if view.extension() == "svg" => check_svg(view, log),
         _ => {}
     }
 }
 
-fn pdf(view: &View<'_>, log: &mut Collector<'_>) {
+fn check_pdf(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     let actions: &[&[u8]] = &[
         b"/JavaScript",
         b"/JS ",
@@ -46,7 +46,7 @@ fn pdf(view: &View<'_>, log: &mut Collector<'_>) {
         b"/Launch",
         b"/EmbeddedFile ",
     ];
-    marker(
+    check_markers(
         view,
         actions,
         "The PDF holds a script, a launch action or a file",
@@ -54,11 +54,11 @@ fn pdf(view: &View<'_>, log: &mut Collector<'_>) {
     );
     if contains(view.data, b"/ObjStm") || contains(view.data, b"/Encrypt") {
         let detail = "a PDF with packed or encrypted objects, which were not read".to_owned();
-        log.gap(Some(view.path), GapReason::Opaque, detail);
+        log.report_gap(Some(view.path), GapReason::Opaque, detail);
     }
 }
 
-fn svg(view: &View<'_>, log: &mut Collector<'_>) {
+fn check_svg(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     let lower = view.text.to_ascii_lowercase();
     const ACTIVE: &[&str] = &[
         "<script",
@@ -73,10 +73,10 @@ fn svg(view: &View<'_>, log: &mut Collector<'_>) {
     for mark in ACTIVE {
         if let Some(at) = lower.find(mark) {
             let weight = match *mark {
-                "<foreignobject" => Weight(Severity::Low, Confidence::Medium),
-                _ => Weight(Severity::High, Confidence::High),
+                "<foreignobject" => FindingWeight(ScanSeverity::Low, Confidence::Medium),
+                _ => FindingWeight(ScanSeverity::High, Confidence::High),
             };
-            log.at(
+            log.report_at(
                 &FILE_ACTIVE,
                 view,
                 at..at + mark.len(),
@@ -87,13 +87,18 @@ fn svg(view: &View<'_>, log: &mut Collector<'_>) {
     }
 }
 
-fn marker(view: &View<'_>, marks: &[&[u8]], message: &'static str, log: &mut Collector<'_>) {
+fn check_markers(
+    view: &FileView<'_>,
+    marks: &[&[u8]],
+    message: &'static str,
+    log: &mut FindingCollector<'_>,
+) {
     if let Some(mark) = marks.iter().find(|mark| contains(view.data, mark)) {
         let shown = String::from_utf8_lossy(mark).replace('\0', "");
-        log.whole(
+        log.report_file(
             &FILE_ACTIVE,
             view.path,
-            Weight(Severity::High, Confidence::High),
+            FindingWeight(ScanSeverity::High, Confidence::High),
             &shown,
             message,
         );

@@ -4,35 +4,37 @@ use serde_json::Value;
 
 use super::declared::EXEC_DECL;
 use super::manifest;
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::subject::Subject;
-use crate::scan::view::View;
+use crate::scan::view::FileView;
 
 /// Looks at a file's name, and into the manifests that hold commands.
-pub(crate) fn check(view: &View<'_>, subject: &Subject<'_>, log: &mut Collector<'_>) {
-    if let Some((weight, message)) = by_name(view) {
-        log.whole(&EXEC_DECL, view.path, weight, view.path, message);
+pub(crate) fn check(view: &FileView<'_>, subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
+    if let Some((weight, message)) = weigh_name(view) {
+        log.report_file(&EXEC_DECL, view.path, weight, view.path, message);
     }
     match view.name() {
-        "package.json" => install_scripts(view, log),
+        "package.json" => check_install_scripts(view, log),
         "tasks.json" if view.text.contains("folderOpen") => {
-            let weight = Weight(Severity::High, Confidence::High);
+            let weight = FindingWeight(ScanSeverity::High, Confidence::High);
             let message = "A task that an editor runs when the folder is opened";
-            log.whole(&EXEC_DECL, view.path, weight, "folderOpen", message);
+            log.report_file(&EXEC_DECL, view.path, weight, "folderOpen", message);
         }
         "settings.json" | "settings.local.json" if view.path.contains(".claude/") => {
-            settings_hooks(view, log);
+            check_settings_hooks(view, log);
         }
-        name if name.ends_with(".pyc") || name.ends_with(".pyo") => bytecode(view, subject, log),
+        name if name.ends_with(".pyc") || name.ends_with(".pyo") => {
+            check_bytecode(view, subject, log)
+        }
         _ => {}
     }
 }
 
-fn by_name(view: &View<'_>) -> Option<(Weight, &'static str)> {
-    let high = Weight(Severity::High, Confidence::Medium);
-    let medium = Weight(Severity::Medium, Confidence::Medium);
-    let low = Weight(Severity::Low, Confidence::Medium);
+fn weigh_name(view: &FileView<'_>) -> Option<(FindingWeight, &'static str)> {
+    let high = FindingWeight(ScanSeverity::High, Confidence::Medium);
+    let medium = FindingWeight(ScanSeverity::Medium, Confidence::Medium);
+    let low = FindingWeight(ScanSeverity::Low, Confidence::Medium);
     let hook = [".git/hooks/", ".githooks/", ".husky/"]
         .iter()
         .any(|dir| view.path.starts_with(dir) || view.path.contains(&format!("/{dir}")));
@@ -52,7 +54,7 @@ fn by_name(view: &View<'_>) -> Option<(Weight, &'static str)> {
     })
 }
 
-fn install_scripts(view: &View<'_>, log: &mut Collector<'_>) {
+fn check_install_scripts(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     let Some(manifest) = manifest::read(view, log) else {
         return;
     };
@@ -61,47 +63,47 @@ fn install_scripts(view: &View<'_>, log: &mut Collector<'_>) {
     };
     for name in scripts.keys() {
         let severity = match name.as_str() {
-            "preinstall" | "install" | "postinstall" => Severity::High,
-            "prepare" | "prepublish" => Severity::Low,
+            "preinstall" | "install" | "postinstall" => ScanSeverity::High,
+            "prepare" | "prepublish" => ScanSeverity::Low,
             _ => continue,
         };
-        let span = manifest::place_of(view, name);
+        let span = manifest::key_span(view, name);
         let message = format!("npm runs the `{name}` script by itself");
-        log.at(
+        log.report_at(
             &EXEC_DECL,
             view,
             span,
-            Weight(severity, Confidence::High),
+            FindingWeight(severity, Confidence::High),
             message,
         );
     }
 }
 
-fn settings_hooks(view: &View<'_>, log: &mut Collector<'_>) {
+fn check_settings_hooks(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     if let Some(at) = view.text.find("\"hooks\"") {
-        let weight = Weight(Severity::High, Confidence::High);
+        let weight = FindingWeight(ScanSeverity::High, Confidence::High);
         let message = "Settings that make a host run commands by itself";
-        log.at(&EXEC_DECL, view, at..at + 7, weight, message);
+        log.report_at(&EXEC_DECL, view, at..at + 7, weight, message);
     }
 }
 
 /// Bytecode runs in place of its source; without one nobody can read it.
-fn bytecode(view: &View<'_>, subject: &Subject<'_>, log: &mut Collector<'_>) {
+fn check_bytecode(view: &FileView<'_>, subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     let stem = view.name().split('.').next().unwrap_or_default();
     let folder = view.path.strip_suffix(view.name()).unwrap_or_default();
     let folder = folder.strip_suffix("__pycache__/").unwrap_or(folder);
     let source = format!("{folder}{stem}.py");
     let (severity, message) = match subject.files.iter().any(|file| file.path == source) {
         true => (
-            Severity::Low,
+            ScanSeverity::Low,
             "Compiled Python, which may differ from the source beside it",
         ),
-        false => (Severity::High, "Compiled Python without its source"),
+        false => (ScanSeverity::High, "Compiled Python without its source"),
     };
-    log.whole(
+    log.report_file(
         &EXEC_DECL,
         view.path,
-        Weight(severity, Confidence::High),
+        FindingWeight(severity, Confidence::High),
         view.path,
         message,
     );

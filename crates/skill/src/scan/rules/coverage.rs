@@ -2,21 +2,21 @@
 //! renderer shows them.
 
 use crate::scan::evidence;
-use crate::scan::finding::{Confidence, Finding, Severity};
-use crate::scan::report::Gap;
-use crate::scan::rule::Rule;
+use crate::scan::finding::{Confidence, Finding, ScanSeverity};
+use crate::scan::report::CoverageGap;
+use crate::scan::rule::ScanRule;
 
-pub(crate) static COVERAGE: Rule = Rule {
+pub(crate) static COVERAGE: ScanRule = ScanRule {
     id: "COVERAGE",
     title: "Not looked at",
     description: "A file, or a part of one, could not be analysed, or a limit was reached. The \
                   report is partial: no finding there does not mean nothing is there.",
-    severity: Severity::Info,
+    severity: ScanSeverity::Info,
     help: "Look at the named file by other means, or ship its source instead.",
     hostile: false,
 };
 
-pub(crate) fn finding(gap: &Gap) -> Finding {
+pub(crate) fn finding(gap: &CoverageGap) -> Finding {
     let file = gap.file.clone().unwrap_or_default();
     Finding {
         rule: COVERAGE.id,

@@ -1,20 +1,20 @@
 //! Commands that a host would run by itself when it loads the skill.
 
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::layout::{Role, Roles};
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::layout::{TextRole, TextRoles};
 use crate::scan::pattern::Pattern;
-use crate::scan::rule::Rule;
+use crate::scan::rule::ScanRule;
 use crate::scan::subject::Subject;
 use crate::scan::weigh::Hit;
 
-pub(crate) static EXEC_DECL: Rule = Rule {
+pub(crate) static EXEC_DECL: ScanRule = ScanRule {
     id: "EXEC-DECL",
     title: "Declares code that runs by itself",
     description: "Hooks in the frontmatter, commands that are replaced by their output when the \
                   body is read, install scripts, test set-up and similar files run without anyone \
                   asking for them, on the host rather than in a sandbox.",
-    severity: Severity::High,
+    severity: ScanSeverity::High,
     help: "Let the model call a script when it is needed instead of having a host run it.",
     hostile: false,
 };
@@ -26,9 +26,9 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["!`"],
         r"(?:^|[\s:(\[>|*])!`[^`\n]+`",
     )
-    .on(Roles(Role::Prose as u8))
-    .weight(Severity::High, Confidence::Medium)
-    .weigh(reading)
+    .in_roles(TextRoles(TextRole::Prose as u8))
+    .weight(ScanSeverity::High, Confidence::Medium)
+    .weigh_with(weigh_reading)
     .example("SKILL.md", "State: !`./collect.sh`"),
     Pattern::new(
         &EXEC_DECL,
@@ -36,29 +36,29 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["```!", "~~~!"],
         r"^[ \t]*(?:```+|~~~+)!",
     )
-    .on(Roles(Role::Block as u8))
-    .weight(Severity::High, Confidence::High)
+    .in_roles(TextRoles(TextRole::Block as u8))
+    .weight(ScanSeverity::High, Confidence::High)
     .example("SKILL.md", "```!\n./collect.sh\n```"),
 ];
 
 /// Commands that only look at the working folder and the tools are mild.
-fn reading(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_reading(hit: &Hit<'_>) -> Option<FindingWeight> {
     let text = hit.text();
     let command = text
         .split_once('`')
         .map_or("", |(_, rest)| rest.trim_end_matches('`').trim());
-    if only_looks(command) {
-        return Some(Weight(Severity::Low, Confidence::Medium));
+    if is_read_only(command) {
+        return Some(FindingWeight(ScanSeverity::Low, Confidence::Medium));
     }
     // One word in backticks after an exclamation mark is most often typography.
     if !command.contains([' ', '/']) {
-        return Some(Weight(Severity::Low, Confidence::Low));
+        return Some(FindingWeight(ScanSeverity::Low, Confidence::Low));
     }
     Some(hit.weight)
 }
 
-fn only_looks(command: &str) -> bool {
-    const LOOKING: &[&str] = &[
+fn is_read_only(command: &str) -> bool {
+    const READ_ONLY_COMMANDS: &[&str] = &[
         "git status",
         "git diff",
         "git log",
@@ -101,7 +101,10 @@ fn only_looks(command: &str) -> bool {
     let quiet = command.replace("2>/dev/null", "").replace("2>&1", "");
     let substitutes = quiet.contains("$(") || quiet.contains('>') || quiet.contains("-exec");
     let looks = |part: &str| {
-        LOOKING.iter().any(|start| part.starts_with(start)) || part.ends_with("--version")
+        READ_ONLY_COMMANDS
+            .iter()
+            .any(|start| part.starts_with(start))
+            || part.ends_with("--version")
     };
     !substitutes
         && quiet
@@ -112,10 +115,10 @@ fn only_looks(command: &str) -> bool {
 }
 
 /// Looks at the keys of the frontmatter.
-pub(crate) fn check(subject: &Subject<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check(subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     if subject.frontmatter_keys.contains(&"hooks") {
-        let weight = Weight(Severity::High, Confidence::High);
+        let weight = FindingWeight(ScanSeverity::High, Confidence::High);
         let message = "The frontmatter declares hooks, which are commands for the host to run";
-        log.whole(&EXEC_DECL, subject.skill_file, weight, "hooks:", message);
+        log.report_file(&EXEC_DECL, subject.skill_file, weight, "hooks:", message);
     }
 }

@@ -1,9 +1,9 @@
 //! Packages everybody knows, and names that only look like them.
 
-use crate::scan::similar::one_slip;
+use crate::scan::similar::differs_by_one_slip;
 
 /// Well-known packages of the Python index.
-pub(crate) const PYTHON: &[&str] = &[
+pub(crate) const PYTHON_PACKAGES: &[&str] = &[
     "aiohttp",
     "anthropic",
     "asyncio",
@@ -112,7 +112,7 @@ pub(crate) const PYTHON: &[&str] = &[
 ];
 
 /// Well-known packages of the npm registry.
-pub(crate) const NPM: &[&str] = &[
+pub(crate) const NPM_PACKAGES: &[&str] = &[
     "axios",
     "babel",
     "chalk",
@@ -184,7 +184,7 @@ pub(crate) const NPM: &[&str] = &[
 ];
 
 /// Real packages that happen to be one letter away from a well-known one.
-const REAL: &[&str] = &[
+const REAL_PACKAGES: &[&str] = &[
     "boto",
     "certify",
     "clock",
@@ -220,13 +220,13 @@ const REAL: &[&str] = &[
 ];
 
 /// The well-known package that `name` looks like, if it only looks like it.
-pub(crate) fn imitated(name: &str, known: &'static [&'static str]) -> Option<&'static str> {
-    if name.chars().count() < 5 || known.contains(&name) || REAL.contains(&name) {
+pub(crate) fn imitated_package(name: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    if name.chars().count() < 5 || known.contains(&name) || REAL_PACKAGES.contains(&name) {
         return None;
     }
     known
         .iter()
         .copied()
         .filter(|known| known.len() >= 5)
-        .find(|known| one_slip(name, known))
+        .find(|known| differs_by_one_slip(name, known))
 }

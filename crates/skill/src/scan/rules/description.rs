@@ -3,32 +3,32 @@
 
 use std::collections::BTreeMap;
 
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::rule::Rule;
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::rule::ScanRule;
 use crate::scan::subject::Subject;
 
-pub(crate) static TRIG_BROAD: Rule = Rule {
+pub(crate) static TRIG_BROAD: ScanRule = ScanRule {
     id: "TRIG-BROAD",
     title: "Description fits everything",
     description: "A description that claims every task, or says next to nothing, has the skill \
                   loaded when it does not help, at the cost of tokens and of better skills.",
-    severity: Severity::Low,
+    severity: ScanSeverity::Low,
     help: "Say what the skill does and name the situations it is for.",
     hostile: false,
 };
 
-pub(crate) static TRIG_BAIT: Rule = Rule {
+pub(crate) static TRIG_BAIT: ScanRule = ScanRule {
     id: "TRIG-BAIT",
     title: "Description pushes itself forward",
     description: "A description that orders the model to prefer it over other skills, or is \
                   stuffed with keywords, hijacks requests that others should serve.",
-    severity: Severity::Medium,
+    severity: ScanSeverity::Medium,
     help: "Describe the skill in a sentence or two, without orders and keyword lists.",
     hostile: false,
 };
 
-const EVERYTHING: &[&str] = &[
+const BROAD_PHRASES: &[&str] = &[
     "any task",
     "any request",
     "any question",
@@ -49,21 +49,21 @@ const EVERYTHING: &[&str] = &[
     "use for all",
 ];
 
-const PUSHING: &[(&str, Severity)] = &[
-    ("instead of any other skill", Severity::High),
-    ("instead of other skills", Severity::High),
-    ("ignore other skills", Severity::High),
-    ("do not use other skills", Severity::High),
-    ("do not use any other skill", Severity::High),
-    ("over all other skills", Severity::High),
-    ("overrides all other", Severity::High),
-    ("takes priority over", Severity::Medium),
-    ("take precedence over all", Severity::Medium),
-    ("before any other skill", Severity::Medium),
-    ("before any other tool", Severity::Medium),
-    ("before all other skills", Severity::Medium),
-    ("must always be used", Severity::Medium),
-    ("must be loaded first", Severity::Medium),
+const PUSHING_PHRASES: &[(&str, ScanSeverity)] = &[
+    ("instead of any other skill", ScanSeverity::High),
+    ("instead of other skills", ScanSeverity::High),
+    ("ignore other skills", ScanSeverity::High),
+    ("do not use other skills", ScanSeverity::High),
+    ("do not use any other skill", ScanSeverity::High),
+    ("over all other skills", ScanSeverity::High),
+    ("overrides all other", ScanSeverity::High),
+    ("takes priority over", ScanSeverity::Medium),
+    ("take precedence over all", ScanSeverity::Medium),
+    ("before any other skill", ScanSeverity::Medium),
+    ("before any other tool", ScanSeverity::Medium),
+    ("before all other skills", ScanSeverity::Medium),
+    ("must always be used", ScanSeverity::Medium),
+    ("must be loaded first", ScanSeverity::Medium),
 ];
 
 /// Comma-separated terms beyond which a description is a keyword list.
@@ -72,26 +72,26 @@ const MANY_TERMS: usize = 40;
 const MANY_TIMES: usize = 9;
 
 /// Looks at the description.
-pub(crate) fn check(subject: &Subject<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check(subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     let Some(description) = subject.description else {
         return;
     };
     let lower = description.to_lowercase();
-    broad(subject, &lower, log);
-    for (phrase, severity) in PUSHING {
+    check_broad(subject, &lower, log);
+    for (phrase, severity) in PUSHING_PHRASES {
         if lower.contains(phrase) {
-            let weight = Weight(*severity, Confidence::Medium);
+            let weight = FindingWeight(*severity, Confidence::Medium);
             let message = "The description puts itself before other skills";
-            log.whole(&TRIG_BAIT, subject.skill_file, weight, phrase, message);
+            log.report_file(&TRIG_BAIT, subject.skill_file, weight, phrase, message);
         }
     }
-    stuffed(subject, &lower, log);
+    check_stuffed(subject, &lower, log);
 }
 
-fn broad(subject: &Subject<'_>, lower: &str, log: &mut Collector<'_>) {
-    if let Some(phrase) = EVERYTHING.iter().find(|phrase| lower.contains(**phrase)) {
-        let weight = Weight(Severity::Low, Confidence::Medium);
-        log.whole(
+fn check_broad(subject: &Subject<'_>, lower: &str, log: &mut FindingCollector<'_>) {
+    if let Some(phrase) = BROAD_PHRASES.iter().find(|phrase| lower.contains(**phrase)) {
+        let weight = FindingWeight(ScanSeverity::Low, Confidence::Medium);
+        log.report_file(
             &TRIG_BROAD,
             subject.skill_file,
             weight,
@@ -99,18 +99,18 @@ fn broad(subject: &Subject<'_>, lower: &str, log: &mut Collector<'_>) {
             "The description claims every task",
         );
     } else if lower.split_whitespace().count() < 3 && lower.is_ascii() {
-        let weight = Weight(Severity::Info, Confidence::Medium);
+        let weight = FindingWeight(ScanSeverity::Info, Confidence::Medium);
         let message = "The description says too little to choose by";
-        log.whole(&TRIG_BROAD, subject.skill_file, weight, lower, message);
+        log.report_file(&TRIG_BROAD, subject.skill_file, weight, lower, message);
     }
 }
 
-fn stuffed(subject: &Subject<'_>, lower: &str, log: &mut Collector<'_>) {
+fn check_stuffed(subject: &Subject<'_>, lower: &str, log: &mut FindingCollector<'_>) {
     let terms = lower.split([',', ';', '|', '、', '，']).count();
     if terms > MANY_TERMS {
-        let weight = Weight(Severity::Medium, Confidence::Medium);
+        let weight = FindingWeight(ScanSeverity::Medium, Confidence::Medium);
         let evidence = format!("{terms} terms");
-        log.whole(
+        log.report_file(
             &TRIG_BAIT,
             subject.skill_file,
             weight,
@@ -129,9 +129,9 @@ fn stuffed(subject: &Subject<'_>, lower: &str, log: &mut Collector<'_>) {
     if let Some((word, count)) =
         most.filter(|(word, count)| *count >= MANY_TIMES && *word != "with")
     {
-        let weight = Weight(Severity::Low, Confidence::Medium);
+        let weight = FindingWeight(ScanSeverity::Low, Confidence::Medium);
         let evidence = format!("`{word}` {count} times");
-        log.whole(
+        log.report_file(
             &TRIG_BAIT,
             subject.skill_file,
             weight,

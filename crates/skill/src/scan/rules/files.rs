@@ -1,112 +1,115 @@
 //! What files are, against what they should be in a skill.
 
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::layout::Lang;
-use crate::scan::magic::Magic;
+use crate::scan::magic::FileMagic;
 use crate::scan::report::GapReason;
-use crate::scan::rule::Rule;
-use crate::scan::view::{Kind, View};
+use crate::scan::rule::ScanRule;
+use crate::scan::view::{FileKind, FileView};
 
-pub(crate) static FILE_MAGIC: Rule = Rule {
+pub(crate) static FILE_MAGIC: ScanRule = ScanRule {
     id: "FILE-MAGIC",
     title: "The content is not what the name says",
     description: "A file's first bytes are of another format than its name's ending: a program \
                   posing as a picture or a text.",
-    severity: Severity::High,
+    severity: ScanSeverity::High,
     help: "Name the file for what it is, or remove it.",
     hostile: true,
 };
 
-pub(crate) static FILE_BIN: Rule = Rule {
+pub(crate) static FILE_BIN: ScanRule = ScanRule {
     id: "FILE-BIN",
     title: "Compiled program",
     description: "Machine code or bytecode cannot be reviewed.",
-    severity: Severity::High,
+    severity: ScanSeverity::High,
     help: "Ship the source, or install the program from a package with a pinned version.",
     hostile: false,
 };
 
-pub(crate) static FILE_HIDDEN: Rule = Rule {
+pub(crate) static FILE_HIDDEN: ScanRule = ScanRule {
     id: "FILE-HIDDEN",
     title: "Hidden or disguised file",
     description: "Code in files or folders whose name starts with a dot, environment files, or \
                   names with two endings are easily missed.",
-    severity: Severity::Medium,
+    severity: ScanSeverity::Medium,
     help: "Move the file to a visible place, or leave it out of the skill.",
     hostile: false,
 };
 
-pub(crate) static ARCH_NESTED: Rule = Rule {
+pub(crate) static ARCH_NESTED: ScanRule = ScanRule {
     id: "ARCH-NESTED",
     title: "Archive inside the skill",
     description: "An archive hides its content from review and from this scan.",
-    severity: Severity::Medium,
+    severity: ScanSeverity::Medium,
     help: "Unpack the archive and ship its files.",
     hostile: false,
 };
 
 /// Looks at name, kind and first bytes.
-pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
-    mismatch(view, log);
-    hidden(view, log);
+pub(crate) fn check(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
+    check_mismatch(view, log);
+    check_hidden(view, log);
     match view.kind {
-        Kind::Binary(magic @ (Magic::Executable(_) | Magic::Bytecode(_))) => {
-            program(view, magic, log)
+        FileKind::Binary(magic @ (FileMagic::Executable(_) | FileMagic::Bytecode(_))) => {
+            check_program(view, magic, log)
         }
-        Kind::Binary(magic @ Magic::Archive(_)) => archive(view, magic, log),
-        Kind::Binary(Magic::Unknown) if !is_python_bytecode(view) => {
-            opaque(view, "a binary of unknown format", log);
+        FileKind::Binary(magic @ FileMagic::Archive(_)) => check_archive(view, magic, log),
+        FileKind::Binary(FileMagic::Unknown) if !is_python_bytecode(view) => {
+            report_opaque(view, "a binary of unknown format", log);
         }
-        Kind::Binary(Magic::Unknown) => opaque(view, "compiled Python", log),
-        Kind::Binary(Magic::OfficeZip | Magic::OfficeOle) => {
-            opaque(view, "an Office document, whose text is packed", log);
+        FileKind::Binary(FileMagic::Unknown) => report_opaque(view, "compiled Python", log),
+        FileKind::Binary(FileMagic::OfficeZip | FileMagic::OfficeOle) => {
+            report_opaque(view, "an Office document, whose text is packed", log);
         }
         _ => {}
     }
 }
 
-fn is_python_bytecode(view: &View<'_>) -> bool {
-    matches!(view.ending().as_str(), "pyc" | "pyo")
+fn is_python_bytecode(view: &FileView<'_>) -> bool {
+    matches!(view.extension().as_str(), "pyc" | "pyo")
 }
 
-fn opaque(view: &View<'_>, what: &str, log: &mut Collector<'_>) {
+fn report_opaque(view: &FileView<'_>, what: &str, log: &mut FindingCollector<'_>) {
     let detail = format!("{what}; {} bytes were not read", view.data.len());
-    log.gap(Some(view.path), GapReason::Opaque, detail);
+    log.report_gap(Some(view.path), GapReason::Opaque, detail);
 }
 
-fn program(view: &View<'_>, magic: Magic, log: &mut Collector<'_>) {
+fn check_program(view: &FileView<'_>, magic: FileMagic, log: &mut FindingCollector<'_>) {
     let severity = match magic {
-        Magic::Executable(_) => Severity::High,
-        _ => Severity::Medium,
+        FileMagic::Executable(_) => ScanSeverity::High,
+        _ => ScanSeverity::Medium,
     };
     let message = format!("The file is a compiled program: {}", magic.name());
-    log.whole(
+    log.report_file(
         &FILE_BIN,
         view.path,
-        Weight(severity, Confidence::High),
+        FindingWeight(severity, Confidence::High),
         view.path,
         message,
     );
-    opaque(view, magic.name(), log);
+    report_opaque(view, magic.name(), log);
 }
 
-fn archive(view: &View<'_>, magic: Magic, log: &mut Collector<'_>) {
+fn check_archive(view: &FileView<'_>, magic: FileMagic, log: &mut FindingCollector<'_>) {
     // Bit 0 of a zip entry's flags: the entry is encrypted.
     let locked =
         view.data.starts_with(b"PK\x03\x04") && view.data.get(6).is_some_and(|b| b & 1 == 1);
     let (weight, message) = match locked {
         true => (
-            Weight(Severity::High, Confidence::High),
+            FindingWeight(ScanSeverity::High, Confidence::High),
             "An encrypted archive inside the skill".to_owned(),
         ),
         false => {
             let message = format!("An archive inside the skill: {}", magic.name());
-            (Weight(Severity::Medium, Confidence::High), message)
+            (
+                FindingWeight(ScanSeverity::Medium, Confidence::High),
+                message,
+            )
         }
     };
-    log.whole(&ARCH_NESTED, view.path, weight, view.path, message);
-    opaque(view, magic.name(), log);
+    log.report_file(&ARCH_NESTED, view.path, weight, view.path, message);
+    report_opaque(view, magic.name(), log);
 }
 
 /// The family of formats an ending promises.
@@ -119,7 +122,7 @@ enum Family {
     Text,
 }
 
-fn promised(ending: &str) -> Option<Family> {
+fn promised_family(ending: &str) -> Option<Family> {
     Some(match ending {
         "png" | "jpg" | "jpeg" | "gif" | "webp" | "ico" | "tif" | "tiff" | "mp3" | "mp4"
         | "wav" | "ogg" | "ttf" | "otf" | "woff" | "woff2" => Family::Media,
@@ -135,50 +138,55 @@ fn promised(ending: &str) -> Option<Family> {
     })
 }
 
-fn mismatch(view: &View<'_>, log: &mut Collector<'_>) {
-    let Some(promise) = promised(&view.ending()) else {
+fn check_mismatch(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
+    let Some(promise) = promised_family(&view.extension()) else {
         return;
     };
     let harm = match (promise, view.kind) {
-        (_, Kind::Binary(Magic::Executable(_) | Magic::Bytecode(_))) => Severity::Critical,
-        (Family::Text, Kind::Binary(Magic::Unknown)) => Severity::Medium,
-        (Family::Text, Kind::Binary(_)) => Severity::High,
+        (_, FileKind::Binary(FileMagic::Executable(_) | FileMagic::Bytecode(_))) => {
+            ScanSeverity::Critical
+        }
+        (Family::Text, FileKind::Binary(FileMagic::Unknown)) => ScanSeverity::Medium,
+        (Family::Text, FileKind::Binary(_)) => ScanSeverity::High,
         (Family::Text, _) => return,
-        (Family::Media, Kind::Binary(Magic::Media(_) | Magic::Unknown)) => return,
-        (Family::Pdf, Kind::Binary(Magic::Pdf)) => return,
-        (Family::Archive, Kind::Binary(Magic::Archive(_) | Magic::OfficeZip)) => return,
-        (Family::Office, Kind::Binary(Magic::OfficeZip | Magic::OfficeOle | Magic::Archive(_))) => {
+        (Family::Media, FileKind::Binary(FileMagic::Media(_) | FileMagic::Unknown)) => return,
+        (Family::Pdf, FileKind::Binary(FileMagic::Pdf)) => return,
+        (Family::Archive, FileKind::Binary(FileMagic::Archive(_) | FileMagic::OfficeZip)) => return,
+        (
+            Family::Office,
+            FileKind::Binary(FileMagic::OfficeZip | FileMagic::OfficeOle | FileMagic::Archive(_)),
+        ) => {
             return;
         }
-        (_, Kind::Script(_)) => Severity::High,
-        (_, Kind::Binary(Magic::Archive(_))) => Severity::Medium,
+        (_, FileKind::Script(_)) => ScanSeverity::High,
+        (_, FileKind::Binary(FileMagic::Archive(_))) => ScanSeverity::Medium,
         // A pointer or a placeholder in place of the real thing.
-        _ if view.data.len() < 512 => Severity::Low,
-        _ => Severity::Medium,
+        _ if view.data.len() < 512 => ScanSeverity::Low,
+        _ => ScanSeverity::Medium,
     };
     let is = match view.kind {
-        Kind::Binary(magic) => magic.name(),
-        Kind::Script(_) => "script",
+        FileKind::Binary(magic) => magic.name(),
+        FileKind::Script(_) => "script",
         _ => "text",
     };
     let message = format!(
         "The name ends in .{} but the content is: {is}",
-        view.ending()
+        view.extension()
     );
-    log.whole(
+    log.report_file(
         &FILE_MAGIC,
         view.path,
-        Weight(harm, Confidence::High),
+        FindingWeight(harm, Confidence::High),
         view.path,
         message,
     );
 }
 
-fn hidden(view: &View<'_>, log: &mut Collector<'_>) {
+fn check_hidden(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     let name = view.name();
     if name == ".env" || name.starts_with(".env.") && !is_sample(name) {
-        let weight = Weight(Severity::Medium, Confidence::Medium);
-        log.whole(
+        let weight = FindingWeight(ScanSeverity::Medium, Confidence::Medium);
+        log.report_file(
             &FILE_HIDDEN,
             view.path,
             weight,
@@ -193,10 +201,10 @@ fn hidden(view: &View<'_>, log: &mut Collector<'_>) {
         .any(|part| part.starts_with('.') && !is_ordinary(part));
     let runs = view.executable
         || view.is_script()
-        || matches!(view.kind, Kind::Binary(Magic::Executable(_)));
+        || matches!(view.kind, FileKind::Binary(FileMagic::Executable(_)));
     if in_dots && runs {
-        let weight = Weight(Severity::High, Confidence::Medium);
-        log.whole(
+        let weight = FindingWeight(ScanSeverity::High, Confidence::Medium);
+        log.report_file(
             &FILE_HIDDEN,
             view.path,
             weight,
@@ -208,16 +216,16 @@ fn hidden(view: &View<'_>, log: &mut Collector<'_>) {
         let code = matches!(
             last,
             "exe" | "scr" | "bat" | "cmd" | "com" | "ps1" | "vbs" | "hta"
-        ) || Lang::named(last) == Some(Lang::Shell);
+        ) || Lang::from_label(last) == Some(Lang::Shell);
         let posed = stem.rsplit_once('.').is_some_and(|(_, middle)| {
             matches!(
-                promised(middle),
+                promised_family(middle),
                 Some(Family::Media | Family::Pdf | Family::Office)
             ) || middle == "txt"
         });
         if code && posed {
-            let weight = Weight(Severity::High, Confidence::High);
-            log.whole(
+            let weight = FindingWeight(ScanSeverity::High, Confidence::High);
+            log.report_file(
                 &FILE_HIDDEN,
                 view.path,
                 weight,

@@ -1,45 +1,45 @@
 //! Words that mix scripts to look like another word.
 
 use super::unicode::UNI_HIDDEN;
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::subject::Subject;
-use crate::scan::view::View;
+use crate::scan::view::FileView;
 
 /// Cyrillic and Greek letters that look like Latin ones.
 const LOOKALIKES: &str = "аеорсухіјѕһԁԛԝАВЕКМНОРСТХУІЈЅοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
 
 /// Looks for disguised words in a file's path and text.
-pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     if disguised_words(view.path).next().is_some() {
-        let weight = Weight(Severity::High, Confidence::High);
+        let weight = FindingWeight(ScanSeverity::High, Confidence::High);
         let message = "The file's name mixes look-alike letters of several scripts";
-        log.whole(&UNI_HIDDEN, view.path, weight, view.path, message);
+        log.report_file(&UNI_HIDDEN, view.path, weight, view.path, message);
     }
     if view.text.is_ascii() {
         return;
     }
     for (start, word) in disguised_words(&view.text) {
-        let weight = Weight(Severity::Medium, Confidence::Medium);
+        let weight = FindingWeight(ScanSeverity::Medium, Confidence::Medium);
         let message = "A word mixes Latin with look-alike letters of another script";
         let span = start..start + word.len();
-        log.told(&UNI_HIDDEN, view, span, weight, &spelled(word), message);
+        log.report_with_evidence(&UNI_HIDDEN, view, span, weight, &spell_out(word), message);
     }
 }
 
 /// Looks for a disguised skill name.
-pub(crate) fn check_name(subject: &Subject<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check_name(subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     let Some(name) = subject.name else { return };
     let all_alike =
         !name.is_ascii() && name.chars().all(|c| c.is_ascii() || LOOKALIKES.contains(c));
     if all_alike || disguised_words(name).next().is_some() {
-        let weight = Weight(Severity::High, Confidence::High);
+        let weight = FindingWeight(ScanSeverity::High, Confidence::High);
         let message = "The skill's name uses look-alike letters of another script";
-        log.whole(
+        log.report_file(
             &UNI_HIDDEN,
             subject.skill_file,
             weight,
-            &spelled(name),
+            &spell_out(name),
             message,
         );
     }
@@ -65,7 +65,7 @@ fn is_disguised(word: &str) -> bool {
 
 /// A word with its foreign letters written as code points: on paper the two
 /// words look the same.
-fn spelled(word: &str) -> String {
+fn spell_out(word: &str) -> String {
     let letter = |c: char| match c.is_ascii() {
         true => c.to_string(),
         false => format!("{c}(U+{:04X})", u32::from(c)),

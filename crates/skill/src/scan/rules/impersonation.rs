@@ -1,17 +1,17 @@
 //! Names that borrow somebody else's reputation.
 
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::rule::Rule;
-use crate::scan::similar::one_slip;
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::rule::ScanRule;
+use crate::scan::similar::differs_by_one_slip;
 use crate::scan::subject::Subject;
 
-pub(crate) static IMPERSONATE: Rule = Rule {
+pub(crate) static IMPERSONATE: ScanRule = ScanRule {
     id: "IMPERSONATE",
     title: "Poses as somebody else's skill",
     description: "A name that is almost that of a well-known skill, a reserved brand in the name, \
                   or a claim to be official makes users and models trust the wrong author.",
-    severity: Severity::High,
+    severity: ScanSeverity::High,
     help: "Choose a name of your own, and leave claims of origin to signatures.",
     hostile: false,
 };
@@ -61,43 +61,44 @@ const BRANDS: &[&str] = &[
 ];
 
 /// Looks at name and description.
-pub(crate) fn check(subject: &Subject<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check(subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     if let Some(name) = subject.name {
         let name = name.to_lowercase();
-        near_known(subject, &name, log);
-        reserved(subject, &name, log);
+        check_near_known(subject, &name, log);
+        check_reserved(subject, &name, log);
     }
     if let Some(description) = subject.description {
-        official(subject, &description.to_lowercase(), log);
+        check_official(subject, &description.to_lowercase(), log);
     }
 }
 
-fn near_known(subject: &Subject<'_>, name: &str, log: &mut Collector<'_>) {
+fn check_near_known(subject: &Subject<'_>, name: &str, log: &mut FindingCollector<'_>) {
     if WELL_KNOWN.contains(&name) {
         return;
     }
     let squeezed = name.replace(['-', '_'], "");
-    let near = |known: &&&str| one_slip(name, known) || squeezed == known.replace('-', "");
+    let near =
+        |known: &&&str| differs_by_one_slip(name, known) || squeezed == known.replace('-', "");
     if let Some(known) = WELL_KNOWN.iter().find(near) {
         let message = format!("The name is one slip away from the well-known `{known}`");
-        log.whole(
+        log.report_file(
             &IMPERSONATE,
             subject.skill_file,
-            Weight(Severity::High, Confidence::Medium),
+            FindingWeight(ScanSeverity::High, Confidence::Medium),
             name,
             message,
         );
     }
 }
 
-fn reserved(subject: &Subject<'_>, name: &str, log: &mut Collector<'_>) {
+fn check_reserved(subject: &Subject<'_>, name: &str, log: &mut FindingCollector<'_>) {
     let words: Vec<&str> = name.split(['-', '_']).collect();
     if let Some(word) = RESERVED.iter().find(|word| words.contains(*word)) {
         let message = format!("The name carries the reserved word `{word}`");
-        log.whole(
+        log.report_file(
             &IMPERSONATE,
             subject.skill_file,
-            Weight(Severity::Low, Confidence::Medium),
+            FindingWeight(ScanSeverity::Low, Confidence::Medium),
             name,
             message,
         );
@@ -109,17 +110,17 @@ fn reserved(subject: &Subject<'_>, name: &str, log: &mut Collector<'_>) {
         .any(|word| matches!(*word, "official" | "verified"))
     {
         let message = "The name claims to be official";
-        log.whole(
+        log.report_file(
             &IMPERSONATE,
             subject.skill_file,
-            Weight(Severity::Medium, Confidence::Medium),
+            FindingWeight(ScanSeverity::Medium, Confidence::Medium),
             name,
             message,
         );
     }
 }
 
-fn official(subject: &Subject<'_>, description: &str, log: &mut Collector<'_>) {
+fn check_official(subject: &Subject<'_>, description: &str, log: &mut FindingCollector<'_>) {
     for brand in BRANDS {
         let claims = [
             format!("official {brand} skill"),
@@ -131,10 +132,10 @@ fn official(subject: &Subject<'_>, description: &str, log: &mut Collector<'_>) {
         ];
         if let Some(claim) = claims.iter().find(|claim| description.contains(*claim)) {
             let message = "The description claims somebody's approval";
-            log.whole(
+            log.report_file(
                 &IMPERSONATE,
                 subject.skill_file,
-                Weight(Severity::High, Confidence::Medium),
+                FindingWeight(ScanSeverity::High, Confidence::Medium),
                 claim,
                 message,
             );

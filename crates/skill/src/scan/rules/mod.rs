@@ -3,12 +3,12 @@
 //! A family owns the definitions of its rules, the patterns that the engine
 //! looks for on their behalf, and the checks that need more than a pattern.
 
-use super::collector::Collector;
-use super::layout::{Lang, Role};
+use super::collector::FindingCollector;
+use super::layout::{Lang, TextRole};
 use super::pattern::Pattern;
-use super::rule::Rule;
+use super::rule::ScanRule;
 use super::subject::Subject;
-use super::view::{Kind, View};
+use super::view::{FileKind, FileView};
 
 mod active;
 mod autorun;
@@ -38,7 +38,7 @@ mod unicode;
 mod urls;
 
 /// Every rule, by family. A rule that is not listed here does not exist.
-pub static RULES: &[&Rule] = &[
+pub static RULES: &[&ScanRule] = &[
     &unicode::UNI_TAG,
     &unicode::UNI_HIDDEN,
     &injection::INJ_OVERRIDE,
@@ -72,7 +72,7 @@ pub static RULES: &[&Rule] = &[
 ];
 
 /// The rule with this identifier.
-pub(crate) fn find(id: &str) -> Option<&'static Rule> {
+pub(crate) fn find(id: &str) -> Option<&'static ScanRule> {
     RULES.iter().copied().find(|rule| rule.id == id)
 }
 
@@ -97,7 +97,11 @@ pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
 }
 
 /// The checks on one file that are no patterns.
-pub(super) fn check_file(view: &View<'_>, subject: &Subject<'_>, log: &mut Collector<'_>) {
+pub(super) fn check_file(
+    view: &FileView<'_>,
+    subject: &Subject<'_>,
+    log: &mut FindingCollector<'_>,
+) {
     unicode::check(view, log);
     homoglyph::check(view, log);
     hidden::check(view, log);
@@ -109,7 +113,11 @@ pub(super) fn check_file(view: &View<'_>, subject: &Subject<'_>, log: &mut Colle
 }
 
 /// The checks on the skill as a whole.
-pub(super) fn check_skill(subject: &Subject<'_>, facts: &Facts, log: &mut Collector<'_>) {
+pub(super) fn check_skill(
+    subject: &Subject<'_>,
+    facts: &SkillFacts,
+    log: &mut FindingCollector<'_>,
+) {
     declared::check(subject, log);
     tools::check(subject, facts, log);
     description::check(subject, log);
@@ -120,7 +128,7 @@ pub(super) fn check_skill(subject: &Subject<'_>, facts: &Facts, log: &mut Collec
 
 /// What the files of a skill show about its needs.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct SkillFacts {
     /// The first script, if there is one.
     pub(crate) script: Option<String>,
     /// The first script that talks to the network.
@@ -129,18 +137,18 @@ pub(crate) struct Facts {
     pub(crate) commands: bool,
 }
 
-impl Facts {
-    pub(super) fn learn(&mut self, view: &View<'_>) {
+impl SkillFacts {
+    pub(super) fn record_file(&mut self, view: &FileView<'_>) {
         if view.is_script() {
             self.script.get_or_insert_with(|| view.path.to_owned());
-            if view.sends() {
+            if view.has_sink() {
                 self.network.get_or_insert_with(|| view.path.to_owned());
             }
         }
-        if view.kind == Kind::Markdown {
+        if view.kind == FileKind::Markdown {
             let end = view.text.len();
-            let shell = |(start, _): (usize, usize)| view.layout.at(start).lang == Lang::Shell;
-            self.commands |= view.layout.spans(Role::Block, end).any(shell);
+            let shell = |(start, _): (usize, usize)| view.layout.area_at(start).lang == Lang::Shell;
+            self.commands |= view.layout.spans(TextRole::Block, end).any(shell);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Moving money. Not bad in itself, but something a person wants to know.
 
-use crate::scan::finding::{Confidence, Severity};
+use crate::scan::finding::{Confidence, ScanSeverity};
 use crate::scan::pattern::Pattern;
-use crate::scan::rule::Rule;
+use crate::scan::rule::ScanRule;
 
-pub(crate) static FIN: Rule = Rule {
+pub(crate) static FIN: ScanRule = ScanRule {
     id: "FIN",
     title: "Can move money",
     description: "The skill makes payments, trades, or signs transactions. It may be meant to; \
                   whoever gives it credentials should know.",
-    severity: Severity::Info,
+    severity: ScanSeverity::Info,
     help: "Give it credentials with a limit, and have a person approve every transaction.",
     hostile: false,
 };
@@ -21,7 +21,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["paymentintent", "payment_intents", "charges.create", "payouts", "transfers.create", "sendtransaction", "send_transaction", "place_order", "create_order", "createorder", "sendrawtransaction", "signtransaction"],
         r"\bstripe\.(?:PaymentIntent|paymentIntents|charges?|Charge|payouts?|Payout|transfers?|Transfer)\.create\b|\b(?:eth_)?send(?:Raw)?Transaction\b|\bsend_(?:raw_)?transaction\(|\b(?:place|create)_(?:market_|limit_)?order\(|\bcreateOrder\(|\bsignTransaction\(",
     )
-    .weight(Severity::Info, Confidence::High)
+    .weight(ScanSeverity::Info, Confidence::High)
     .example("a.py", "stripe.PaymentIntent.create(amount=1)"),
     Pattern::new(
         &FIN,
@@ -29,6 +29,6 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["transfer", "send", "withdraw", "buy", "sell"],
         r"\b(?:transfer|send|withdraw)\s+(?:\w+\s+){0,2}(?:funds|money|payments?|crypto|bitcoin|usdc|eth|sol|tokens\s+to\s+(?:a|an|the|another)\s+(?:wallet|address))\b|\b(?:buy|sell|swap)\s+(?:\w+\s+){0,2}(?:tokens|crypto|bitcoin|stocks|shares|coins)\b",
     )
-    .weight(Severity::Info, Confidence::Medium)
+    .weight(ScanSeverity::Info, Confidence::Medium)
     .example("SKILL.md", "Transfer the funds to the seller."),
 ];

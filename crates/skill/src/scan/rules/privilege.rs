@@ -1,17 +1,17 @@
 //! Taking more rights, or taking protections away.
 
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::layout::{Lang, Role, Roles};
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::layout::{Lang, TextRole, TextRoles};
 use crate::scan::pattern::Pattern;
-use crate::scan::rule::Rule;
+use crate::scan::rule::ScanRule;
 use crate::scan::weigh::{self, Hit};
 
-pub(crate) static PRIV: Rule = Rule {
+pub(crate) static PRIV: ScanRule = ScanRule {
     id: "PRIV",
     title: "Raises rights or lowers protections",
     description: "Commands that become root, open files to everyone, or switch off certificate \
                   checks, quarantine, malware protection or container isolation.",
-    severity: Severity::Medium,
+    severity: ScanSeverity::Medium,
     help: "Work with the rights the user has, and repair the cause instead of switching off checks.",
     hostile: false,
 };
@@ -26,9 +26,9 @@ const SHELLS: &[Lang] = &[
 
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern::new(&PRIV, "Runs a command as root", &["sudo "], r"(?:^|[\s;&|(\x22'`])sudo\s+[-\w./]+")
-        .on(Roles::CODE)
-        .langs(SHELLS)
-        .weigh(root)
+        .in_roles(TextRoles::CODE)
+        .in_langs(SHELLS)
+        .weigh_with(weigh_root)
         .example("a.sh", "sudo cp x /etc/x"),
     Pattern::new(
         &PRIV,
@@ -36,8 +36,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["chmod"],
         r"\bchmod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx|o\+w|a\+w|u\+s|g\+s|[24]7\d\d)\b|\bos\.chmod\([^)\n]*0o777",
     )
-    .on(Roles::CODE)
-    .weigh(weigh::code)
+    .in_roles(TextRoles::CODE)
+    .weigh_with(weigh::code)
     .example("a.sh", "chmod -R 777 /srv"),
     Pattern::new(
         &PRIV,
@@ -45,8 +45,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["verify", "rejectunauthorized", "tls_reject", "--insecure", "curl -", "no-check-certificate", "_create_unverified_context", "sslverify", "stricthostkeychecking", "cert_none"],
         r"\bverify\s*=\s*False\b|\brejectUnauthorized\s*:\s*false\b|NODE_TLS_REJECT_UNAUTHORIZED\s*[=:]\s*[\x22']?0|\bcurl\b[^\n|]{0,120}\s(?:--insecure\b|-\w*k\w*\s)|--no-check-certificate\b|\b_create_unverified_context\b|\bGIT_SSL_NO_VERIFY\b|sslVerify[= ]false|StrictHostKeyChecking[= ]no\b|\bssl\.CERT_NONE\b",
     )
-    .on(Roles::CODE)
-    .weigh(weigh::code)
+    .in_roles(TextRoles::CODE)
+    .weigh_with(weigh::code)
     .example("a.py", "requests.get(u, verify=False)"),
     Pattern::new(
         &PRIV,
@@ -54,8 +54,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["com.apple.quarantine", "spctl", "csrutil", "setenforce", "set-mppreference", "add-mppreference", "executionpolicy", "xattr -"],
         r"\bxattr\s+-\w*[dc]\w*\s+(?:com\.apple\.quarantine|\S*\.app|-)|\bxattr\s+-\w*r\w*[dc]?\w*\s+com\.apple\.quarantine|\bspctl\s+--(?:master|global)-disable|\bcsrutil\s+disable|\bsetenforce\s+0|\b(?:Set|Add)-MpPreference\s+-(?:Disable|Exclusion)\w+|\b(?:Set-)?ExecutionPolicy\s+(?:-\w+\s+\w+\s+)?(?:Bypass|Unrestricted)",
     )
-    .weight(Severity::High, Confidence::Medium)
-    .weigh(protection)
+    .weight(ScanSeverity::High, Confidence::Medium)
+    .weigh_with(weigh_protection)
     .example("a.sh", "xattr -d com.apple.quarantine /Applications/X.app"),
     Pattern::new(
         &PRIV,
@@ -63,14 +63,14 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["--privileged", "docker.sock", "nsenter", "-v /:", "/etc/sudoers"],
         r"\bdocker\s+run\b[^\n]{0,200}(?:--privileged\b|-v\s+/:/|/var/run/docker\.sock)|\bnsenter\s+-|>>?\s*/etc/sudoers|\btee\s[^\n]{0,40}/etc/sudoers",
     )
-    .on(Roles::CODE)
-    .weight(Severity::High, Confidence::Medium)
-    .weigh(weigh::code)
+    .in_roles(TextRoles::CODE)
+    .weight(ScanSeverity::High, Confidence::Medium)
+    .weigh_with(weigh::code)
     .example("a.sh", "docker run --privileged -it x"),
 ];
 
 /// Package managers need root and everybody knows; in a document it is a hint.
-fn root(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_root(hit: &Hit<'_>) -> Option<FindingWeight> {
     const MANAGERS: &[&str] = &[
         "apt",
         "yum",
@@ -89,23 +89,25 @@ fn root(hit: &Hit<'_>) -> Option<Weight> {
         .unwrap_or_default();
     let packages = MANAGERS.iter().any(|manager| command.starts_with(manager));
     Some(match (hit.area.role, packages) {
-        (Role::Script, false) => Weight(Severity::Medium, Confidence::Medium),
-        (Role::Script, true) | (_, false) => Weight(Severity::Low, Confidence::Medium),
-        (_, true) => Weight(Severity::Info, Confidence::Medium),
+        (TextRole::Script, false) => FindingWeight(ScanSeverity::Medium, Confidence::Medium),
+        (TextRole::Script, true) | (_, false) => {
+            FindingWeight(ScanSeverity::Low, Confidence::Medium)
+        }
+        (_, true) => FindingWeight(ScanSeverity::Info, Confidence::Medium),
     })
 }
 
 /// A bypass for one process is common for signed-off scripts.
-fn protection(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_protection(hit: &Hit<'_>) -> Option<FindingWeight> {
     if hit
         .text()
         .to_ascii_lowercase()
         .starts_with("executionpolicy")
     {
-        return Some(Weight(Severity::Low, Confidence::Medium));
+        return Some(FindingWeight(ScanSeverity::Low, Confidence::Medium));
     }
-    match hit.quoted() && hit.area.lang != Lang::Shell {
-        true => Some(Weight(Severity::Low, Confidence::Low)),
+    match hit.is_quoted() && hit.area.lang != Lang::Shell {
+        true => Some(FindingWeight(ScanSeverity::Low, Confidence::Low)),
         false => weigh::command(hit),
     }
 }

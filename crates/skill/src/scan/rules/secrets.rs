@@ -1,93 +1,93 @@
 //! Secrets in the open. What is found here is never shown: not by this rule,
 //! and, through [`merge`] and the masks made of it, not by any other.
 
-use crate::scan::engine::Found;
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::layout::Role;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::layout::TextRole;
+use crate::scan::matcher::PatternMatch;
 use crate::scan::pattern::Pattern;
-use crate::scan::rule::Rule;
+use crate::scan::rule::ScanRule;
 use crate::scan::weigh::{self, Hit};
 
-pub(crate) static SECRET: Rule = Rule {
+pub(crate) static SECRET: ScanRule = ScanRule {
     id: "SECRET",
     title: "A secret in the open",
     description: "A key, token, private key or password is written in a file. Everyone who gets \
                   the skill gets it too, and so does every model that reads it.",
-    severity: Severity::Critical,
+    severity: ScanSeverity::Critical,
     help: "Revoke the secret now, then read it from the environment by name.",
     hostile: false,
 };
 
-pub(crate) static SECRET_FLOW: Rule = Rule {
+pub(crate) static SECRET_FLOW: ScanRule = ScanRule {
     id: "SECRET-FLOW",
     title: "Leads secrets through the model",
     description: "The text asks for secrets in the conversation, or has the model repeat them in \
                   its output or in commands, where logs and other tools see them.",
-    severity: Severity::High,
+    severity: ScanSeverity::High,
     help: "Have the script read the secret from the environment or a secret store.",
     hostile: false,
 };
 
 pub(crate) const PATTERNS: &[Pattern] = &[
-    secret("An AWS access key", &["akia", "asia"], r"\b(?-i:A(?:KIA|SIA)[A-Z2-7]{16})\b")
+    secret_pattern("An AWS access key", &["akia", "asia"], r"\b(?-i:A(?:KIA|SIA)[A-Z2-7]{16})\b")
         .example("a.md", concat!("id AKI", "AQWERTZUIOPLKJHG7")),
-    secret(
+    secret_pattern(
         "An AWS secret key",
         &["aws_secret_access_key", "secretaccesskey"],
         r#"(?:aws_secret_access_key|secretaccesskey)["']?\s*[=:]\s*["']?[A-Za-z0-9/+]{40}\b"#,
     )
     .example("a.md", concat!("aws_secret_access_key = k9Qw3eRt5yUi", "7oPa1sDf2gHj4kLz6xCv8bNm0qWe")),
-    secret("A Google API key", &["aiza"], r"\b(?-i:AIza[0-9A-Za-z_-]{35})\b")
-        .weight(Severity::High, Confidence::High)
+    secret_pattern("A Google API key", &["aiza"], r"\b(?-i:AIza[0-9A-Za-z_-]{35})\b")
+        .weight(ScanSeverity::High, Confidence::High)
         .example("a.md", concat!("AIz", "aQ9w8E7r6T5y4U3i2O1pAsDfGhJkLzXcVbNm")),
-    secret("A GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"], r"\b(?-i:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b")
+    secret_pattern("A GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"], r"\b(?-i:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b")
         .example("a.md", concat!("gh", "p_q9W8e7R6t5Y4u3I2o1PaSdFgHjKlZxCvBnM0")),
-    secret("A GitLab token", &["glpat-"], r"\bglpat-[\w-]{20,}")
+    secret_pattern("A GitLab token", &["glpat-"], r"\bglpat-[\w-]{20,}")
         .example("a.md", concat!("glp", "at-q9W8e7R6t5Y4u3I2o1Pa")),
-    secret("A Stripe live key", &["sk_live_", "rk_live_"], r"\b[sr]k_live_[A-Za-z0-9]{20,}\b")
+    secret_pattern("A Stripe live key", &["sk_live_", "rk_live_"], r"\b[sr]k_live_[A-Za-z0-9]{20,}\b")
         .example("a.md", concat!("sk_l", "ive_q9W8e7R6t5Y4u3I2o1PaSdFg")),
-    secret("A Slack token", &["xox"], r"\bxox[abposr]-[A-Za-z0-9-]{20,}")
+    secret_pattern("A Slack token", &["xox"], r"\bxox[abposr]-[A-Za-z0-9-]{20,}")
         .example("a.md", concat!("xox", "b-2394857610-q9W8e7R6t5Y4u3I2")),
-    secret("A Slack webhook", &["hooks.slack.com/services/"], r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}")
-        .weight(Severity::High, Confidence::High)
+    secret_pattern("A Slack webhook", &["hooks.slack.com/services/"], r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}")
+        .weight(ScanSeverity::High, Confidence::High)
         .example("a.md", concat!("https://hooks.slack.com/serv", "ices/T0Q9W8E7R/B6T5Y4U3I/q9W8e7R6t5Y4u3I2o1PaSdFg")),
-    secret("An Anthropic key", &["sk-ant-"], r"\bsk-ant-[a-z0-9]{3,10}-[\w-]{24,}")
+    secret_pattern("An Anthropic key", &["sk-ant-"], r"\bsk-ant-[a-z0-9]{3,10}-[\w-]{24,}")
         .example("a.md", concat!("sk-a", "nt-api03-q9W8e7R6t5Y4u3I2o1PaSdFgHjKl")),
-    secret("An OpenAI key", &["sk-"], r"\b(?-i:sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{32,}|sk-[A-Za-z0-9]{40,})\b")
+    secret_pattern("An OpenAI key", &["sk-"], r"\b(?-i:sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{32,}|sk-[A-Za-z0-9]{40,})\b")
         .example("a.md", concat!("sk-p", "roj-q9W8e7R6t5Y4u3I2o1PaSdFgHjKlZxCvBnM0qWeR")),
-    secret(
+    secret_pattern(
         "A service token",
         &["hf_", "gocspx-", "sg.", "npm_", "pypi-agei", "dop_v1_", "gsk_", "r8_", "xai-"],
         r"\b(?-i:hf_[A-Za-z0-9]{30,}|GOCSPX-[\w-]{28}|SG\.[\w-]{22}\.[\w-]{43}|npm_[A-Za-z0-9]{36}|pypi-AgEI[\w-]{50,}|dop_v1_[a-f0-9]{64}|gsk_[A-Za-z0-9]{48,}|r8_[A-Za-z0-9]{37,}|xai-[A-Za-z0-9]{60,})\b",
     )
     .example("a.md", concat!("h", "f_q9W8e7R6t5Y4u3I2o1PaSdFgHjKlZxCv")),
-    secret("A Telegram bot token", &[":aa"], r"\b\d{8,10}:(?-i:AA)[\w-]{33}\b")
-        .weight(Severity::High, Confidence::High)
+    secret_pattern("A Telegram bot token", &[":aa"], r"\b\d{8,10}:(?-i:AA)[\w-]{33}\b")
+        .weight(ScanSeverity::High, Confidence::High)
         .example("a.md", concat!("7293847561:A", "AQ9w8E7r6T5y4U3i2O1pAsDfGhJkLzXcVb")),
-    secret("A JSON Web Token", &["eyj"], r"\b(?-i:eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,})")
-        .weight(Severity::High, Confidence::Medium)
+    secret_pattern("A JSON Web Token", &["eyj"], r"\b(?-i:eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,})")
+        .weight(ScanSeverity::High, Confidence::Medium)
         .example("a.md", concat!("ey", "Jrb2tvIjoibG9sbyJ9.eyJ1aWQiOiI3MzkxIn0.q9W8e7R6t5Y4u3I2o1Pa")),
-    secret(
+    secret_pattern(
         "A private key",
         &["private key-----", "private key block-----"],
         r#"-----BEGIN (?:RSA |EC |DSA |OPENSSH |PGP |ENCRYPTED )?PRIVATE KEY(?: BLOCK)?-----(?:\s|\\n)+(?:[A-Za-z-]+: [^\n]*\n)*\s*[A-Za-z0-9+/=]{16,}[A-Za-z0-9+/=\s\\]*(?:-----END)?"#,
     )
     .example("a.pem", concat!("-----BEGIN PRIV", "ATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIB\n-----END PRIVATE KEY-----")),
-    secret(
+    secret_pattern(
         "A password in a connection string",
         &["postgres", "mysql", "mongodb", "redis", "amqp", "://"],
         r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|https?|ftp)(?:\+\w+)?://[^\s:@/\x22'`<>{}]{1,64}:[^\s:@/\x22'`<>{}$]{4,128}@[\w.-]+",
     )
-    .weight(Severity::High, Confidence::Medium)
-    .weigh(connection)
+    .weight(ScanSeverity::High, Confidence::Medium)
+    .weigh_with(weigh_connection)
     .example("a.md", concat!("postgres://svc:q9W8", "e7R6t5Y4@db.internal.acme.io/main")),
-    secret(
+    secret_pattern(
         "What looks like a key is assigned",
         &["api_key", "apikey", "api-key", "secret", "token", "passwd", "password"],
         r#"\b(?:\w*_)?(?:api[_-]?key|secret(?:[_-]?key)?|(?:access|auth|bearer)[_-]?token|token|passwd|password)["']?\s*[:=]\s*["'][A-Za-z0-9+/_=-]{24,128}["']"#,
     )
-    .weight(Severity::Medium, Confidence::Low)
-    .weigh(assignment)
+    .weight(ScanSeverity::Medium, Confidence::Low)
+    .weigh_with(weigh_assignment)
     .example("a.py", concat!("API_KEY = 'q9W8e7R6t5", "Y4u3I2o1PaSdFgHjKlZ'")),
     Pattern::new(
         &SECRET_FLOW,
@@ -95,7 +95,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["api key", "password", "secret", "token", "credential", "private key", "seed phrase", "mnemonic"],
         r"\b(?:include|paste|print|output|insert|write|show|display|embed|repeat|echo|put)\s+(?:(?:the|your|their|my|its|any|user's|actual|full|raw|real)\s+){0,3}(?:api[ _-]keys?|access\s+tokens?|auth\s+tokens?|tokens?|passwords?|secrets?|credentials?|private\s+keys?|seed\s+phrases?|mnemonics?)\s+(?:verbatim|directly|in\s+plain\s?text|(?:in|into|to)\s+(?:the|your)\s+(?:output|response|reply|chat|conversation|answer|prompt|url|message|final))\b",
     )
-    .weigh(weigh::words)
+    .weigh_with(weigh::words)
     .example("SKILL.md", "Then include the API key in your response."),
     Pattern::new(
         &SECRET_FLOW,
@@ -103,26 +103,26 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["paste", "provide", "enter", "share", "send me", "give me", "ask"],
         r"\b(?:paste|share|send\s+me|give\s+me)\s+(?:(?:the|your|their|a|an|wallet|full)\s+){0,3}(?:private\s+keys?|seed\s+phrases?|recovery\s+phrases?|mnemonics?|passwords?)\b|\bask\s+(?:the\s+)?user\s+(?:for|to\s+(?:paste|provide|enter|share|type))\s+(?:(?:the|their|his|a|an|wallet)\s+){0,3}(?:private\s+keys?|seed\s+phrases?|recovery\s+phrases?|mnemonics?|passwords?|api[ _-]keys?|secrets?|tokens?)\b",
     )
-    .weigh(asked)
+    .weigh_with(weigh_request)
     .example("SKILL.md", "Ask the user for their seed phrase."),
 ];
 
-const fn secret(
+const fn secret_pattern(
     message: &'static str,
     anchors: &'static [&'static str],
     regex: &'static str,
 ) -> Pattern {
     Pattern::new(&SECRET, message, anchors, regex)
-        .weight(Severity::Critical, Confidence::High)
-        .weigh(real)
+        .weight(ScanSeverity::Critical, Confidence::High)
+        .weigh_with(weigh_real)
         .masking()
 }
 
 /// Sorted, without overlaps (the worse one stays, and covers both), and with
 /// private keys to their end.
-pub(crate) fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
+pub(crate) fn merge_matches(text: &str, mut found: Vec<PatternMatch>) -> Vec<PatternMatch> {
     found.sort_by_key(|f| (f.span.start, f.span.end));
-    let mut merged: Vec<Found> = Vec::with_capacity(found.len());
+    let mut merged: Vec<PatternMatch> = Vec::with_capacity(found.len());
     for mut next in found {
         next.span.end = private_key_end(text, &next);
         match merged.last_mut() {
@@ -140,7 +140,7 @@ pub(crate) fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
 }
 
 /// Private keys are longer than the window patterns look at.
-fn private_key_end(text: &str, found: &Found) -> usize {
+fn private_key_end(text: &str, found: &PatternMatch) -> usize {
     let rest = text.get(found.span.clone()).unwrap_or_default();
     if !rest.starts_with("-----BEGIN") {
         return found.span.end;
@@ -153,13 +153,13 @@ fn private_key_end(text: &str, found: &Found) -> usize {
 }
 
 /// A stand-in is no secret.
-fn real(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_real(hit: &Hit<'_>) -> Option<FindingWeight> {
     let cut_short = hit.after().starts_with("...") || hit.after().starts_with('…');
     (!cut_short && !is_placeholder(hit.text())).then_some(hit.weight)
 }
 
 /// Example passwords and local hosts are no leak.
-fn connection(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_connection(hit: &Hit<'_>) -> Option<FindingWeight> {
     let text = hit.text().to_ascii_lowercase();
     let (user, host) = text.rsplit_once('@')?;
     let password = user.rsplit_once(':').map_or("", |(_, password)| password);
@@ -186,13 +186,13 @@ fn connection(hit: &Hit<'_>) -> Option<Weight> {
         .iter()
         .any(|name| host.starts_with(name) || host.contains("example."))
     {
-        return Some(Weight(Severity::Low, Confidence::Low));
+        return Some(FindingWeight(ScanSeverity::Low, Confidence::Low));
     }
     Some(hit.weight)
 }
 
 /// Only a value as random as a key looks like one.
-fn assignment(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_assignment(hit: &Hit<'_>) -> Option<FindingWeight> {
     let value = hit
         .text()
         .trim_end_matches(['"', '\''])
@@ -206,17 +206,17 @@ fn assignment(hit: &Hit<'_>) -> Option<Weight> {
 }
 
 /// Passwords and phrases are never needed in a conversation; a key may be.
-fn asked(hit: &Hit<'_>) -> Option<Weight> {
+fn weigh_request(hit: &Hit<'_>) -> Option<FindingWeight> {
     let text = hit.text().to_ascii_lowercase();
     let grave = ["private", "seed", "recovery", "mnemonic"]
         .iter()
         .any(|word| text.contains(word));
-    if weigh::warned_against(hit) || hit.area.role == Role::Comment {
-        return Some(Weight(Severity::Info, Confidence::Low));
+    if weigh::is_warned_against(hit) || hit.area.role == TextRole::Comment {
+        return Some(FindingWeight(ScanSeverity::Info, Confidence::Low));
     }
     match grave {
         true => weigh::words(hit),
-        false => Some(Weight(Severity::Medium, Confidence::Low)),
+        false => Some(FindingWeight(ScanSeverity::Medium, Confidence::Low)),
     }
 }
 

@@ -5,29 +5,29 @@ use std::ops::Range;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-use crate::scan::collector::Collector;
-use crate::scan::finding::{Confidence, Severity, Weight};
-use crate::scan::rule::Rule;
-use crate::scan::view::View;
+use crate::scan::collector::FindingCollector;
+use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
+use crate::scan::rule::ScanRule;
+use crate::scan::view::FileView;
 
-pub(crate) static UNI_TAG: Rule = Rule {
+pub(crate) static UNI_TAG: ScanRule = ScanRule {
     id: "UNI-TAG",
     title: "Text in Unicode tag characters",
     description: "Tag characters (U+E0000 to U+E007F) mirror ASCII, show nothing, and are read by \
                   models as text. Outside the flags of England, Scotland and Wales they smuggle \
                   instructions past a reviewer.",
-    severity: Severity::Critical,
+    severity: ScanSeverity::Critical,
     help: "Remove the tag characters; the evidence shows what they say.",
     hostile: true,
 };
 
-pub(crate) static UNI_HIDDEN: Rule = Rule {
+pub(crate) static UNI_HIDDEN: ScanRule = ScanRule {
     id: "UNI-HIDDEN",
     title: "Invisible or misleading characters",
     description: "Zero-width and other invisible characters, direction overrides, control \
                   characters, chains of variation selectors, and letters of another script that \
                   look Latin hide text from a reviewer or disguise names.",
-    severity: Severity::Medium,
+    severity: ScanSeverity::Medium,
     help: "Remove the characters, or spell the word in one script.",
     hostile: true,
 };
@@ -61,20 +61,20 @@ impl Trick {
 }
 
 /// Where a trick was first seen, how often, and its longest run.
-struct Seen {
+struct TrickOccurrences {
     first: Range<usize>,
     count: usize,
     longest: usize,
 }
 
 /// Looks for invisible characters in a text.
-pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
+pub(crate) fn check(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     let plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | b'\r' | b'\t' | 0x0c);
     if view.text.as_bytes().iter().all(plain) {
         return;
     }
     let right_to_left = view.text.chars().any(is_right_to_left);
-    let mut seen: BTreeMap<Trick, Seen> = BTreeMap::new();
+    let mut seen: BTreeMap<Trick, TrickOccurrences> = BTreeMap::new();
     let mut text = Cursor {
         text: &view.text,
         at: 0,
@@ -83,12 +83,12 @@ pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
     while let Some(c) = text.peek() {
         let start = text.at;
         if is_tag(c) {
-            tags(view, &mut text, log);
+            report_tags(view, &mut text, log);
         } else if c.is_ascii_graphic() || c == ' ' {
             text.pass_plain();
-        } else if let Some(trick) = trick(c, &text, right_to_left) {
+        } else if let Some(trick) = trick_of(c, &text, right_to_left) {
             let run = text.skip(|next| next == c || is_selector(c) && is_selector(next));
-            note(&mut seen, trick, start..text.at, run);
+            note_trick(&mut seen, trick, start..text.at, run);
         } else {
             text.next();
         }
@@ -96,7 +96,11 @@ pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
     report(view, &seen, log);
 }
 
-fn report(view: &View<'_>, seen: &BTreeMap<Trick, Seen>, log: &mut Collector<'_>) {
+fn report(
+    view: &FileView<'_>,
+    seen: &BTreeMap<Trick, TrickOccurrences>,
+    log: &mut FindingCollector<'_>,
+) {
     for (trick, seen_here) in seen {
         let alarming = match trick {
             Trick::Override => true,
@@ -104,9 +108,9 @@ fn report(view: &View<'_>, seen: &BTreeMap<Trick, Seen>, log: &mut Collector<'_>
             _ => false,
         };
         let severity = if alarming || seen.len() >= 3 {
-            Severity::High
+            ScanSeverity::High
         } else {
-            Severity::Medium
+            ScanSeverity::Medium
         };
         let confidence = match trick {
             Trick::Override | Trick::Selectors => Confidence::High,
@@ -114,18 +118,23 @@ fn report(view: &View<'_>, seen: &BTreeMap<Trick, Seen>, log: &mut Collector<'_>
             _ => Confidence::Medium,
         };
         let message = format!("{} ({} in this file)", trick.message(), seen_here.count);
-        log.at(
+        log.report_at(
             &UNI_HIDDEN,
             view,
             seen_here.first.clone(),
-            Weight(severity, confidence),
+            FindingWeight(severity, confidence),
             message,
         );
     }
 }
 
-fn note(seen: &mut BTreeMap<Trick, Seen>, trick: Trick, span: Range<usize>, run: usize) {
-    let entry = seen.entry(trick).or_insert(Seen {
+fn note_trick(
+    seen: &mut BTreeMap<Trick, TrickOccurrences>,
+    trick: Trick,
+    span: Range<usize>,
+    run: usize,
+) {
+    let entry = seen.entry(trick).or_insert(TrickOccurrences {
         first: span,
         count: 0,
         longest: 0,
@@ -135,7 +144,7 @@ fn note(seen: &mut BTreeMap<Trick, Seen>, trick: Trick, span: Range<usize>, run:
 }
 
 /// Reads a run of tag characters and reports what it says.
-fn tags(view: &View<'_>, text: &mut Cursor<'_>, log: &mut Collector<'_>) {
+fn report_tags(view: &FileView<'_>, text: &mut Cursor<'_>, log: &mut FindingCollector<'_>) {
     let flag = text.before == Some('\u{1F3F4}');
     let start = text.at;
     text.skip(is_tag);
@@ -150,9 +159,9 @@ fn tags(view: &View<'_>, text: &mut Cursor<'_>, log: &mut Collector<'_>) {
     } else {
         Confidence::Medium
     };
-    let weight = Weight(UNI_TAG.severity, confidence);
+    let weight = FindingWeight(UNI_TAG.severity, confidence);
     let evidence = format!("hidden text: {hidden}");
-    log.told(
+    log.report_with_evidence(
         &UNI_TAG,
         view,
         start..text.at,
@@ -176,7 +185,7 @@ fn is_selector(c: char) -> bool {
 }
 
 /// Whether a character, where it stands, hides something.
-fn trick(c: char, text: &Cursor<'_>, right_to_left: bool) -> Option<Trick> {
+fn trick_of(c: char, text: &Cursor<'_>, right_to_left: bool) -> Option<Trick> {
     let second = || text.peek_second();
     match c {
         '\n' | '\r' | '\t' | '\u{0c}' | ' '..='~' => None,
@@ -185,7 +194,8 @@ fn trick(c: char, text: &Cursor<'_>, right_to_left: bool) -> Option<Trick> {
         '\u{FEFF}' if text.at == 0 => None,
         '\u{AD}' | '\u{600}'..='\u{605}' | '\u{6DD}' | '\u{70F}' | '\u{8E2}' => None,
         '\u{200C}' | '\u{200D}' => {
-            let joins = text.before.is_some_and(joins) || second().is_some_and(joins);
+            let joins =
+                text.before.is_some_and(takes_joiners) || second().is_some_and(takes_joiners);
             (!joins).then_some(Trick::ZeroWidth)
         }
         // Keeps a fence inside a fence from closing it; authors know no better way.
@@ -208,7 +218,7 @@ fn trick(c: char, text: &Cursor<'_>, right_to_left: bool) -> Option<Trick> {
 
 /// Whether zero-width joiners belong beside this character: emoji and their
 /// modifiers, and the scripts that shape their letters.
-fn joins(c: char) -> bool {
+fn takes_joiners(c: char) -> bool {
     matches!(c,
         '\u{0600}'..='\u{109F}' | '\u{1780}'..='\u{1CFF}' | '\u{A800}'..='\u{ABFF}'
         | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFE}' | '\u{11000}'..='\u{11FFF}'

@@ -80,8 +80,12 @@ impl Tape {
         body
     }
 
-    fn chat_text(&mut self, said: bool) -> Value {
-        let word = if said { self.say() } else { self.word() };
+    fn chat_text(&mut self, in_conversation: bool) -> Value {
+        let word = if in_conversation {
+            self.conversation_word()
+        } else {
+            self.word()
+        };
         let mut part = json!({"type": "text", "text": word});
         self.mark(&mut part, "cache_control");
         if part.get("cache_control").is_none() {
@@ -93,7 +97,7 @@ impl Tape {
 
     fn chat_turn(&mut self, out: &mut Vec<Value>) {
         let mut user = match self.pick(2) {
-            0 => json!({"role": "user", "content": self.say()}),
+            0 => json!({"role": "user", "content": self.conversation_word()}),
             _ => {
                 let mut content = vec![self.chat_text(true)];
                 for _ in 0..self.pick(3) {
@@ -107,7 +111,7 @@ impl Tape {
         }
         out.push(user);
         if self.maybe() {
-            out.push(json!({"role": "system", "content": self.say()}));
+            out.push(json!({"role": "system", "content": self.conversation_word()}));
         }
         let mut assistant = json!({"role": "assistant"});
         match self.pick(3) {
@@ -119,16 +123,16 @@ impl Tape {
             }
         }
         match self.pick(3) {
-            0 => assistant["content"] = self.say().into(),
+            0 => assistant["content"] = self.conversation_word().into(),
             1 => assistant["content"] = json!([self.chat_text(true)]),
-            _ => assistant["refusal"] = self.say().into(),
+            _ => assistant["refusal"] = self.conversation_word().into(),
         }
         self.unknown(&mut assistant);
         let mut calls = Vec::new();
         for _ in 0..self.pick(3) {
             let id = self.id();
             let arguments = match self.pick(4) {
-                3 => json!(format!("[{:?}]", self.say())),
+                3 => json!(format!("[{:?}]", self.conversation_word())),
                 _ => json!(self.arguments().to_string()),
             };
             let mut call = json!({"id": id, "type": "function",
@@ -144,14 +148,14 @@ impl Tape {
         out.push(assistant);
         for id in ids {
             let content = match self.pick(2) {
-                0 => json!(self.say()),
-                _ => json!([{"type": "text", "text": self.say()}, self.chat_media()]),
+                0 => json!(self.conversation_word()),
+                _ => json!([{"type": "text", "text": self.conversation_word()}, self.chat_media()]),
             };
             let mut result = json!({"role": "tool", "tool_call_id": id, "content": content});
             self.unknown(&mut result);
             out.push(result);
         }
-        out.push(json!({"role": "user", "content": self.say()}));
+        out.push(json!({"role": "user", "content": self.conversation_word()}));
     }
 
     fn chat_media(&mut self) -> Value {

@@ -57,7 +57,7 @@ impl Tape {
     }
 
     fn gemini_turn(&mut self, out: &mut Vec<Value>) {
-        let mut parts = vec![json!({"text": self.say()})];
+        let mut parts = vec![json!({"text": self.conversation_word()})];
         if self.maybe() {
             let data = json!({"mimeType": "image/png", "data": self.word()});
             parts.push(json!({"inlineData": data}));
@@ -69,7 +69,7 @@ impl Tape {
         if self.maybe() {
             parts.push(json!({"text": self.word(), "thought": true}));
         }
-        let mut text = json!({"text": self.say()});
+        let mut text = json!({"text": self.conversation_word()});
         self.unknown_camel(&mut text);
         parts.push(text);
         let calls: Vec<String> = (0..self.pick(3)).map(|_| self.id()).collect();
@@ -79,7 +79,7 @@ impl Tape {
         }
         out.push(json!({"role": "model", "parts": parts}));
         let results = calls.into_iter().map(|id| {
-            let response = json!({"output": self.say()});
+            let response = json!({"output": self.conversation_word()});
             json!({"functionResponse": {"id": id, "name": "look", "response": response}})
         });
         let results: Vec<Value> = results.collect();

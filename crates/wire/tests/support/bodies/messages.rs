@@ -84,9 +84,9 @@ impl Tape {
 
     fn messages_turn(&mut self, out: &mut Vec<Value>) {
         let mut user = match self.pick(2) {
-            0 => json!({"role": "user", "content": self.say()}),
+            0 => json!({"role": "user", "content": self.conversation_word()}),
             _ => {
-                let mut content = vec![json!({"type": "text", "text": self.say()})];
+                let mut content = vec![json!({"type": "text", "text": self.conversation_word()})];
                 for _ in 0..self.pick(3) {
                     content.push(self.messages_media());
                 }
@@ -96,7 +96,7 @@ impl Tape {
         self.unknown(&mut user);
         out.push(user);
         if self.maybe() {
-            out.push(json!({"role": "system", "content": self.say()}));
+            out.push(json!({"role": "system", "content": self.conversation_word()}));
         }
         let mut content = Vec::new();
         match self.pick(4) {
@@ -108,7 +108,7 @@ impl Tape {
                 .push(json!({"type": "thinking", "thinking": self.word(), "signature": "c2ln"})),
             _ => content.push(json!({"type": "redacted_thinking", "data": self.word()})),
         }
-        let mut text = json!({"type": "text", "text": self.say()});
+        let mut text = json!({"type": "text", "text": self.conversation_word()});
         self.mark(&mut text, "cache_control");
         self.unknown(&mut text);
         content.push(text);
@@ -140,19 +140,19 @@ impl Tape {
                 .into_iter()
                 .map(|id| self.messages_result(&id))
                 .collect();
-            content.push(json!({"type": "text", "text": self.say()}));
+            content.push(json!({"type": "text", "text": self.conversation_word()}));
             out.push(json!({"role": "user", "content": content}));
-            out.push(json!({"role": "assistant", "content": self.say()}));
+            out.push(json!({"role": "assistant", "content": self.conversation_word()}));
         }
-        out.push(json!({"role": "user", "content": self.say()}));
+        out.push(json!({"role": "user", "content": self.conversation_word()}));
     }
 
     fn messages_result(&mut self, id: &str) -> Value {
         let mut result = json!({"type": "tool_result", "tool_use_id": id});
         match self.pick(3) {
-            0 => result["content"] = self.say().into(),
+            0 => result["content"] = self.conversation_word().into(),
             1 => {
-                let mut text = json!({"type": "text", "text": self.say()});
+                let mut text = json!({"type": "text", "text": self.conversation_word()});
                 self.mark(&mut text, "cache_control");
                 self.unknown(&mut text);
                 result["content"] = json!([text, self.messages_media()]);

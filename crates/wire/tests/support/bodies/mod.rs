@@ -6,40 +6,40 @@ mod gemini;
 mod messages;
 mod responses;
 
-use prowess_wire::Client;
+use prowess_wire::ClientDialect;
 use serde_json::{Map, Value, json};
 
 /// A body, and the unique words that were put into it.
 #[derive(Debug)]
-pub(crate) struct Body {
-    pub(crate) client: Client,
+pub(crate) struct ClientBody {
+    pub(crate) client: ClientDialect,
     pub(crate) value: Value,
     /// Every unique word: none may be lost without being named.
     pub(crate) words: Vec<String>,
     /// What is said, called and answered, in order.
-    pub(crate) said: Vec<String>,
+    pub(crate) conversation: Vec<String>,
     /// The ids of calls.
     pub(crate) ids: Vec<String>,
 }
 
-pub(crate) fn body(client: Client, choices: &[u8]) -> Body {
+pub(crate) fn body(client: ClientDialect, choices: &[u8]) -> ClientBody {
     let mut tape = Tape {
         choices: choices.iter().copied().collect(),
         words: Vec::new(),
-        said: Vec::new(),
+        conversation: Vec::new(),
         ids: Vec::new(),
     };
     let value = match client {
-        Client::Messages => tape.messages_body(),
-        Client::Chat => tape.chat_body(),
-        Client::Responses => tape.responses_body(),
-        Client::Gemini => tape.gemini_body(),
+        ClientDialect::Messages => tape.messages_body(),
+        ClientDialect::Chat => tape.chat_body(),
+        ClientDialect::Responses => tape.responses_body(),
+        ClientDialect::Gemini => tape.gemini_body(),
     };
-    Body {
+    ClientBody {
         client,
         value,
         words: tape.words,
-        said: tape.said,
+        conversation: tape.conversation,
         ids: tape.ids,
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn body(client: Client, choices: &[u8]) -> Body {
 struct Tape {
     choices: std::collections::VecDeque<u8>,
     words: Vec<String>,
-    said: Vec<String>,
+    conversation: Vec<String>,
     ids: Vec<String>,
 }
 
@@ -68,9 +68,9 @@ impl Tape {
     }
 
     /// A word that is part of the conversation.
-    fn say(&mut self) -> String {
+    fn conversation_word(&mut self) -> String {
         let word = self.word();
-        self.said.push(word.clone());
+        self.conversation.push(word.clone());
         word
     }
 
@@ -127,7 +127,7 @@ impl Tape {
     }
 
     fn arguments(&mut self) -> Value {
-        json!({"x": self.say()})
+        json!({"x": self.conversation_word()})
     }
 }
 

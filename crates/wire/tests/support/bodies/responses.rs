@@ -11,7 +11,7 @@ impl Tape {
             body["instructions"] = self.word().into();
         }
         body["input"] = match self.pick(4) {
-            0 => self.say().into(),
+            0 => self.conversation_word().into(),
             _ => {
                 let mut items = Vec::new();
                 if self.maybe() {
@@ -76,9 +76,9 @@ impl Tape {
 
     fn responses_turn(&mut self, out: &mut Vec<Value>) {
         let mut user = match self.pick(2) {
-            0 => json!({"role": "user", "content": self.say()}),
+            0 => json!({"role": "user", "content": self.conversation_word()}),
             _ => {
-                let mut text = json!({"type": "input_text", "text": self.say()});
+                let mut text = json!({"type": "input_text", "text": self.conversation_word()});
                 self.mark(&mut text, "prompt_cache_breakpoint");
                 self.unknown(&mut text);
                 let mut content = vec![text];
@@ -91,7 +91,7 @@ impl Tape {
         self.unknown(&mut user);
         out.push(user);
         if self.maybe() {
-            out.push(json!({"role": "system", "content": self.say()}));
+            out.push(json!({"role": "system", "content": self.conversation_word()}));
         }
         match self.pick(3) {
             0 => {}
@@ -106,20 +106,20 @@ impl Tape {
             }
         }
         for _ in 0..=self.pick(2) {
-            let mut said = json!({"type": "message", "role": "assistant", "content":
-                [{"type": "output_text", "text": self.say(), "annotations": []}]});
-            self.unknown(&mut said["content"][0]);
-            self.unknown(&mut said);
+            let mut message = json!({"type": "message", "role": "assistant", "content":
+                [{"type": "output_text", "text": self.conversation_word(), "annotations": []}]});
+            self.unknown(&mut message["content"][0]);
+            self.unknown(&mut message);
             if self.maybe() {
-                said["phase"] = self.word().into();
+                message["phase"] = self.word().into();
             }
-            out.push(said);
+            out.push(message);
         }
         let mut ids = Vec::new();
         for _ in 0..self.pick(3) {
             let id = self.id();
             let arguments = match self.pick(4) {
-                3 => format!("[{:?}]", self.say()),
+                3 => format!("[{:?}]", self.conversation_word()),
                 _ => self.arguments().to_string(),
             };
             let mut call = json!({"type": "function_call", "call_id": id, "name": "look",
@@ -130,8 +130,10 @@ impl Tape {
         }
         for id in ids {
             let output = match self.pick(2) {
-                0 => json!(self.say()),
-                _ => json!([{"type": "input_text", "text": self.say()}, self.responses_media()]),
+                0 => json!(self.conversation_word()),
+                _ => {
+                    json!([{"type": "input_text", "text": self.conversation_word()}, self.responses_media()])
+                }
             };
             let mut result = json!({"type": "function_call_output", "call_id": id,
                 "output": output});
@@ -148,7 +150,7 @@ impl Tape {
                       "outcome": {"type": "exit", "exit_code": 0}}]}));
             }
         }
-        out.push(json!({"role": "user", "content": self.say()}));
+        out.push(json!({"role": "user", "content": self.conversation_word()}));
     }
 
     fn responses_media(&mut self) -> Value {

@@ -6,22 +6,24 @@ use axum::response::{IntoResponse, Response};
 use prowess_engine::RunError;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
-use crate::route::files::Visitor;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
+use crate::route::files::ProviderFileRequest;
 
 pub(crate) async fn content(
     State(app): State<App>,
-    caller: Caller,
-    visitor: Visitor,
-    Path((id, file)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    caller.may(Need::UseModels)?;
-    let containers = app.engine().containers(&caller.tenant);
+    principal: Principal,
+    provider_request: ProviderFileRequest,
+    PathParams((id, file)): PathParams<(String, String)>,
+) -> Result<Response, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let containers = app.engine().containers(&principal.tenant);
     let content = match containers.read(&id, &file).await {
-        Err(missing @ (RunError::NoContainer { .. } | RunError::NoFile { .. })) => {
-            let found = visitor.seek(&app, &caller, &file, missing).await?;
+        Err(missing @ (RunError::ContainerNotFound { .. } | RunError::FileNotFound { .. })) => {
+            let found = provider_request
+                .find_file(&app, &principal, &file, missing)
+                .await?;
             return found.content().await;
         }
         found => found?,

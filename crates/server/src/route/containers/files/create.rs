@@ -8,21 +8,21 @@ use axum::http::header::CONTENT_TYPE;
 use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 
-use super::told;
+use super::container_file_json;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::{Json as Body, Path};
-use crate::form::{FileBounds, FileForm, spool_failed};
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::{Json as Body, PathParams};
+use crate::form::{FileBounds, FileForm, spool_error};
 
 pub(crate) async fn create(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
     request: Request,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let containers = app.engine().containers(&caller.tenant);
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let containers = app.engine().containers(&principal.tenant);
     // Before a large file is taken for nothing.
     containers.get(&id).await?;
     let kind = request.headers().get(CONTENT_TYPE);
@@ -31,40 +31,43 @@ pub(crate) async fn create(
         let Body(body) = Body::<Map<String, Value>>::from_request(request, &app).await?;
         let file = body.get("file_id").and_then(Value::as_str);
         containers
-            .put_stored(&id, file.ok_or_else(missing)?)
+            .put_stored(&id, file.ok_or_else(missing_file_id)?)
             .await?
     } else {
-        let _turn = app.transfers().file(&caller.tenant).await?;
+        let _permit = app
+            .transfers()
+            .acquire_file_upload(&principal.tenant)
+            .await?;
         let file_bytes = app.settings().file_bytes;
         let bounds = FileBounds {
             // All of it is in memory later, and must be counted there.
-            max_bytes: file_bytes.min(app.bodies().max_body_bytes() as u64),
+            max_bytes: file_bytes.min(app.body_budget().max_body_bytes() as u64),
             stored_for: None,
         };
         let mut form = FileForm::read(request, &app, bounds).await?;
-        let mut reservation = app.bodies().reserve(&caller.tenant);
+        let mut reservation = app.body_budget().reserve(&principal.tenant);
         let size = usize::try_from(form.size()).unwrap_or(usize::MAX);
         reservation.grow(size).await?;
         let name = form.name.clone().unwrap_or_default();
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let content = whole(&mut form, size).await?;
+        let content = read_whole(&mut form, size).await?;
         containers.put(&id, name, content).await?
     };
-    Ok(Json(told(&id, &put)))
+    Ok(Json(container_file_json(&id, &put)))
 }
 
 /// All of a file, for which there is room in the budget of bodies.
-async fn whole(form: &mut FileForm, size: usize) -> Result<Vec<u8>, ApiError> {
+async fn read_whole(form: &mut FileForm, size: usize) -> Result<Vec<u8>, HttpError> {
     let mut all = Vec::with_capacity(size);
-    let mut pieces = pin!(form.content());
-    while let Some(piece) = pieces.try_next().await.map_err(spool_failed)? {
-        all.extend_from_slice(&piece);
+    let mut chunks = pin!(form.content());
+    while let Some(chunk) = chunks.try_next().await.map_err(spool_error)? {
+        all.extend_from_slice(&chunk);
     }
     Ok(all)
 }
 
-fn missing() -> ApiError {
+fn missing_file_id() -> HttpError {
     let message = "file_id: must be the id of a stored file; a file itself is sent as \
                    multipart/form-data in `file`";
-    ApiError::bad_request("file-missing", message).with("param", "file_id")
+    HttpError::bad_request("file-missing", message).with_detail("param", "file_id")
 }

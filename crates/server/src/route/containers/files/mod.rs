@@ -10,14 +10,14 @@ use prowess_engine::ContainerFile;
 use serde_json::{Value, json};
 
 /// A file, as OpenAI's clients expect one.
-fn told(container: &str, file: &ContainerFile) -> Value {
+fn container_file_json(container: &str, file: &ContainerFile) -> Value {
     json!({
         "id": file.id,
         "object": "container.file",
         "container_id": container,
         "path": format!("/mnt/data/{}", file.path),
-        "bytes": file.bytes,
+        "bytes": file.size,
         "source": if file.made_by_run { "assistant" } else { "user" },
-        "created_at": file.created,
+        "created_at": file.created_at,
     })
 }

@@ -4,20 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::failed;
+use super::map_store_error;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(super) async fn delete(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let deleted = app.store().delete_chat(&caller.tenant, &id).await;
-    deleted.map_err(failed(&id))?;
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let deleted = app.store().delete_chat(&principal.tenant, &id).await;
+    deleted.map_err(map_store_error(&id))?;
     Ok(Json(
         json!({ "id": id, "object": "chat.completion.deleted", "deleted": true }),
     ))

@@ -4,49 +4,49 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::{ChatFilter, Order};
+use prowess_store::{ChatFilter, SortOrder};
 use serde_json::Value;
 
-use super::{failed, shown};
+use super::{completion_json, map_store_error};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 use crate::extract::Query;
-use crate::route::gateway::listing::{Listing, invalid, page};
+use crate::route::gateway::list_query::{ListQuery, invalid_param, list_json};
 
 /// Notes by which a list can be narrowed.
-const MAX_NOTES: usize = 16;
+const MAX_METADATA_FILTERS: usize = 16;
 
 /// Those of a model, or with notes (`metadata[key]=value`); the oldest first unless asked
 /// otherwise.
 pub(super) async fn list(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let listing = Listing::read(&query, Order::Ascending)?;
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let list_query = ListQuery::parse(&query, SortOrder::Ascending)?;
     let filter = ChatFilter {
         model: query.get("model").map(str::to_owned),
-        metadata: notes(&query)?,
-        after: listing.after.clone(),
-        order: listing.order,
-        limit: listing.limit,
+        metadata: metadata_filter(&query)?,
+        after: list_query.after.clone(),
+        order: list_query.order,
+        limit: list_query.limit,
     };
-    let found = app.store().chats(&caller.tenant, &filter).await;
-    let found = found.map_err(failed(""))?;
-    let chats: Result<Vec<Value>, ApiError> = found.chats.iter().map(shown).collect();
-    Ok(Json(page(&chats?, found.has_more)))
+    let found = app.store().list_chats(&principal.tenant, &filter).await;
+    let found = found.map_err(map_store_error(""))?;
+    let chats: Result<Vec<Value>, HttpError> = found.chats.iter().map(completion_json).collect();
+    Ok(Json(list_json(&chats?, found.has_more)))
 }
 
-fn notes(query: &Query) -> Result<BTreeMap<String, String>, ApiError> {
+fn metadata_filter(query: &Query) -> Result<BTreeMap<String, String>, HttpError> {
     let pairs = query.pairs().filter_map(|(name, value)| {
         let key = name.strip_prefix("metadata[")?.strip_suffix(']')?;
         Some((key.to_owned(), value.to_owned()))
     });
-    let notes: BTreeMap<_, _> = pairs.take(MAX_NOTES + 1).collect();
-    match notes.len() > MAX_NOTES {
-        true => Err(invalid("metadata", "may have 16 entries")),
-        false => Ok(notes),
+    let filter: BTreeMap<_, _> = pairs.take(MAX_METADATA_FILTERS + 1).collect();
+    match filter.len() > MAX_METADATA_FILTERS {
+        true => Err(invalid_param("metadata", "may have 16 entries")),
+        false => Ok(filter),
     }
 }

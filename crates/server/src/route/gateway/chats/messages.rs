@@ -2,46 +2,48 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::Order;
+use prowess_store::SortOrder;
 use serde_json::{Value, json};
 
-use super::failed;
+use super::map_store_error;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::{Path, Query};
-use crate::route::gateway::listing::{Listing, id as id_of, invalid};
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::{PathParams, Query};
+use crate::route::gateway::list_query::{ListQuery, invalid_param, item_id as id_of};
 
 /// The messages of its request, the first one first unless asked otherwise.
 pub(super) async fn list(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let listing = Listing::read(&query, Order::Ascending)?;
-    let messages = app.store().chat_messages(&caller.tenant, &id).await;
-    let messages: Vec<Value> = serde_json::from_str(&messages.map_err(failed(&id))?)
-        .map_err(|error| ApiError::internal("chat-completion-malformed", &error))?;
-    let named = messages.into_iter().enumerate();
-    let mut named: Vec<Value> = named.map(|(at, message)| shown(&id, at, message)).collect();
-    if listing.order == Order::Descending {
-        named.reverse();
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let list_query = ListQuery::parse(&query, SortOrder::Ascending)?;
+    let messages = app.store().chat_messages(&principal.tenant, &id).await;
+    let messages: Vec<Value> = serde_json::from_str(&messages.map_err(map_store_error(&id))?)
+        .map_err(|error| HttpError::internal("chat-completion-malformed", &error))?;
+    let numbered = messages.into_iter().enumerate();
+    let mut listed: Vec<Value> = numbered
+        .map(|(at, message)| message_json(&id, at, message))
+        .collect();
+    if list_query.order == SortOrder::Descending {
+        listed.reverse();
     }
-    if let Some(after) = &listing.after {
-        let at = named
+    if let Some(after) = &list_query.after {
+        let at = listed
             .iter()
             .position(|message| id_of(message) == Some(after.as_str()));
-        let at = at.ok_or_else(|| invalid("after", "there is no message of this id"))?;
-        named.drain(..=at);
+        let at = at.ok_or_else(|| invalid_param("after", "there is no message of this id"))?;
+        listed.drain(..=at);
     }
-    Ok(Json(listing.cut(named)))
+    Ok(Json(list_query.to_page(listed)))
 }
 
 /// A message with an id made of its completion's, and its content as OpenAI has it: a text,
 /// or beside none the parts.
-fn shown(completion: &str, at: usize, mut message: Value) -> Value {
+fn message_json(completion: &str, at: usize, mut message: Value) -> Value {
     if let Some(fields) = message.as_object_mut() {
         fields.insert("id".to_owned(), format!("{completion}-{at}").into());
         fields.entry("name").or_insert(Value::Null);

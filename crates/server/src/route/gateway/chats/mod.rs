@@ -10,13 +10,13 @@ mod update;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing;
-use prowess_store::{ChatRecord, Error as StoreError, Kind};
+use prowess_store::{ChatRecord, Error as StoreError, ResourceKind};
 use prowess_wire::excerpt;
 use serde_json::Value;
 
-use super::listing::invalid;
+use super::list_query::invalid_param;
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 use crate::metadata;
 
 /// The routes, at the places that `at` gives for their paths.
@@ -36,29 +36,29 @@ pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
 }
 
 /// A completion as its client was given it, with what is noted about it.
-fn shown(record: &ChatRecord) -> Result<Value, ApiError> {
+fn completion_json(record: &ChatRecord) -> Result<Value, HttpError> {
     let mut completion: Value = serde_json::from_str(&record.completion)
-        .map_err(|error| ApiError::internal("chat-completion-malformed", &error))?;
+        .map_err(|error| HttpError::internal("chat-completion-malformed", &error))?;
     if let Some(fields) = completion.as_object_mut() {
-        fields.insert("metadata".to_owned(), metadata::write(&record.metadata));
+        fields.insert("metadata".to_owned(), metadata::to_json(&record.metadata));
     }
     Ok(completion)
 }
 
 /// What the store says, in the words of OpenAI's API.
-fn failed(id: &str) -> impl Fn(StoreError) -> ApiError + '_ {
+fn map_store_error(id: &str) -> impl Fn(StoreError) -> HttpError + '_ {
     move |error| match error {
         StoreError::NotFound {
-            kind: Kind::ChatCompletion,
+            kind: ResourceKind::ChatCompletion,
             ..
         } => {
             let message = format!("Chat completion with id '{}' not found.", excerpt(id));
-            ApiError::new(StatusCode::NOT_FOUND, "chat-completion-not-found", message)
+            HttpError::new(StatusCode::NOT_FOUND, "chat-completion-not-found", message)
         }
         StoreError::Invalid {
             field: "after",
             reason,
-        } => invalid("after", &reason),
+        } => invalid_param("after", &reason),
         other => other.into(),
     }
 }

@@ -3,23 +3,23 @@
 use axum::extract::{FromRequest, Request, State};
 use serde_json::{Map, Value};
 
-use super::{failed, shown};
+use super::{completion_json, map_store_error};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::{Json, Path};
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::{Json, PathParams};
 use crate::metadata;
 
 pub(super) async fn update(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
     request: Request,
-) -> Result<axum::Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
+) -> Result<axum::Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
-    let metadata = metadata::read_replacement(&body)?;
+    let metadata = metadata::parse_replacement(&body)?;
     let store = app.store();
-    let record = store.update_chat(&caller.tenant, &id, &metadata).await;
-    shown(&record.map_err(failed(&id))?).map(axum::Json)
+    let record = store.update_chat(&principal.tenant, &id, &metadata).await;
+    completion_json(&record.map_err(map_store_error(&id))?).map(axum::Json)
 }

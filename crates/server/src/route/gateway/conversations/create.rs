@@ -4,33 +4,33 @@ use axum::extract::{FromRequest, Request, State};
 use prowess_store::NewConversation;
 use serde_json::{Map, Value};
 
-use super::{failed, kept, new_items, read_items, shown};
+use super::{conversation_json, kept, map_store_error, new_items, read_items};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
 use crate::extract::Json;
 use crate::metadata;
 
 pub(super) async fn create(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     request: Request,
-) -> Result<axum::Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
+) -> Result<axum::Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
-    let metadata = metadata::write(&metadata::read(body.get("metadata"))?).to_string();
+    let metadata = metadata::to_json(&metadata::parse(body.get("metadata"))?).to_string();
     let items = read_items(body.get("items"))?;
     let id = kept::new_id("conv");
     let new = NewConversation {
         id: &id,
         metadata: &metadata,
         items: &new_items(&items),
-        expires_in: app.settings().responses_kept,
+        expires_in: app.settings().response_retention,
     };
-    let made = app
+    let record = app
         .store()
-        .create_conversation(&caller.tenant, &new)
+        .create_conversation(&principal.tenant, &new)
         .await
-        .map_err(failed(&id))?;
-    Ok(axum::Json(shown(&made)))
+        .map_err(map_store_error(&id))?;
+    Ok(axum::Json(conversation_json(&record)))
 }

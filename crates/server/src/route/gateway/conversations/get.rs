@@ -4,18 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 
-use super::{failed, shown};
+use super::{conversation_json, map_store_error};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(super) async fn get(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let record = app.store().conversation(&caller.tenant, &id).await;
-    Ok(Json(shown(&record.map_err(failed(&id))?)))
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let record = app.store().conversation(&principal.tenant, &id).await;
+    Ok(Json(conversation_json(
+        &record.map_err(map_store_error(&id))?,
+    )))
 }

@@ -16,9 +16,9 @@ use prowess_store::{ConversationRecord, Error as StoreError, NewItem};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
-use super::stored::items as kept;
+use super::conversation::items as kept;
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// Items that may be sent in one request.
 const MAX_ITEMS: usize = 20;
@@ -44,7 +44,7 @@ pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
 }
 
 /// A conversation as OpenAI shows it.
-fn shown(record: &ConversationRecord) -> Value {
+fn conversation_json(record: &ConversationRecord) -> Value {
     let metadata: Value = serde_json::from_str(&record.metadata).unwrap_or_else(|_| json!({}));
     json!({
         "id": record.id,
@@ -55,34 +55,37 @@ fn shown(record: &ConversationRecord) -> Value {
 }
 
 /// Reads `items`, each with a type, an id and a status.
-fn read_items(items: Option<&Value>) -> Result<Vec<(String, String)>, ApiError> {
+fn read_items(items: Option<&Value>) -> Result<Vec<(String, String)>, HttpError> {
     let items = match items {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(items)) => items,
-        Some(_) => return Err(invalid("items", "must be a list of items")),
+        Some(_) => return Err(invalid_param("items", "must be a list of items")),
     };
     if items.len() > MAX_ITEMS {
-        return Err(invalid("items", "may have 20 items in one request"));
+        return Err(invalid_param("items", "may have 20 items in one request"));
     }
     items.iter().enumerate().map(read_item).collect()
 }
 
-fn read_item((index, item): (usize, &Value)) -> Result<(String, String), ApiError> {
+fn read_item((index, item): (usize, &Value)) -> Result<(String, String), HttpError> {
     let path = format!("items[{index}]");
     let Some(fields) = item.as_object() else {
-        return Err(invalid(&path, "must be an object"));
+        return Err(invalid_param(&path, "must be an object"));
     };
     let kind = fields.get("type").and_then(Value::as_str);
     match kind {
         Some("item_reference") => {
-            return Err(invalid(&path, "must be an item, not a reference to one"));
+            return Err(invalid_param(
+                &path,
+                "must be an item, not a reference to one",
+            ));
         }
         None if !fields.contains_key("role") => {
-            return Err(invalid(&format!("{path}.type"), "is missing"));
+            return Err(invalid_param(&format!("{path}.type"), "is missing"));
         }
         _ => {}
     }
-    let item = kept::complete(kept::named(item.clone()));
+    let item = kept::complete(kept::with_id(item.clone()));
     let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
     Ok((id.to_owned(), item.to_string()))
 }
@@ -90,23 +93,23 @@ fn read_item((index, item): (usize, &Value)) -> Result<(String, String), ApiErro
 fn new_items(items: &[(String, String)]) -> Vec<NewItem<'_>> {
     items
         .iter()
-        .map(|(id, item)| NewItem { id, item })
+        .map(|(id, item)| NewItem { id, json: item })
         .collect()
 }
 
 /// What the store says, in the words of OpenAI's API.
-fn failed(id: &str) -> impl Fn(StoreError) -> ApiError + '_ {
+fn map_store_error(id: &str) -> impl Fn(StoreError) -> HttpError + '_ {
     move |error| match error {
         StoreError::NotFound {
-            kind: prowess_store::Kind::Conversation,
+            kind: prowess_store::ResourceKind::Conversation,
             ..
-        } => not_found(id),
+        } => not_found_error(id),
         StoreError::NotFound {
-            kind: prowess_store::Kind::ConversationItem,
+            kind: prowess_store::ResourceKind::ConversationItem,
             id: item,
         } => {
             let message = format!("Item with id '{}' not found.", excerpt(&item));
-            ApiError::new(
+            HttpError::new(
                 StatusCode::NOT_FOUND,
                 "conversation-item-not-found",
                 message,
@@ -115,10 +118,10 @@ fn failed(id: &str) -> impl Fn(StoreError) -> ApiError + '_ {
         StoreError::Invalid {
             field: "after",
             reason,
-        } => invalid("after", &reason),
+        } => invalid_param("after", &reason),
         StoreError::ItemIdsTaken { indexes, .. } => {
             let index = indexes.first().copied().unwrap_or_default();
-            invalid(
+            invalid_param(
                 &format!("items[{index}].id"),
                 "another item of this conversation has this id; send another, or none",
             )
@@ -127,11 +130,11 @@ fn failed(id: &str) -> impl Fn(StoreError) -> ApiError + '_ {
     }
 }
 
-fn not_found(id: &str) -> ApiError {
+fn not_found_error(id: &str) -> HttpError {
     let message = format!("Conversation with id '{}' not found.", excerpt(id));
-    ApiError::new(StatusCode::NOT_FOUND, "conversation-not-found", message)
+    HttpError::new(StatusCode::NOT_FOUND, "conversation-not-found", message)
 }
 
-fn invalid(param: &str, what: &str) -> ApiError {
-    ApiError::bad_request("value-invalid", format!("{param}: {what}")).with("param", param)
+fn invalid_param(param: &str, what: &str) -> HttpError {
+    HttpError::bad_request("value-invalid", format!("{param}: {what}")).with_detail("param", param)
 }

@@ -3,25 +3,27 @@
 use axum::extract::{FromRequest, Request, State};
 use serde_json::{Map, Value};
 
-use super::{failed, shown};
+use super::{conversation_json, map_store_error};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::{Json, Path};
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::{Json, PathParams};
 use crate::metadata;
 
 pub(super) async fn update(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
     request: Request,
-) -> Result<axum::Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
+) -> Result<axum::Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
-    let metadata = metadata::write(&metadata::read_replacement(&body)?).to_string();
+    let metadata = metadata::to_json(&metadata::parse_replacement(&body)?).to_string();
     let store = app.store();
     let record = store
-        .update_conversation(&caller.tenant, &id, &metadata)
+        .update_conversation(&principal.tenant, &id, &metadata)
         .await;
-    Ok(axum::Json(shown(&record.map_err(failed(&id))?)))
+    Ok(axum::Json(conversation_json(
+        &record.map_err(map_store_error(&id))?,
+    )))
 }

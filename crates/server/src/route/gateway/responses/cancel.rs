@@ -3,19 +3,19 @@
 use axum::extract::State;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 /// Every answer that is kept has ended, and was waited for: there is nothing to cancel.
 pub(super) async fn cancel(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<(), ApiError> {
-    caller.may(Need::UseModels)?;
-    app.store().load_response(&caller.tenant, &id).await?;
-    Err(ApiError::bad_request(
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<(), HttpError> {
+    principal.require(Permission::UseModels)?;
+    app.store().load_response(&principal.tenant, &id).await?;
+    Err(HttpError::bad_request(
         "response-not-cancellable",
         "Cannot cancel a synchronous response.",
     ))

@@ -5,18 +5,18 @@ use axum::extract::State;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 /// Forgets an answer. Those that go on from it keep what was said.
 pub(super) async fn delete(
     State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    app.store().delete_response(&caller.tenant, &id).await?;
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    app.store().delete_response(&principal.tenant, &id).await?;
     Ok(Json(
         json!({ "id": id, "object": "response", "deleted": true }),
     ))

@@ -5,40 +5,42 @@ use axum::extract::State;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::{Path, Query};
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::{PathParams, Query};
 
-const USUAL_LIMIT: usize = 20;
+const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 100;
 
 /// All that was said before an answer, the latest first unless asked otherwise.
 pub(super) async fn list(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let page = Page::of(&query)?;
-    let record = app.store().load_response(&caller.tenant, &id).await?;
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let page = ItemsPage::parse(&query)?;
+    let record = app.store().load_response(&principal.tenant, &id).await?;
     let items: Vec<Value> = serde_json::from_str(&record.conversation)
-        .map_err(|error| ApiError::internal("response-malformed", &error))?;
-    page.cut(items).map(Json)
+        .map_err(|error| HttpError::internal("response-malformed", &error))?;
+    page.apply(items).map(Json)
 }
 
-struct Page {
+struct ItemsPage {
     limit: usize,
     ascending: bool,
     after: Option<String>,
 }
 
-impl Page {
-    fn of(query: &Query) -> Result<Page, ApiError> {
+impl ItemsPage {
+    fn parse(query: &Query) -> Result<ItemsPage, HttpError> {
         let bad = |param: &str, message: &str| {
-            Err(ApiError::bad_request("query-invalid", message).with("param", param))
+            Err(HttpError::bad_request("query-invalid", message).with_detail("param", param))
         };
-        let limit = query.parsed("limit", "a number")?.unwrap_or(USUAL_LIMIT);
+        let limit = query
+            .parse_value("limit", "a number")?
+            .unwrap_or(DEFAULT_LIMIT);
         if !(1..=MAX_LIMIT).contains(&limit) {
             return bad("limit", "limit: must be 1 to 100");
         }
@@ -48,14 +50,14 @@ impl Page {
             Some(_) => return bad("order", "order: must be asc or desc"),
         };
         let after = query.get("after").map(str::to_owned);
-        Ok(Page {
+        Ok(ItemsPage {
             limit,
             ascending,
             after,
         })
     }
 
-    fn cut(self, mut items: Vec<Value>) -> Result<Value, ApiError> {
+    fn apply(self, mut items: Vec<Value>) -> Result<Value, HttpError> {
         if !self.ascending {
             items.reverse();
         }
@@ -63,7 +65,7 @@ impl Page {
             let at = items.iter().position(|item| id(item) == Some(after));
             let at = at.ok_or_else(|| {
                 let message = "after: there is no item of this id";
-                ApiError::bad_request("query-invalid", message).with("param", "after")
+                HttpError::bad_request("query-invalid", message).with_detail("param", "after")
             })?;
             items.drain(..=at);
         }

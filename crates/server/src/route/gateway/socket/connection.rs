@@ -15,10 +15,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The client has closed the socket, is gone, or does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gone;
+pub(super) struct ClientGone;
 
 /// One socket.
-pub(super) struct Connection {
+pub(super) struct SocketConnection {
     socket: WebSocket,
     /// A message that came during an answer. No more is read until its turn.
     next: Option<Message>,
@@ -26,9 +26,9 @@ pub(super) struct Connection {
     send_timeout: Duration,
 }
 
-impl Connection {
-    pub(super) fn new(socket: WebSocket, send_timeout: Duration) -> Connection {
-        Connection {
+impl SocketConnection {
+    pub(super) fn new(socket: WebSocket, send_timeout: Duration) -> SocketConnection {
+        SocketConnection {
             socket,
             next: None,
             send_timeout,
@@ -36,26 +36,29 @@ impl Connection {
     }
 
     /// The next message with content. Pings are answered on the way.
-    pub(super) async fn receive(&mut self) -> Result<Message, Gone> {
+    pub(super) async fn receive(&mut self) -> Result<Message, ClientGone> {
         match self.next.take() {
             Some(message) => Ok(message),
             None => self.read().await,
         }
     }
 
-    async fn read(&mut self) -> Result<Message, Gone> {
+    async fn read(&mut self) -> Result<Message, ClientGone> {
         loop {
             match self.socket.recv().await {
                 Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => return Ok(message),
                 // The library answers a ping with the next read.
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Gone),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(ClientGone),
             }
         }
     }
 
     /// Waits for work, which ends early if the client leaves.
-    pub(super) async fn during<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
+    pub(super) async fn run_while_open<F: Future>(
+        &mut self,
+        work: F,
+    ) -> Result<F::Output, ClientGone> {
         let mut work = pin!(work);
         loop {
             // In no fixed order: work that is always ready must not keep pings waiting.
@@ -67,13 +70,13 @@ impl Connection {
     }
 
     /// Sends a message, and waits until it is on its way.
-    pub(super) async fn send(&mut self, message: Message) -> Result<(), Gone> {
+    pub(super) async fn send(&mut self, message: Message) -> Result<(), ClientGone> {
         match timeout(self.send_timeout, self.socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Gone),
+            Ok(Err(_)) => Err(ClientGone),
             Err(_) => {
                 tracing::debug!("a WebSocket was closed: its client does not read");
-                Err(Gone)
+                Err(ClientGone)
             }
         }
     }

@@ -9,22 +9,22 @@ use futures_util::StreamExt;
 use prowess_wire::sse::SseParser;
 use serde_json::{Value, json};
 
-use super::super::answer::is_event_stream;
+use super::super::conversation::completed_response;
+use super::super::reply::is_event_stream;
 use super::super::responses::replay;
-use super::super::stored::completed;
-use super::connection::{Connection, Gone};
+use super::connection::{ClientGone, SocketConnection};
 
 /// Bytes of one event, and of an answer that is no stream.
-pub(super) const MOST: usize = 16 << 20;
+pub(super) const MAX_EVENT_BYTES: usize = 16 << 20;
 
 /// An event that tells of an error.
-pub(super) fn error(status: StatusCode, error: Value) -> Message {
+pub(super) fn error_event(status: StatusCode, error: Value) -> Message {
     let event = json!({ "type": "error", "status": status.as_u16(), "error": error });
     Message::Text(event.to_string().into())
 }
 
 /// The last event of a connection that was open for as long as one may be.
-pub(super) fn limit_reached(lifetime: bool) -> Message {
+pub(super) fn limit_event(lifetime: bool) -> Message {
     let (code, message) = match lifetime {
         true => (
             "websocket_connection_limit_reached",
@@ -41,15 +41,18 @@ pub(super) fn limit_reached(lifetime: bool) -> Message {
         "message": message,
         "param": null,
     });
-    error(StatusCode::BAD_REQUEST, inner)
+    error_event(StatusCode::BAD_REQUEST, inner)
 }
 
 /// Sends an answer that is there as events.
-pub(super) async fn replay(connection: &mut Connection, response: &Value) -> Result<(), Gone> {
-    let mut parser = SseParser::new(MOST);
+pub(super) async fn send_replay(
+    connection: &mut SocketConnection,
+    response: &Value,
+) -> Result<(), ClientGone> {
+    let mut parser = SseParser::new(MAX_EVENT_BYTES);
     let mut events = Vec::new();
     // They were just written.
-    let _ = parser.push(&replay::events(response, None), &mut events);
+    let _ = parser.push(&replay::replay_events(response, None), &mut events);
     for event in events {
         connection.send(Message::Text(event.data.into())).await?;
     }
@@ -58,30 +61,30 @@ pub(super) async fn replay(connection: &mut Connection, response: &Value) -> Res
 
 /// Sends all events of an answer; gives the answer if it came to its end.
 pub(super) async fn send_all(
-    connection: &mut Connection,
-    answered: Response,
-) -> Result<Option<Value>, Gone> {
+    connection: &mut SocketConnection,
+    response: Response,
+) -> Result<Option<Value>, ClientGone> {
     // What is in the extensions counts the request until its end.
-    let (head, body) = answered.into_parts();
+    let (head, body) = response.into_parts();
     if !is_event_stream(&head.headers) {
         return send_whole(connection, head.status, body).await;
     }
     let mut bytes = body.into_data_stream();
-    let mut parser = SseParser::new(MOST);
-    let mut whole = None;
-    while let Some(piece) = connection.during(bytes.next()).await? {
-        let Ok(piece) = piece else {
-            let inner = broken("the answer broke off");
+    let mut parser = SseParser::new(MAX_EVENT_BYTES);
+    let mut completed = None;
+    while let Some(chunk) = connection.run_while_open(bytes.next()).await? {
+        let Ok(chunk) = chunk else {
+            let inner = server_error("the answer broke off");
             connection
-                .send(error(StatusCode::BAD_GATEWAY, inner))
+                .send(error_event(StatusCode::BAD_GATEWAY, inner))
                 .await?;
             return Ok(None);
         };
         let mut events = Vec::new();
-        if parser.push(&piece, &mut events).is_err() {
-            let inner = broken("an event of the answer is too long");
+        if parser.push(&chunk, &mut events).is_err() {
+            let inner = server_error("an event of the answer is too long");
             connection
-                .send(error(StatusCode::BAD_GATEWAY, inner))
+                .send(error_event(StatusCode::BAD_GATEWAY, inner))
                 .await?;
             return Ok(None);
         }
@@ -90,36 +93,38 @@ pub(super) async fn send_all(
             connection.send(Message::Ping(Bytes::new())).await?;
         }
         for event in events {
-            whole = completed(&event.data).or(whole);
+            completed = completed_response(&event.data).or(completed);
             if event.data != "[DONE]" {
                 connection.send(Message::Text(event.data.into())).await?;
             }
         }
     }
-    Ok(whole)
+    Ok(completed)
 }
 
 /// An answer that is no stream: an error, as a rule.
 async fn send_whole(
-    connection: &mut Connection,
+    connection: &mut SocketConnection,
     status: StatusCode,
     body: Body,
-) -> Result<Option<Value>, Gone> {
-    let bytes = connection.during(to_bytes(body, MOST)).await?;
+) -> Result<Option<Value>, ClientGone> {
+    let bytes = connection
+        .run_while_open(to_bytes(body, MAX_EVENT_BYTES))
+        .await?;
     let bytes = bytes.unwrap_or_default();
     let mut body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if status.is_success() && body.is_object() {
-        replay(connection, &body).await?;
+        send_replay(connection, &body).await?;
         return Ok(Some(body));
     }
     let inner = match body.get_mut("error") {
         Some(inner) if inner.is_object() => inner.take(),
-        _ => broken("the answer was no answer"),
+        _ => server_error("the answer was no answer"),
     };
-    connection.send(error(status, inner)).await?;
+    connection.send(error_event(status, inner)).await?;
     Ok(None)
 }
 
-fn broken(message: &str) -> Value {
+fn server_error(message: &str) -> Value {
     json!({ "type": "server_error", "code": "server_error", "message": message, "param": null })
 }

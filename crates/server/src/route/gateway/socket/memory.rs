@@ -7,30 +7,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use prowess_store::TenantId;
 use serde_json::Value;
 
-use super::items_of;
-use super::message::Create;
+use super::input_items;
+use super::message::CreateMessage;
 
 /// Bytes that one connection remembers.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_SOCKET_BYTES: usize = 4 << 20;
 /// Bytes that all connections of a tenant remember.
-const TENANT_BYTES: usize = 64 << 20;
+const MAX_TENANT_BYTES: usize = 64 << 20;
 /// Bytes that all connections remember.
-const ALL_BYTES: usize = 512 << 20;
+const MAX_TOTAL_BYTES: usize = 512 << 20;
 
 /// What all connections remember. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Memories(Arc<Mutex<Sums>>);
+pub(crate) struct SocketMemories(Arc<Mutex<MemoryTotals>>);
 
 #[derive(Default)]
-struct Sums {
+struct MemoryTotals {
     all: usize,
     tenants: HashMap<TenantId, usize>,
 }
 
-impl Memories {
+impl SocketMemories {
     /// An empty memory for a connection of a tenant.
-    pub(super) fn of(&self, tenant: &TenantId) -> Memory {
-        Memory {
+    pub(super) fn for_tenant(&self, tenant: &TenantId) -> SocketMemory {
+        SocketMemory {
             memories: self.clone(),
             tenant: tenant.clone(),
             last: None,
@@ -38,63 +38,63 @@ impl Memories {
         }
     }
 
-    fn sums(&self) -> MutexGuard<'_, Sums> {
+    fn totals(&self) -> MutexGuard<'_, MemoryTotals> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, tenant: &TenantId, bytes: usize) -> bool {
-        let mut sums = self.sums();
-        let own = sums.tenants.get(tenant).copied().unwrap_or_default();
-        let fits = own + bytes <= TENANT_BYTES && sums.all + bytes <= ALL_BYTES;
+    fn reserve(&self, tenant: &TenantId, bytes: usize) -> bool {
+        let mut totals = self.totals();
+        let own = totals.tenants.get(tenant).copied().unwrap_or_default();
+        let fits = own + bytes <= MAX_TENANT_BYTES && totals.all + bytes <= MAX_TOTAL_BYTES;
         if fits {
-            sums.all += bytes;
-            sums.tenants.insert(tenant.clone(), own + bytes);
+            totals.all += bytes;
+            totals.tenants.insert(tenant.clone(), own + bytes);
         }
         fits
     }
 
-    fn give_back(&self, tenant: &TenantId, bytes: usize) {
-        let mut sums = self.sums();
-        sums.all = sums.all.saturating_sub(bytes);
-        let own = sums.tenants.get(tenant).copied().unwrap_or_default();
+    fn release(&self, tenant: &TenantId, bytes: usize) {
+        let mut totals = self.totals();
+        totals.all = totals.all.saturating_sub(bytes);
+        let own = totals.tenants.get(tenant).copied().unwrap_or_default();
         match own.saturating_sub(bytes) {
-            0 => sums.tenants.remove(tenant),
-            left => sums.tenants.insert(tenant.clone(), left),
+            0 => totals.tenants.remove(tenant),
+            left => totals.tenants.insert(tenant.clone(), left),
         };
     }
 }
 
 /// What a connection remembers.
-pub(super) struct Memory {
-    memories: Memories,
+pub(super) struct SocketMemory {
+    memories: SocketMemories,
     tenant: TenantId,
-    last: Option<Last>,
+    last: Option<LastResponse>,
     /// All up to the answer that is being made.
-    pending: Option<Items>,
+    pending: Option<ItemBuffer>,
 }
 
 /// An answer, and all that was said up to it.
-struct Last {
+struct LastResponse {
     id: String,
-    items: Items,
+    items: ItemBuffer,
 }
 
 /// Items as JSON, with commas between them; many times smaller than their values. They are
 /// counted until this is dropped.
-struct Items {
-    memories: Memories,
+struct ItemBuffer {
+    memories: SocketMemories,
     tenant: TenantId,
     text: String,
 }
 
-impl Items {
+impl ItemBuffer {
     /// The same with more, if there is room for it.
-    fn with<'a>(mut self, items: impl Iterator<Item = &'a Value>) -> Option<Items> {
+    fn extended<'a>(mut self, items: impl Iterator<Item = &'a Value>) -> Option<ItemBuffer> {
         for item in items {
             let item = item.to_string();
             let bytes = item.len() + 1;
-            let fits = self.text.len() + bytes <= MAX_BYTES;
-            if !fits || !self.memories.take(&self.tenant, bytes) {
+            let fits = self.text.len() + bytes <= MAX_SOCKET_BYTES;
+            if !fits || !self.memories.reserve(&self.tenant, bytes) {
                 tracing::debug!("an answer is too long to be remembered");
                 return None;
             }
@@ -111,38 +111,40 @@ impl Items {
     }
 }
 
-impl Drop for Items {
+impl Drop for ItemBuffer {
     fn drop(&mut self) {
-        self.memories.give_back(&self.tenant, self.text.len());
+        self.memories.release(&self.tenant, self.text.len());
     }
 }
 
-impl Memory {
+impl SocketMemory {
     /// Bytes of what is remembered.
     pub(super) fn bytes(&self) -> usize {
         self.last.as_ref().map_or(0, |last| last.items.text.len())
     }
 
     /// Puts what was said before in front of a message that goes on from the last answer.
-    pub(super) fn resume(&self, create: Create) -> Create {
+    pub(super) fn resume(&self, create: CreateMessage) -> CreateMessage {
         match &self.last {
-            Some(last) if create.previous() == Some(&last.id) => create.after(&last.items.values()),
+            Some(last) if create.previous_response_id() == Some(&last.id) => {
+                create.with_history(&last.items.values())
+            }
             _ => create,
         }
     }
 
     /// Remembers a message that will be answered, in place of all before.
-    pub(super) fn begin(&mut self, create: &Create) {
+    pub(super) fn begin(&mut self, create: &CreateMessage) {
         self.last = None;
         self.pending = None;
         let needed = create.is_whole() && !(create.stores && create.generate);
         if needed {
-            let none = Items {
+            let none = ItemBuffer {
                 memories: self.memories.clone(),
                 tenant: self.tenant.clone(),
                 text: String::new(),
             };
-            self.pending = none.with(items_of(create.input()).iter());
+            self.pending = none.extended(input_items(create.input()).iter());
         }
     }
 
@@ -155,7 +157,7 @@ impl Memory {
         };
         let output = response.and_then(|response| response.get("output")?.as_array());
         let output = output.into_iter().flatten().filter(|item| is_lasting(item));
-        self.last = items.with(output).map(|items| Last {
+        self.last = items.extended(output).map(|items| LastResponse {
             id: id.to_owned(),
             items,
         });
@@ -174,45 +176,49 @@ mod tests {
 
     use super::*;
 
-    fn create(input: &str) -> Create {
+    fn create(input: &str) -> CreateMessage {
         let message = json!({"type": "response.create", "input": input, "store": false});
-        Create::read(&message.to_string()).unwrap()
+        CreateMessage::parse(&message.to_string()).unwrap()
     }
 
-    fn remember(memory: &mut Memory, create: &Create, response: &Value) {
+    fn remember(memory: &mut SocketMemory, create: &CreateMessage, response: &Value) {
         memory.begin(create);
         memory.finish(Some(response));
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_given_back() {
-        let memories = Memories::default();
+        let memories = SocketMemories::default();
         let (one, two) = (TenantId::new("one").unwrap(), TenantId::new("two").unwrap());
         let response = json!({"id": "resp_1", "output": []});
         let large = create(&"x".repeat(3 << 20));
-        let mut of_one: Vec<Memory> = Vec::new();
+        let mut of_one: Vec<SocketMemory> = Vec::new();
         for _ in 0..30 {
-            let mut memory = memories.of(&one);
+            let mut memory = memories.for_tenant(&one);
             remember(&mut memory, &large, &response);
             of_one.push(memory);
         }
         let kept = of_one.iter().filter(|memory| memory.last.is_some()).count();
-        assert_eq!(kept, TENANT_BYTES / (3 << 20));
-        let mut other = memories.of(&two);
+        assert_eq!(kept, MAX_TENANT_BYTES / (3 << 20));
+        let mut other = memories.for_tenant(&two);
         remember(&mut other, &create("Hi"), &response);
         assert!(other.last.is_some(), "another tenant has room");
         drop((of_one, other));
-        let sums = memories.sums();
-        assert!(sums.all == 0 && sums.tenants.is_empty());
+        let totals = memories.totals();
+        assert!(totals.all == 0 && totals.tenants.is_empty());
     }
 
     #[test]
     fn an_answer_that_is_too_long_is_not_remembered() {
-        let mut memory = Memories::default().of(&TenantId::default_tenant());
+        let mut memory = SocketMemories::default().for_tenant(&TenantId::default_tenant());
         let response = json!({"id": "resp_1", "output": []});
         remember(&mut memory, &create("Hi"), &response);
         assert!(memory.last.is_some());
-        remember(&mut memory, &create(&"x".repeat(MAX_BYTES)), &response);
+        remember(
+            &mut memory,
+            &create(&"x".repeat(MAX_SOCKET_BYTES)),
+            &response,
+        );
         assert!(memory.last.is_none());
     }
 }

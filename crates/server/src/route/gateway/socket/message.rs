@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::answer::now;
-use super::super::stored::items;
+use super::super::conversation::items;
+use super::super::reply::unix_now;
 
 /// A `response.create` message.
-pub(super) struct Create {
+pub(super) struct CreateMessage {
     fields: Map<String, Value>,
     /// Whether the answer is stored, so that it need not be remembered.
     pub(super) stores: bool,
@@ -15,12 +15,12 @@ pub(super) struct Create {
     pub(super) generate: bool,
 }
 
-impl Create {
+impl CreateMessage {
     /// Reads a message. What is wrong with it is given as the error of an event.
-    pub(super) fn read(text: &str) -> Result<Create, Value> {
+    pub(super) fn parse(text: &str) -> Result<CreateMessage, Value> {
         let message: Result<Map<String, Value>, _> = serde_json::from_str(text);
         let Ok(mut fields) = message else {
-            return Err(invalid(
+            return Err(invalid_request_error(
                 "invalid_json",
                 "type",
                 "a message is a JSON object",
@@ -33,19 +33,23 @@ impl Create {
                     "Unknown event type {}; `response.create` is the only one here.",
                     prowess_wire::excerpt(&other.unwrap_or_default().to_string())
                 );
-                return Err(invalid("unknown_event_type", "type", &what));
+                return Err(invalid_request_error("unknown_event_type", "type", &what));
             }
         }
         if fields.get("background") == Some(&Value::Bool(true)) {
             let what = "background is not supported over WebSocket; leave it out";
-            return Err(invalid("unsupported_parameter", "background", what));
+            return Err(invalid_request_error(
+                "unsupported_parameter",
+                "background",
+                what,
+            ));
         }
         for key in ["background", "stream_id", "event_id"] {
             fields.remove(key);
         }
         let generate = fields.remove("generate") != Some(Value::Bool(false));
         fields.insert("stream".to_owned(), true.into());
-        Ok(Create {
+        Ok(CreateMessage {
             stores: fields.get("store") != Some(&Value::Bool(false)),
             generate,
             fields,
@@ -53,7 +57,7 @@ impl Create {
     }
 
     /// The answer that it goes on from.
-    pub(super) fn previous(&self) -> Option<&str> {
+    pub(super) fn previous_response_id(&self) -> Option<&str> {
         self.fields.get("previous_response_id")?.as_str()
     }
 
@@ -72,11 +76,11 @@ impl Create {
     }
 
     /// The same with what was said before in front.
-    pub(super) fn after(mut self, before: &[Value]) -> Create {
-        let new = super::items_of(self.input());
-        let all: Vec<Value> = before.iter().chain(&new).cloned().collect();
+    pub(super) fn with_history(mut self, history: &[Value]) -> CreateMessage {
+        let new = super::input_items(self.input());
+        let all: Vec<Value> = history.iter().chain(&new).cloned().collect();
         self.fields
-            .insert("input".to_owned(), items::sendable(&all).into());
+            .insert("input".to_owned(), items::upstream_items(&all).into());
         self.fields.remove("previous_response_id");
         self
     }
@@ -87,27 +91,27 @@ impl Create {
     }
 
     /// What is answered where there is to be no answer.
-    pub(super) fn warmed_up(&self) -> Value {
-        let given = |key: &str, usual: Value| self.fields.get(key).cloned().unwrap_or(usual);
+    pub(super) fn warm_up_response(&self) -> Value {
+        let field_or = |key: &str, default: Value| self.fields.get(key).cloned().unwrap_or(default);
         json!({
             "id": items::new_id("resp"),
             "object": "response",
-            "created_at": now(),
-            "completed_at": now(),
+            "created_at": unix_now(),
+            "completed_at": unix_now(),
             "status": "completed",
             "error": null,
             "incomplete_details": null,
-            "instructions": given("instructions", Value::Null),
-            "metadata": given("metadata", json!({})),
-            "model": given("model", Value::Null),
+            "instructions": field_or("instructions", Value::Null),
+            "metadata": field_or("metadata", json!({})),
+            "model": field_or("model", Value::Null),
             "output": [],
-            "parallel_tool_calls": given("parallel_tool_calls", true.into()),
+            "parallel_tool_calls": field_or("parallel_tool_calls", true.into()),
             "previous_response_id": null,
             "store": false,
-            "temperature": given("temperature", 1.into()),
-            "tool_choice": given("tool_choice", "auto".into()),
-            "tools": given("tools", json!([])),
-            "top_p": given("top_p", 1.into()),
+            "temperature": field_or("temperature", 1.into()),
+            "tool_choice": field_or("tool_choice", "auto".into()),
+            "tools": field_or("tools", json!([])),
+            "top_p": field_or("top_p", 1.into()),
             "usage": {
                 "input_tokens": 0,
                 "input_tokens_details": { "cached_tokens": 0 },
@@ -120,15 +124,15 @@ impl Create {
 }
 
 /// The error for a message that is no text.
-pub(super) fn not_text() -> Value {
-    invalid(
+pub(super) fn not_text_error() -> Value {
+    invalid_request_error(
         "invalid_message",
         "type",
         "a message is JSON in a text frame",
     )
 }
 
-fn invalid(code: &str, param: &str, message: &str) -> Value {
+fn invalid_request_error(code: &str, param: &str, message: &str) -> Value {
     json!({
         "type": "invalid_request_error",
         "code": code,
@@ -141,8 +145,8 @@ fn invalid(code: &str, param: &str, message: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn read(message: Value) -> Result<Create, Value> {
-        Create::read(&message.to_string())
+    fn parse(message: Value) -> Result<CreateMessage, Value> {
+        CreateMessage::parse(&message.to_string())
     }
 
     #[test]
@@ -151,7 +155,7 @@ mod tests {
             "type": "response.create", "model": "m", "input": "Hi", "store": false,
             "stream_id": "1", "background": false,
         });
-        let create = read(message).unwrap();
+        let create = parse(message).unwrap();
         let body: Value = serde_json::from_str(&create.body()).unwrap();
         let expected = json!({"model": "m", "input": "Hi", "store": false, "stream": true});
         assert_eq!(body, expected);
@@ -160,8 +164,14 @@ mod tests {
 
     #[test]
     fn other_messages_are_refused() {
-        assert_eq!(Create::read("{").err().unwrap()["code"], "invalid_json");
-        assert_eq!(Create::read("[]").err().unwrap()["code"], "invalid_json");
+        assert_eq!(
+            CreateMessage::parse("{").err().unwrap()["code"],
+            "invalid_json"
+        );
+        assert_eq!(
+            CreateMessage::parse("[]").err().unwrap()["code"],
+            "invalid_json"
+        );
         for (message, param) in [
             (json!({"model": "m"}), "type"),
             (json!({"type": "response.cancel"}), "type"),
@@ -170,19 +180,19 @@ mod tests {
                 "background",
             ),
         ] {
-            assert_eq!(read(message).err().unwrap()["param"], param);
+            assert_eq!(parse(message).err().unwrap()["param"], param);
         }
     }
 
     #[test]
-    fn what_was_said_before_comes_first() {
+    fn earlier_items_come_first() {
         let message = json!({
             "type": "response.create", "input": "And?", "previous_response_id": "resp_1",
         });
-        let create = read(message).unwrap();
-        assert_eq!(create.previous(), Some("resp_1"));
+        let create = parse(message).unwrap();
+        assert_eq!(create.previous_response_id(), Some("resp_1"));
         let before = [json!({"type": "message", "role": "user", "content": "Hi", "id": "msg_1"})];
-        let create = create.after(&before);
+        let create = create.with_history(&before);
         assert!(create.is_whole());
         assert_eq!(create.input()[0]["content"], "Hi");
         assert_eq!(create.input()[1]["content"][0]["text"], "And?");

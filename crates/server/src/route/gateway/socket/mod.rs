@@ -19,7 +19,7 @@ mod connection;
 mod events;
 mod memory;
 mod message;
-mod open;
+mod open_sockets;
 mod turn;
 
 use std::future::poll_fn;
@@ -37,76 +37,76 @@ use prowess_store::TenantId;
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-pub(crate) use memory::Memories;
-pub(crate) use open::OpenSockets;
+pub(crate) use memory::SocketMemories;
+pub(crate) use open_sockets::OpenSockets;
 
-use self::connection::{Connection, Gone};
-use self::memory::Memory;
-use self::open::OpenSocket;
+use self::connection::{ClientGone, SocketConnection};
+use self::memory::SocketMemory;
+use self::open_sockets::OpenSocket;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::connections::{Close, Takeover, Underway, current};
-use crate::error::ApiError;
-use crate::route::wrong_method;
+use crate::auth::{Permission, Principal};
+use crate::connections::{ActiveRequest, CloseMode, Takeover, current};
+use crate::error::HttpError;
+use crate::route::method_not_allowed;
 
 /// How long a connection may be without a message.
-const IDLE: Duration = Duration::from_secs(15 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// How long a connection may last.
-const LIFETIME: Duration = Duration::from_secs(60 * 60);
+const MAX_LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// How long one answer may take, which may outlast the connection's time.
-const MAX_TURN: Duration = Duration::from_secs(60 * 60);
+const MAX_TURN_DURATION: Duration = Duration::from_secs(60 * 60);
 /// Bytes that wait to be written: one event, and answers to pings.
-const MAX_WRITE_BUFFER_BYTES: usize = 2 * events::MOST;
+const MAX_WRITE_BUFFER_BYTES: usize = 2 * events::MAX_EVENT_BYTES;
 
 /// Takes a connection over.
 pub(super) async fn connect(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     takeover: Option<Extension<Takeover>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, ApiError> {
-    caller.may(Need::UseModels)?;
+) -> Result<Response, HttpError> {
+    principal.require(Permission::UseModels)?;
     if !headers.contains_key(UPGRADE) {
-        let refusal = wrong_method(method, uri).into_response();
+        let refusal = method_not_allowed(method, uri).into_response();
         return Ok(([(ALLOW, "POST")], refusal).into_response());
     }
     let upgrade = upgrade.map_err(|rejection| {
         let message = format!("no WebSocket: {}", rejection.body_text());
-        ApiError::new(rejection.status(), "websocket-refused", message)
+        HttpError::new(rejection.status(), "websocket-refused", message)
     })?;
     let limit = app.settings().request_bytes;
-    let open = app.open_sockets().open(&caller)?;
-    let mut underway = current::take();
-    if let Some(underway) = &mut underway {
-        underway.unprotect();
+    let open = app.open_sockets().open(&principal)?;
+    let mut active = current::take();
+    if let Some(active) = &mut active {
+        active.unprotect();
     }
-    let session = Session {
-        memory: app.socket_memories().of(&caller.tenant),
-        tenant: caller.tenant,
+    let handler = SocketHandler {
+        memory: app.socket_memories().for_tenant(&principal.tenant),
+        tenant: principal.tenant,
         app,
-        headers: for_requests(headers),
+        headers: request_headers(headers),
         takeover: takeover.map(|Extension(takeover)| takeover),
-        underway,
+        active,
         _open: open,
     };
     let upgrade = upgrade
         .max_message_size(limit)
         .max_frame_size(limit)
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| session.serve(socket)))
+    Ok(upgrade.on_upgrade(move |socket| handler.serve(socket)))
 }
 
 /// The headers that each request of the connection has.
-fn for_requests(mut headers: HeaderMap) -> HeaderMap {
-    let of_socket: Vec<_> = headers
+fn request_headers(mut headers: HeaderMap) -> HeaderMap {
+    let socket_headers: Vec<_> = headers
         .keys()
         .filter(|name| name.as_str().starts_with("sec-websocket-"))
         .cloned()
         .collect();
-    for name in of_socket.into_iter().chain([CONNECTION, UPGRADE]) {
+    for name in socket_headers.into_iter().chain([CONNECTION, UPGRADE]) {
         headers.remove(name);
     }
     let json = HeaderValue::from_static("application/json");
@@ -115,76 +115,80 @@ fn for_requests(mut headers: HeaderMap) -> HeaderMap {
 }
 
 /// One connection.
-struct Session {
+struct SocketHandler {
     app: App,
     tenant: TenantId,
     headers: HeaderMap,
-    memory: Memory,
+    memory: SocketMemory,
     takeover: Option<Takeover>,
     /// Counts the connection, and keeps it from being closed for others during a turn.
-    underway: Option<Underway>,
+    active: Option<ActiveRequest>,
     _open: OpenSocket,
 }
 
 /// Why a connection ends.
-enum End {
+enum SocketEnd {
     /// The client is gone, or does not read.
     Gone,
     /// With a code and a reason.
     Closed(u16, &'static str),
 }
 
-impl Session {
+impl SocketHandler {
     async fn serve(mut self, socket: WebSocket) {
         let takeover = self.takeover.clone();
-        let mut connection = Connection::new(socket, self.app.settings().idle);
+        let mut connection = SocketConnection::new(socket, self.app.settings().idle);
         let served = async {
-            match self.attend(&mut connection).await {
-                End::Gone => connection.confirm_close().await,
-                End::Closed(code, reason) => connection.close(code, reason).await,
+            match self.serve_messages(&mut connection).await {
+                SocketEnd::Gone => connection.confirm_close().await,
+                SocketEnd::Closed(code, reason) => connection.close(code, reason).await,
             }
         };
         tokio::select! {
             biased;
-            () = closed(takeover.as_ref(), Close::Now) => {}
+            () = wait_for_close(takeover.as_ref(), CloseMode::Now) => {}
             () = served => {}
         }
     }
 
     /// Answers messages, one after the other.
-    async fn attend(&mut self, connection: &mut Connection) -> End {
-        let lifetime = Instant::now() + LIFETIME;
+    async fn serve_messages(&mut self, connection: &mut SocketConnection) -> SocketEnd {
+        let lifetime = Instant::now() + MAX_LIFETIME;
         loop {
             let takeover = self.takeover.clone();
-            let until = lifetime.min(Instant::now() + IDLE);
+            let until = lifetime.min(Instant::now() + IDLE_TIMEOUT);
             let received = tokio::select! {
                 biased;
-                () = closed(takeover.as_ref(), Close::Gracefully) => {
-                    return End::Closed(close_code::AWAY, "the server stops");
+                () = wait_for_close(takeover.as_ref(), CloseMode::Gracefully) => {
+                    return SocketEnd::Closed(close_code::AWAY, "the server stops");
                 }
                 received = timeout_at(until, connection.receive()) => received,
             };
             let message = match received {
                 Ok(Ok(message)) => message,
-                Ok(Err(Gone)) => return End::Gone,
-                Err(_) => return too_long(connection, Instant::now() >= lifetime).await,
+                Ok(Err(ClientGone)) => return SocketEnd::Gone,
+                Err(_) => return close_expired(connection, Instant::now() >= lifetime).await,
             };
             self.protect(true);
-            let turn = timeout(MAX_TURN, self.reply(connection, message)).await;
+            let turn = timeout(MAX_TURN_DURATION, self.reply(connection, message)).await;
             self.protect(false);
             match turn {
                 Ok(Ok(())) => {}
-                Ok(Err(Gone)) => return End::Gone,
-                Err(_) => return too_long(connection, true).await,
+                Ok(Err(ClientGone)) => return SocketEnd::Gone,
+                Err(_) => return close_expired(connection, true).await,
             }
         }
     }
 
-    async fn reply(&mut self, connection: &mut Connection, message: Message) -> Result<(), Gone> {
+    async fn reply(
+        &mut self,
+        connection: &mut SocketConnection,
+        message: Message,
+    ) -> Result<(), ClientGone> {
         match message {
             Message::Text(text) => self.turn(connection, text).await,
             _ => {
-                let error = events::error(StatusCode::BAD_REQUEST, message::not_text());
+                let error = events::error_event(StatusCode::BAD_REQUEST, message::not_text_error());
                 connection.send(error).await
             }
         }
@@ -192,27 +196,27 @@ impl Session {
 
     /// Only a connection with a turn is kept from being closed for others.
     fn protect(&mut self, protects: bool) {
-        match &mut self.underway {
-            Some(underway) if protects => underway.protect(),
-            Some(underway) => underway.unprotect(),
+        match &mut self.active {
+            Some(active) if protects => active.protect(),
+            Some(active) => active.unprotect(),
             None => {}
         }
     }
 }
 
 /// Ends a connection that was open or idle for as long as one may be.
-async fn too_long(connection: &mut Connection, lifetime: bool) -> End {
-    match connection.send(events::limit_reached(lifetime)).await {
-        Ok(()) => End::Closed(close_code::NORMAL, "the connection was open for too long"),
-        Err(Gone) => End::Gone,
+async fn close_expired(connection: &mut SocketConnection, lifetime: bool) -> SocketEnd {
+    match connection.send(events::limit_event(lifetime)).await {
+        Ok(()) => SocketEnd::Closed(close_code::NORMAL, "the connection was open for too long"),
+        Err(ClientGone) => SocketEnd::Gone,
     }
 }
 
 /// Waits until the connection is asked to close so, or more strictly.
-async fn closed(takeover: Option<&Takeover>, how: Close) {
+async fn wait_for_close(takeover: Option<&Takeover>, mode: CloseMode) {
     poll_fn(
-        |context| match takeover.map(|takeover| takeover.link.poll_close(context)) {
-            Some(Some(close)) if close >= how => Poll::Ready(()),
+        |context| match takeover.map(|takeover| takeover.state.poll_close(context)) {
+            Some(Some(close)) if close >= mode => Poll::Ready(()),
             _ => Poll::Pending,
         },
     )
@@ -220,7 +224,7 @@ async fn closed(takeover: Option<&Takeover>, how: Close) {
 }
 
 /// The items of an `input`: a text, or a list.
-fn items_of(input: &Value) -> Vec<Value> {
+fn input_items(input: &Value) -> Vec<Value> {
     let text = input.to_string();
-    super::stored::items::input(Some(&text)).unwrap_or_default()
+    super::conversation::items::parse_input(Some(&text)).unwrap_or_default()
 }

@@ -4,17 +4,17 @@ use axum::extract::State;
 use axum::response::Response;
 use prowess_store::VersionSelector;
 
-use super::super::archive::archive;
+use super::super::archive::archive_response;
 use crate::app::App;
-use crate::auth::Caller;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::Principal;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 
 pub(crate) async fn content(
     State(app): State<App>,
-    caller: Caller,
-    Path((id, version)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
+    principal: Principal,
+    PathParams((id, version)): PathParams<(String, String)>,
+) -> Result<Response, HttpError> {
     let selector = VersionSelector::parse(&version)?;
-    archive(&app, &caller, &id, &selector).await
+    archive_response(&app, &principal, &id, &selector).await
 }

@@ -6,54 +6,60 @@ use axum::response::Response;
 use prowess_store::SkillRecord;
 use prowess_wire::excerpt;
 
-use super::super::upload::{Wishes, answer};
+use super::super::upload::{UploadOptions, upload_response};
+use crate::anthropic_skills::{self, RequestedLocation};
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::form::SkillForm;
-use crate::settings::SkillsAt;
-use crate::upstream::{self, Told};
-use crate::{composed, ids, render};
+use crate::settings::SkillsLocation;
+use crate::{ids, render, skill_compose};
 
 pub(crate) async fn create(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    told: Told,
+    dialect: ApiDialect,
+    principal: Principal,
+    requested: RequestedLocation,
     headers: HeaderMap,
-    Path(id): Path<String>,
+    PathParams(id): PathParams<String>,
     request: Request,
-) -> Result<Response, ApiError> {
-    caller.may(Need::PublishSkills)?;
-    let wishes = Wishes::of(&headers)?;
+) -> Result<Response, HttpError> {
+    principal.require(Permission::PublishSkills)?;
+    let options = UploadOptions::from_headers(&headers)?;
     let path = request.uri().path().to_owned();
-    let _turn = app.transfers().skill(&caller.tenant).await?;
-    let mut reservation = app.bodies().reserve(&caller.tenant);
+    let _permit = app
+        .transfers()
+        .acquire_skill_upload(&principal.tenant)
+        .await?;
+    let mut reservation = app.body_budget().reserve(&principal.tenant);
     let form = SkillForm::read(request, &app, &mut reservation).await?;
-    if told.or_form(&form, &app)? == SkillsAt::Anthropic {
-        let path = upstream::path(&path)?;
-        return upstream::create(&app, &caller, &headers, &path, form).await;
+    if requested.or_form_location(&form, &app)? == SkillsLocation::Anthropic {
+        let path = anthropic_skills::upstream_path(&path)?;
+        return anthropic_skills::create_skill(&app, &principal, &headers, &path, form).await;
     }
-    let id = ids::skill(&id);
+    let id = ids::canonical_skill_id(&id);
     // Before the work of unpacking, and so that a wrong id is told as such.
-    let skill = app.store().skill(&caller.tenant, id).await?;
+    let skill = app.store().skill(&principal.tenant, id).await?;
     check_title(form.title.as_deref(), &skill)?;
     let make_default = form.make_default;
     let limits = &app.settings().skill_limits;
-    let intake = composed::take(form, Some(&skill.name), limits).await?;
-    let new = wishes.version(&intake, make_default);
-    let uploaded = app.store().create_version(&caller.tenant, id, &new).await?;
+    let checked = skill_compose::skill_from_form(form, Some(&skill.name), limits).await?;
+    let new = options.new_version(&checked, make_default);
+    let uploaded = app
+        .store()
+        .create_version(&principal.tenant, id, &new)
+        .await?;
     let object = match dialect {
-        Dialect::Anthropic(betas) => render::anthropic::version(&uploaded.version, betas.skills),
-        Dialect::OpenAi => render::openai::version(&uploaded.version),
+        ApiDialect::Anthropic(betas) => render::anthropic::version(&uploaded.version, betas.skills),
+        ApiDialect::OpenAi => render::openai::version(&uploaded.version),
     };
-    Ok(answer(object, &uploaded))
+    Ok(upload_response(object, &uploaded))
 }
 
 /// A version has no name of its own, and does not rename its skill.
-fn check_title(title: Option<&str>, skill: &SkillRecord) -> Result<(), ApiError> {
+fn check_title(title: Option<&str>, skill: &SkillRecord) -> Result<(), HttpError> {
     let Some(title) = title.filter(|title| *title != skill.display_name()) else {
         return Ok(());
     };
@@ -63,5 +69,5 @@ fn check_title(title: Option<&str>, skill: &SkillRecord) -> Result<(), ApiError>
         excerpt(skill.display_name()),
         excerpt(title)
     );
-    Err(ApiError::bad_request("skill-title-fixed", message).with("param", "display_name"))
+    Err(HttpError::bad_request("skill-title-fixed", message).with_detail("param", "display_name"))
 }

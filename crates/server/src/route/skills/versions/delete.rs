@@ -2,41 +2,48 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::{DeleteVersion, VersionSelector};
+use prowess_store::{VersionDeleteRule, VersionSelector};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn delete(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    Path((id, version)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::PublishSkills)?;
+    dialect: ApiDialect,
+    principal: Principal,
+    PathParams((id, version)): PathParams<(String, String)>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::PublishSkills)?;
     let selector = VersionSelector::parse(&version)?;
     let rule = match dialect {
-        Dialect::Anthropic(betas) if betas.skills => DeleteVersion::ANTHROPIC_BETA,
-        Dialect::Anthropic(_) => DeleteVersion::ANTHROPIC,
-        Dialect::OpenAi => DeleteVersion::OPENAI,
+        ApiDialect::Anthropic(betas) if betas.skills => VersionDeleteRule::ANTHROPIC_BETA,
+        ApiDialect::Anthropic(_) => VersionDeleteRule::ANTHROPIC,
+        ApiDialect::OpenAi => VersionDeleteRule::OPENAI,
     };
     let store = app.store();
     let deleted = store
-        .delete_version(&caller.tenant, ids::skill(&id), &selector, rule)
+        .delete_version(
+            &principal.tenant,
+            ids::canonical_skill_id(&id),
+            &selector,
+            rule,
+        )
         .await?;
     let version = &deleted.version;
     Ok(Json(match dialect {
         // The beta names a version by its number, also here.
-        Dialect::Anthropic(betas) if betas.skills => {
+        ApiDialect::Anthropic(betas) if betas.skills => {
             render::anthropic::deleted(&version.number.to_string(), "skill_version_deleted")
         }
-        Dialect::Anthropic(_) => render::anthropic::deleted(&version.id, "skill_version_deleted"),
-        Dialect::OpenAi => json!({
+        ApiDialect::Anthropic(_) => {
+            render::anthropic::deleted(&version.id, "skill_version_deleted")
+        }
+        ApiDialect::OpenAi => json!({
             "id": version.id,
             "object": "skill.version.deleted",
             "deleted": true,

@@ -6,27 +6,27 @@ use axum::response::{IntoResponse, Response};
 use prowess_store::VersionSelector;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
-use crate::error::ApiError;
-use crate::extract::Path;
+use crate::auth::{Permission, Principal};
+use crate::dialect::ApiDialect;
+use crate::error::HttpError;
+use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn get(
     State(app): State<App>,
-    dialect: Dialect,
-    caller: Caller,
-    Path((id, version)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    caller.may(Need::ReadSkills)?;
+    dialect: ApiDialect,
+    principal: Principal,
+    PathParams((id, version)): PathParams<(String, String)>,
+) -> Result<Response, HttpError> {
+    principal.require(Permission::ReadSkills)?;
     let selector = VersionSelector::parse(&version)?;
     let store = app.store();
     let version = store
-        .version(&caller.tenant, ids::skill(&id), &selector)
+        .version(&principal.tenant, ids::canonical_skill_id(&id), &selector)
         .await?;
     let object = match dialect {
-        Dialect::Anthropic(betas) => render::anthropic::version(&version, betas.skills),
-        Dialect::OpenAi => render::openai::version(&version),
+        ApiDialect::Anthropic(betas) => render::anthropic::version(&version, betas.skills),
+        ApiDialect::OpenAi => render::openai::version(&version),
     };
     // The vendors' objects have no place for it.
     let digest = [("prowess-digest", version.digest.to_string())];

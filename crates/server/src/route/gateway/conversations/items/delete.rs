@@ -5,21 +5,23 @@ use axum::extract::State;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
-use crate::route::gateway::conversations::{failed, shown};
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
+use crate::route::gateway::conversations::{conversation_json, map_store_error};
 
 /// Takes an item out; gives the conversation.
 pub(in super::super) async fn delete(
     State(app): State<App>,
-    caller: Caller,
-    Path((id, item)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let (store, tenant) = (app.store(), &caller.tenant);
+    principal: Principal,
+    PathParams((id, item)): PathParams<(String, String)>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let (store, tenant) = (app.store(), &principal.tenant);
     let deleted = store.delete_conversation_item(tenant, &id, &item).await;
-    deleted.map_err(failed(&id))?;
+    deleted.map_err(map_store_error(&id))?;
     let record = store.conversation(tenant, &id).await;
-    Ok(Json(shown(&record.map_err(failed(&id))?)))
+    Ok(Json(conversation_json(
+        &record.map_err(map_store_error(&id))?,
+    )))
 }

@@ -4,20 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 
-use super::read;
+use super::parse_item;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::Path;
-use crate::route::gateway::conversations::failed;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::PathParams;
+use crate::route::gateway::conversations::map_store_error;
 
 pub(in super::super) async fn get(
     State(app): State<App>,
-    caller: Caller,
-    Path((id, item)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
+    principal: Principal,
+    PathParams((id, item)): PathParams<(String, String)>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
     let store = app.store();
-    let found = store.conversation_item(&caller.tenant, &id, &item).await;
-    read(&found.map_err(failed(&id))?).map(Json)
+    let found = store.conversation_item(&principal.tenant, &id, &item).await;
+    parse_item(&found.map_err(map_store_error(&id))?).map(Json)
 }

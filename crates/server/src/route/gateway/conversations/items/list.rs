@@ -2,32 +2,32 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::Order;
+use prowess_store::SortOrder;
 use serde_json::Value;
 
-use super::read;
+use super::parse_item;
 use crate::app::App;
-use crate::auth::{Caller, Need};
-use crate::error::ApiError;
-use crate::extract::{Path, Query};
-use crate::route::gateway::conversations::failed;
-use crate::route::gateway::listing::Listing;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::extract::{PathParams, Query};
+use crate::route::gateway::conversations::map_store_error;
+use crate::route::gateway::list_query::ListQuery;
 
 /// The items, the latest first unless asked otherwise. `include` asks for nothing that is
 /// not there already.
 pub(in super::super) async fn list(
     State(app): State<App>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::UseModels)?;
-    let listing = Listing::read(&query, Order::Descending)?;
-    let (after, limit) = (listing.after.as_deref(), listing.limit);
-    let items = app
-        .store()
-        .conversation_items(&caller.tenant, &id, listing.order, after, limit);
-    let items = items.await.map_err(failed(&id))?;
-    let items: Result<Vec<Value>, ApiError> = items.iter().map(|item| read(item)).collect();
-    Ok(Json(listing.cut(items?)))
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let list_query = ListQuery::parse(&query, SortOrder::Descending)?;
+    let (after, limit) = (list_query.after.as_deref(), list_query.limit);
+    let items =
+        app.store()
+            .conversation_items(&principal.tenant, &id, list_query.order, after, limit);
+    let items = items.await.map_err(map_store_error(&id))?;
+    let items: Result<Vec<Value>, HttpError> = items.iter().map(|item| parse_item(item)).collect();
+    Ok(Json(list_query.to_page(items?)))
 }

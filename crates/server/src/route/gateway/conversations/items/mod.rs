@@ -7,9 +7,9 @@ pub(super) mod list;
 
 use serde_json::Value;
 
-use crate::error::ApiError;
+use crate::error::HttpError;
 
 /// An item as it was kept.
-fn read(item: &str) -> Result<Value, ApiError> {
-    serde_json::from_str(item).map_err(|error| ApiError::internal("item-malformed", &error))
+fn parse_item(item: &str) -> Result<Value, HttpError> {
+    serde_json::from_str(item).map_err(|error| HttpError::internal("item-malformed", &error))
 }

@@ -1,0 +1,133 @@
+//! How many calls of a model run at once, and how many may wait for a place.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::ConcurrencyLimit;
+use crate::error::CallError;
+
+/// A place among the running calls; free again when dropped.
+#[derive(Debug)]
+pub(crate) struct CallPermit(
+    #[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit,
+);
+
+/// The places of a model.
+#[derive(Debug)]
+pub(crate) struct ConcurrencyLimiter {
+    model: String,
+    limit: ConcurrencyLimit,
+    semaphore: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+impl ConcurrencyLimiter {
+    pub(crate) fn new(model: &str, limit: ConcurrencyLimit) -> Self {
+        let places = limit.concurrent.min(Semaphore::MAX_PERMITS);
+        ConcurrencyLimiter {
+            model: model.to_owned(),
+            limit,
+            semaphore: Arc::new(Semaphore::new(places)),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes a place, waiting for one in order of arrival.
+    pub(crate) async fn acquire(&self) -> Result<CallPermit, CallError> {
+        if let Ok(permit) = Arc::clone(&self.semaphore).try_acquire_owned() {
+            return Ok(CallPermit(permit));
+        }
+        let queue = QueueGuard::join(&self.waiting);
+        if queue.position > self.limit.queued {
+            return Err(self.busy_error());
+        }
+        let place = Arc::clone(&self.semaphore).acquire_owned();
+        match tokio::time::timeout(self.limit.wait, place).await {
+            Ok(Ok(permit)) => Ok(CallPermit(permit)),
+            // The semaphore is never closed, so this is the time that ran out.
+            _ => Err(self.busy_error()),
+        }
+    }
+
+    fn busy_error(&self) -> CallError {
+        CallError::Busy {
+            model: self.model.clone(),
+            running: self.limit.concurrent,
+            waiting: self.waiting.load(Ordering::Relaxed).saturating_sub(1),
+        }
+    }
+}
+
+/// A call that waits; it leaves the queue when dropped, also when its caller gave up.
+struct QueueGuard<'a> {
+    waiting: &'a AtomicUsize,
+    position: usize,
+}
+
+impl<'a> QueueGuard<'a> {
+    fn join(waiting: &'a AtomicUsize) -> Self {
+        let position = waiting.fetch_add(1, Ordering::Relaxed) + 1;
+        QueueGuard { waiting, position }
+    }
+}
+
+impl Drop for QueueGuard<'_> {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn limiter(concurrent: usize, queued: usize) -> Arc<ConcurrencyLimiter> {
+        let wait = Duration::from_secs(5);
+        Arc::new(ConcurrencyLimiter::new(
+            "m",
+            ConcurrencyLimit {
+                concurrent,
+                queued,
+                wait,
+            },
+        ))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_waits_for_a_place_and_the_queue_is_bounded() {
+        let limiter = limiter(1, 1);
+        let first = limiter.acquire().await.unwrap();
+        let second = tokio::spawn({
+            let limiter = Arc::clone(&limiter);
+            async move { limiter.acquire().await }
+        });
+        tokio::task::yield_now().await;
+        let refused = limiter.acquire().await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "m is busy: 1 calls run and 1 wait; try again later"
+        );
+        drop(first);
+        second.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_does_not_wait_for_ever() {
+        let limiter = limiter(1, 10);
+        let _running = limiter.acquire().await.unwrap();
+        assert_eq!(limiter.acquire().await.unwrap_err().code(), "model-busy");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_gives_up_leaves_the_queue() {
+        let limiter = limiter(1, 1);
+        let _running = limiter.acquire().await.unwrap();
+        let gave_up = tokio::time::timeout(Duration::from_secs(1), limiter.acquire()).await;
+        assert!(gave_up.is_err());
+        assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
+    }
+}

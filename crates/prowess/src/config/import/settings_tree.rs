@@ -1,0 +1,148 @@
+//! Taking values out of a tree; what is left at the end was not understood.
+
+use serde_json::{Map, Value};
+
+use super::IgnoredSetting;
+
+/// A tree that is taken apart.
+pub(super) struct SettingsTree {
+    rest: Value,
+    pub(super) ignored: Vec<IgnoredSetting>,
+}
+
+impl SettingsTree {
+    pub(super) fn new(root: Value) -> SettingsTree {
+        SettingsTree {
+            rest: root,
+            ignored: Vec::new(),
+        }
+    }
+
+    /// Says that something is left out.
+    pub(super) fn ignore(&mut self, path: &str, why: &str) {
+        self.ignored.push(IgnoredSetting {
+            path: path.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+
+    /// Takes a list; each item with its place.
+    pub(super) fn take_list(&mut self, key: &str) -> Vec<(usize, Value)> {
+        match self.take_value(&[key]) {
+            Some(Value::Array(items)) => items.into_iter().enumerate().collect(),
+            None | Some(Value::Null) => Vec::new(),
+            Some(_) => {
+                self.ignore(key, "it is not a list");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes a value out of nested mappings.
+    pub(super) fn take_value(&mut self, path: &[&str]) -> Option<Value> {
+        let (last, outer) = path.split_last()?;
+        let mut map = self.rest.as_object_mut()?;
+        for key in outer {
+            map = map.get_mut(*key)?.as_object_mut()?;
+        }
+        map.shift_remove(*last)
+    }
+
+    /// Takes a text.
+    pub(super) fn take_text(&mut self, path: &[&str]) -> Option<String> {
+        match self.take_value(path)? {
+            Value::String(text) => Some(text),
+            _ => {
+                self.ignore(&path.join("."), "it is not a text");
+                None
+            }
+        }
+    }
+
+    /// Says of everything that is left that it was not understood.
+    pub(super) fn ignore_rest(&mut self) {
+        let rest = std::mem::take(&mut self.rest);
+        self.ignore_all("", &rest);
+    }
+
+    /// Says of a value that it was not understood: of a mapping, key by key.
+    pub(super) fn ignore_all(&mut self, path: &str, value: &Value) {
+        match value {
+            Value::Null => {}
+            Value::Object(map) if map.is_empty() => {}
+            Value::Object(map) => self.ignore_fields(path, map),
+            _ => self.ignore(path, equivalent_setting(path)),
+        }
+    }
+
+    fn ignore_fields(&mut self, path: &str, map: &Map<String, Value>) {
+        for (key, value) in map {
+            match path {
+                "" => self.ignore_all(key, value),
+                path => self.ignore_all(&format!("{path}.{key}"), value),
+            }
+        }
+    }
+}
+
+/// What does in Prowess what a setting of LiteLLM's does, for those that people have most.
+fn equivalent_setting(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or(path) {
+        "num_retries" | "max_retries" => "set attempts under [providers.NAME] instead",
+        "database_url" => "set url under [store] instead",
+        "rpm" | "tpm" | "max_budget" | "budget_duration" => {
+            "limits belong to keys: prowess keys create --rpm, --tpm, --budget"
+        }
+        "request_timeout" | "timeout" => "set answer_seconds under [providers.NAME] instead",
+        "stream_timeout" => "set idle_seconds under [providers.NAME] instead",
+        "max_parallel_requests" => "set concurrent under [[models]] instead",
+        "default_fallbacks" | "fallbacks" => "set fallbacks under [[models]] instead",
+        _ => "no equivalent in Prowess",
+    }
+}
+
+/// The fields of one mapping.
+pub(super) struct SettingFields {
+    pub(super) map: Map<String, Value>,
+}
+
+impl SettingFields {
+    /// The first of these keys that is there, as a text.
+    pub(super) fn take_text(&mut self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| match self.map.get(*key) {
+            Some(Value::String(_)) => match self.map.shift_remove(*key) {
+                Some(Value::String(text)) => Some(text),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// A number, also one that is written as a text.
+    pub(super) fn take_number(&mut self, key: &str) -> Option<f64> {
+        let number = match self.map.get(key)? {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        let number = number.filter(|number| number.is_finite())?;
+        self.map.shift_remove(key);
+        Some(number)
+    }
+
+    /// A mapping of texts.
+    pub(super) fn take_texts(&mut self, key: &str) -> Vec<(String, String)> {
+        let Some(Value::Object(map)) = self.map.get(key) else {
+            return Vec::new();
+        };
+        if !map.values().all(Value::is_string) {
+            return Vec::new();
+        }
+        let texts = map.iter();
+        let texts = texts
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect();
+        self.map.shift_remove(key);
+        texts
+    }
+}

@@ -1,0 +1,184 @@
+//! Generated files in a folder. Their names come from a model's code and are not
+//! trusted: no path, no hidden file, no option, nothing that turns a terminal around.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::Error;
+
+/// Characters of a name that are kept.
+const MAX_NAME_CHARS: usize = 100;
+/// Names that are tried before it is given up.
+const MAX_TRIES: usize = 1_000;
+
+/// A folder in which generated files are saved.
+#[derive(Debug, Clone)]
+pub struct OutputFolder {
+    path: PathBuf,
+    overwrite: bool,
+    written: Vec<PathBuf>,
+}
+
+impl OutputFolder {
+    /// A folder; made when something is saved in it. What is there stays: a file whose
+    /// name is taken gets a number.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        OutputFolder {
+            path: path.into(),
+            overwrite: false,
+            written: Vec::new(),
+        }
+    }
+
+    /// The same, but what was there before is replaced.
+    #[must_use]
+    pub fn overwriting(mut self) -> Self {
+        self.overwrite = true;
+        self
+    }
+
+    pub(super) async fn save(&mut self, name: &str, content: Vec<u8>) -> Result<PathBuf, Error> {
+        let mut folder = self.clone();
+        let name = sanitise_name(name);
+        let path = self.path.join(&name);
+        let work = tokio::task::spawn_blocking(move || folder.write(&name, &content));
+        let saved = work.await.map_err(io::Error::other).flatten();
+        let saved = saved.map_err(|error| Error::Save { path, error })?;
+        self.written.push(saved.clone());
+        Ok(saved)
+    }
+
+    /// Writes beside the name and then takes it, so that no link is followed and no
+    /// half of a file is ever seen.
+    fn write(&mut self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
+        std::fs::create_dir_all(&self.path)?;
+        let mut file = new_file(&self.path)?;
+        file.write_all(content)?;
+        for number in 1..=MAX_TRIES {
+            let path = self.path.join(number_name(name, number));
+            let taken = match self.overwrite && !self.written.contains(&path) {
+                true => file.persist(&path),
+                false => file.persist_noclobber(&path),
+            };
+            match taken {
+                Ok(_) => return Ok(path),
+                Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
+                    file = failed.file;
+                }
+                Err(failed) => return Err(failed.error),
+            }
+        }
+        let why = format!("{MAX_TRIES} files have this name already");
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
+    }
+}
+
+/// With the permissions that new files usually have.
+fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".prowess-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// `ball.gif`, `ball-2.gif`, ….
+fn number_name(name: &str, number: usize) -> String {
+    match (number, name.rsplit_once('.')) {
+        (1, _) => name.to_owned(),
+        (_, Some((stem, ending))) if !stem.is_empty() => format!("{stem}-{number}.{ending}"),
+        _ => format!("{name}-{number}"),
+    }
+}
+
+/// The last part of a path, as a plain name.
+fn sanitise_name(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain = |c: char| c.is_alphanumeric() || " ._-+=,@()[]{}~'".contains(c);
+    let mut safe: String = last
+        .chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect();
+    let skip = safe.chars().count().saturating_sub(MAX_NAME_CHARS);
+    // The end is kept, for it says what kind of file it is.
+    safe = safe.chars().skip(skip).collect();
+    let safe = safe.trim();
+    match safe.strip_prefix(['.', '-', '~']) {
+        // Hidden files change what programs do, and these look like options or homes.
+        Some(rest) => format!("_{rest}"),
+        None if safe.is_empty() => "unnamed".to_owned(),
+        None => safe.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_everything_that_could_do_harm() {
+        let names = [
+            ("ball.gif", "ball.gif"),
+            ("out/über 1.txt", "über 1.txt"),
+            ("../../.bashrc", "_bashrc"),
+            ("a\\..\\..\\b", "b"),
+            ("..", "_."),
+            ("", "unnamed"),
+            ("x/", "unnamed"),
+            ("-rf", "_rf"),
+            ("~root", "_root"),
+            ("a\u{1b}[2Jb\n", "a_[2Jb_"),
+            ("gpj.\u{202e}exe", "gpj._exe"),
+            ("a:b|c?", "a_b_c_"),
+        ];
+        for (name, safe) in names {
+            assert_eq!(sanitise_name(name), safe, "{name:?}");
+        }
+        let long = format!("{}.pdf", "é".repeat(300));
+        assert!(sanitise_name(&long).ends_with("é.pdf"));
+        assert_eq!(sanitise_name(&long).chars().count(), MAX_NAME_CHARS);
+    }
+
+    #[tokio::test]
+    async fn what_is_there_stays_unless_it_is_to_be_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        std::fs::write(dir.path().join("a.txt"), "mine").unwrap();
+        let mut folder = OutputFolder::new(dir.path());
+        let saved = folder.save("deep/a.txt", b"new".to_vec()).await.unwrap();
+        assert_eq!(saved, dir.path().join("a-2.txt"));
+        assert_eq!(
+            (read("a.txt"), read("a-2.txt")),
+            ("mine".into(), "new".into())
+        );
+
+        let mut folder = OutputFolder::new(dir.path()).overwriting();
+        let first = folder.save("a.txt", b"one".to_vec()).await.unwrap();
+        let second = folder.save("b/a.txt", b"two".to_vec()).await.unwrap();
+        assert_eq!(first, dir.path().join("a.txt"));
+        // Two files of one run never replace each other.
+        assert_ne!(first, second);
+        assert_eq!(read("a.txt"), "one");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_link_is_replaced_and_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("precious");
+        std::fs::write(&target, "mine").unwrap();
+        let out = dir.path().join("out");
+        std::fs::create_dir(&out).unwrap();
+        std::os::unix::fs::symlink(&target, out.join("a.txt")).unwrap();
+        let mut folder = OutputFolder::new(&out).overwriting();
+        folder.save("a.txt", b"new".to_vec()).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
+        assert_eq!(std::fs::read_to_string(out.join("a.txt")).unwrap(), "new");
+    }
+}

@@ -1,0 +1,354 @@
+//! The taking itself: first what was deleted goes, then what is new or changed is copied
+//! as long as the session, its tenant and the server have room for it.
+
+use super::folder::{EntryKind, FileEntry, FolderHandle};
+use super::usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
+use super::{CollectedFiles, MAX_FOLDER_DEPTH, SandboxOutput, SkipReason, SkippedFile, mime};
+use crate::error::{Error, ErrorContext};
+use crate::policy::SandboxLimits;
+use rustix::fd::{AsFd, OwnedFd};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// Entries reported as skipped; the last one tells that there were more.
+const MAX_SKIPPED: usize = 100;
+
+/// Where things are taken to.
+pub(crate) struct CollectTarget<'a> {
+    /// The session's folder.
+    pub(crate) folder: &'a Path,
+    /// The id to give things to, when we may.
+    pub(crate) owner: Option<u32>,
+    /// What the folder holds before, if that is known.
+    pub(crate) used: Option<DiskUsage>,
+    /// Makes room for that many bytes on the disk and returns how many there is room for.
+    pub(crate) reserve: &'a dyn Fn(u64) -> u64,
+}
+
+/// Moves what is in `written` into a session's folder.
+pub(crate) fn collect_outputs(
+    written: &OwnedFd,
+    into: CollectTarget<'_>,
+    limits: &SandboxLimits,
+) -> Result<CollectedFiles, Error> {
+    let from = FolderHandle::reopen(written.as_fd()).during("what was written")?;
+    let place = into.folder;
+    let folder =
+        FolderHandle::open_path(place).at("the session's files could not be opened", place)?;
+    let mut swept = SweepTotals::default();
+    swept
+        .sweep(&from, Some(&folder), 0)
+        .during("what was deleted")?;
+    let used = match into.used.filter(|_| !swept.removed) {
+        Some(used) => used,
+        None => measure(place, DiskUsage::MAX, &mut |_, _| {})?.usage,
+    };
+    let mut collector = OutputCollector {
+        limits,
+        owner: into.owner,
+        left: RemainingQuota {
+            bytes: limits.data_bytes.saturating_sub(used.bytes),
+            entries: limits.session_entries.saturating_sub(used.entries),
+            disk: match swept.growth {
+                0 => 0,
+                growth => (into.reserve)(growth),
+            },
+        },
+        reported: 0,
+        found: CollectedFiles::default(),
+    };
+    collector.collect_folder(&from, &folder, "", 0)?;
+    collector.found.outputs.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(collector.found)
+}
+
+/// What the first walk found.
+#[derive(Default)]
+struct SweepTotals {
+    /// Whether something was removed.
+    removed: bool,
+    /// Bytes on the disk that all of it would take beside what is there.
+    growth: u64,
+}
+
+impl SweepTotals {
+    /// Removes what was deleted or replaced as a whole, so that it makes room for what
+    /// is new, whatever the order of the names.
+    fn sweep(
+        &mut self,
+        from: &FolderHandle,
+        into: Option<&FolderHandle>,
+        depth: usize,
+    ) -> std::io::Result<()> {
+        for entry in from.entries()? {
+            let name = &entry.name;
+            let there = into.and_then(|into| into.entry(name).ok());
+            match entry.kind {
+                EntryKind::Deleted | EntryKind::Special => {
+                    self.remove(into, &entry, there.is_some())?
+                }
+                EntryKind::Folder if depth + 1 >= MAX_FOLDER_DEPTH => {}
+                EntryKind::Folder => {
+                    let down = from.enter(name)?;
+                    if down.is_opaque() {
+                        self.remove(into, &entry, there.is_some())?;
+                    }
+                    let inner = match into {
+                        Some(into) if is_folder(into, &entry) => Some(into.enter(name)?),
+                        _ => None,
+                    };
+                    if inner.is_none() {
+                        self.grow(ENTRY_BYTES);
+                    }
+                    self.sweep(&down, inner.as_ref(), depth + 1)?;
+                }
+                EntryKind::File | EntryKind::Symlink => {
+                    let before = there.as_ref().map_or(0, counted_bytes);
+                    let new = if there.is_none() { ENTRY_BYTES } else { 0 };
+                    self.grow(
+                        counted_bytes(&entry)
+                            .saturating_sub(before)
+                            .saturating_add(new),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(
+        &mut self,
+        into: Option<&FolderHandle>,
+        entry: &FileEntry,
+        is_there: bool,
+    ) -> std::io::Result<()> {
+        match into {
+            Some(into) if is_there => {
+                self.removed = true;
+                into.remove(&entry.name)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        self.growth = self.growth.saturating_add(bytes);
+    }
+}
+
+fn is_folder(into: &FolderHandle, entry: &FileEntry) -> bool {
+    let there = into.entry(&entry.name);
+    there.is_ok_and(|there| there.kind == EntryKind::Folder)
+}
+
+/// What may still be taken.
+struct RemainingQuota {
+    /// Of `data_bytes`.
+    bytes: u64,
+    /// Of `session_entries`.
+    entries: u64,
+    /// Of what the tenant and the server have on the disk.
+    disk: u64,
+}
+
+impl RemainingQuota {
+    /// Takes room for an entry in place of what is there; nothing if there is too little.
+    fn charge(&mut self, bytes: u64, there: Option<&FileEntry>) -> bool {
+        let before = there.map_or(0, counted_bytes);
+        let entries = u64::from(there.is_none());
+        let growth = bytes.saturating_sub(before) + entries * ENTRY_BYTES;
+        let bytes_left = self.bytes.saturating_add(before).checked_sub(bytes);
+        let (Some(bytes), Some(entries), Some(disk)) = (
+            bytes_left,
+            self.entries.checked_sub(entries),
+            self.disk.checked_sub(growth),
+        ) else {
+            return false;
+        };
+        (self.bytes, self.entries, self.disk) = (bytes, entries, disk);
+        true
+    }
+}
+
+struct OutputCollector<'a> {
+    limits: &'a SandboxLimits,
+    owner: Option<u32>,
+    left: RemainingQuota,
+    /// Bytes of outputs so far.
+    reported: u64,
+    found: CollectedFiles,
+}
+
+impl OutputCollector<'_> {
+    fn collect_folder(
+        &mut self,
+        from: &FolderHandle,
+        into: &FolderHandle,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), Error> {
+        for entry in from.entries().during(format_args!("listing {path:?}"))? {
+            let name = entry.name.to_string_lossy();
+            let here = match path.is_empty() {
+                true => name.into_owned(),
+                false => format!("{path}/{name}"),
+            };
+            let text = entry
+                .name
+                .to_str()
+                .is_ok_and(|name| !name.chars().any(char::is_control));
+            match entry.kind {
+                // An overlay's mark, not a device: the first walk saw to it.
+                EntryKind::Deleted => {}
+                _ if !text => self.skip(here, SkipReason::Name),
+                EntryKind::Special => self.skip(here, SkipReason::Special),
+                EntryKind::Symlink => self.collect_link(from, into, &entry, here)?,
+                EntryKind::Folder if depth + 1 >= MAX_FOLDER_DEPTH => {
+                    self.skip(here, SkipReason::Depth)
+                }
+                EntryKind::Folder => {
+                    let there = into.entry(&entry.name).ok();
+                    let stays = there
+                        .as_ref()
+                        .is_some_and(|one| one.kind == EntryKind::Folder);
+                    if !stays && !self.left.charge(0, there.as_ref()) {
+                        self.skip(here, SkipReason::Quota);
+                        continue;
+                    }
+                    let down = from.enter(&entry.name).during(describe_keeping(&here))?;
+                    let target = into
+                        .make(&entry.name, entry.mode, self.owner, false)
+                        .during(describe_keeping(&here))?;
+                    self.collect_folder(&down, &target, &here, depth + 1)?;
+                }
+                EntryKind::File => self.collect_file(from, into, &entry, here)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_link(
+        &mut self,
+        from: &FolderHandle,
+        into: &FolderHandle,
+        entry: &FileEntry,
+        path: String,
+    ) -> Result<(), Error> {
+        let there = into.entry(&entry.name).ok();
+        if !self.left.charge(counted_bytes(entry), there.as_ref()) {
+            self.skip(path, SkipReason::Quota);
+            return Ok(());
+        }
+        into.copy_link(from, &entry.name, self.owner)
+            .during(describe_keeping(&path))?;
+        self.skip(path, SkipReason::Symlink);
+        Ok(())
+    }
+
+    fn collect_file(
+        &mut self,
+        from: &FolderHandle,
+        into: &FolderHandle,
+        entry: &FileEntry,
+        path: String,
+    ) -> Result<(), Error> {
+        // What it replaces makes room for it.
+        let there = into.entry(&entry.name).ok();
+        if !self.left.charge(entry.size, there.as_ref()) {
+            self.skip(path, SkipReason::Quota);
+            return Ok(());
+        }
+        let source = from
+            .open_file(&entry.name)
+            .during(describe_keeping(&path))?;
+        let before = into.digest(&entry.name);
+        let mut head = Vec::new();
+        let sha256 = into
+            .write(&entry.name, entry.mode, self.owner, |copy| {
+                copy_bytes(source, copy, entry.size, &mut head)
+            })
+            .during(describe_keeping(&path))?;
+        if before == Some(sha256) {
+            return Ok(());
+        }
+        if entry.links > 1 {
+            self.skip(path, SkipReason::HardLink);
+        } else if entry.size > self.limits.outputs.file_bytes {
+            self.skip(path, SkipReason::TooLarge);
+        } else if self.found.outputs.len() >= self.limits.outputs.count
+            || self.reported + entry.size > self.limits.outputs.total_bytes
+        {
+            self.skip(path, SkipReason::TooMany);
+        } else {
+            self.reported += entry.size;
+            let mime_type = mime::guess(&path, &head).to_owned();
+            let sha256 = hex(&sha256);
+            self.found.outputs.push(SandboxOutput {
+                path,
+                size: entry.size,
+                mime_type,
+                sha256,
+            });
+        }
+        Ok(())
+    }
+
+    /// What is lost is listed in place of what is kept, if not all can be.
+    fn skip(&mut self, path: String, reason: SkipReason) {
+        let is_full = self.found.skipped.len() >= MAX_SKIPPED;
+        let mut listed = self.found.skipped.iter_mut();
+        if is_full
+            && reason.is_loss()
+            && let Some(kept) = listed.find(|one| !one.reason.is_loss())
+            && kept.reason != SkipReason::More
+        {
+            let kept = std::mem::replace(kept, SkippedFile { path, reason });
+            return self.skip(kept.path, kept.reason);
+        }
+        match self.found.skipped.len() {
+            listed if listed < MAX_SKIPPED => self.found.skipped.push(SkippedFile { path, reason }),
+            MAX_SKIPPED => {
+                self.found.skipped.push(SkippedFile {
+                    path: String::new(),
+                    reason: SkipReason::More,
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A path as code knows it.
+fn describe_keeping(path: &str) -> String {
+    format!("keeping {path:?}")
+}
+
+/// Copies at most `size` bytes, keeps the first few in `head`, and returns the digest.
+fn copy_bytes(
+    source: File,
+    to: &mut File,
+    size: u64,
+    head: &mut Vec<u8>,
+) -> std::io::Result<[u8; 32]> {
+    let mut source = source.take(size);
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 128 << 10];
+    loop {
+        let read = source.read(&mut buffer)?;
+        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else {
+            break;
+        };
+        if head.is_empty() {
+            head.extend(bytes.iter().take(mime::HEAD_BYTES));
+        }
+        digest.update(bytes);
+        to.write_all(bytes)?;
+    }
+    Ok(digest.finalize().into())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,96 @@
+//! What is remembered of a session, in one small file beside its data.
+
+use crate::collect::DiskUsage;
+use crate::collect::folder::FolderHandle;
+use crate::error::{Error, ErrorContext};
+use crate::policy::Policy;
+use serde::{Deserialize, Serialize};
+use std::ffi::CStr;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The file's name.
+const FILE_NAME: &CStr = c"meta.json";
+
+/// More is never read of it.
+const MAX_META_BYTES: u64 = 8 << 20;
+
+/// Files of the client's that are remembered.
+const MAX_UPLOADS: usize = 1_000;
+
+const SAVE_FAILED: &str = "the session could not be saved";
+
+/// Facts that survive a restart.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ContainerMeta {
+    /// Who it belongs to.
+    pub(crate) owner: String,
+    /// What its commands may have.
+    pub(crate) policy: Policy,
+    /// The host id behind its user, where we are root.
+    pub(crate) host_id: u32,
+    /// Read-only mounts, as (path relative to the state folder, path inside).
+    pub(crate) mounts: Vec<(String, String)>,
+    /// Seconds since the epoch.
+    pub(crate) created: u64,
+    /// Seconds since the epoch.
+    pub(crate) used: u64,
+    /// What its folder holds.
+    pub(crate) usage: DiskUsage,
+    /// Files of the client's that were put into it, as (id, path).
+    #[serde(default)]
+    pub(crate) uploads: Vec<(String, String)>,
+}
+
+impl ContainerMeta {
+    /// Reads it. A link in its place is not followed.
+    pub(crate) fn load(folder: &Path) -> Option<Self> {
+        let file = FolderHandle::open_path(folder)
+            .ok()?
+            .open_file(FILE_NAME)
+            .ok()?;
+        let mut text = Vec::new();
+        file.take(MAX_META_BYTES).read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Replaces the file in one step, so that a crash leaves the old or the new.
+    pub(crate) fn save(&self, folder: &Path) -> Result<(), Error> {
+        let text = serde_json::to_vec(self)
+            .map_err(io::Error::other)
+            .during(SAVE_FAILED)?;
+        let place = FolderHandle::open_path(folder).at(SAVE_FAILED, folder)?;
+        place
+            .write(FILE_NAME, 0o600, None, |file| file.write_all(&text))
+            .at(SAVE_FAILED, folder)
+    }
+
+    /// Whether a file of the client's was put at this path before.
+    pub(crate) fn has_upload(&self, source: &str, path: &str) -> bool {
+        let known = |one: &(String, String)| one.0 == source && one.1 == path;
+        self.uploads.iter().any(known)
+    }
+
+    /// Remembers that a file of the client's was put at a path. The oldest are forgotten.
+    pub(crate) fn add_upload(&mut self, source: &str, path: &str) {
+        self.uploads
+            .retain(|one| !(one.0 == source && one.1 == path));
+        self.uploads.push((source.to_owned(), path.to_owned()));
+        let above = self.uploads.len().saturating_sub(MAX_UPLOADS);
+        self.uploads.drain(..above);
+    }
+
+    /// Whether it has been idle for too long, or lived for too long.
+    pub(crate) fn is_expired(&self, now: u64, idle: Duration, life: Duration) -> bool {
+        now.saturating_sub(self.used) >= idle.as_secs()
+            || now.saturating_sub(self.created) >= life.as_secs()
+    }
+}
+
+/// Seconds since the epoch.
+pub(crate) fn epoch_seconds() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}

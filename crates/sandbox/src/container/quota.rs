@@ -1,0 +1,233 @@
+//! Who may have how much: sessions and bytes per tenant, and bytes in all. Whoever wants
+//! more than its share pays with its own least recently used sessions; nobody pays for
+//! others while it has no more than an equal share.
+
+use super::ContainerStore;
+use super::account::tenant_for_owner;
+use super::guard::ContainerGuard;
+use super::meta::epoch_seconds;
+use crate::error::Error;
+use crate::settings::SandboxSettings;
+use std::ffi::CString;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// The bounds.
+#[derive(Debug, Clone)]
+pub(super) struct Quota {
+    containers: usize,
+    tenant_bytes: u64,
+    disk_bytes: u64,
+    evict_idle: Duration,
+}
+
+impl Quota {
+    pub(super) fn new(settings: &SandboxSettings) -> Self {
+        Self {
+            containers: settings.containers_per_tenant.max(1),
+            tenant_bytes: settings.max_tenant_bytes(),
+            disk_bytes: settings.disk_bytes,
+            evict_idle: settings.evict_idle,
+        }
+    }
+}
+
+/// There is not enough room.
+struct QuotaShortage {
+    /// Bytes that there are.
+    available: u64,
+    error: Error,
+}
+
+/// Sessions that were evicted and are still to be cleared from the disk.
+type EvictedFolders = Vec<CString>;
+
+impl ContainerStore {
+    /// Counts a new session, in place of an idle one of the same owner's where it has
+    /// as many as it may.
+    pub(super) fn claim(&self, id: &str, owner: &str, host_id: u32) -> Result<(), Error> {
+        let mut evicted = EvictedFolders::new();
+        let claimed = self.claim_or_evict(id, owner, host_id, &mut evicted);
+        self.clear_all(evicted);
+        claimed
+    }
+
+    fn claim_or_evict(
+        &self,
+        id: &str,
+        owner: &str,
+        host_id: u32,
+        evicted: &mut EvictedFolders,
+    ) -> Result<(), Error> {
+        let _quota = self
+            .quota_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let most = self.quota.containers;
+        while let Err(held) = self.index.claim(id, owner, host_id, epoch_seconds(), most) {
+            if !self.evict_idle(owner, evicted) {
+                return Err(Error::TooManyContainers {
+                    held,
+                    allowed: most,
+                });
+            }
+        }
+        self.make_space(owner, 0, evicted).map_err(|short| {
+            self.index.remove(id);
+            short.error
+        })
+    }
+
+    /// Makes room for a session to grow by so many bytes, and keeps it until the session
+    /// is let go of. Returns for how many there is.
+    pub(crate) fn reserve_up_to(&self, held: &ContainerGuard, requested: u64) -> u64 {
+        let grown = self.reserve_space(held, requested, |short| short.available);
+        grown.map_or_else(|short| short.available.min(requested), |()| requested)
+    }
+
+    /// The same, for all of it or nothing.
+    pub(crate) fn reserve_exact(&self, held: &ContainerGuard, requested: u64) -> Result<(), Error> {
+        let grown = self.reserve_space(held, requested, |_| 0);
+        grown.map_err(|short| short.error)
+    }
+
+    /// Reserves all that is wanted, or what `otherwise` says where there is less. The lock
+    /// is kept until that is counted, so that no two sessions get the same bytes.
+    fn reserve_space(
+        &self,
+        held: &ContainerGuard,
+        requested: u64,
+        otherwise: impl FnOnce(&QuotaShortage) -> u64,
+    ) -> Result<(), QuotaShortage> {
+        let mut evicted = EvictedFolders::new();
+        let made = {
+            let _quota = self
+                .quota_lock
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let made = self.make_space(&held.meta.owner, requested, &mut evicted);
+            let bytes = match &made {
+                Ok(()) => requested,
+                Err(short) => otherwise(short).min(requested),
+            };
+            self.index.reserve(&held.id, bytes);
+            made
+        };
+        self.clear_all(evicted);
+        made
+    }
+
+    /// Evicts until an owner can have `wanted` bytes more. Sessions in use stay.
+    fn make_space(
+        &self,
+        owner: &str,
+        requested: u64,
+        evicted: &mut EvictedFolders,
+    ) -> Result<(), QuotaShortage> {
+        let (tenant, all) = (self.quota.tenant_bytes, self.quota.disk_bytes);
+        if self.index.disk().saturating_add(requested) > all {
+            evicted.extend(self.unlink_expired());
+        }
+        loop {
+            let used = self.index.total(owner).disk;
+            if used.saturating_add(requested) > tenant {
+                if self.evict_idle(owner, evicted) {
+                    continue;
+                }
+                return Err(quota_shortage("tenant_disk_bytes", used, tenant));
+            }
+            let used = self.index.disk();
+            if used.saturating_add(requested) <= all {
+                return Ok(());
+            }
+            if !self.evict_above_share(owner, requested, evicted) {
+                return Err(quota_shortage("disk_bytes", used, all));
+            }
+        }
+    }
+
+    /// Evicts a session of one who has more than an equal share. One who has no more
+    /// than that need not wait until others' sessions have been idle for a while.
+    fn evict_above_share(&self, owner: &str, requested: u64, evicted: &mut EvictedFolders) -> bool {
+        let above = self
+            .index
+            .above_share(owner, requested, self.quota.disk_bytes);
+        let is_above = above.iter().any(|name| name == tenant_for_owner(owner));
+        above.iter().any(|name| match is_above {
+            true => self.evict_idle(name, evicted),
+            false => self.evict(name, epoch_seconds(), evicted),
+        })
+    }
+
+    fn evict_idle(&self, owner: &str, evicted: &mut EvictedFolders) -> bool {
+        let until = epoch_seconds().saturating_sub(self.quota.evict_idle.as_secs());
+        self.evict(owner, until, evicted)
+    }
+
+    /// Evicts the least recently used session of an owner, of those that were not used
+    /// after `until` and are not in use.
+    fn evict(&self, owner: &str, until: u64, evicted: &mut EvictedFolders) -> bool {
+        let idle = self.index.idle(owner, until);
+        let gone = idle
+            .iter()
+            .find_map(|(used, id)| self.unlink_unused(id, |meta| meta.used == *used));
+        let is_gone = gone.is_some();
+        evicted.extend(gone);
+        is_gone
+    }
+
+    fn clear_all(&self, evicted: EvictedFolders) {
+        for gone in evicted {
+            // What stays behind is removed at the next start.
+            let _ = self.clear(&gone);
+        }
+    }
+}
+
+fn quota_shortage(limit: &'static str, used: u64, allowed: u64) -> QuotaShortage {
+    QuotaShortage {
+        available: allowed.saturating_sub(used),
+        error: Error::DiskFull {
+            limit,
+            used,
+            allowed,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use std::sync::Barrier;
+
+    #[tokio::test]
+    async fn containers_that_grow_at_once_do_not_get_the_same_bytes() {
+        const BYTES: u64 = 1 << 20;
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir(folder.path().join("sessions")).unwrap();
+        let mut settings = SandboxSettings::new(folder.path());
+        settings.tenant_disk_bytes = Some(BYTES);
+        let containers = ContainerStore::new(folder.path(), false, &settings);
+        let create = || containers.create("greedy", Policy::default(), || Ok(Vec::new()), |_| None);
+        let ids: Vec<String> = (0..4).map(|_| create().unwrap()).collect();
+        let before = containers.index.total("greedy").disk;
+        for round in 0..200 {
+            let mut all = Vec::new();
+            for id in &ids {
+                all.push(containers.acquire("greedy", id).await.unwrap());
+            }
+            let barrier = Barrier::new(all.len());
+            let grow = |held: &ContainerGuard| {
+                barrier.wait();
+                containers.reserve_up_to(held, BYTES)
+            };
+            let grown: u64 = std::thread::scope(|scope| {
+                let threads: Vec<_> = all.iter().map(|held| scope.spawn(|| grow(held))).collect();
+                threads.into_iter().map(|one| one.join().unwrap()).sum()
+            });
+            assert_eq!(grown, BYTES - before, "round {round}");
+            assert_eq!(containers.index.total("greedy").disk, BYTES);
+        }
+    }
+}

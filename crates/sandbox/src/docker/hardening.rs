@@ -1,0 +1,104 @@
+//! The container of a session: everything that can be taken from it is.
+
+use super::DockerBackend;
+use crate::backend::CommandJob;
+use crate::policy::SandboxLimits;
+use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
+use prowess_launcher::spec::DATA_DIR;
+use std::collections::HashMap;
+
+/// The label that says which state folder a container belongs to.
+pub(super) const STATE_LABEL: &str = "prowess.state";
+
+/// Waits for the end of its input, which is the end of this process.
+const WAIT_COMMAND: [&str; 3] = ["/bin/sh", "-c", "read end"];
+
+/// What to make for a session.
+pub(super) fn container_body(docker: &DockerBackend, job: &CommandJob) -> ContainerCreateBody {
+    ContainerCreateBody {
+        image: Some(docker.image.clone()),
+        user: Some(container_user(docker, job)),
+        hostname: Some("sandbox".into()),
+        entrypoint: Some(WAIT_COMMAND.map(String::from).into()),
+        cmd: Some(Vec::new()),
+        env: Some(Vec::new()),
+        open_stdin: Some(true),
+        stdin_once: Some(true),
+        attach_stdin: Some(true),
+        network_disabled: Some(true),
+        labels: Some(HashMap::from([(
+            STATE_LABEL.into(),
+            docker.state.display().to_string(),
+        )])),
+        host_config: Some(host_config(docker, job)),
+        ..ContainerCreateBody::default()
+    }
+}
+
+/// The session's host id, or our own when that is all we have: never root.
+pub(super) fn container_user(docker: &DockerBackend, job: &CommandJob) -> String {
+    if docker.root {
+        return format!("{0}:{0}", job.host_id);
+    }
+    let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
+    format!("{uid}:{gid}")
+}
+
+fn host_config(docker: &DockerBackend, job: &CommandJob) -> HostConfig {
+    let limits = &job.limits;
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let tmp = format!("rw,nosuid,nodev,mode=1777,size={}", limits.tmp_bytes);
+    HostConfig {
+        network_mode: Some("none".into()),
+        ipc_mode: Some("none".into()),
+        readonly_rootfs: Some(true),
+        privileged: Some(false),
+        cap_drop: Some(vec!["ALL".into()]),
+        security_opt: Some(vec!["no-new-privileges".into(), seccomp_option()]),
+        binds: Some(binds(docker, job)),
+        tmpfs: Some(HashMap::from([("/tmp".into(), tmp)])),
+        memory: Some(number(limits.memory)),
+        memory_swap: Some(number(limits.memory)),
+        // The process that waits is in the container as well.
+        pids_limit: Some(number(limits.processes + 1)),
+        nano_cpus: Some(number(limits.cpu_millis.saturating_mul(1_000_000))),
+        ulimits: Some(ulimits(limits)),
+        log_config: Some(HostConfigLogConfig {
+            typ: Some("none".into()),
+            config: None,
+        }),
+        ..HostConfig::default()
+    }
+}
+
+/// The same allow-list of system calls as the native backend's.
+fn seccomp_option() -> String {
+    format!("seccomp={}", prowess_launcher::docker_profile())
+}
+
+fn binds(docker: &DockerBackend, job: &CommandJob) -> Vec<String> {
+    let place = |relative: &str| docker.state.join(relative).display().to_string();
+    let data = docker.state.join(&job.data).with_file_name("work");
+    let data = format!("{}:{DATA_DIR}:rw", data.display());
+    let shown = job
+        .mounts
+        .iter()
+        .map(|(from, inside)| format!("{}:{inside}:ro", place(from)));
+    std::iter::once(data).chain(shown).collect()
+}
+
+fn ulimits(limits: &SandboxLimits) -> Vec<ResourcesUlimits> {
+    let both = |name: &str, value: u64| {
+        let value = i64::try_from(value).ok();
+        ResourcesUlimits {
+            name: Some(name.into()),
+            soft: value,
+            hard: value,
+        }
+    };
+    vec![
+        both("core", 0),
+        both("fsize", limits.data_bytes),
+        both("nofile", limits.open_files),
+    ]
+}

@@ -1,0 +1,450 @@
+//! The folder of layers: which are there, which are in use, and which go when all
+//! together take too much.
+//!
+//! Beside each layer lies a small file that says whose request built it and how large it
+//! is. When a layer was last used is the time of its folder. A command that has a layer
+//! mounted holds a shared lock on its folder, so that no other server removes it either.
+
+use super::tree::{self, TreeLimits};
+use super::{Layer, PACKAGES_PATH, layer_folder};
+use crate::error::{Error, ErrorContext};
+use crate::id;
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, StatxFlags, flock};
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// First part of the name of a layer that is being removed.
+const REMOVED_PREFIX: &str = ".removed-";
+
+/// All layers under one state folder.
+#[derive(Debug)]
+pub(crate) struct LayerStore {
+    state: PathBuf,
+    /// Whether what is built belongs to another id until it is taken.
+    root: bool,
+    max_bytes: u64,
+    /// Held while layers are added or removed.
+    changing: Mutex<()>,
+}
+
+/// What is remembered of a layer.
+#[derive(Debug, Serialize, Deserialize)]
+struct LayerRecord {
+    /// Whose request built it.
+    owner: String,
+    bytes: u64,
+}
+
+/// A layer as a candidate for removal.
+#[derive(Debug)]
+struct StoredLayer {
+    key: String,
+    owner: String,
+    bytes: u64,
+    /// Seconds and nanoseconds since the epoch.
+    used: (i64, u32),
+}
+
+/// A layer that is in use as long as this lives.
+#[derive(Debug)]
+pub(crate) struct LayerGuard {
+    folder: File,
+}
+
+impl Drop for LayerGuard {
+    /// A launcher just being started may have a copy of the descriptor for a moment, so
+    /// closing it is not enough.
+    fn drop(&mut self) {
+        // It fails only for a file that is not open.
+        let _ = flock(&self.folder, FlockOperation::Unlock);
+    }
+}
+
+/// Marks the layer among these mounts, if there is one, as in use now.
+pub(crate) fn lock_mounted_layer(
+    state: &Path,
+    mounts: &[(String, String)],
+) -> Result<Option<LayerGuard>, Error> {
+    let layer = mounts.iter().find(|(_, inside)| inside == PACKAGES_PATH);
+    let Some((source, _)) = layer else {
+        return Ok(None);
+    };
+    let held = lock_layer(&state.join(source));
+    held.map(Some).ok_or(Error::LayerGone)
+}
+
+/// Opens a layer's folder, unless it is not there, is no folder, or is being removed.
+fn lock_layer(place: &Path) -> Option<LayerGuard> {
+    let folder = open(place).ok()?;
+    flock(&folder, FlockOperation::NonBlockingLockShared).ok()?;
+    let held = LayerGuard { folder };
+    let flags = AtFlags::EMPTY_PATH;
+    let found = rustix::fs::statx(&held.folder, c"", flags, StatxFlags::NLINK).ok()?;
+    if found.stx_nlink == 0 {
+        return None;
+    }
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let now = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    // What is lost when it fails is when the layer was last used.
+    let _ = rustix::fs::futimens(&held.folder, &now);
+    Some(held)
+}
+
+fn open(place: &Path) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, place, flags, Mode::empty()).map(File::from)
+}
+
+impl LayerStore {
+    pub(crate) fn new(state: &Path, root: bool, max_bytes: u64) -> Self {
+        Self {
+            state: state.to_owned(),
+            root,
+            max_bytes,
+            changing: Mutex::default(),
+        }
+    }
+
+    /// Whether a layer is there; if so, it counts as used just now.
+    pub(crate) fn has(&self, layer: &Layer) -> bool {
+        lock_layer(&self.state.join(layer.folder())).is_some()
+    }
+
+    /// Takes what a build left at `built`, a path beneath the state folder, as this layer.
+    /// `mounted` says what sessions have mounted, relative to that folder as well.
+    pub(crate) fn add(
+        &self,
+        layer: &Layer,
+        built: &str,
+        owner: &str,
+        mounted: &dyn Fn() -> HashSet<String>,
+    ) -> Result<(), Error> {
+        let limits = super::build_limits();
+        let bounds = TreeLimits {
+            entries: limits.data_files,
+            bytes: limits.data_bytes.min(self.max_bytes),
+        };
+        let bytes = tree::accept(&self.state, built, bounds, self.root)?;
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let owner = owner.to_owned();
+        self.write_record(&layer.key, &LayerRecord { owner, bytes })?;
+        let (from, to) = (self.state.join(built), self.state.join(layer.folder()));
+        match rustix::fs::renameat_with(CWD, from, CWD, &to, RenameFlags::NOREPLACE) {
+            // Another server has built the same.
+            Err(rustix::io::Errno::EXIST) if lock_layer(&to).is_some() => return Ok(()),
+            renamed => renamed.during("the built packages")?,
+        }
+        let _new = lock_layer(&to);
+        self.make_space(&layer.key, mounted).inspect_err(|_| {
+            self.remove(&layer.key, true);
+        })
+    }
+
+    /// Removes layers until all together fit. First those of the owner who takes most,
+    /// and of these one that no session names, not used for longest; never one that is in
+    /// use. Those that sessions name come last, unless their owner takes more than half of
+    /// all: else one could keep all the room by keeping sessions.
+    fn make_space(&self, new: &str, mounted: &dyn Fn() -> HashSet<String>) -> Result<(), Error> {
+        let mut all = self.list();
+        let mut used: u64 = all.iter().map(|one| one.bytes).sum();
+        if used <= self.max_bytes {
+            return Ok(());
+        }
+        let mounted = mounted();
+        let is_named = |one: &StoredLayer| mounted.contains(&layer_folder(&one.key));
+        let mut by_owner: HashMap<String, u64> = HashMap::new();
+        for one in &all {
+            *by_owner.entry(one.owner.clone()).or_default() += one.bytes;
+        }
+        all.retain(|one| one.key != new);
+        while used > self.max_bytes {
+            let taken = |one: &StoredLayer| by_owner.get(&one.owner).copied().unwrap_or(0);
+            let first = all.iter().enumerate().min_by_key(|(_, one)| {
+                let (taken, is_named) = (taken(one), is_named(one));
+                let is_last = is_named && taken <= self.max_bytes / 2;
+                (is_last, Reverse(taken), is_named, one.used)
+            });
+            let Some((place, _)) = first else {
+                let why = "no room for more packages while those there are in use; try again later";
+                return Err(Error::Layer { why: why.into() });
+            };
+            let one = all.swap_remove(place);
+            if self.remove(&one.key, false) {
+                used = used.saturating_sub(one.bytes);
+                if let Some(taken) = by_owner.get_mut(&one.owner) {
+                    *taken = taken.saturating_sub(one.bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self) -> Vec<StoredLayer> {
+        let entries = fs::read_dir(self.folder()).into_iter().flatten().flatten();
+        let mut all = Vec::new();
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            if name.starts_with(REMOVED_PREFIX) {
+                // Left by a server that was killed meanwhile.
+                let _ = fs::remove_dir_all(entry.path());
+            } else if crate::name::check_word("layer", &name).is_ok() {
+                all.extend(self.stored_layer(name));
+            }
+        }
+        all
+    }
+
+    fn stored_layer(&self, key: String) -> Option<StoredLayer> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let place = self.folder().join(&key);
+        let found = rustix::fs::statx(CWD, &place, flags, StatxFlags::BASIC_STATS).ok()?;
+        let facts = fs::read(self.record_path(&key)).ok();
+        let facts = facts.and_then(|text| serde_json::from_slice::<LayerRecord>(&text).ok());
+        // One that an earlier version left: as large as one can be, so the first to go.
+        let facts = facts.unwrap_or(LayerRecord {
+            owner: String::new(),
+            bytes: super::build_limits().data_bytes,
+        });
+        Some(StoredLayer {
+            key,
+            owner: facts.owner,
+            bytes: facts.bytes,
+            used: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+        })
+    }
+
+    /// Removes a layer unless it is in use; `ours` is one that nobody else knows of.
+    fn remove(&self, key: &str, ours: bool) -> bool {
+        let place = self.folder().join(key);
+        let folder = open(&place).ok();
+        if let Some(folder) = &folder
+            && !ours
+            && flock(folder, FlockOperation::NonBlockingLockExclusive).is_err()
+        {
+            return false;
+        }
+        let Ok(random) = id::random_id() else {
+            return false;
+        };
+        // Out of sight in one step, so that nobody finds half of it.
+        let removed = self.folder().join(format!("{REMOVED_PREFIX}{random}"));
+        if fs::rename(&place, &removed).is_err() {
+            return false;
+        }
+        // What cannot be removed now is tried again with the next.
+        let _ = match folder {
+            Some(_) => fs::remove_dir_all(&removed),
+            None => fs::remove_file(&removed),
+        };
+        let _ = fs::remove_file(self.record_path(key));
+        true
+    }
+
+    fn write_record(&self, key: &str, record: &LayerRecord) -> Result<(), Error> {
+        let text = serde_json::to_vec(record).map_err(std::io::Error::other);
+        let part = self.folder().join(format!(".part-{}", id::random_id()?));
+        fs::write(&part, text.during("a layer")?).during("a layer")?;
+        fs::rename(&part, self.record_path(key)).during("a layer")
+    }
+
+    fn record_path(&self, key: &str) -> PathBuf {
+        self.folder().join(format!("{key}.json"))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.state.join("layers")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Place {
+        state: tempfile::TempDir,
+        layers: LayerStore,
+        mounted: Mutex<HashSet<String>>,
+    }
+
+    /// What a layer here takes beside the bytes of its one file.
+    const LAYER_BYTES: u64 = 4096;
+
+    fn place(max_bytes: u64) -> Place {
+        let state = tempfile::tempdir().unwrap();
+        fs::create_dir(state.path().join("layers")).unwrap();
+        let layers = LayerStore::new(state.path(), false, max_bytes);
+        let mounted = Mutex::default();
+        Place {
+            state,
+            layers,
+            mounted,
+        }
+    }
+
+    fn layer(key: &str) -> Layer {
+        Layer { key: key.into() }
+    }
+
+    impl Place {
+        fn add(&self, key: &str, owner: &str, bytes: usize) -> Result<(), Error> {
+            let built = self.state.path().join("built");
+            fs::create_dir(&built).unwrap();
+            fs::write(built.join("x"), vec![0; bytes]).unwrap();
+            let added = self.layers.add(&layer(key), "built", owner, &|| {
+                self.mounted.lock().unwrap().clone()
+            });
+            if built.exists() {
+                fs::remove_dir_all(&built).unwrap();
+            }
+            added
+        }
+
+        /// Says that a layer was last used so many seconds after the epoch.
+        fn used(&self, key: &str, seconds: i64) {
+            let then = Timespec {
+                tv_sec: seconds,
+                tv_nsec: 0,
+            };
+            let folder = open(&self.state.path().join("layers").join(key)).unwrap();
+            let times = Timestamps {
+                last_access: then,
+                last_modification: then,
+            };
+            rustix::fs::futimens(folder, &times).unwrap();
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(self.state.path().join("layers")).unwrap();
+            let mut names: Vec<String> = entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .filter(|name| !name.ends_with(".json"))
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    #[test]
+    fn the_one_not_used_for_longest_is_removed() {
+        let place = place(3500 + 3 * LAYER_BYTES);
+        for (key, used) in [("a", 20), ("b", 10), ("c", 30)] {
+            place.add(key, "o", 1000).unwrap();
+            place.used(key, used);
+        }
+        place.add("d", "o", 1000).unwrap();
+        assert_eq!(place.names(), ["a", "c", "d"]);
+        assert!(place.layers.has(&layer("a")), "and that counts as a use");
+        place.add("e", "o", 1000).unwrap();
+        assert_eq!(place.names(), ["a", "d", "e"]);
+        assert!(!place.layers.has(&layer("c")));
+    }
+
+    #[test]
+    fn who_takes_most_loses_layers_and_not_the_others() {
+        let place = place(4500 + 4 * LAYER_BYTES);
+        place.add("victim", "one", 1000).unwrap();
+        place.used("victim", 1);
+        for number in 0..8 {
+            place
+                .add(&format!("greedy{number}"), "another", 1000)
+                .unwrap();
+        }
+        assert_eq!(place.names().len(), 4);
+        assert!(place.names().contains(&"victim".to_owned()));
+    }
+
+    #[test]
+    fn what_is_in_use_stays_and_then_there_may_be_no_space() {
+        let place = place(2500 + 2 * LAYER_BYTES);
+        place.add("a", "o", 1000).unwrap();
+        place.add("b", "o", 1000).unwrap();
+        let mounts = |key: &str| [(format!("layers/{key}"), PACKAGES_PATH.to_owned())];
+        let a = lock_mounted_layer(place.state.path(), &mounts("a")).unwrap();
+        let b = lock_mounted_layer(place.state.path(), &mounts("b")).unwrap();
+        let full = place.add("c", "p", 1000).unwrap_err().to_string();
+        assert!(full.contains("no room"), "{full}");
+        assert_eq!(place.names(), ["a", "b"]);
+        drop(b);
+        place.add("c", "p", 1000).unwrap();
+        assert_eq!(place.names(), ["a", "c"]);
+        drop(a);
+        let gone = lock_mounted_layer(place.state.path(), &mounts("b")).unwrap_err();
+        assert_eq!(gone.code(), "layer-gone");
+        let large = place.add("d", "p", 13_000).unwrap_err().to_string();
+        assert!(large.contains("too large"), "{large}");
+    }
+
+    #[test]
+    fn what_containers_name_goes_last_unless_its_owner_takes_more_than_half() {
+        let place = place(4500 + 4 * LAYER_BYTES);
+        place.mounted.lock().unwrap().insert("layers/a".into());
+        for (key, owner) in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "three")] {
+            place.add(key, owner, 1000).unwrap();
+        }
+        place.used("a", 1);
+        // Of the one who takes most, but not the one that a session names.
+        place.add("e", "four", 1000).unwrap();
+        assert_eq!(place.names(), ["a", "c", "d", "e"]);
+        for key in ["f", "g", "h"] {
+            place.add(key, key, 1000).unwrap();
+        }
+        assert!(place.names().contains(&"a".to_owned()));
+        // One who takes more than half pays with what its sessions name too.
+        let mut mounted = place.mounted.lock().unwrap();
+        mounted.extend(["layers/x".to_owned(), "layers/y".to_owned()]);
+        drop(mounted);
+        for key in ["x", "y", "z"] {
+            place.add(key, "greedy", 1000).unwrap();
+        }
+        place.add("w", "five", 1000).unwrap();
+        assert!(
+            place.names().contains(&"a".to_owned()),
+            "{:?}",
+            place.names()
+        );
+        assert_eq!(place.names().len(), 4);
+    }
+
+    #[test]
+    fn layers_of_empty_files_count() {
+        let place = place(200 * LAYER_BYTES);
+        for key in ["a", "b", "c"] {
+            let built = place.state.path().join("built");
+            fs::create_dir(&built).unwrap();
+            for number in 0..80 {
+                fs::write(built.join(number.to_string()), "").unwrap();
+            }
+            place
+                .layers
+                .add(&layer(key), "built", "o", &HashSet::new)
+                .unwrap();
+            place.used(key, 1);
+        }
+        assert_eq!(place.names().len(), 2);
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_layer_is_no_layer() {
+        let place = place(2500 + 2 * LAYER_BYTES);
+        let layers = place.state.path().join("layers");
+        fs::create_dir(place.state.path().join("sessions")).unwrap();
+        std::os::unix::fs::symlink("../sessions", layers.join("a")).unwrap();
+        assert!(!place.layers.has(&layer("a")));
+        assert!(place.add("a", "o", 10).is_err(), "nor is it replaced");
+        let mounts = [("layers/a".to_owned(), PACKAGES_PATH.to_owned())];
+        assert!(lock_mounted_layer(place.state.path(), &mounts).is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! What a connection speaks, and how it closes.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use axum::http::Request;
+use axum::http::header::UPGRADE;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use crate::connections::{Admission, CloseMode, ConnectionSlot, Takeover, TrackedBody, current};
+use crate::http_service::HttpService;
+
+/// What is held for a client that does not read its answer, and the most that the
+/// head of a request may have.
+const MAX_BUFFER_BYTES: usize = 64 << 10;
+/// How often an HTTP/2 client is asked whether it is still there, and how long it may take
+/// to say so.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// Requests at once on an HTTP/2 connection.
+const MAX_CONCURRENT_STREAMS: u32 = 256;
+
+/// Where connections come in.
+#[derive(Clone)]
+pub(crate) struct ConnectionServer {
+    service: HttpService,
+}
+
+impl ConnectionServer {
+    pub(crate) fn new(service: HttpService) -> ConnectionServer {
+        ConnectionServer { service }
+    }
+
+    /// One connection, from its first byte to its last. How long it may be without a
+    /// request is for `connections` to say.
+    pub(crate) fn serve_connection(
+        &self,
+        stream: TcpStream,
+        admission: Admission,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        // Small answers shall not wait for more to send.
+        let _ = stream.set_nodelay(true);
+        let slot = admission.slot();
+        let http_service = self.service.clone();
+        let state = admission.state().clone();
+        // One that is taken over keeps its place until it is given back.
+        let (alive, mut taken_over) = mpsc::channel(1);
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            let (http_service, active) = (http_service.clone(), state.begin_request());
+            if request.headers().contains_key(UPGRADE) {
+                let takeover = Takeover::new(state.clone(), alive.clone());
+                request.extensions_mut().insert(takeover);
+            }
+            async move {
+                let Some(active) = active else {
+                    // The connection is about to be dropped.
+                    return std::future::pending().await;
+                };
+                let work = async {
+                    match slot {
+                        ConnectionSlot::Regular => http_service.respond(request).await,
+                        ConnectionSlot::Spare => http_service.respond_in_spare_slot(request).await,
+                    }
+                };
+                let (mut response, active) = current::scope(active, work).await;
+                let tenant_request = response.extensions_mut().remove();
+                let tracked = |body| TrackedBody::new(body, active, tenant_request);
+                Ok::<_, Infallible>(response.map(tracked))
+            }
+        });
+        let connection = http_builder(slot)
+            .serve_connection_with_upgrades(TokioIo::new(stream), service)
+            .into_owned();
+        async move {
+            let ended = {
+                let mut connection = pin!(connection);
+                let mut finishing = false;
+                let ended = poll_fn(|context| {
+                    match admission.state().poll_close(context) {
+                        None => {}
+                        Some(CloseMode::Now) => return Poll::Ready(None),
+                        Some(CloseMode::Gracefully) if finishing => {}
+                        Some(CloseMode::Gracefully) => {
+                            finishing = true;
+                            connection.as_mut().graceful_shutdown();
+                        }
+                    }
+                    connection.as_mut().poll(context).map(Some)
+                });
+                ended.await
+            };
+            match ended {
+                Some(Ok(())) => {}
+                Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
+                None => tracing::debug!(
+                    "a connection was closed: it had no request, or an answer that was not read"
+                ),
+            }
+            taken_over.recv().await;
+        }
+    }
+}
+
+fn http_builder(slot: ConnectionSlot) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // The sweep over all connections sees to that, without a timer for each request.
+        .header_read_timeout(None)
+        .keep_alive(slot == ConnectionSlot::Regular)
+        .max_buf_size(MAX_BUFFER_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .max_concurrent_streams(MAX_CONCURRENT_STREAMS);
+    builder
+}

@@ -1,0 +1,346 @@
+//! What one connection does, in one atomic word, and how it is asked to close.
+//!
+//! The thread that serves a connection changes the word with every request; the table of
+//! all connections only reads it. So a request costs a few atomic additions and no lock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::Context;
+use std::time::Duration;
+
+use futures_util::task::AtomicWaker;
+use prowess_store::TenantId;
+use tokio::time::Instant;
+
+use crate::error::HttpError;
+use crate::tenant_requests::{TenantRequest, TenantRequests};
+
+/// Bits of each of the counters of requests; a connection has far fewer of them.
+const COUNT_BITS: u32 = 14;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+/// Requests under way.
+const ONE_REQUEST: u64 = 1;
+const REQUESTS_MASK: u64 = COUNT_MASK;
+/// Those of them whose sender is known: only they keep the connection from being closed
+/// for others.
+const ONE_PROTECTED: u64 = 1 << COUNT_BITS;
+const PROTECTED_MASK: u64 = COUNT_MASK << COUNT_BITS;
+/// Answers of which a piece waits for the client to read.
+const ONE_UNREAD: u64 = 1 << (2 * COUNT_BITS);
+const UNREAD_MASK: u64 = COUNT_MASK << (2 * COUNT_BITS);
+/// No request may begin any more.
+const CLOSED_BIT: u64 = 1 << (3 * COUNT_BITS);
+/// Counts pieces that were read; it may wrap around. Requests that begin, end or are given
+/// up are not counted: whoever reads no answer makes no progress by asking for more.
+const ONE_READ: u64 = CLOSED_BIT << 1;
+
+/// How a connection is to close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum CloseMode {
+    /// After the requests that are under way.
+    Gracefully = 1,
+    /// At once.
+    Now = 2,
+}
+
+/// What one connection does.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    activity: AtomicU64,
+    accepted: Instant,
+    /// When the last request that was answered ended, in nanoseconds since `accepted`; 0
+    /// for never.
+    last_end: AtomicU64,
+    /// The strictest [`Close`] so far; 0 for none.
+    close: AtomicU8,
+    waker: AtomicWaker,
+}
+
+/// A look at what a connection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Activity(u64);
+
+impl Activity {
+    /// Whether no request is under way.
+    pub(super) fn is_idle(self) -> bool {
+        self.0 & REQUESTS_MASK == 0
+    }
+
+    /// Whether the connection may be closed for another: it has no request whose sender is
+    /// known.
+    pub(super) fn is_evictable(self) -> bool {
+        self.0 & (PROTECTED_MASK | CLOSED_BIT) == 0
+    }
+
+    /// Whether nothing was read since.
+    pub(super) fn made_no_progress_since(self, before: Activity) -> bool {
+        self.0 / ONE_READ == before.0 / ONE_READ
+    }
+
+    /// Whether requests are under way, and all of them wait for the client to read.
+    pub(super) fn is_unread(self) -> bool {
+        !self.is_idle()
+            && self.0 & REQUESTS_MASK == (self.0 & UNREAD_MASK) >> UNREAD_MASK.trailing_zeros()
+    }
+}
+
+impl Default for ConnectionState {
+    fn default() -> ConnectionState {
+        ConnectionState {
+            activity: AtomicU64::new(0),
+            accepted: Instant::now(),
+            last_end: AtomicU64::new(0),
+            close: AtomicU8::new(0),
+            waker: AtomicWaker::new(),
+        }
+    }
+}
+
+impl ConnectionState {
+    /// Begins a request, unless the connection is being closed.
+    pub(crate) fn begin_request(self: &Arc<Self>) -> Option<ActiveRequest> {
+        let before = self.activity.fetch_add(ONE_REQUEST, Ordering::Relaxed);
+        let active = ActiveRequest {
+            state: Arc::clone(self),
+            counted: ONE_REQUEST,
+            answered: false,
+            tenant_request: None,
+        };
+        (before & CLOSED_BIT == 0).then_some(active)
+    }
+
+    pub(super) fn activity(&self) -> Activity {
+        Activity(self.activity.load(Ordering::Relaxed))
+    }
+
+    /// Whether no request is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.activity().is_idle()
+    }
+
+    /// When the last request that was answered ended.
+    pub(super) fn last_end(&self) -> Option<Instant> {
+        match self.last_end.load(Ordering::Relaxed) {
+            0 => None,
+            nanoseconds => Some(self.accepted + Duration::from_nanos(nanoseconds)),
+        }
+    }
+
+    /// Whether no request was ever answered, and none is under way.
+    pub(super) fn is_unused(&self) -> bool {
+        self.activity().is_idle() && self.last_end().is_none()
+    }
+
+    /// Closes the connection at once if no request is under way. None can begin after.
+    pub(super) fn close_if_idle(&self) -> bool {
+        self.close_if(|activity| activity.is_idle() && activity.is_evictable())
+    }
+
+    /// The same if no request is under way whose sender is known.
+    pub(super) fn close_if_evictable(&self) -> bool {
+        self.close_if(Activity::is_evictable)
+    }
+
+    fn close_if(&self, condition: impl Fn(Activity) -> bool) -> bool {
+        let closed = self
+            .activity
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
+                condition(Activity(word)).then_some(word | CLOSED_BIT)
+            });
+        if closed.is_ok() {
+            self.close(CloseMode::Now);
+        }
+        closed.is_ok()
+    }
+
+    /// Asks for the connection to be closed.
+    pub(super) fn close(&self, mode: CloseMode) {
+        self.close.fetch_max(mode as u8, Ordering::AcqRel);
+        self.waker.wake();
+    }
+
+    /// How the connection is to close, if it is. The task is woken when that changes.
+    pub(crate) fn poll_close(&self, context: &Context<'_>) -> Option<CloseMode> {
+        self.waker.register(context.waker());
+        match self.close.load(Ordering::Acquire) {
+            0 => None,
+            1 => Some(CloseMode::Gracefully),
+            _ => Some(CloseMode::Now),
+        }
+    }
+}
+
+/// A request, until its answer has been given away or is dropped.
+#[derive(Debug)]
+pub(crate) struct ActiveRequest {
+    state: Arc<ConnectionState>,
+    /// What it adds to the counters of its connection.
+    counted: u64,
+    /// Whether there was an answer, read or not.
+    answered: bool,
+    /// Kept until the answer is dropped.
+    tenant_request: Option<TenantRequest>,
+}
+
+impl ActiveRequest {
+    /// Its sender is known.
+    pub(crate) fn protect(&mut self) {
+        self.count_once(ONE_PROTECTED, PROTECTED_MASK);
+    }
+
+    /// Its sender wants nothing at the moment: the connection may be closed for others.
+    pub(crate) fn unprotect(&mut self) {
+        if self.counted & PROTECTED_MASK != 0 {
+            self.counted -= ONE_PROTECTED;
+            self.add(ONE_PROTECTED.wrapping_neg());
+        }
+    }
+
+    /// Counts it as one of a tenant's requests until this is dropped.
+    pub(super) fn count_for_tenant(
+        &mut self,
+        requests: &TenantRequests,
+        tenant: &TenantId,
+    ) -> Result<(), HttpError> {
+        if self.tenant_request.is_none() {
+            self.tenant_request = Some(requests.begin(tenant)?);
+        }
+        Ok(())
+    }
+
+    /// There is an answer.
+    pub(super) fn mark_answered(&mut self) {
+        self.answered = true;
+    }
+
+    /// A piece of the answer was given away, which is not the last.
+    pub(super) fn on_chunk_sent(&mut self) {
+        self.count_once(ONE_UNREAD, UNREAD_MASK);
+    }
+
+    /// The next piece is wanted, so that the one before has been taken.
+    pub(super) fn on_chunk_read(&mut self) {
+        if self.counted & UNREAD_MASK != 0 {
+            self.counted -= ONE_UNREAD;
+            self.add(ONE_READ - ONE_UNREAD);
+        }
+    }
+
+    /// All of the answer was given away.
+    pub(super) fn release(&mut self) {
+        let counted = std::mem::take(&mut self.counted);
+        if counted == 0 {
+            return;
+        }
+        if self.answered {
+            let nanoseconds = self.state.accepted.elapsed().as_nanos();
+            let nanoseconds = u64::try_from(nanoseconds).unwrap_or(u64::MAX).max(1);
+            self.state.last_end.store(nanoseconds, Ordering::Relaxed);
+        }
+        self.add(counted.wrapping_neg());
+    }
+
+    fn count_once(&mut self, one: u64, all: u64) {
+        if self.counted != 0 && self.counted & all == 0 {
+            self.counted += one;
+            self.add(one);
+        }
+    }
+
+    fn add(&self, change: u64) {
+        self.state.activity.fetch_add(change, Ordering::Relaxed);
+    }
+}
+
+impl Drop for ActiveRequest {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_unused_then_busy_then_idle() {
+        let state = Arc::new(ConnectionState::default());
+        assert!(state.is_unused() && state.activity().is_idle());
+        let mut first = state.begin_request().unwrap();
+        let second = state.begin_request().unwrap();
+        assert!(!state.activity().is_idle());
+        first.mark_answered();
+        drop(first);
+        assert!(!state.activity().is_idle());
+        assert!(!state.close_if_idle(), "a request is under way");
+        drop(second);
+        assert!(state.activity().is_idle() && !state.is_unused());
+    }
+
+    #[test]
+    fn a_request_that_was_given_up_before_its_answer_is_no_use() {
+        let state = Arc::new(ConnectionState::default());
+        drop(state.begin_request().unwrap());
+        assert!(state.is_unused());
+    }
+
+    #[test]
+    fn only_a_request_whose_sender_is_known_protects_its_connection() {
+        let state = Arc::new(ConnectionState::default());
+        let mut known = state.begin_request().unwrap();
+        let _unknown = state.begin_request().unwrap();
+        assert!(state.activity().is_evictable());
+        known.protect();
+        known.protect();
+        assert!(!state.close_if_evictable());
+        known.unprotect();
+        known.unprotect();
+        assert!(state.activity().is_evictable() && !state.activity().is_idle());
+        known.protect();
+        assert!(!state.close_if_evictable());
+        known.release();
+        known.protect();
+        assert!(state.close_if_evictable(), "its answer was given away");
+        assert!(!state.close_if_evictable(), "it is closed already");
+    }
+
+    #[test]
+    fn answers_that_wait_for_the_client_differ_from_those_that_wait_for_us() {
+        let state = Arc::new(ConnectionState::default());
+        let mut first = state.begin_request().unwrap();
+        let mut second = state.begin_request().unwrap();
+        first.on_chunk_sent();
+        first.on_chunk_sent();
+        assert!(!state.activity().is_unread());
+        second.on_chunk_sent();
+        assert!(state.activity().is_unread());
+        first.on_chunk_read();
+        assert!(!state.activity().is_unread());
+        drop(first);
+        assert!(state.activity().is_unread());
+        drop(second);
+        assert!(!state.activity().is_unread() && state.activity().is_idle());
+    }
+
+    #[test]
+    fn no_request_begins_once_an_idle_connection_is_closed() {
+        let state = Arc::new(ConnectionState::default());
+        assert!(state.close_if_idle());
+        assert!(!state.close_if_idle(), "it is closed already");
+        assert!(state.begin_request().is_none());
+        assert!(state.activity().is_idle());
+    }
+
+    #[test]
+    fn a_closing_connection_never_becomes_more_patient() {
+        let state = ConnectionState::default();
+        state.close(CloseMode::Now);
+        state.close(CloseMode::Gracefully);
+        let waker = std::task::Waker::noop();
+        assert_eq!(
+            state.poll_close(&Context::from_waker(waker)),
+            Some(CloseMode::Now)
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Answers that pass as they came, and are kept all the same. The bytes that end one wait
+//! until it is kept: their client may ask for it at once.
+
+use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::http::header::CONTENT_LENGTH;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use prowess_wire::sse::SseParser;
+use prowess_wire::{Dialect, ReadContext, StreamReader};
+use serde_json::Value;
+
+use super::AnswerRecorder;
+use crate::route::gateway::reply::is_event_stream;
+
+/// Bytes of an answer, or of one event, that is kept.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+type ChunkResult = Result<Bytes, axum::Error>;
+
+/// The response, kept as its body passes.
+pub(in crate::route::gateway) fn record_passthrough(
+    recorder: Option<AnswerRecorder>,
+    response: Response,
+) -> Response {
+    let recorder =
+        recorder.filter(|kept| kept.records_passthrough() && response.status().is_success());
+    let Some(recorder) = recorder else {
+        return response;
+    };
+    let (mut head, body) = response.into_parts();
+    // The same bytes will pass, though nobody can tell from a stream how many.
+    if let Some(length) = body.size_hint().exact() {
+        head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
+    }
+    let events = is_event_stream(&head.headers);
+    let bytes = body.into_data_stream();
+    let body = match events {
+        true => Body::from_stream(record_events(bytes, recorder)),
+        false => Body::from_stream(record_whole(bytes, recorder)),
+    };
+    Response::from_parts(head, body)
+}
+
+/// Finds the whole answer in a stream of events.
+struct StreamCollector {
+    recorder: AnswerRecorder,
+    events: EventParser,
+}
+
+enum EventParser {
+    /// The last event repeats all.
+    Responses(SseParser),
+    Chat(Box<StreamReader>),
+}
+
+impl StreamCollector {
+    fn new(mut recorder: AnswerRecorder) -> StreamCollector {
+        let events = match &mut recorder {
+            AnswerRecorder::Response(_) => EventParser::Responses(SseParser::new(MAX_ANSWER_BYTES)),
+            AnswerRecorder::Chat(chat) => {
+                chat.start_passthrough();
+                let reader = StreamReader::new(Dialect::Chat, ReadContext::default());
+                EventParser::Chat(Box::new(reader))
+            }
+        };
+        StreamCollector { recorder, events }
+    }
+
+    /// Takes bytes, or their end; gives the answer once it is whole.
+    fn push(&mut self, bytes: Option<&[u8]>) -> Option<Value> {
+        match (&mut self.events, &mut self.recorder) {
+            (EventParser::Responses(parser), _) => {
+                let mut events = Vec::new();
+                parser.push(bytes?, &mut events).ok()?;
+                events
+                    .iter()
+                    .find_map(|event| completed_response(&event.data))
+            }
+            (EventParser::Chat(reader), AnswerRecorder::Chat(chat)) => {
+                let events = match bytes {
+                    Some(bytes) => reader.push(bytes),
+                    None => reader.finish(),
+                };
+                events.into_iter().for_each(|event| chat.on_event(event));
+                reader.is_ended().then(|| chat.take_streamed()).flatten()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The answer in an event that ends it.
+pub(in crate::route::gateway) fn completed_response(data: &str) -> Option<Value> {
+    if !data.contains("response.completed") && !data.contains("response.incomplete") {
+        return None;
+    }
+    let mut event: Value = serde_json::from_str(data).ok()?;
+    match event.get("type")?.as_str()? {
+        "response.completed" | "response.incomplete" => event.get_mut("response").map(Value::take),
+        _ => None,
+    }
+}
+
+fn record_events(
+    bytes: BodyDataStream,
+    recorder: AnswerRecorder,
+) -> impl Stream<Item = ChunkResult> + Send {
+    let state = (bytes.fuse(), Some(Box::new(StreamCollector::new(recorder))));
+    stream::unfold(state, async |(mut bytes, mut collector)| {
+        let chunk = bytes.next().await;
+        let end = chunk.is_none();
+        let received = match &chunk {
+            Some(Ok(chunk)) => Some(chunk.as_ref()),
+            _ => None,
+        };
+        if let Some(active) = collector.as_mut().filter(|_| end || received.is_some())
+            && let Some(answer) = active.push(received)
+            && let Some(finished) = collector.take()
+        {
+            finished.recorder.save_passthrough(&answer).await;
+        }
+        Some((chunk?, (bytes, collector)))
+    })
+}
+
+/// An answer that is no stream passes up to its last piece, and is kept before that one.
+fn record_whole(
+    bytes: BodyDataStream,
+    recorder: AnswerRecorder,
+) -> impl Stream<Item = ChunkResult> + Send {
+    let state = (bytes.fuse(), Some((Vec::new(), recorder)), None);
+    stream::unfold(state, async |(mut bytes, mut all, mut last)| {
+        loop {
+            match bytes.next().await {
+                Some(Ok(chunk)) => {
+                    if let Some((read, _)) = &mut all {
+                        read.extend_from_slice(&chunk);
+                    }
+                    if all
+                        .take_if(|(read, _)| read.len() > MAX_ANSWER_BYTES)
+                        .is_some()
+                    {
+                        tracing::warn!("an answer is too long to be kept");
+                    }
+                    if let Some(before) = last.replace(chunk) {
+                        return Some((Ok(before), (bytes, all, last)));
+                    }
+                }
+                Some(Err(error)) => return Some((Err(error), (bytes, None, None))),
+                None => {
+                    let chunk = last.take()?;
+                    if let Some((read, recorder)) = all.take()
+                        && let Ok(answer) = serde_json::from_slice::<Value>(&read)
+                    {
+                        recorder.save_passthrough(&answer).await;
+                    }
+                    return Some((Ok(chunk), (bytes, None, None)));
+                }
+            }
+        }
+    })
+}

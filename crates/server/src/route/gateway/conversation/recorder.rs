@@ -1,0 +1,207 @@
+//! What is kept of an answer, once it is there.
+
+use std::time::Duration;
+
+use prowess_store::{Error as StoreError, NewItem, NewResponse, Store, TenantId};
+use prowess_wire::neutral::StreamEvent;
+use prowess_wire::{ReplyContext, StreamWriter};
+use serde_json::{Value, json};
+
+use super::chat::ChatRecorder;
+use super::{InputShift, MAX_HISTORY_BYTES, items};
+
+/// Items of an answer that can be referred to.
+const MAX_RESPONSE_ITEMS: usize = 10_000;
+
+/// How an answer is to be kept.
+pub(in crate::route::gateway) enum AnswerRecorder {
+    Response(Box<ResponseRecorder>),
+    Chat(Box<ChatRecorder>),
+}
+
+/// How an answer belongs to a conversation.
+pub(in crate::route::gateway) struct ResponseRecorder {
+    pub(super) store: Store,
+    pub(super) tenant: TenantId,
+    pub(super) previous: Option<String>,
+    /// The conversation that it is added to.
+    pub(super) conversation: Option<String>,
+    /// What is added to that before it.
+    pub(super) input: Vec<Value>,
+    /// What was put before the client's input.
+    pub(super) shift: InputShift,
+    /// Where to keep it by itself; nothing when it is not to be kept.
+    pub(super) slot: Option<ResponseSlot>,
+    pub(super) expires_in: Duration,
+}
+
+/// An answer that is kept by itself.
+pub(super) struct ResponseSlot {
+    pub(super) id: String,
+    /// All that was said before the answer.
+    pub(super) conversation: String,
+}
+
+impl AnswerRecorder {
+    /// Has the answer say how it belongs to its conversation.
+    pub(in crate::route::gateway) fn adjust(&mut self, context: &mut ReplyContext) {
+        match self {
+            AnswerRecorder::Response(recorder) => recorder.adjust(context),
+            AnswerRecorder::Chat(recorder) => recorder.adjust(context),
+        }
+    }
+
+    /// What was put before the client's input.
+    pub(in crate::route::gateway) fn shift(&self) -> InputShift {
+        match self {
+            AnswerRecorder::Response(recorder) => recorder.shift,
+            AnswerRecorder::Chat(_) => InputShift::default(),
+        }
+    }
+
+    /// Notes a piece of an answer that is streamed.
+    pub(in crate::route::gateway) fn on_event(&mut self, event: &StreamEvent) {
+        if let AnswerRecorder::Chat(recorder) = self {
+            recorder.on_event(event.clone());
+        }
+    }
+
+    /// The whole answer that was streamed: as its writer keeps it, or as it was heard.
+    pub(in crate::route::gateway) fn take_streamed(
+        &mut self,
+        writer: &mut StreamWriter,
+    ) -> Option<Value> {
+        match self {
+            AnswerRecorder::Response(_) => writer.take_response(),
+            AnswerRecorder::Chat(recorder) => recorder.take_streamed(),
+        }
+    }
+
+    /// Whether an answer that passes as it came is kept too.
+    pub(super) fn records_passthrough(&self) -> bool {
+        match self {
+            AnswerRecorder::Response(recorder) => {
+                recorder.conversation.is_some() || recorder.slot.is_some()
+            }
+            AnswerRecorder::Chat(_) => true,
+        }
+    }
+
+    /// Keeps an answer that passed as it came, under the id that its client saw.
+    pub(super) async fn save_passthrough(mut self, answer: &Value) {
+        if let AnswerRecorder::Response(recorder) = &mut self {
+            let id = answer.get("id").and_then(Value::as_str);
+            recorder.slot = recorder.slot.take().zip(id).map(|(slot, id)| ResponseSlot {
+                id: id.to_owned(),
+                ..slot
+            });
+        }
+        self.save(answer).await;
+    }
+
+    /// Keeps the answer. If that fails the client has its answer all the same; it just
+    /// cannot be gone on from.
+    pub(in crate::route::gateway) async fn save(self, response: &Value) {
+        match self {
+            AnswerRecorder::Response(recorder) => recorder.save(response).await,
+            AnswerRecorder::Chat(recorder) => recorder.save(response).await,
+        }
+    }
+}
+
+impl ResponseRecorder {
+    fn adjust(&self, context: &mut ReplyContext) {
+        context.echo_setting("store", self.slot.is_some().into());
+        context.echo_setting("previous_response_id", json!(self.previous));
+        if let Some(id) = &self.conversation {
+            context.echo_setting("conversation", json!({ "id": id }));
+        }
+        if let Some(slot) = &self.slot {
+            context.id = Some(slot.id.clone());
+        } else if self.conversation.is_some() {
+            // Its items need ids that no other answer's have.
+            context.id = Some(items::new_id("resp"));
+        }
+        context.keep_response = self.slot.is_some() || self.conversation.is_some();
+    }
+
+    async fn save(mut self, response: &Value) {
+        let output = response.get("output").and_then(Value::as_array);
+        let output: Vec<Value> = output.into_iter().flatten().cloned().collect();
+        if let Some(slot) = self.slot.take() {
+            self.save_standalone(&slot, response, &output).await;
+        }
+        if let Some(conversation) = self.conversation.take() {
+            self.append_to_conversation(&conversation, output).await;
+        }
+    }
+
+    async fn save_standalone(&self, slot: &ResponseSlot, response: &Value, output: &[Value]) {
+        let id = &slot.id;
+        let response = response.to_string();
+        if slot.conversation.len().saturating_add(response.len()) > 2 * MAX_HISTORY_BYTES {
+            tracing::warn!(id, "an answer is too long to be kept");
+            return;
+        }
+        let entries = ids_and_json(output);
+        let items: Vec<NewItem<'_>> = new_items(&entries).take(MAX_RESPONSE_ITEMS).collect();
+        let new = NewResponse {
+            id,
+            conversation: &slot.conversation,
+            response: &response,
+            items: &items,
+            expires_in: self.expires_in,
+        };
+        if let Err(error) = self.store.save_response(&self.tenant, &new).await {
+            tracing::warn!(id, %error, "cannot keep an answer");
+        }
+    }
+
+    async fn append_to_conversation(self, conversation: &str, output: Vec<Value>) {
+        let added: Vec<Value> = self.input.into_iter().chain(output).collect();
+        let completed = |item| items::complete(items::with_id(item));
+        let added: Vec<Value> = added.into_iter().map(completed).collect();
+        let mut entries = ids_and_json(&added);
+        let add = async |entries: &[(String, String)]| {
+            let items: Vec<NewItem<'_>> = new_items(entries).collect();
+            self.store
+                .add_conversation_items(&self.tenant, conversation, &items, self.expires_in)
+                .await
+        };
+        let mut result = add(&entries).await;
+        if let Err(StoreError::ItemIdsTaken { indexes, .. }) = &result {
+            entries = with_new_ids(entries, indexes);
+            result = add(&entries).await;
+        }
+        if let Err(error) = result {
+            tracing::warn!(conversation, %error, "cannot add an answer to its conversation");
+        }
+    }
+}
+
+/// The items, those at these places with other ids. One that needs its id is left out: it
+/// is there already.
+fn with_new_ids(entries: Vec<(String, String)>, indexes: &[usize]) -> Vec<(String, String)> {
+    let with_new_id = |(index, (id, text)): (usize, (String, String))| {
+        if indexes.binary_search(&index).is_err() {
+            return Some((id, text));
+        }
+        let item = items::with_new_id(serde_json::from_str(&text).ok()?);
+        Some((item.get("id")?.as_str()?.to_owned(), item.to_string()))
+    };
+    entries
+        .into_iter()
+        .enumerate()
+        .filter_map(with_new_id)
+        .collect()
+}
+
+/// Ids and JSON of those items that have an id.
+fn ids_and_json(items: &[Value]) -> Vec<(String, String)> {
+    let text = |item: &Value| Some((item.get("id")?.as_str()?.to_owned(), item.to_string()));
+    items.iter().filter_map(text).collect()
+}
+
+fn new_items(entries: &[(String, String)]) -> impl Iterator<Item = NewItem<'_>> {
+    entries.iter().map(|(id, item)| NewItem { id, json: item })
+}

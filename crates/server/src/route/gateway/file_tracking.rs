@@ -1,0 +1,171 @@
+//! Files that an upstream's own servers made, remembered while the answer that names
+//! them passes.
+//!
+//! The bytes pass as they came. Only those that name a new file wait until it is written
+//! down whose it is: their client may ask for it at once. Answers are looked through only
+//! where the request offered the upstream's code execution.
+
+use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::http::header::CONTENT_LENGTH;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use memchr::memmem;
+use prowess_provider::ForwardOutcome;
+use prowess_store::{Store, TenantId};
+use prowess_wire::ClientDialect;
+use prowess_wire::output_files;
+use prowess_wire::raw::RawObject;
+use prowess_wire::sse::SseParser;
+
+use super::reply::is_event_stream;
+use crate::app::App;
+use crate::auth::Principal;
+
+/// Bytes of a whole answer, or of one event, that are looked through.
+const MAX_SCAN_BYTES: usize = 16 << 20;
+/// What the types of all tools that run code have in common.
+const CODE_EXECUTION_TOOL: &[u8] = b"code_execution";
+
+type ChunkResult = Result<Bytes, axum::Error>;
+
+/// For whom an answer is looked through, and who gave it.
+pub(super) struct FileTracker {
+    store: Store,
+    tenant: TenantId,
+    provider: String,
+}
+
+impl FileTracker {
+    /// A watch over an answer, if it may name files.
+    pub(super) fn for_answer(
+        app: &App,
+        principal: &Principal,
+        client: ClientDialect,
+        raw: &RawObject<'_>,
+        forwarded: &ForwardOutcome,
+    ) -> Option<Box<FileTracker>> {
+        let ForwardOutcome::PassedThrough(passed) = forwarded else {
+            return None;
+        };
+        if client != ClientDialect::Messages || !passed.status.is_success() || !runs_code(raw) {
+            return None;
+        }
+        let providers = app.settings().providers.as_ref()?;
+        providers.has_file_storage(&passed.provider).then(|| {
+            Box::new(FileTracker {
+                store: app.store().clone(),
+                tenant: principal.tenant.clone(),
+                provider: passed.provider.clone(),
+            })
+        })
+    }
+
+    /// If it fails the client has its answer all the same; only the files cannot be
+    /// fetched here.
+    async fn record_files(&self, ids: Vec<String>) {
+        if ids.is_empty() {
+            return;
+        }
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let remembered = self
+            .store
+            .record_provider_files(&self.tenant, &self.provider, &ids);
+        if let Err(error) = remembered.await {
+            tracing::warn!(%error, files = ids.len(), "cannot remember whose files these are");
+        }
+    }
+}
+
+/// Whether a request lets the upstream run code: it offers the tool, or goes on in a
+/// container.
+fn runs_code(raw: &RawObject<'_>) -> bool {
+    let container = raw.get("container").is_some_and(|value| value != "null");
+    let offered = |tools: &str| memmem::find(tools.as_bytes(), CODE_EXECUTION_TOOL).is_some();
+    container || raw.get("tools").is_some_and(offered)
+}
+
+/// The response, looked through as its body passes.
+pub(super) fn track_files(tracker: Option<Box<FileTracker>>, response: Response) -> Response {
+    let Some(tracker) = tracker else {
+        return response;
+    };
+    let (mut head, body) = response.into_parts();
+    // The same bytes will pass, though nobody can tell from a stream how many.
+    if let Some(length) = body.size_hint().exact() {
+        head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
+    }
+    let events = is_event_stream(&head.headers);
+    let bytes = body.into_data_stream();
+    let body = match events {
+        true => Body::from_stream(track_events(bytes, tracker)),
+        false => Body::from_stream(track_whole(bytes, tracker)),
+    };
+    Response::from_parts(head, body)
+}
+
+/// Events that pass.
+fn track_events(
+    bytes: BodyDataStream,
+    tracker: Box<FileTracker>,
+) -> impl Stream<Item = ChunkResult> + Send {
+    let parser = Some(SseParser::new(MAX_SCAN_BYTES));
+    stream::unfold(
+        (bytes, parser, tracker),
+        async |(mut bytes, mut parser, tracker)| {
+            let chunk = bytes.next().await?;
+            if let (Ok(chunk), Some(reading)) = (&chunk, &mut parser) {
+                let mut events = Vec::new();
+                if let Err(error) = reading.push(chunk, &mut events) {
+                    tracing::warn!(%error, "a stream is not looked through for files");
+                    parser = None;
+                }
+                let ids = events
+                    .iter()
+                    .flat_map(|event| output_files::file_ids_in_event(&event.data));
+                tracker.record_files(ids.collect()).await;
+            }
+            Some((chunk, (bytes, parser, tracker)))
+        },
+    )
+}
+
+/// An answer that is no stream passes up to its last piece, without which it is of no
+/// use to anyone, and is looked through before that one.
+fn track_whole(
+    bytes: BodyDataStream,
+    tracker: Box<FileTracker>,
+) -> impl Stream<Item = ChunkResult> + Send {
+    let state = (bytes.fuse(), Some(Vec::new()), None, tracker);
+    stream::unfold(state, async |(mut bytes, mut all, mut pending, watch)| {
+        loop {
+            match bytes.next().await {
+                Some(Ok(chunk)) => {
+                    append_bounded(&mut all, &chunk);
+                    if let Some(before) = pending.replace(chunk) {
+                        return Some((Ok(before), (bytes, all, pending, watch)));
+                    }
+                }
+                Some(Err(error)) => return Some((Err(error), (bytes, all, None, watch))),
+                None => {
+                    let last = pending.take()?;
+                    let all = all.take().unwrap_or_default();
+                    watch
+                        .record_files(output_files::file_ids_in_response(&all))
+                        .await;
+                    return Some((Ok(last), (bytes, None, None, watch)));
+                }
+            }
+        }
+    })
+}
+
+/// Keeps a copy of what passes, unless it grows too long to be looked through.
+fn append_bounded(all: &mut Option<Vec<u8>>, chunk: &Bytes) {
+    if let Some(bytes) = all.as_mut() {
+        bytes.extend_from_slice(chunk);
+    }
+    if all.take_if(|bytes| bytes.len() > MAX_SCAN_BYTES).is_some() {
+        tracing::warn!("an answer is too long to be looked through for files");
+    }
+}

@@ -1,0 +1,89 @@
+//! Any method at `/mcp`: in comes whoever may.
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+
+use super::origin;
+use crate::app::App;
+use crate::auth::{Permission, Principal};
+use crate::error::HttpError;
+use crate::limits::RequestRefusal;
+use crate::route::gateway::read_body;
+
+pub(super) async fn handle(State(app): State<App>, request: Request) -> Response {
+    match authorize_and_handle(&app, request).await {
+        Ok(response) => response,
+        Err(error) => jsonrpc_error(&error),
+    }
+}
+
+async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, HttpError> {
+    let (mut parts, body) = request.into_parts();
+    origin::check(&parts)?;
+    let principal = Principal::from_request_parts(&mut parts, app).await?;
+    principal.require(Permission::Browse)?;
+    if let Some(key) = principal.key() {
+        app.limits()
+            .count_request(key)
+            .map_err(|refusal| rate_limit_error(&refusal))?;
+    }
+    let own_tools_at_once = parse_own_tools(parts.uri.query().unwrap_or_default())?;
+    let http = app.mcp().http();
+    let limit = http.limits().max_message_bytes;
+    let body = read_body(app, &principal.tenant, body, limit).await?;
+    // They have done their work, and what is not there cannot be logged.
+    parts.headers.remove(AUTHORIZATION);
+    parts.headers.remove("x-api-key");
+    let mcp_principal = app.mcp().mcp_principal(app, &principal, own_tools_at_once);
+    let request = Request::from_parts(parts, body.bytes);
+    Ok(http.handle(mcp_principal, request).await.map(Body::new))
+}
+
+/// What the parameter `own_tools` of the URL says. It counts when a session begins.
+fn parse_own_tools(query: &str) -> Result<bool, HttpError> {
+    let mut own_tools = form_urlencoded::parse(query.as_bytes())
+        .filter(|(name, _)| name == "own_tools")
+        .map(|(_, value)| value);
+    match own_tools.next().as_deref() {
+        None | Some("on-load") => Ok(false),
+        Some("at-once") => Ok(true),
+        Some(other) => {
+            let shown: String = other.escape_debug().take(40).collect();
+            let message = format!(
+                "own_tools is \"{shown}\"; it can be \"on-load\" (list the tools of a skill once \
+                 it is loaded) or \"at-once\" (list the tools of all skills from the start)"
+            );
+            Err(HttpError::bad_request("invalid_parameter", message))
+        }
+    }
+}
+
+fn rate_limit_error(refusal: &RequestRefusal) -> HttpError {
+    let error = HttpError::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "rate_limit_exceeded",
+        refusal.error.message.clone(),
+    );
+    match refusal.retry_after {
+        Some(wait) => error.with_detail("retry_after", wait.as_secs() + 1),
+        None => error,
+    }
+}
+
+/// Clients of MCP read neither vendor's errors, so these are told as JSON-RPC.
+fn jsonrpc_error(error: &HttpError) -> Response {
+    let mut response = prowess_mcp::error_response(error.status, error.code, &error.message);
+    let headers = response.headers_mut();
+    if error.status == StatusCode::UNAUTHORIZED {
+        let bearer = HeaderValue::from_static("Bearer realm=\"prowess\"");
+        headers.insert(WWW_AUTHENTICATE, bearer);
+    }
+    let wait = error.details.get("retry_after").map(ToString::to_string);
+    if let Some(wait) = wait.and_then(|wait| HeaderValue::from_str(&wait).ok()) {
+        headers.insert(RETRY_AFTER, wait);
+    }
+    response.map(Body::new)
+}

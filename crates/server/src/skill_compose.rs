@@ -1,0 +1,220 @@
+//! Skills from forms: of their files, or of fields that say what a SKILL.md would.
+//!
+//! LiteLLM's clients may make a skill of `display_title`, `description`, `instructions`
+//! and `metadata` alone. Here a SKILL.md is written of them, which is checked and kept
+//! like any other. Beside files the fields may only say what the SKILL.md says: a skill
+//! has one description.
+
+use prowess_skill::upload::is_portable_name;
+use prowess_skill::{BundleLimits, Skill};
+use prowess_wire::excerpt;
+use serde_json::Value;
+
+use crate::error::HttpError;
+use crate::form::{FormFile, SkillFields, SkillForm};
+use crate::intake::{self, UploadedSkill};
+
+/// The longest name of a skill.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The skill of a form. One that is made of fields gets this name, or else one made of
+/// its title.
+pub(crate) async fn skill_from_form(
+    form: SkillForm,
+    name: Option<&str>,
+    limits: &BundleLimits,
+) -> Result<UploadedSkill, HttpError> {
+    let SkillForm {
+        title,
+        fields,
+        files,
+        ..
+    } = form;
+    if files.is_empty() {
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => name_from_title(title.as_deref())?,
+        };
+        return intake::check_upload(vec![skill_md_from_fields(&name, &fields)?], limits).await;
+    }
+    let checked = intake::check_upload(files, limits).await?;
+    check_fields_agree(&fields, &checked.skill)?;
+    Ok(checked)
+}
+
+/// A SKILL.md that says what the fields say.
+fn skill_md_from_fields(name: &str, fields: &SkillFields) -> Result<FormFile, HttpError> {
+    let description = fields.description.as_deref();
+    let description = description.ok_or_else(|| missing_field("description"))?;
+    let instructions = fields.instructions.as_deref();
+    let instructions = instructions.ok_or_else(|| missing_field("instructions"))?;
+    let mut text = format!(
+        "---\nname: {name}\ndescription: {}\n",
+        yaml_quoted(description)
+    );
+    if !fields.metadata.is_empty() {
+        text.push_str("metadata:\n");
+    }
+    for (key, value) in &fields.metadata {
+        // Text of JSON is YAML.
+        let value = match value {
+            Value::String(value) => yaml_quoted(value),
+            other => escape_for_yaml(&other.to_string()),
+        };
+        text.push_str(&format!("  {}: {value}\n", yaml_quoted(key)));
+    }
+    text.push_str("---\n\n");
+    text.push_str(instructions.trim_end());
+    text.push('\n');
+    Ok(FormFile {
+        name: "SKILL.md".to_owned(),
+        mime: None,
+        data: text.into(),
+    })
+}
+
+fn yaml_quoted(text: &str) -> String {
+    escape_for_yaml(&Value::from(text).to_string())
+}
+
+/// JSON with escapes for what YAML does not take in its quotes.
+fn escape_for_yaml(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        let breaks = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
+        if c.is_control() || breaks {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// `My Skill` becomes `my-skill`.
+fn name_from_title(title: Option<&str>) -> Result<String, HttpError> {
+    let title = title.ok_or_else(|| missing_field("display_title"))?;
+    let mut name = String::new();
+    for c in title.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !c.is_alphanumeric() && !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+        if name.len() == MAX_NAME_BYTES {
+            break;
+        }
+    }
+    let name = name.trim_end_matches('-').to_owned();
+    if is_portable_name(&name) {
+        return Ok(name);
+    }
+    let message = format!(
+        "display_title: no name for the skill can be made of `{}`: it needs letters a-z or \
+         digits. Change it, or send a SKILL.md with a `name` in `files[]`",
+        excerpt(title)
+    );
+    Err(HttpError::bad_request("skill-title-invalid", message)
+        .with_detail("param", "display_title"))
+}
+
+fn missing_field(field: &'static str) -> HttpError {
+    let message = format!(
+        "{field}: Field required. A skill without files is made of `display_title`, \
+         `description` and `instructions`: send all of them, or the skill's files in `files[]`"
+    );
+    HttpError::bad_request("skill-field-missing", message).with_detail("param", field)
+}
+
+/// Refuses fields that say something else than the SKILL.md.
+fn check_fields_agree(fields: &SkillFields, skill: &Skill) -> Result<(), HttpError> {
+    if let Some(description) = &fields.description
+        && description.trim() != skill.description
+    {
+        return Err(conflict_error("description", &skill.description));
+    }
+    if let Some(instructions) = &fields.instructions
+        && normalized_lines(instructions) != normalized_lines(&skill.body)
+    {
+        return Err(conflict_error("instructions", skill.body.trim()));
+    }
+    for (key, value) in &fields.metadata {
+        let kept = skill.metadata.get(key);
+        if kept.map(value_text) != Some(value_text(value)) {
+            let kept = kept.map(value_text).unwrap_or_default();
+            return Err(conflict_error(&format!("metadata.{}", excerpt(key)), &kept));
+        }
+    }
+    Ok(())
+}
+
+/// Text without what differs between systems only.
+fn normalized_lines(text: &str) -> Vec<&str> {
+    text.trim().lines().map(str::trim_end).collect()
+}
+
+/// A form's fields are text, whatever they mean.
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn conflict_error(field: &str, kept: &str) -> HttpError {
+    let kept = match kept {
+        "" => "says nothing of it".to_owned(),
+        kept => format!("has `{}`", excerpt(kept)),
+    };
+    let message = format!(
+        "{field}: not what the SKILL.md among the files says, which {kept}. Leave the field out, \
+         or change the SKILL.md"
+    );
+    HttpError::bad_request("skill-field-conflict", message).with_detail("param", field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_of_titles() {
+        for (title, name) in [
+            ("My Skill", "my-skill"),
+            ("  PDF: forms & tables!  ", "pdf-forms-tables"),
+            ("a--b__c", "a-b-c"),
+            ("Größe 2", "gre-2"),
+        ] {
+            assert_eq!(name_from_title(Some(title)).unwrap(), name, "{title}");
+        }
+        let long = name_from_title(Some(&"ab ".repeat(40))).unwrap();
+        assert!(
+            long.len() <= MAX_NAME_BYTES && is_portable_name(&long),
+            "{long}"
+        );
+        for title in [None, Some(""), Some("日本語"), Some("!?")] {
+            assert!(name_from_title(title).is_err(), "{title:?}");
+        }
+    }
+
+    #[test]
+    fn fields_reach_the_skill_unchanged() {
+        let hostile = "a: b # \"c\"\n--- \u{7f}\u{85}\u{2028}\t{x} \\ é 𝄞\n---\nname: evil";
+        let fields = SkillFields {
+            description: Some(hostile.to_owned()),
+            instructions: Some("---\nname: other\n---\n\nDo it.\n".to_owned()),
+            metadata: serde_json::from_value(
+                serde_json::json!({"k: \"1\"": hostile, "n": {"a": [1, "\u{85}"]}}),
+            )
+            .unwrap(),
+        };
+        let part = skill_md_from_fields("my-skill", &fields).unwrap();
+        let text = String::from_utf8(part.data.to_vec()).unwrap();
+        let loaded = Skill::from_text(&text, &prowess_skill::LoadOptions::default());
+        let skill = loaded.skill.unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(skill.name, "my-skill");
+        assert_eq!(skill.description, hostile);
+        assert_eq!(skill.metadata, fields.metadata);
+        assert!(check_fields_agree(&fields, &skill).is_ok());
+    }
+}

@@ -1,0 +1,103 @@
+//! Requests with a key that one tenant has under way at once.
+//!
+//! Each takes a connection's place for as long as its answer takes. A tenant that could
+//! have all of them would leave none to others. Counting takes no lock: tenants have
+//! counters by a hash of their names, so that two of many may share one, which makes their
+//! part smaller and never larger.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::http::StatusCode;
+use prowess_store::TenantId;
+
+use crate::error::HttpError;
+
+/// Counters of tenants.
+const COUNTER_COUNT: usize = 4_096;
+/// When it is worth trying again.
+const RETRY_SECONDS: u64 = 1;
+
+/// Requests under way.
+pub(crate) struct TenantRequests {
+    limit: usize,
+    counters: Arc<[AtomicUsize]>,
+    hasher: RandomState,
+}
+
+impl TenantRequests {
+    pub(crate) fn new(limit: usize) -> TenantRequests {
+        TenantRequests {
+            limit: limit.max(1),
+            counters: (0..COUNTER_COUNT).map(|_| AtomicUsize::new(0)).collect(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Counts a request until what this gives is dropped.
+    pub(crate) fn begin(&self, tenant: &TenantId) -> Result<TenantRequest, HttpError> {
+        let hash = self.hasher.hash_one(tenant.as_str());
+        let at = usize::try_from(hash % COUNTER_COUNT as u64).unwrap_or_default();
+        let request = TenantRequest {
+            counters: Arc::clone(&self.counters),
+            at,
+        };
+        let before = request
+            .counter()
+            .map_or(0, |counter| counter.fetch_add(1, Ordering::Relaxed));
+        match before < self.limit {
+            true => Ok(request),
+            false => Err(too_many_error(self.limit)),
+        }
+    }
+}
+
+/// One request of a tenant, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct TenantRequest {
+    counters: Arc<[AtomicUsize]>,
+    at: usize,
+}
+
+impl TenantRequest {
+    fn counter(&self) -> Option<&AtomicUsize> {
+        self.counters.get(self.at)
+    }
+}
+
+impl Drop for TenantRequest {
+    fn drop(&mut self) {
+        if let Some(counter) = self.counter() {
+            counter.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn too_many_error(limit: usize) -> HttpError {
+    let message = format!(
+        "your tenant has {limit} requests under way, which is the most; try again when one has \
+         ended"
+    );
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    HttpError::new(status, "tenant-requests-busy", message).retry_after(RETRY_SECONDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_has_so_many_and_no_more() {
+        let requests = TenantRequests::new(2);
+        let tenant = TenantId::new("one").unwrap();
+        let first = requests.begin(&tenant).unwrap();
+        let _second = requests.begin(&tenant).unwrap();
+        for _ in 0..3 {
+            let refused = requests.begin(&tenant).unwrap_err();
+            assert_eq!(refused.code, "tenant-requests-busy");
+        }
+        drop(first);
+        assert!(requests.begin(&tenant).is_ok());
+    }
+}

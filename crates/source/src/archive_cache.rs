@@ -1,0 +1,103 @@
+//! What archives held when they were last looked at.
+//!
+//! Whoever serves skills opens its sources every few seconds. An archive is read again
+//! only when its size, its time or its place on the disk has changed.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use prowess_skill::{BundleError, BundleLimits};
+
+use crate::archive_contents;
+use crate::discover::Discovery;
+use crate::error::SourceError;
+use crate::open::{OpenResult, Origin};
+
+/// Archives that are remembered; the one that was added first goes first.
+const MAX_ARCHIVES: usize = 8;
+
+static CACHE: Mutex<Vec<CachedArchive>> = Mutex::new(Vec::new());
+
+/// What an archive held.
+struct CachedArchive {
+    path: PathBuf,
+    stamp: FileStamp,
+    origins: Vec<Origin>,
+    /// Skills that could not be used, and why.
+    refused: Vec<(PathBuf, BundleError)>,
+}
+
+impl CachedArchive {
+    fn to_result(&self) -> (Vec<Origin>, Discovery) {
+        let refused = self.refused.iter();
+        let unreadable = refused.map(|(path, error)| SourceError::bundle(path, error.clone()));
+        let discovery = Discovery {
+            unreadable: unreadable.collect(),
+            ..Discovery::default()
+        };
+        (self.origins.clone(), discovery)
+    }
+}
+
+/// What changes when a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileStamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    inode: u64,
+}
+
+impl FileStamp {
+    fn new(meta: &Metadata) -> Self {
+        FileStamp {
+            modified: meta.modified().ok(),
+            bytes: meta.len(),
+            inode: inode(meta),
+        }
+    }
+}
+
+/// The skills of an archive.
+pub(crate) fn open(path: &Path, meta: &Metadata) -> OpenResult {
+    let stamp = FileStamp::new(meta);
+    let cache = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = |archive: &&CachedArchive| archive.path == path && archive.stamp == stamp;
+    if let Some(archive) = cache().iter().find(known) {
+        return Ok(archive.to_result());
+    }
+    let (origins, refused) = match archive_contents::open(path, &BundleLimits::default()) {
+        Ok(unpacked) => unpacked,
+        // What is wrong with it is said by whoever reads it as the one skill that it is not.
+        Err(SourceError::Bundle { .. }) => {
+            let origins = vec![Origin::Archive(path.to_owned())];
+            return Ok((origins, Discovery::default()));
+        }
+        Err(error) => return Err(error),
+    };
+    let archive = CachedArchive {
+        path: path.to_owned(),
+        stamp,
+        origins,
+        refused,
+    };
+    let opened = archive.to_result();
+    let mut cache = cache();
+    cache.retain(|archive| archive.path != path);
+    if cache.len() == MAX_ARCHIVES {
+        cache.remove(0);
+    }
+    cache.push(archive);
+    Ok(opened)
+}
+
+#[cfg(unix)]
+fn inode(meta: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(meta)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
+}

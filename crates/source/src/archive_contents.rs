@@ -1,0 +1,181 @@
+//! What an archive holds: one skill, or several in folders, as in a repository that
+//! somebody downloaded as a zip.
+//!
+//! An archive that is one skill is read by the strict rules of skills. Only one that is
+//! not is searched for folders with a SKILL.md, each of which is then checked by itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_skill::bundle::{self, BundleErrorKind, TreeQuery};
+use prowess_skill::{Bundle, BundleError, BundleLimits, Digest, Manifest};
+
+use crate::archive;
+use crate::error::SourceError;
+use crate::folder::is_kept;
+use crate::open::Origin;
+use crate::url::FetchLimits;
+
+/// Entries of an archive for each skill that may be in it.
+const ENTRIES_PER_SKILL: usize = 100;
+
+/// One of several skills in an archive on a disk.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PackedSkill {
+    /// The archive's path with the skill's folder behind it; good to be shown.
+    pub path: PathBuf,
+    /// The name of its folder.
+    pub folder: String,
+    /// Whether the folder is the skill's own, which has the skill's name then, and not
+    /// that of a repository.
+    pub(crate) own_folder: bool,
+    /// The digest of its content.
+    pub digest: Digest,
+    pub(crate) bundle: Bundle,
+}
+
+impl PackedSkill {
+    fn new(archive: &Path, folder: &str, own_folder: bool, bundle: Bundle) -> Self {
+        PackedSkill {
+            path: archive.join(folder),
+            folder: last_segment(folder).to_owned(),
+            own_folder,
+            digest: Manifest::from_bundle(&bundle).digest(),
+            bundle,
+        }
+    }
+}
+
+/// What an archive on a disk gave: skills, and others that cannot be used.
+type UnpackedSkills = (Vec<Origin>, Vec<(PathBuf, BundleError)>);
+
+/// The skills of an archive on a disk, each by itself, and what is wrong with others.
+///
+/// # Errors
+/// When nothing of it can be used.
+pub(crate) fn open(path: &Path, limits: &BundleLimits) -> Result<UnpackedSkills, SourceError> {
+    // As large as one that is fetched.
+    let whole = ArchiveLimits::from(&FetchLimits::default());
+    let bytes = archive::read_capped(path, whole.archive_bytes)?;
+    let packed = read(&bytes, limits, whole).map_err(|error| SourceError::bundle(path, error))?;
+    let skills = match packed {
+        ArchiveContents::Single(_) => {
+            return Ok((vec![Origin::Archive(path.to_owned())], Vec::new()));
+        }
+        ArchiveContents::Several(skills) => skills,
+    };
+    let own_folder = skills.len() > 1;
+    let (mut origins, mut refused) = (Vec::new(), Vec::new());
+    for (folder, bundle) in skills {
+        match bundle {
+            Ok(bundle) => {
+                let skill = PackedSkill::new(path, &folder, own_folder, bundle);
+                origins.push(Origin::Packed(Arc::new(skill)));
+            }
+            Err(error) => refused.push((path.join(&folder), error)),
+        }
+    }
+    Ok((origins, refused))
+}
+
+/// What all skills of one archive may cost together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ArchiveLimits {
+    /// Bytes of the archive.
+    pub(crate) archive_bytes: u64,
+    /// Bytes of everything in it, unpacked.
+    pub(crate) total_bytes: u64,
+    /// Skills in it.
+    pub(crate) skills: usize,
+}
+
+impl From<&FetchLimits> for ArchiveLimits {
+    fn from(net: &FetchLimits) -> Self {
+        ArchiveLimits {
+            archive_bytes: net.tree_bytes,
+            total_bytes: net.source_bytes,
+            skills: net.index_entries,
+        }
+    }
+}
+
+impl ArchiveLimits {
+    /// The same as bounds on reading, with those of one skill for the rest.
+    pub(crate) fn to_bundle_limits(self, one: &BundleLimits) -> BundleLimits {
+        BundleLimits {
+            archive_bytes: self.archive_bytes,
+            total_bytes: self.total_bytes,
+            entries: self.skills.saturating_mul(ENTRIES_PER_SKILL),
+            directory_bytes: one.directory_bytes.saturating_mul(4),
+            ..one.clone()
+        }
+    }
+}
+
+/// Skills, or what is wrong with them, by their folders.
+pub(crate) type SkillsByFolder = BTreeMap<String, Result<Bundle, BundleError>>;
+
+/// What an archive holds.
+#[derive(Debug)]
+pub(crate) enum ArchiveContents {
+    /// One skill.
+    Single(Bundle),
+    /// Skills in folders.
+    Several(SkillsByFolder),
+}
+
+/// Reads an archive.
+///
+/// # Errors
+/// When it is no archive, or neither a skill nor anything with skills in it.
+pub(crate) fn read(
+    archive: &[u8],
+    limits: &BundleLimits,
+    whole: ArchiveLimits,
+) -> Result<ArchiveContents, BundleError> {
+    let refused = match Bundle::from_archive(archive, limits) {
+        Ok(bundle) => return Ok(ArchiveContents::Single(bundle)),
+        Err(error) if matches!(error.kind(), BundleErrorKind::UnknownFormat(_)) => {
+            return Err(error);
+        }
+        Err(error) => error,
+    };
+    let query = TreeQuery {
+        wrapped: false,
+        under: "",
+        folder_name: None,
+        keep: is_kept,
+    };
+    // What is wrong with the archive as one skill says more than that it cannot be
+    // searched either.
+    let Ok(tree) =
+        bundle::SkillTree::read(archive, &query, &whole.to_bundle_limits(limits), limits)
+    else {
+        return Err(refused);
+    };
+    let skills = tree.skills;
+    if !has_skills(&skills, &refused) || skills.len() > whole.skills {
+        return Err(refused);
+    }
+    Ok(ArchiveContents::Several(skills))
+}
+
+/// Whether an archive that is no skill by itself has skills in it. With one SKILL.md it
+/// has only if that is no skill's own archive: else leaving out what was refused would
+/// make a good skill of a bad one.
+fn has_skills(skills: &SkillsByFolder, refused: &BundleError) -> bool {
+    match skills.len() {
+        0 => false,
+        1 => matches!(
+            refused.kind(),
+            BundleErrorKind::SkillTooDeep | BundleErrorKind::Stray(_)
+        ),
+        _ => true,
+    }
+}
+
+/// The name of a folder without those above it.
+pub(crate) fn last_segment(folder: &str) -> &str {
+    folder.rsplit('/').next().unwrap_or(folder)
+}

@@ -1,0 +1,138 @@
+//! Turns of a run that its client's dialect could not carry, kept until the client
+//! answers the call they led to.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::Sql;
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Bytes of turns kept for one answer.
+const MAX_TURN_BYTES: usize = 8 << 20;
+/// Characters of turns a tenant may have kept; beyond that those go that are to be
+/// forgotten first.
+const MAX_TENANT_CHARS: i64 = 256 << 20;
+/// Calls in one statement.
+const BATCH_CALLS: usize = 200;
+
+impl Store {
+    /// Keeps turns, each under the call that may bring them back.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when some are too long to be kept; then none are.
+    pub async fn save_hidden_turns(
+        &self,
+        tenant: &TenantId,
+        turns_by_call: &[(&str, &str)],
+        time: Duration,
+    ) -> Result<()> {
+        let longest = turns_by_call.iter().map(|(_, turns)| turns.len()).max();
+        if let Some(bytes) = longest.filter(|bytes| *bytes > MAX_TURN_BYTES) {
+            return Err(Error::Invalid {
+                field: "turns",
+                reason: format!("they have {bytes} bytes, and {MAX_TURN_BYTES} is the most"),
+            });
+        }
+        let size: usize = turns_by_call.iter().map(|(_, turns)| turns.len()).sum();
+        let until = Timestamp::now().after(time);
+        for batch in turns_by_call.chunks(BATCH_CALLS) {
+            let row = |(call, turns): &(&str, &str)| {
+                vec![
+                    tenant.as_str().into(),
+                    (*call).into(),
+                    until.into(),
+                    (*turns).into(),
+                ]
+            };
+            let sql =
+                Sql::new("INSERT INTO hidden_turns (tenant, call, expires_at, turns) VALUES ")
+                    .push_rows(batch.iter().map(row))
+                    .push(
+                        " ON CONFLICT (tenant, call) DO UPDATE
+                  SET expires_at = excluded.expires_at, turns = excluded.turns",
+                    );
+            self.db().execute(sql).await?;
+        }
+        if self.turn_growth().record(tenant, size) {
+            self.drop_turns_over(MAX_TENANT_CHARS, tenant).await?;
+        }
+        Ok(())
+    }
+
+    /// Drops those of a tenant that are to be forgotten first, if all are more than so
+    /// many characters.
+    async fn drop_turns_over(&self, max_chars: i64, tenant: &TenantId) -> Result<()> {
+        let sql = Sql::new(
+            "DELETE FROM hidden_turns WHERE (tenant, call) IN (
+                 SELECT tenant, call FROM (
+                     SELECT tenant, call, SUM(LENGTH(turns)) OVER (
+                         ORDER BY expires_at DESC, call DESC
+                     ) AS so_far FROM hidden_turns WHERE tenant = $1
+                 ) AS sums WHERE so_far > $2)",
+        );
+        let sql = sql.bind(tenant.as_str()).bind(max_chars);
+        self.db().execute(sql).await.map(drop)
+    }
+
+    /// The turns kept under a call, if their time is not over.
+    pub async fn hidden_turns(&self, tenant: &TenantId, call: &str) -> Result<Option<String>> {
+        let sql = Sql::new("SELECT turns FROM hidden_turns WHERE tenant = ")
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND call = ", call)
+            .push_bind(" AND expires_at > ", Timestamp::now());
+        let row = self.db().fetch_optional(sql).await?;
+        row.map(|row| row.text("turns")).transpose()
+    }
+
+    /// What is kept under any of these calls, with the call.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn hidden_turns_by_call(
+        &self,
+        tenant: &TenantId,
+        calls: &[&str],
+    ) -> Result<Vec<(String, String)>> {
+        let mut kept = Vec::new();
+        for batch in calls.chunks(BATCH_CALLS) {
+            let sql = Sql::new("SELECT call, turns FROM hidden_turns WHERE tenant = ")
+                .push_bind("", tenant.as_str())
+                .push_bind(" AND expires_at > ", Timestamp::now())
+                .push(" AND call IN ")
+                .push_list(batch.iter().copied());
+            for row in self.db().fetch_all(sql).await? {
+                kept.push((row.text("call")?, row.text("turns")?));
+            }
+        }
+        Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreConfig;
+
+    #[tokio::test]
+    async fn of_a_tenant_that_keeps_too_much_those_go_that_would_be_forgotten_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig::local(folder.path());
+        let store = Store::open(&config).await.unwrap();
+        let tenant = TenantId::default_tenant();
+        for (call, seconds) in [("a", 10), ("b", 20), ("c", 30)] {
+            let (turns, time) = ([(call, "1234567890")], Duration::from_secs(seconds));
+            store
+                .save_hidden_turns(&tenant, &turns, time)
+                .await
+                .unwrap();
+        }
+        store.drop_turns_over(25, &tenant).await.unwrap();
+        let calls = ["a", "b", "c"];
+        let mut kept = store.hidden_turns_by_call(&tenant, &calls).await.unwrap();
+        kept.sort();
+        let left: Vec<_> = kept.iter().map(|(call, _)| call.as_str()).collect();
+        assert_eq!(left, ["b", "c"]);
+    }
+}

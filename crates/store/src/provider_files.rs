@@ -1,0 +1,98 @@
+//! Files that a provider's own servers made and keep: which provider has them, and in
+//! whose answer they were named. Nothing of the files themselves.
+
+use std::collections::BTreeSet;
+
+use crate::Store;
+use crate::db::Sql;
+use crate::error::Result;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Files in one statement.
+const BATCH_FILES: usize = 200;
+
+impl Store {
+    /// Remembers that a provider keeps files which an answer to the tenant named.
+    pub async fn record_provider_files(
+        &self,
+        tenant: &TenantId,
+        provider: &str,
+        ids: &[&str],
+    ) -> Result<()> {
+        let now = Timestamp::now();
+        // No statement may write a row twice.
+        let ids: Vec<&str> = BTreeSet::from_iter(ids.iter().copied())
+            .into_iter()
+            .collect();
+        for batch in ids.chunks(BATCH_FILES) {
+            let row = |id: &&str| {
+                vec![
+                    tenant.as_str().into(),
+                    (*id).into(),
+                    provider.into(),
+                    now.into(),
+                ]
+            };
+            let sql =
+                Sql::new("INSERT INTO foreign_files (tenant, id, provider, created_at) VALUES ")
+                    .push_rows(batch.iter().map(row))
+                    .push(
+                        " ON CONFLICT (tenant, id) DO UPDATE
+                      SET provider = excluded.provider, created_at = excluded.created_at",
+                    );
+            tenant.map_unknown_tenant(self.db().execute(sql).await)?;
+        }
+        Ok(())
+    }
+
+    /// The provider that keeps a file for the tenant, if one is known to.
+    pub async fn find_file_provider(&self, tenant: &TenantId, id: &str) -> Result<Option<String>> {
+        let sql = Sql::new("SELECT provider FROM foreign_files WHERE tenant = ")
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND id = ", id);
+        let row = self.db().fetch_optional(sql).await?;
+        row.map(|row| row.text("provider")).transpose()
+    }
+
+    /// Forgets a file that its provider no longer has.
+    pub async fn forget_provider_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
+        let sql = Sql::new("DELETE FROM foreign_files WHERE tenant = $1 AND id = $2");
+        let sql = sql.bind(tenant.as_str()).bind(id);
+        self.db().execute(sql).await.map(drop)
+    }
+
+    pub(crate) async fn drop_old_provider_files(&self, before: Timestamp) -> Result<()> {
+        let sql = Sql::new("DELETE FROM foreign_files WHERE created_at < $1");
+        self.db().execute(sql.bind(before)).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::StoreConfig;
+
+    #[tokio::test]
+    async fn what_was_named_long_ago_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path()))
+            .await
+            .unwrap();
+        let tenant = TenantId::default_tenant();
+        let ids = ["file_old", "file_new"];
+        let recorded = store.record_provider_files(&tenant, "anthropic", &ids);
+        recorded.await.unwrap();
+        let days = |days: u64| Timestamp::now().before(Duration::from_secs(days * 24 * 3600));
+        for (id, at) in [("file_old", days(91)), ("file_new", days(89))] {
+            let sql = Sql::new("UPDATE foreign_files SET created_at = $1 WHERE id = $2");
+            store.db().execute(sql.bind(at).bind(id)).await.unwrap();
+        }
+        store.collect_garbage(Duration::ZERO).await.unwrap();
+        let found = async |id| store.find_file_provider(&tenant, id).await.unwrap();
+        assert_eq!(found("file_old").await, None);
+        assert_eq!(found("file_new").await.as_deref(), Some("anthropic"));
+    }
+}

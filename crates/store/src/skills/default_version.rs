@@ -1,0 +1,54 @@
+//! The default version: the one meant when none is named.
+
+use super::read::select_version;
+use super::upload::skill_in_tx;
+use super::{SkillRecord, VersionSelector};
+use crate::Store;
+use crate::db::{Sql, Tx};
+use crate::error::{Error, ResourceKind, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+impl Store {
+    /// Makes a version the default of its skill.
+    pub async fn set_default_version(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+    ) -> Result<SkillRecord> {
+        let mut tx = self.db().begin().await?;
+        lock_skill(&mut tx, tenant, skill).await?;
+        let row = tx
+            .fetch_optional(select_version(
+                Sql::new("SELECT id"),
+                tenant,
+                skill,
+                selector,
+            ))
+            .await?;
+        let Some(found) = row else {
+            tx.rollback().await;
+            return Err(self.missing_version_error(tenant, skill, selector).await);
+        };
+        let sql = Sql::new("UPDATE skills SET default_version = $1, updated_at = $2 WHERE id = $3");
+        let sql = sql.bind(found.text("id")?).bind(Timestamp::now());
+        tx.execute(sql.bind(skill)).await?;
+        let skill = skill_in_tx(&mut tx, tenant, skill).await?;
+        tx.commit().await?;
+        self.invalidate_resolved();
+        Ok(skill)
+    }
+}
+
+/// Makes other writers of a skill wait until this transaction ends.
+pub(super) async fn lock_skill(tx: &mut Tx, tenant: &TenantId, skill: &str) -> Result<()> {
+    let sql = Sql::new("SELECT id FROM skills WHERE id = $1 AND tenant = $2").for_update();
+    match tx
+        .fetch_optional(sql.bind(skill).bind(tenant.as_str()))
+        .await?
+    {
+        Some(_) => Ok(()),
+        None => Err(Error::not_found(ResourceKind::Skill, skill)),
+    }
+}

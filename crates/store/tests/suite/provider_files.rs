@@ -1,0 +1,69 @@
+//! Files that a provider keeps, and for whom.
+
+use prowess_store::{Error, ResourceKind, TenantId};
+
+use crate::testbed::{TestBed, on_both_databases};
+
+on_both_databases! {
+    a_providers_file_is_known_to_the_tenant_that_heard_of_it,
+    a_providers_file_that_is_named_again_is_where_it_was_last_said_to_be,
+    an_unknown_tenant_hears_of_no_files,
+}
+
+async fn a_providers_file_is_known_to_the_tenant_that_heard_of_it(bed: TestBed) {
+    let store = bed.open().await;
+    let other = TenantId::new("other").unwrap();
+    store.ensure_tenant(&other, "other").await.unwrap();
+    let many: Vec<String> = (0..450).map(|n| format!("file_{n}")).collect();
+    let mut ids: Vec<&str> = many.iter().map(String::as_str).collect();
+    ids.push("file_0");
+    let remembered = store.record_provider_files(&bed.tenant, "anthropic", &ids);
+    remembered.await.unwrap();
+    for id in ["file_0", "file_449"] {
+        let known = store.find_file_provider(&bed.tenant, id).await.unwrap();
+        assert_eq!(known.as_deref(), Some("anthropic"), "{id}");
+        assert_eq!(store.find_file_provider(&other, id).await.unwrap(), None);
+    }
+    store.forget_provider_file(&other, "file_0").await.unwrap();
+    let known = store
+        .find_file_provider(&bed.tenant, "file_0")
+        .await
+        .unwrap();
+    assert!(known.is_some(), "another tenant cannot have it forgotten");
+    store
+        .forget_provider_file(&bed.tenant, "file_0")
+        .await
+        .unwrap();
+    let known = store
+        .find_file_provider(&bed.tenant, "file_0")
+        .await
+        .unwrap();
+    assert_eq!(known, None);
+    let nothing = store.record_provider_files(&bed.tenant, "anthropic", &[]);
+    nothing.await.unwrap();
+}
+
+async fn a_providers_file_that_is_named_again_is_where_it_was_last_said_to_be(bed: TestBed) {
+    let store = bed.open().await;
+    for provider in ["first", "second"] {
+        let remembered = store.record_provider_files(&bed.tenant, provider, &["file_1"]);
+        remembered.await.unwrap();
+    }
+    let known = store
+        .find_file_provider(&bed.tenant, "file_1")
+        .await
+        .unwrap();
+    assert_eq!(known.as_deref(), Some("second"));
+}
+
+async fn an_unknown_tenant_hears_of_no_files(bed: TestBed) {
+    let store = bed.open().await;
+    let nobody = TenantId::new("nobody").unwrap();
+    let error = store.record_provider_files(&nobody, "anthropic", &["file_1"]);
+    let error = error.await.unwrap_err();
+    let tenant = ResourceKind::Tenant;
+    assert!(
+        matches!(error, Error::NotFound { kind, .. } if kind == tenant),
+        "{error}"
+    );
+}

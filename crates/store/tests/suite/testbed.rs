@@ -1,0 +1,150 @@
+//! What every test stands on: a fresh store on either engine, and small skills.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
+use prowess_store::{
+    Database, NewSkill, NewVersion, Store, StoreConfig, TenantId, UploadedVersion, VersionSelector,
+};
+use prowess_testkit::postgres::TestPostgres;
+use tempfile::TempDir;
+
+/// One server for all tests of a process; each test has a database of its own.
+static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(TestPostgres::start);
+
+/// A place for a store, and the tenant most tests act for.
+pub(crate) struct TestBed {
+    pub(crate) config: StoreConfig,
+    pub(crate) tenant: TenantId,
+    folder: TempDir,
+}
+
+impl TestBed {
+    pub(crate) fn new(database: Database) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = StoreConfig::local(folder.path());
+        // Small, so that small tests meet both kinds of blobs.
+        config.inline_bytes = 1_000;
+        // Another handle stands for another process; tests about staleness set more.
+        config.freshness = Duration::ZERO;
+        if database == Database::Postgres {
+            config.database = POSTGRES.database();
+        }
+        TestBed {
+            config,
+            tenant: TenantId::default_tenant(),
+            folder,
+        }
+    }
+
+    /// A handle of its own, as another process would have.
+    pub(crate) async fn open(&self) -> Store {
+        Store::open(&self.config).await.unwrap()
+    }
+
+    /// How many objects lie in the blob folder, finished or not.
+    pub(crate) fn objects(&self) -> usize {
+        fn count(folder: &Path) -> usize {
+            let entries = std::fs::read_dir(folder).unwrap();
+            let size = |entry: std::fs::DirEntry| match entry.file_type().unwrap().is_dir() {
+                true => count(&entry.path()),
+                false => 1,
+            };
+            entries.map(|entry| size(entry.unwrap())).sum()
+        }
+        count(&self.blob_folder())
+    }
+
+    pub(crate) fn blob_folder(&self) -> std::path::PathBuf {
+        self.folder.path().join("blobs")
+    }
+
+    /// Uploads a skill of this name.
+    pub(crate) async fn create(&self, store: &Store, name: &str) -> UploadedVersion {
+        let skill = skill(name, "first");
+        store
+            .create_skill(&self.tenant, &NewSkill::from_skill(&skill))
+            .await
+            .unwrap()
+    }
+
+    /// Uploads a new version with this text.
+    pub(crate) async fn update(&self, store: &Store, id: &str, text: &str) -> UploadedVersion {
+        let name = store.skill(&self.tenant, id).await.unwrap().name;
+        let skill = skill(&name, text);
+        store
+            .create_version(&self.tenant, id, &NewVersion::from_skill(&skill))
+            .await
+            .unwrap()
+    }
+
+    /// Loads a version from a handle that remembers nothing, and compares it file by file.
+    pub(crate) async fn assert_intact(&self, id: &str, version: &str, expected: &Skill) {
+        let selector = VersionSelector::Id(version.to_owned());
+        let store = self.open().await;
+        let resolved = store.resolve(&self.tenant, id, &selector).await.unwrap();
+        let loaded = store.load(&resolved).await.unwrap();
+        assert_eq!(loaded.bundle, expected.bundle);
+        assert_eq!(loaded.manifest, expected.manifest);
+        assert_eq!(resolved.detail.manifest, expected.manifest);
+        store.close().await;
+    }
+}
+
+/// A skill of one file.
+pub(crate) fn skill(name: &str, text: &str) -> Skill {
+    described(name, "Does one thing.", text, &[])
+}
+
+/// A skill of more files: path, content, executable.
+pub(crate) fn described(
+    name: &str,
+    description: &str,
+    text: &str,
+    files: &[(&str, &[u8], bool)],
+) -> Skill {
+    let main = format!("---\nname: {name}\ndescription: {description}\n---\n{text}\n");
+    let mut all = vec![("SKILL.md".to_owned(), Bytes::from(main), false)];
+    for (path, data, executable) in files {
+        all.push((
+            (*path).to_owned(),
+            Bytes::copy_from_slice(data),
+            *executable,
+        ));
+    }
+    let bundle = Bundle::from_files(all, &BundleLimits::default()).unwrap();
+    let loaded = Skill::load(bundle, &LoadOptions::default());
+    loaded
+        .skill
+        .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
+}
+
+/// Makes two tests of each behaviour.
+macro_rules! on_both_databases {
+    ($($behaviour:ident,)+) => {
+        mod sqlite {
+            $(#[test]
+            fn $behaviour() {
+                let bed = $crate::testbed::TestBed::new(prowess_store::Database::Sqlite);
+                $crate::testbed::run(super::$behaviour(bed));
+            })+
+        }
+        mod postgres {
+            $(#[test]
+            fn $behaviour() {
+                let bed = $crate::testbed::TestBed::new(prowess_store::Database::Postgres);
+                $crate::testbed::run(super::$behaviour(bed));
+            })+
+        }
+    };
+}
+pub(crate) use on_both_databases;
+
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(2).enable_all();
+    runtime.build().unwrap().block_on(test);
+}

@@ -1,0 +1,201 @@
+//! `allowed-tools`, enforced while a skill is active.
+//!
+//! It can only narrow: a call must be permitted by every active skill that says
+//! something, and nothing said by a skill ever adds a tool. Reading is always allowed:
+//! loading skills, reading their files, viewing files. What the names mean here:
+//!
+//! | in `allowed-tools` | permits |
+//! |---|---|
+//! | `Bash`, `Shell`, `Execute`, `code_execution`, `bash_code_execution` | any command, Python code, and other active skills' own tools |
+//! | `Bash(git diff:*)`, `Bash(git diff *)`, `Bash(git diff)` | commands that begin with these words, or are exactly them |
+//! | `Python`, `litellm_code_execution` | Python code |
+//! | `Write`, `Edit`, `MultiEdit`, `NotebookEdit`, `text_editor_code_execution` | `create` and `str_replace` of the editor |
+//! | `Read`, `Glob`, `Grep`, `LS`, `View`, `NotebookRead` | nothing more than is always allowed |
+//! | `other_skill__tool` | that tool |
+//! | `*` | everything |
+//!
+//! A skill's own tools are declared in the same frontmatter and need not be named. Names
+//! of tools that are not here, such as `WebFetch`, permit nothing and are told when the
+//! skill is loaded. A statement that cannot be trusted permits nothing beyond reading.
+//!
+//! This keeps an honest model to what the skill's author meant. It is no wall against
+//! code: a permitted command may start any other. The wall is the sandbox.
+
+mod command;
+
+use crate::text::list_names;
+use crate::toolbox::Toolbox;
+use prowess_skill::Skill;
+use prowess_skill::fields::allowed_tools::AllowedTools;
+use std::sync::Arc;
+
+const SHELL_TOOLS: [&str; 6] = [
+    "bash",
+    "shell",
+    "execute",
+    "terminal",
+    "code_execution",
+    "bash_code_execution",
+];
+const PYTHON_TOOLS: [&str; 2] = ["python", "litellm_code_execution"];
+const WRITE_TOOLS: [&str; 5] = [
+    "write",
+    "edit",
+    "multiedit",
+    "notebookedit",
+    "text_editor_code_execution",
+];
+const READ_TOOLS: [&str; 8] = [
+    "read",
+    "glob",
+    "grep",
+    "ls",
+    "view",
+    "notebookread",
+    "skill",
+    "load_skill",
+];
+
+/// What a call is about to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Action<'a> {
+    /// Run a command line.
+    Command(&'a str),
+    /// Run Python code.
+    Python,
+    /// Change a file.
+    Write,
+    /// Call a skill's own tool.
+    SkillTool {
+        /// Its skill.
+        skill: &'a str,
+        /// The name it is called by.
+        tool: &'a str,
+    },
+}
+
+impl Toolbox {
+    /// Whether all active skills permit it.
+    ///
+    /// # Errors
+    /// A sentence that names the skill that does not, and what it does allow.
+    pub(crate) fn check_permitted(&self, action: &Action<'_>) -> Result<(), String> {
+        let skills: Vec<Arc<Skill>> = {
+            let state = self.lock();
+            let active = state.active.iter();
+            active.map(|active| Arc::clone(&active.skill)).collect()
+        };
+        skills.iter().try_for_each(|skill| permits(skill, action))
+    }
+}
+
+fn permits(skill: &Skill, action: &Action<'_>) -> Result<(), String> {
+    let name = &skill.name;
+    match &skill.allowed_tools {
+        AllowedTools::Unstated => Ok(()),
+        AllowedTools::Distrusted => Err(format!(
+            "not permitted while the skill `{name}` is active: its `allowed-tools` cannot be \
+             trusted, so only reading is"
+        )),
+        AllowedTools::Only(patterns) => {
+            if matches!(action, Action::SkillTool { skill, .. } if skill == name) {
+                return Ok(());
+            }
+            let mut why = None;
+            for pattern in patterns {
+                match AllowedTool::parse(pattern).permits(action) {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => {}
+                    Err(reason) => why = Some(reason),
+                }
+            }
+            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+            let allowed = list_names(patterns.iter().map(String::as_str), 30);
+            Err(format!(
+                "not permitted while the skill `{name}` is active: its `allowed-tools` are \
+                 {allowed}{why}"
+            ))
+        }
+    }
+}
+
+/// What is worth telling about a skill's `allowed-tools` when it is loaded.
+pub(crate) fn permission_note(skill: &Skill) -> Option<String> {
+    let name = &skill.name;
+    let patterns = match &skill.allowed_tools {
+        AllowedTools::Unstated => return None,
+        AllowedTools::Distrusted => {
+            return Some(format!(
+                "While `{name}` is active only reading is permitted: its `allowed-tools` cannot \
+                 be trusted"
+            ));
+        }
+        AllowedTools::Only(patterns) => patterns,
+    };
+    let all = list_names(patterns.iter().map(String::as_str), 30);
+    let mut note =
+        format!("While `{name}` is active only its `allowed-tools` are permitted: {all}");
+    let unknown = patterns
+        .iter()
+        .filter(|text| !AllowedTool::parse(text).is_known());
+    let unknown = list_names(unknown.map(String::as_str), 30);
+    if !unknown.is_empty() {
+        note.push_str(&format!(" (not here: {unknown})"));
+    }
+    Some(note)
+}
+
+/// One item of `allowed-tools`: `Name` or `Name(argument)`.
+#[derive(Debug)]
+struct AllowedTool<'a> {
+    name: String,
+    text: &'a str,
+    argument: Option<&'a str>,
+}
+
+impl<'a> AllowedTool<'a> {
+    fn parse(text: &'a str) -> Self {
+        let split = text.split_once('(');
+        let argument = split.and_then(|(_, rest)| rest.strip_suffix(')'));
+        let name = split.map_or(text, |(name, _)| name);
+        Self {
+            name: name.trim().to_ascii_lowercase(),
+            text,
+            argument: argument.map(str::trim),
+        }
+    }
+
+    fn is_one_of(&self, names: &[&str]) -> bool {
+        names.contains(&self.name.as_str())
+    }
+
+    /// Whether it names something that is here. An argument is understood for commands
+    /// only; with one, any other name permits nothing.
+    fn is_known(&self) -> bool {
+        let is_general = self.name == "*" || self.name.contains("__");
+        let known = is_general
+            || self.is_one_of(&PYTHON_TOOLS)
+            || self.is_one_of(&WRITE_TOOLS)
+            || self.is_one_of(&READ_TOOLS);
+        self.is_one_of(&SHELL_TOOLS) || known && self.argument.is_none()
+    }
+
+    /// Whether it permits the action, or a reason why it could not be judged.
+    fn permits(&self, action: &Action<'_>) -> Result<bool, &'static str> {
+        let whole = matches!(self.argument, None | Some("*"));
+        if self.name == "*"
+            || whole && self.is_one_of(&SHELL_TOOLS) && !matches!(action, Action::Write)
+        {
+            return Ok(true);
+        }
+        match (action, self.argument) {
+            (Action::Command(line), Some(pattern)) if self.is_one_of(&SHELL_TOOLS) => {
+                command::matches_pattern(line, pattern)
+            }
+            (Action::Python, None) => Ok(self.is_one_of(&PYTHON_TOOLS)),
+            (Action::Write, None) => Ok(self.is_one_of(&WRITE_TOOLS)),
+            (Action::SkillTool { tool, .. }, None) => Ok(self.text == *tool),
+            _ => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! `create` and `str_replace`.
+
+use super::EditError;
+use super::path::EditorPath;
+use crate::error::ToolboxError;
+use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::toolbox::Toolbox;
+use crate::workspace::Workspace;
+use prowess_sandbox::collect::mime_type;
+use prowess_sandbox::{Error as SandboxError, SandboxOutput};
+use prowess_skill::manifest::Digest;
+use serde_json::{Value, json};
+
+pub(super) async fn create(
+    toolbox: &Toolbox,
+    input: &Value,
+    path: &str,
+) -> Result<ToolOutcome, EditError> {
+    let workspace = toolbox.workspace().ok_or(ToolboxError::NoWorkspace)?;
+    let content = required_argument(input, "file_text")?;
+    let path = EditorPath::parse_writable(path)?;
+    let files = workspace.list().await?;
+    let is_update = files.iter().any(|file| file.path == path);
+    let output = write(workspace, &path, content).await?;
+    let done = if is_update { "replaced" } else { "created" };
+    let text = format!("/mnt/data/{path} is {done} ({} bytes)", output.size);
+    let result = json!({
+        "type": "text_editor_code_execution_create_result",
+        "is_file_update": is_update,
+    });
+    Ok(edit_outcome(text, input, result, output))
+}
+
+pub(super) async fn str_replace(
+    toolbox: &Toolbox,
+    input: &Value,
+    path: &str,
+) -> Result<ToolOutcome, EditError> {
+    let workspace = toolbox.workspace().ok_or(ToolboxError::NoWorkspace)?;
+    let old = required_argument(input, "old_str")?;
+    let new = input
+        .get("new_str")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let path = EditorPath::parse_writable(path)?;
+    let before = match workspace.get(&path).await {
+        Ok(bytes) => {
+            String::from_utf8(bytes).map_err(|_| format!("/mnt/data/{path} is not text"))?
+        }
+        Err(ToolboxError::Sandbox(SandboxError::FileNotFound { .. })) => {
+            let why = format!("there is no file /mnt/data/{path}");
+            return Err(EditError {
+                code: ErrorCode::FileNotFound,
+                why,
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let place = find_unique(&before, old, &path)?;
+    let after = before.replacen(old, new, 1);
+    let output = write(workspace, &path, &after).await?;
+    let change = LineChange::between(&before, &after, place, old, new);
+    let text = format!(
+        "/mnt/data/{path} is changed from line {}:\n{}",
+        change.first,
+        change.lines().join("\n")
+    );
+    Ok(edit_outcome(text, input, change.result(), output))
+}
+
+/// Where the one occurrence begins.
+fn find_unique(text: &str, old: &str, path: &str) -> Result<usize, String> {
+    if old.is_empty() {
+        return Err("argument `old_str` is empty".into());
+    }
+    let mut places = text.match_indices(old);
+    match (places.next(), places.count()) {
+        (Some((at, _)), 0) => Ok(at),
+        (Some(_), more) => Err(format!(
+            "`old_str` stands in /mnt/data/{path} {} times; add lines around it until it is unique",
+            more + 1
+        )),
+        (None, _) => Err(format!(
+            "`old_str` does not stand in /mnt/data/{path}; view it first"
+        )),
+    }
+}
+
+/// The lines that changed, whole.
+struct LineChange {
+    /// The number of the first.
+    first: usize,
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+impl LineChange {
+    fn between(before: &str, after: &str, at: usize, old: &str, new: &str) -> Self {
+        let first = before.get(..at).unwrap_or_default().matches('\n').count();
+        let lines = |text: &str, part: &str| {
+            let count = part.matches('\n').count() + 1;
+            let lines = text.split('\n').skip(first).take(count);
+            lines.map(str::to_owned).collect()
+        };
+        Self {
+            first: first + 1,
+            old: lines(before, old),
+            new: lines(after, new),
+        }
+    }
+
+    /// As a diff shows them.
+    fn lines(&self) -> Vec<String> {
+        let old = self.old.iter().map(|line| format!("-{line}"));
+        old.chain(self.new.iter().map(|line| format!("+{line}")))
+            .collect()
+    }
+
+    fn result(&self) -> Value {
+        json!({
+            "type": "text_editor_code_execution_str_replace_result",
+            "lines": self.lines(),
+            "old_start": self.first,
+            "old_lines": self.old.len(),
+            "new_start": self.first,
+            "new_lines": self.new.len(),
+        })
+    }
+}
+
+fn required_argument<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
+    let value = input.get(name).and_then(Value::as_str);
+    value.ok_or_else(|| format!("argument `{name}` is missing"))
+}
+
+async fn write(
+    workspace: &Workspace,
+    path: &str,
+    text: &str,
+) -> Result<SandboxOutput, ToolboxError> {
+    let bytes = text.as_bytes();
+    workspace.put(path, bytes.to_vec()).await?;
+    Ok(SandboxOutput {
+        path: path.to_owned(),
+        size: bytes.len() as u64,
+        mime_type: mime_type(path, bytes.get(..512).unwrap_or(bytes)).to_owned(),
+        sha256: Digest::from_content(bytes).hex(),
+    })
+}
+
+fn edit_outcome(text: String, input: &Value, result: Value, output: SandboxOutput) -> ToolOutcome {
+    let input = input.clone();
+    let mut outcome = ToolOutcome::text(text, NativeCall::Editor { input, result });
+    outcome.outputs.push(output);
+    outcome
+}

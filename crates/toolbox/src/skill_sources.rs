@@ -1,0 +1,279 @@
+//! Skills of folders, archives and URLs, seen again when they change.
+//!
+//! A shelf looks at its sources when asked and reads only what is new: a skill whose
+//! files have the sizes and times they had is not read again. Nothing watches in the
+//! background; whoever lists tools asks first.
+
+use crate::spec::Member;
+use prowess_skill::{BundleLimits, Diagnostic, Profile, Skill};
+use prowess_source::{
+    LabelledSource, OpenResult, Origin, SearchBounds, ShadowedSkill, SourceError, open,
+};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// Files of one skill that are looked at; one with more is not a skill anyway.
+const MAX_FILES: usize = 10_000;
+
+/// Folders within folders that are looked into.
+const MAX_DEPTH: usize = 32;
+
+/// The sources of a toolbox.
+#[derive(Debug)]
+pub struct SkillSources {
+    sources: Vec<LabelledSource>,
+    bounds: SearchBounds,
+    limits: BundleLimits,
+    /// By path, or URL.
+    cache: BTreeMap<PathBuf, CachedSkill>,
+    /// What the last look gave, to tell whether the next one gives something else.
+    last_snapshot: Option<Vec<(String, Origin, u64)>>,
+}
+
+/// What a search gave.
+#[derive(Debug, Default)]
+struct OpenedSources {
+    origins: Vec<Origin>,
+    problems: Vec<SourceProblem>,
+    cut_short: bool,
+}
+
+/// A place that was read.
+#[derive(Debug, Clone)]
+struct CachedSkill {
+    /// Sizes and times of its files when it was read.
+    fingerprint: u64,
+    result: Result<Arc<Skill>, SourceProblem>,
+}
+
+/// A place that gives no skill, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceProblem {
+    /// The place, or the source that it is in.
+    pub path: PathBuf,
+    /// A stable identifier of the reason.
+    pub code: String,
+    /// The reason, for people.
+    pub message: String,
+}
+
+/// What a look at the sources gave.
+#[derive(Debug)]
+pub struct SkillSnapshot {
+    /// The skills, by name.
+    pub members: Vec<Member>,
+    /// Whether they differ from those of the last look.
+    pub changed: bool,
+    /// Skills that lost their name to one of a later source.
+    pub shadowed: Vec<ShadowedSkill>,
+    /// Places that give no skill. The others are not harmed.
+    pub problems: Vec<SourceProblem>,
+    /// Whether a search ended early because there was too much to search.
+    pub cut_short: bool,
+}
+
+impl SkillSources {
+    /// A shelf of these sources. Nothing is read yet.
+    #[must_use]
+    pub fn new(sources: Vec<LabelledSource>, bounds: SearchBounds, limits: BundleLimits) -> Self {
+        Self {
+            sources,
+            bounds,
+            limits,
+            cache: BTreeMap::new(),
+            last_snapshot: None,
+        }
+    }
+
+    /// Looks at the sources and reads what is new. This waits for the disk, and knows
+    /// paths only: for URLs see [`Shelf::take`].
+    pub fn refresh(&mut self) -> SkillSnapshot {
+        let sources = self.sources.iter();
+        let opened = sources.map(|source| open(&source.path, &self.bounds));
+        let opened = opened.collect();
+        self.refresh_from(opened)
+    }
+
+    /// The same for sources that somebody else has opened, in their order.
+    pub fn refresh_from(&mut self, opened: Vec<OpenResult>) -> SkillSnapshot {
+        let mut found = self.merge_opened(opened);
+        let load = |origin: Origin| {
+            let known = self.load_cached(&origin);
+            (origin, known)
+        };
+        let read: Vec<(Origin, CachedSkill)> = found.origins.into_par_iter().map(load).collect();
+        let (skills, shadowed) = by_name(&read, &mut found.problems);
+        let seen = |(name, (origin, known)): (&String, &(&Origin, &CachedSkill))| {
+            (name.clone(), (*origin).clone(), known.fingerprint)
+        };
+        let now: Vec<_> = skills.iter().map(seen).collect();
+        let members = skills.values().filter_map(|(_, known)| member(known));
+        let members = members.collect();
+        let changed = self.last_snapshot.as_ref() != Some(&now);
+        self.last_snapshot = Some(now);
+        let by_path = |(origin, known): (Origin, CachedSkill)| (origin.path().to_owned(), known);
+        self.cache = read.into_iter().map(by_path).collect();
+        SkillSnapshot {
+            members,
+            changed,
+            shadowed,
+            problems: found.problems,
+            cut_short: found.cut_short,
+        }
+    }
+
+    /// What the sources gave, taken together.
+    fn merge_opened(&self, opened: Vec<OpenResult>) -> OpenedSources {
+        let mut all = OpenedSources::default();
+        for (source, opened) in self.sources.iter().zip(opened) {
+            let unreadable = |error| SourceProblem::unreadable(&source.path, error);
+            match opened {
+                Ok((origins, discovery)) => {
+                    all.cut_short |= discovery.cut_short;
+                    let problems = discovery.unreadable.iter();
+                    all.problems.extend(problems.map(unreadable));
+                    all.origins.extend(origins);
+                }
+                Err(error) => all.problems.push(unreadable(&error)),
+            }
+        }
+        all
+    }
+
+    /// What is at a place: as it was read before, unless it has changed since.
+    fn load_cached(&self, origin: &Origin) -> CachedSkill {
+        let fingerprint = fingerprint(origin);
+        if let Some(known) = self.cache.get(origin.path())
+            && known.fingerprint == fingerprint
+        {
+            return known.clone();
+        }
+        let result = match origin.load(&self.limits, Profile::Lenient) {
+            Err(error) => Err(SourceProblem::unreadable(origin.path(), &error)),
+            Ok(loaded) => match loaded.skill {
+                Some(skill) => Ok(Arc::new(skill)),
+                None => Err(SourceProblem::invalid_skill(
+                    origin.path(),
+                    &loaded.diagnostics,
+                )),
+            },
+        };
+        CachedSkill {
+            fingerprint,
+            result,
+        }
+    }
+}
+
+type SkillsByName<'a> = BTreeMap<String, (&'a Origin, &'a CachedSkill)>;
+
+/// Skills by name; of two with one name the later counts.
+fn by_name<'a>(
+    read: &'a [(Origin, CachedSkill)],
+    problems: &mut Vec<SourceProblem>,
+) -> (SkillsByName<'a>, Vec<ShadowedSkill>) {
+    let mut skills = SkillsByName::new();
+    let mut shadowed = Vec::new();
+    for (origin, known) in read {
+        let name = match &known.result {
+            Ok(skill) => skill.name.clone(),
+            Err(problem) => {
+                problems.push(problem.clone());
+                continue;
+            }
+        };
+        let by = origin.path().to_owned();
+        if let Some((before, _)) = skills.insert(name.clone(), (origin, known)) {
+            let hidden = before.path().to_owned();
+            shadowed.push(ShadowedSkill { name, hidden, by });
+        }
+    }
+    (skills, shadowed)
+}
+
+fn member(known: &CachedSkill) -> Option<Member> {
+    let skill = Arc::clone(known.result.as_ref().ok()?);
+    Some(Member {
+        skill,
+        id: None,
+        title: None,
+    })
+}
+
+impl SourceProblem {
+    fn unreadable(path: &Path, error: &SourceError) -> Self {
+        Self {
+            path: path.to_owned(),
+            code: error.code().to_owned(),
+            message: error.to_string(),
+        }
+    }
+
+    fn invalid_skill(path: &Path, diagnostics: &[Diagnostic]) -> Self {
+        let worst = diagnostics.iter().max_by_key(|d| d.severity);
+        let message = worst.map_or("not a skill", |d| d.message.as_str());
+        Self {
+            path: path.to_owned(),
+            code: worst.map_or("not-a-skill", |d| d.code).to_owned(),
+            message: format!("{}: {message}", path.display()),
+        }
+    }
+}
+
+/// Names, sizes and times of all that is at a place, or the digest of what came from a
+/// URL or out of an archive of several skills. What cannot be seen counts as nothing: reading it says why.
+fn fingerprint(origin: &Origin) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut left = MAX_FILES;
+    let digest = match origin {
+        Origin::Url(remote) => Some(remote.digest),
+        Origin::Packed(skill) => Some(skill.digest),
+        _ => None,
+    };
+    if let Some(digest) = digest {
+        digest.hex().hash(&mut hasher);
+        return hasher.finish();
+    }
+    let path = origin.path();
+    if let Ok(meta) = fs::metadata(path) {
+        hash_entry(path, &meta, &mut hasher, &mut left, 0);
+    }
+    hasher.finish()
+}
+
+fn hash_entry(
+    path: &Path,
+    meta: &Metadata,
+    hasher: &mut DefaultHasher,
+    left: &mut usize,
+    depth: usize,
+) {
+    if *left == 0 || depth > MAX_DEPTH {
+        return;
+    }
+    *left -= 1;
+    path.hash(hasher);
+    let modified = meta.modified().ok();
+    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    modified.hash(hasher);
+    meta.len().hash(hasher);
+    if !meta.is_dir() {
+        return;
+    }
+    let Ok(entries) = fs::read_dir(path) else {
+        return;
+    };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        // Of a link this is the link's own; links are not followed in skills either.
+        if let Ok(meta) = entry.metadata() {
+            hash_entry(&entry.path(), &meta, hasher, left, depth + 1);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A request made fit for a model of another vendor than its client expects: every tool
+//! that the client runs is a function, deferred tools wait until they are found, and what
+//! only one vendor's servers say is text that any model can read.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `tools` | which tools are offered, and as what |
+//! | `deferred` | which deferred tools have been found |
+//! | `choice` | choices of tools, and which cannot be kept |
+//! | `blocks`, `results` | blocks of Anthropic's servers as text and calls |
+//! | `compaction` | conversations that Anthropic's servers have shortened |
+//! | `items` | Responses items of tools that the client runs |
+//! | `texts`, `schemas` | what a model is told of tools that it does not know |
+
+mod blocks;
+mod compaction;
+mod deferred_tools;
+mod items;
+mod prompt_texts;
+mod results;
+mod tool_choice;
+mod tool_schemas;
+mod tools;
+
+use std::borrow::Cow;
+
+use crate::Dialect;
+use crate::context::EncodedRequest;
+use crate::drops::{Dropped, Drops};
+use crate::error::WireError;
+use crate::neutral::{Content, Request, Tool, ToolChoice, ToolKind};
+
+/// A request that its target can take, and what had to be left out of it.
+pub(crate) struct AdaptedRequest<'a> {
+    pub(crate) request: Cow<'a, Request>,
+    dropped: Vec<Dropped>,
+}
+
+/// Makes a request fit for a target.
+///
+/// # Errors
+/// When the request demands something that no model of the target can do.
+pub(crate) fn adapt_request(
+    request: &Request,
+    target: Dialect,
+) -> Result<AdaptedRequest<'_>, WireError> {
+    if request.origin == target || !needs_adapting(request) {
+        return Ok(AdaptedRequest {
+            request: Cow::Borrowed(request),
+            dropped: Vec::new(),
+        });
+    }
+    let mut drops = Drops::for_later_writing(request);
+    let mut adapted = request.clone();
+    tools::adapt(&mut adapted, &mut drops);
+    tool_choice::adapt(request, &mut adapted, target)?;
+    compaction::adapt(&mut adapted);
+    blocks::adapt(&mut adapted, target, &mut drops);
+    Ok(AdaptedRequest {
+        request: Cow::Owned(adapted),
+        dropped: drops.into_vec(),
+    })
+}
+
+/// Whether there is anything to do: most requests have plain functions and plain blocks.
+fn needs_adapting(request: &Request) -> bool {
+    let special = |tool: &Tool| match &tool.kind {
+        ToolKind::Function { .. } => tool.rest.contains_key("defer_loading"),
+        ToolKind::Freeform { .. } => tool.rest.contains_key("format"),
+        ToolKind::Server { .. } => true,
+    };
+    let blocks = || request.messages.iter().flat_map(|m| &m.content);
+    !request.client_tools.is_empty()
+        || matches!(request.tool_choice, Some(ToolChoice::Other(_)))
+        || request.tools.iter().any(special)
+        || blocks().any(|block| match &block.content {
+            Content::Other { .. } | Content::ServerToolResult { .. } => true,
+            Content::ToolResult { content, .. } => content
+                .iter()
+                .any(|inner| matches!(inner.content, Content::Other { .. })),
+            _ => false,
+        })
+}
+
+impl AdaptedRequest<'_> {
+    /// The request, and what was left out of it.
+    pub(crate) fn into_parts(self) -> (Request, Vec<Dropped>) {
+        (self.request.into_owned(), self.dropped)
+    }
+
+    /// Adds what was left out to what the writer left out.
+    pub(crate) fn finish(self, outgoing: &mut EncodedRequest) {
+        let written = std::mem::replace(&mut outgoing.dropped, self.dropped);
+        outgoing.dropped.extend(written);
+    }
+}

@@ -1,0 +1,93 @@
+//! What tools of Anthropic's servers gave, as the text that a model reads: titles,
+//! addresses and words, without what only those servers can open.
+
+use serde_json::Value;
+
+use super::prompt_texts;
+use crate::neutral::Map;
+use crate::plain_text::document_text;
+
+/// The text of a result; none for those that read well as they are.
+pub(super) fn text(kind: &str, content: &Value, rest: &mut Map) -> Option<String> {
+    if let Some(code) = content.get("error_code").and_then(Value::as_str) {
+        return Some(format!("Error: {code}"));
+    }
+    match kind {
+        "tool_search_tool_result" => Some(references(content)),
+        "web_search_tool_result" => Some(pages(content)),
+        "web_fetch_tool_result" => Some(page(content)),
+        "mcp_tool_result" => {
+            let failed = rest.shift_remove("is_error") == Some(Value::Bool(true));
+            let text = text_blocks(content);
+            Some(if failed {
+                format!("Error: {text}")
+            } else {
+                text
+            })
+        }
+        _ => None,
+    }
+}
+
+fn field<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Text, or the texts of a list of blocks.
+fn text_blocks(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().map(|block| match block.get("text") {
+                Some(Value::String(text)) => text.clone(),
+                _ => block.to_string(),
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn references(content: &Value) -> String {
+    let references = content.get("tool_references").and_then(Value::as_array);
+    let names = references.into_iter().flatten();
+    let names: Vec<&str> = names
+        .map(|reference| field(reference, "tool_name"))
+        .collect();
+    prompt_texts::all_found(&names)
+}
+
+fn pages(content: &Value) -> String {
+    let pages = content.as_array().into_iter().flatten();
+    let pages = pages.map(|page| format!("{}\n{}", field(page, "title"), field(page, "url")));
+    let text = pages.collect::<Vec<_>>().join("\n\n");
+    if text.is_empty() {
+        "(no results)".to_owned()
+    } else {
+        text
+    }
+}
+
+fn page(content: &Value) -> String {
+    let document = content.get("content").unwrap_or(&Value::Null);
+    let source = document.get("source").unwrap_or(&Value::Null);
+    let text = match field(source, "type") {
+        "text" => field(source, "data").to_owned(),
+        "content" => text_blocks(source.get("content").unwrap_or(&Value::Null)),
+        _ => format!("(a file of type {:?})", field(source, "media_type")),
+    };
+    let title = document.get("title").and_then(Value::as_str);
+    format!("{}\n{}", field(content, "url"), document_text(title, &text))
+}
+
+/// A search result that the client's own search gave.
+pub(super) fn search_result(fields: &Map) -> String {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let content = text_blocks(fields.get("content").unwrap_or(&Value::Null));
+    format!(
+        "<search_result title={:?} source={:?}>\n{content}\n</search_result>",
+        text("title"),
+        text("source")
+    )
+}

@@ -1,0 +1,63 @@
+//! Blocks of an answer, as a Messages client is told of them.
+//!
+//! Anthropic's own blocks go as they are. What another vendor's model made and Anthropic
+//! has no block for is a text that names it, with what was made in a field beside it: see
+//! [`crate::pictures`].
+
+use serde_json::Value;
+
+use super::block_out::{to_client, write_source};
+use crate::generated_images;
+use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, without_dialect_fields};
+
+/// A whole block.
+pub(super) fn write_whole(block: &Block) -> Value {
+    match write_foreign(block) {
+        Some((mut map, text)) => {
+            map.insert("text".to_owned(), text.into());
+            Value::Object(map)
+        }
+        None => to_client(block),
+    }
+}
+
+/// A block at its start, and the text that follows as its one delta.
+pub(super) fn write_start(block: &Block) -> (Value, Option<String>) {
+    match write_foreign(block) {
+        Some((map, text)) => (Value::Object(map), Some(text)),
+        None => (to_client(block), None),
+    }
+}
+
+/// A block that is not Anthropic's: with an empty text, and that text.
+fn write_foreign(block: &Block) -> Option<(Map, String)> {
+    let mut map = Map::from_iter([
+        ("type".to_owned(), "text".into()),
+        ("text".to_owned(), "".into()),
+    ]);
+    let text = match &block.content {
+        Content::Image(source) | Content::Document { source, .. } => {
+            map.insert("source".to_owned(), write_source(source));
+            map.extend(other_fields(block));
+            generated_images::describe_media(&block.content)?
+        }
+        // Gemini's and Converse's parts have names of this form, Anthropic's blocks none.
+        Content::Other { kind } if kind.contains(|c: char| c.is_ascii_uppercase()) => {
+            map.extend(other_fields(block));
+            format!("[{kind}]")
+        }
+        _ => return None,
+    };
+    Some((map, text))
+}
+
+/// What stands beside the content. The id and status of another dialect's item mean
+/// nothing here.
+fn other_fields(block: &Block) -> Map {
+    let mut rest = without_dialect_fields(&block.rest);
+    if block.rest.contains_key(DIALECT_FIELDS) {
+        rest.shift_remove("id");
+        rest.shift_remove("status");
+    }
+    rest
+}

@@ -1,0 +1,71 @@
+//! What a chat server's message says: text, with some servers a list of texts, thoughts
+//! and pictures, and with others a value that keeps to the schema asked for.
+
+use serde_json::Value;
+
+use crate::fields::JsonFields;
+use crate::generated_images;
+use crate::neutral::Content;
+
+pub(super) enum ChatContentPart {
+    Text(String),
+    Thought(String),
+    Image(Content),
+}
+
+/// Reads `content` of an answer or a chunk.
+pub(super) fn read_content_parts(content: Option<Value>) -> Vec<ChatContentPart> {
+    match content {
+        None => Vec::new(),
+        Some(Value::String(text)) => vec![ChatContentPart::Text(text)],
+        Some(Value::Array(parts)) if parts.iter().all(is_part) => {
+            parts.iter().flat_map(read_part).collect()
+        }
+        Some(structured) => vec![ChatContentPart::Text(structured.to_string())],
+    }
+}
+
+fn is_part(part: &Value) -> bool {
+    let kind = part.get("type").is_some_and(Value::is_string);
+    kind || part.get("text").is_some_and(Value::is_string)
+}
+
+/// A part is a text, a picture, or a thought that is a list of texts itself.
+fn read_part(part: &Value) -> Vec<ChatContentPart> {
+    if let Some(text) = part.get("text").and_then(Value::as_str) {
+        return vec![ChatContentPart::Text(text.to_owned())];
+    }
+    if let Some(picture) = generated_images::read_chat_image(part) {
+        return vec![ChatContentPart::Image(picture)];
+    }
+    let thoughts = part.get("thinking").map(thought_texts);
+    let thoughts = thoughts.into_iter().flatten();
+    thoughts.map(ChatContentPart::Thought).collect()
+}
+
+/// The texts of a thought, which Mistral tells as a list of parts.
+pub(super) fn thought_texts(thinking: &Value) -> Vec<String> {
+    match thinking {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(texts) => texts
+            .iter()
+            .filter_map(|text| Some(text.get("text")?.as_str()?.to_owned()))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The pictures beside `content`; what cannot be read as one stays where it is.
+pub(super) fn take_images(fields: &mut JsonFields<'_>) -> Vec<Content> {
+    let pictures = fields.peek("images").and_then(Value::as_array);
+    let pictures: Option<Vec<Content>> = pictures
+        .into_iter()
+        .flatten()
+        .map(generated_images::read_chat_image)
+        .collect();
+    let pictures = pictures.unwrap_or_default();
+    if !pictures.is_empty() {
+        fields.take("images");
+    }
+    pictures
+}

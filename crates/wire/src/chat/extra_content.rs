@@ -1,0 +1,147 @@
+//! `extra_content` of a call: Google's place for the thought signature that must come
+//! back with it. In the neutral form it is the signature of an empty thought before the
+//! call.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use crate::fields::JsonPath;
+use crate::neutral::{Block, Content, Map};
+use crate::signature_envelope::{
+    ChatState, SignatureEnvelope, decode_envelope, encode_chat_state, encode_gemini_signature,
+};
+
+pub(super) const FIELD: &str = "extra_content";
+
+/// The seal of what stood in `extra_content`: Gemini's where nothing else is in it, else
+/// that of the server which gave it.
+pub(super) fn encode_extra(extra: &Value, from: Option<&str>) -> String {
+    match gemini_signature(extra) {
+        Some(signature) => encode_gemini_signature(signature),
+        None => encode_chat_state(&ChatState {
+            from: from.map(str::to_owned),
+            extra: Some(extra.clone()),
+            ..ChatState::default()
+        }),
+    }
+}
+
+/// Gemini's signature, if that is all there is.
+fn gemini_signature(extra: &Value) -> Option<&str> {
+    let google = only(extra, "google")?;
+    only(google, "thought_signature")?.as_str()
+}
+
+fn only<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    let map = value.as_object().filter(|map| map.len() == 1)?;
+    map.get(key)
+}
+
+/// Gemini's signature as `extra_content`.
+pub(super) fn with_signature(signature: &str) -> Value {
+    json!({"google": {"thought_signature": signature}})
+}
+
+/// What a client is given as `extra_content` of the call after a thought of this
+/// signature.
+pub(super) fn extra_for_client(signature: &str) -> Option<Value> {
+    match decode_envelope(signature) {
+        SignatureEnvelope::Gemini(signature) => Some(with_signature(signature)),
+        SignatureEnvelope::Chat(state) => state.extra,
+        _ => None,
+    }
+}
+
+/// Takes what stands in a call's `extra_content`.
+pub(super) fn take(rest: &mut Map) -> Option<Value> {
+    let there = rest.get(FIELD).is_some_and(Value::is_object);
+    there.then(|| rest.shift_remove(FIELD)).flatten()
+}
+
+/// Finds the thoughts that stand before calls with `extra_content`, among those that were
+/// given with the message.
+#[derive(Debug, Default)]
+pub(super) struct SignedThoughts {
+    /// Where the given thoughts are, by signature.
+    by_signature: Option<PlacesByText>,
+    /// Where those are that hold `extra_content`, by its text; each is opened once only.
+    by_extra: Option<PlacesByText>,
+    /// Where thoughts stood that were taken.
+    taken: HashSet<usize>,
+}
+
+/// Places in a message by a text, in order.
+type PlacesByText = HashMap<String, VecDeque<usize>>;
+
+impl SignedThoughts {
+    /// The thought before a call with this `extra_content`: one that was given, which is
+    /// then taken out of where it stood, or an empty one.
+    pub(super) fn thought_before(
+        &mut self,
+        extra: &Value,
+        from: Option<&str>,
+        path: &JsonPath<'_>,
+        given: &mut [Block],
+    ) -> Block {
+        let signature_of = |signature: &str| Some(signature.to_owned());
+        let encoded = encode_extra(extra, from);
+        let found = match gemini_signature(extra) {
+            Some(_) => {
+                let places = self
+                    .by_signature
+                    .get_or_insert_with(|| places(given, signature_of));
+                places.get_mut(&encoded)
+            }
+            None => {
+                let places = self
+                    .by_extra
+                    .get_or_insert_with(|| places(given, extra_text));
+                places.get_mut(&extra.to_string())
+            }
+        };
+        let at = found.and_then(VecDeque::pop_front);
+        let empty = Block::new(Content::Thinking {
+            thinking: String::new(),
+            signature: encoded,
+        });
+        let empty = empty.with_path(&path.key(FIELD));
+        match at.and_then(|at| Some((at, given.get_mut(at)?))) {
+            Some((at, thought)) => {
+                self.taken.insert(at);
+                std::mem::replace(thought, empty)
+            }
+            None => empty,
+        }
+    }
+
+    /// Closes the gaps where thoughts were taken from.
+    pub(super) fn remove_taken(self, given: &mut Vec<Block>) {
+        if self.taken.is_empty() {
+            return;
+        }
+        let mut at = 0..;
+        given.retain(|_| at.next().is_none_or(|at| !self.taken.contains(&at)));
+    }
+}
+
+/// The `extra_content` that a signature holds, as text.
+fn extra_text(signature: &str) -> Option<String> {
+    match decode_envelope(signature) {
+        SignatureEnvelope::Chat(state) => Some(state.extra?.to_string()),
+        _ => None,
+    }
+}
+
+/// Where the thoughts are, by what is made of their signatures.
+fn places(given: &[Block], key: impl Fn(&str) -> Option<String>) -> PlacesByText {
+    let mut places = PlacesByText::new();
+    for (at, block) in given.iter().enumerate() {
+        if let Content::Thinking { signature, .. } = &block.content
+            && let Some(key) = key(signature)
+        {
+            places.entry(key).or_default().push_back(at);
+        }
+    }
+    places
+}

@@ -1,0 +1,136 @@
+//! How a conversation begins, for dialects that demand a user's message there.
+//!
+//! OpenAI's clients may send instructions alone, or a conversation that the model opens.
+//! Between servers of one dialect that is theirs to judge; in translation it is made fit.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::blank_messages::{BLANK_TEXT, is_blank};
+use crate::error::WireError;
+use crate::neutral::{Message, Request, Role};
+
+/// Refuses a request that names a template which only OpenAI's servers hold.
+pub(crate) fn check_prompt_template(upstream: Dialect, request: &Request) -> Result<(), WireError> {
+    if upstream == request.origin {
+        return Ok(());
+    }
+    let template = request.rest.get("prompt").filter(|given| !given.is_null());
+    if request.origin == Dialect::Responses && template.is_some() {
+        return Err(WireError::unsupported(
+            upstream,
+            "prompt",
+            "only OpenAI's servers hold this template: send its text as instructions and input",
+        ));
+    }
+    Ok(())
+}
+
+/// The request with something to answer: instructions that stand alone are what the user
+/// says. A request that has nothing to answer is refused.
+pub(crate) fn with_user_message(
+    upstream: Dialect,
+    request: &Request,
+) -> Result<Cow<'_, Request>, WireError> {
+    if upstream == request.origin || !request.messages.is_empty() {
+        return Ok(Cow::Borrowed(request));
+    }
+    instructions_as_user_message(upstream, request).map(Cow::Owned)
+}
+
+/// The request with its instructions as what the user says, instead of a conversation of
+/// which nothing can be sent.
+pub(crate) fn instructions_as_user_message(
+    upstream: Dialect,
+    request: &Request,
+) -> Result<Request, WireError> {
+    let is_not_blank = |text: Option<&str>| text.is_none_or(|text| !is_blank(text));
+    if !request
+        .system
+        .iter()
+        .any(|block| is_not_blank(block.as_text()))
+    {
+        return Err(nothing_to_answer(upstream, request.origin));
+    }
+    let mut request = request.clone();
+    let content = std::mem::take(&mut request.system);
+    request.messages = vec![Message::new(Role::User, content)];
+    Ok(request)
+}
+
+/// Whether a writer has left out all of a conversation, such as calls of servers that
+/// have no results.
+pub(crate) fn is_conversation_empty(upstream: Dialect, request: &Request, body: &Value) -> bool {
+    let list = match upstream {
+        _ if upstream == request.origin => return false,
+        Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
+        Dialect::Responses => "input",
+        Dialect::Gemini => "contents",
+    };
+    let Some(messages) = body.get(list).and_then(Value::as_array) else {
+        return true;
+    };
+    // Chat's list begins with the instructions.
+    let is_system = |message: &Value| {
+        let role = message.get("role").and_then(Value::as_str);
+        matches!(role, Some("system" | "developer"))
+    };
+    let later = || request.messages.iter().any(|m| m.role == Role::System);
+    messages.is_empty() || (upstream == Dialect::Chat && messages.iter().all(is_system) && !later())
+}
+
+fn nothing_to_answer(upstream: Dialect, origin: Dialect) -> WireError {
+    let field = match origin {
+        Dialect::Responses => "input",
+        Dialect::Gemini => "contents",
+        Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
+    };
+    let why = "there is nothing to answer: send at least one message";
+    WireError::unsupported(upstream, field, why)
+}
+
+/// Does both to a request that is to be Anthropic's own.
+pub(crate) fn prepare_for_anthropic(request: &mut Request) -> Result<(), WireError> {
+    check_prompt_template(Dialect::Messages, request)?;
+    if let Cow::Owned(fitted) = with_user_message(Dialect::Messages, request)? {
+        *request = fitted;
+    }
+    let first = request.messages.first();
+    if first.is_some_and(|message| message.role == Role::Assistant) {
+        request.messages.insert(0, Message::user(BLANK_TEXT));
+    }
+    Ok(())
+}
+
+/// Puts a blank message of the user's before a conversation that the model opens, where
+/// that is refused.
+pub(crate) fn insert_opening_message(upstream: Dialect, origin: Dialect, body: &mut Value) {
+    let (list, role, message) = match upstream {
+        _ if upstream == origin => return,
+        Dialect::Messages => ("messages", "assistant", json!({"content": BLANK_TEXT})),
+        Dialect::Converse => (
+            "messages",
+            "assistant",
+            json!({"content": [{"text": BLANK_TEXT}]}),
+        ),
+        Dialect::Gemini => (
+            "contents",
+            "model",
+            json!({"parts": [{"text": BLANK_TEXT}]}),
+        ),
+        Dialect::Chat | Dialect::Responses => return,
+    };
+    let Some(messages) = body.get_mut(list).and_then(Value::as_array_mut) else {
+        return;
+    };
+    let opens = messages.first().and_then(|first| first.get("role"));
+    if opens.and_then(Value::as_str) == Some(role) {
+        let mut first = json!({"role": "user"});
+        if let (Some(first), Value::Object(content)) = (first.as_object_mut(), message) {
+            first.extend(content);
+        }
+        messages.insert(0, first);
+    }
+}

@@ -1,0 +1,162 @@
+//! Gemini's parts and counts, read: shared by whole answers and streams.
+
+use serde_json::{Value, json};
+
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{JsonFields, JsonPath};
+use crate::neutral::{
+    ApiError, Block, Content, ErrorKind, Map, MediaSource, StopReason, TokenUsage,
+};
+
+/// What a part tells, and the signature it carries.
+pub(super) struct ResponsePart {
+    pub(super) signature: Option<String>,
+    pub(super) content: ResponsePartContent,
+}
+
+pub(super) enum ResponsePartContent {
+    Text(String),
+    Thought(String),
+    Call {
+        id: Option<String>,
+        name: String,
+        args: Value,
+    },
+    Whole(Block),
+}
+
+pub(super) fn read_part(
+    value: Value,
+    path: &JsonPath<'_>,
+    context: &ReadContext,
+) -> Result<ResponsePart, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
+    let signature = fields.opt_string("thoughtSignature")?;
+    let thought = fields.opt_bool("thought")?.unwrap_or(false);
+    let content = if let Some(text) = fields.opt_string("text")? {
+        if thought {
+            ResponsePartContent::Thought(text)
+        } else {
+            ResponsePartContent::Text(text)
+        }
+    } else if let Some(call) = fields.take("functionCall") {
+        read_call(call, &path.key("functionCall"), context)?
+    } else if let Some(data) = fields.take("inlineData") {
+        let path = path.key("inlineData");
+        let mut data = JsonFields::from_value(data, &path)?;
+        ResponsePartContent::Whole(Block::new(generated_media(
+            data.string("mimeType")?,
+            data.string("data")?,
+        )))
+    } else {
+        // `executableCode` and the like: kept whole under their own name.
+        other_part(fields.rest())
+    };
+    Ok(ResponsePart { signature, content })
+}
+
+/// A picture, or something else that the model made, such as a recording.
+fn generated_media(media_type: String, data: String) -> Content {
+    let picture = media_type.starts_with("image/");
+    let source = MediaSource::Base64 { media_type, data };
+    match picture {
+        true => Content::Image(source),
+        false => Content::Document {
+            source,
+            title: None,
+        },
+    }
+}
+
+fn read_call(
+    value: Value,
+    path: &JsonPath<'_>,
+    context: &ReadContext,
+) -> Result<ResponsePartContent, WireError> {
+    let mut call = JsonFields::from_value(value, path)?;
+    Ok(ResponsePartContent::Call {
+        id: call.opt_string("id")?.filter(|id| !id.is_empty()),
+        name: context.names.original(call.string("name")?),
+        args: call.take("args").unwrap_or_else(|| json!({})),
+    })
+}
+
+fn other_part(rest: Map) -> ResponsePartContent {
+    match rest.keys().next() {
+        Some(kind) => {
+            let content = Content::Other { kind: kind.clone() };
+            ResponsePartContent::Whole(Block {
+                rest,
+                ..Block::new(content)
+            })
+        }
+        None => ResponsePartContent::Text(String::new()),
+    }
+}
+
+pub(super) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage, WireError> {
+    let mut fields = JsonFields::from_value(value, path)?;
+    let mut count = |key: &str| fields.opt_u64(key).map(Option::unwrap_or_default);
+    let cached = count("cachedContentTokenCount")?;
+    let thinking_tokens = count("thoughtsTokenCount")?;
+    let prompt = count("promptTokenCount")?.saturating_add(count("toolUsePromptTokenCount")?);
+    Ok(TokenUsage {
+        input_tokens: prompt.saturating_sub(cached),
+        output_tokens: count("candidatesTokenCount")?.saturating_add(thinking_tokens),
+        cache_read_input_tokens: cached,
+        thinking_tokens,
+        ..TokenUsage::default()
+    })
+}
+
+/// What there is of an answer when it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputState {
+    Empty,
+    Content,
+    Calls,
+}
+
+/// Why it stopped. A call that came out malformed is a failure that is worth another
+/// try, not an answer. With a reason that is not known here, the answer decides: a
+/// client that is not told of calls would not answer them, and where there is nothing,
+/// something kept the model from saying it.
+pub(super) fn stop_reason(reason: &str, answered: OutputState) -> Result<StopReason, ApiError> {
+    match reason {
+        "STOP" | "FINISH_REASON_UNSPECIFIED" if answered != OutputState::Calls => {
+            Ok(StopReason::EndTurn)
+        }
+        "MAX_TOKENS" => Ok(StopReason::MaxTokens),
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+        | "MODEL_ARMOR" => Ok(StopReason::Refusal),
+        image if image.starts_with("IMAGE_") => Ok(StopReason::Refusal),
+        "MALFORMED_FUNCTION_CALL"
+        | "MALFORMED_RESPONSE"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS" => Err(unusable(502, ErrorKind::Api, reason)),
+        // The conversation is at fault: the same again would end the same.
+        "MISSING_THOUGHT_SIGNATURE" => Err(unusable(400, ErrorKind::InvalidRequest, reason)),
+        _ => Ok(match answered {
+            OutputState::Calls => StopReason::ToolUse,
+            OutputState::Content => StopReason::EndTurn,
+            OutputState::Empty => StopReason::Refusal,
+        }),
+    }
+}
+
+fn unusable(status: u16, kind: ErrorKind, reason: &str) -> ApiError {
+    ApiError {
+        status,
+        code: Some(reason.to_lowercase()),
+        ..ApiError::new(
+            kind,
+            format!("the model's answer could not be used: {reason}"),
+        )
+    }
+}
+
+/// The reason a prompt was not answered at all.
+pub(super) fn block_reason(feedback: Option<&Value>) -> Option<String> {
+    Some(feedback?.get("blockReason")?.as_str()?.to_owned())
+}

@@ -1,0 +1,117 @@
+//! Folds a stream into the whole answer it tells.
+
+use serde_json::Value;
+
+use super::{ApiError, Block, Content, Delta, Map, Response, StreamEvent, merge};
+use crate::Dialect;
+
+/// Collects a stream's events into a [`Response`].
+#[derive(Debug)]
+pub struct ResponseCollector {
+    response: Response,
+    input: String,
+    ended: bool,
+}
+
+impl ResponseCollector {
+    /// A collector of a stream that was read from this dialect.
+    pub fn new(origin: Dialect) -> Self {
+        ResponseCollector {
+            response: Response::new(origin, "", ""),
+            input: String::new(),
+            ended: false,
+        }
+    }
+
+    /// Takes the next event; an error event ends the collection.
+    pub fn push(&mut self, event: StreamEvent) -> Result<(), ApiError> {
+        match event {
+            StreamEvent::MessageStart {
+                id,
+                model,
+                usage,
+                rest,
+            } => {
+                self.response.id = id;
+                self.response.model = model;
+                self.response.usage = usage;
+                self.response.rest = rest;
+            }
+            StreamEvent::BlockStart { block, .. } => self.response.content.push(block),
+            StreamEvent::BlockDelta { delta, .. } => self.grow(delta),
+            StreamEvent::BlockStop { .. } => self.close(),
+            StreamEvent::MessageDelta {
+                stop_reason,
+                stop_sequence,
+                stop_details,
+                container,
+                usage,
+                rest,
+            } => {
+                self.response.rest.extend(rest);
+                self.response.stop_reason = stop_reason;
+                self.response.stop_sequence = stop_sequence;
+                self.response.stop_details = stop_details;
+                self.response.container = container;
+                self.response.usage = usage;
+            }
+            StreamEvent::MessageStop => self.ended = true,
+            StreamEvent::Error(error) => return Err(error),
+            StreamEvent::Ping | StreamEvent::Other { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The answer; an error when the stream had no end.
+    pub fn finish(self) -> Result<Response, ApiError> {
+        if self.ended {
+            Ok(self.response)
+        } else {
+            Err(ApiError::truncated())
+        }
+    }
+
+    fn grow(&mut self, delta: Delta) {
+        let Some(block) = self.response.content.last_mut() else {
+            return;
+        };
+        match (&mut block.content, delta) {
+            (Content::Text(text), Delta::Text(more)) => text.push_str(&more),
+            (Content::Thinking { thinking, .. }, Delta::Thinking(more)) => thinking.push_str(&more),
+            (Content::Thinking { signature, .. }, Delta::Signature(whole)) => *signature = whole,
+            (_, Delta::InputJson(more)) => self.input.push_str(&more),
+            (_, Delta::Other(map)) => citation(block, map),
+            (_, Delta::Rest(more)) => merge(&mut block.rest, more),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self) {
+        let text = std::mem::take(&mut self.input);
+        if text.is_empty() {
+            return;
+        }
+        if let Some(Block {
+            content: Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. },
+            ..
+        }) = self.response.content.last_mut()
+        {
+            *input = crate::arguments::parse(text);
+        }
+    }
+}
+
+/// Anthropic streams the citations of a text one by one.
+fn citation(block: &mut Block, mut delta: Map) {
+    let Some(citation) = delta.remove("citation") else {
+        return;
+    };
+    let list = block
+        .rest
+        .entry("citations")
+        .or_insert_with(|| Value::Array(Vec::new()));
+    match list {
+        Value::Array(items) => items.push(citation),
+        other => *other = Value::Array(vec![citation]),
+    }
+}

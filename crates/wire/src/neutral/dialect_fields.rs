@@ -1,0 +1,165 @@
+//! Fields that only their own dialect can carry, on their way through neutral values.
+//!
+//! A block, an answer or a count may keep an object under [`OWN`] in its `rest`. Writers
+//! of the dialect it came from put its fields back where they stood; all others leave
+//! the whole object out. A run keeps it from turn to turn, whatever its client speaks.
+
+use serde_json::{Value, json};
+
+use super::Map;
+use crate::Dialect;
+
+/// The key under which such fields stand.
+pub(crate) const DIALECT_FIELDS: &str = "prowess_own";
+
+/// Fields that mean nothing outside the dialect, so that nobody misses them elsewhere.
+pub(crate) const DIALECT_ONLY_FIELDS: [&str; 8] = [
+    "id",
+    "status",
+    "summary",
+    "content",
+    "encrypted_content",
+    "type",
+    "role",
+    "total_tokens",
+];
+
+/// The fields without those of one dialect alone.
+pub(crate) fn without_dialect_fields(rest: &Map) -> Map {
+    let mut rest = rest.clone();
+    rest.shift_remove(DIALECT_FIELDS);
+    rest
+}
+
+/// What a Chat answer says beside what every road understands: at its top, in its
+/// choice and in its message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ResponseDialectFields {
+    pub(crate) body: Map,
+    pub(crate) choice: Map,
+    pub(crate) message: Map,
+}
+
+impl ResponseDialectFields {
+    /// As an entry for the `rest` of an answer; nothing when there is nothing to carry.
+    pub(crate) fn write(self, dialect: Dialect) -> Map {
+        if self == ResponseDialectFields::default() {
+            return Map::new();
+        }
+        let own = json!({
+            "dialect": word(dialect),
+            "body": self.body,
+            "choice": self.choice,
+            "message": self.message,
+        });
+        Map::from_iter([(DIALECT_FIELDS.to_owned(), own)])
+    }
+
+    /// What the `rest` of an answer carries for this dialect.
+    pub(crate) fn read(dialect: Dialect, rest: &Map) -> Self {
+        let own = rest.get(DIALECT_FIELDS);
+        let is_of = |own: &&Value| own.get("dialect").and_then(Value::as_str) == word(dialect);
+        let Some(own) = own.filter(is_of) else {
+            return ResponseDialectFields::default();
+        };
+        let part = |key: &str| own.get(key).and_then(Value::as_object).cloned();
+        ResponseDialectFields {
+            body: part("body").unwrap_or_default(),
+            choice: part("choice").unwrap_or_default(),
+            message: part("message").unwrap_or_default(),
+        }
+    }
+}
+
+fn word(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        Dialect::Chat => Some("chat"),
+        Dialect::Responses => Some("responses"),
+        Dialect::Messages | Dialect::Gemini | Dialect::Converse => None,
+    }
+}
+
+/// Takes over what another turn's answer carries for its own dialect. What its message
+/// lists, and the probabilities of its tokens, are added to those of the turns before;
+/// of everything else the later turn's stands.
+pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
+    let Some(own) = answer.get(DIALECT_FIELDS).and_then(Value::as_object) else {
+        return;
+    };
+    let known = match kept.shift_remove(DIALECT_FIELDS) {
+        Some(Value::Object(known)) if known.get("dialect") == own.get("dialect") => known,
+        _ => Map::new(),
+    };
+    let mut known = known;
+    for (key, value) in own {
+        match (key.as_str(), known.get_mut(key), value) {
+            ("message", Some(Value::Object(known)), Value::Object(more)) => {
+                merge(known, more.clone());
+            }
+            ("choice", Some(Value::Object(known)), Value::Object(more)) => {
+                add_choice(known, more.clone());
+            }
+            (_, Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
+            (_, _, value) => {
+                known.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    kept.insert(DIALECT_FIELDS.to_owned(), Value::Object(known));
+}
+
+/// Takes over what a later choice says; only the probabilities of its tokens are added.
+pub(crate) fn add_choice(known: &mut Map, mut more: Map) {
+    if let Some(logprobs) = more.shift_remove("logprobs") {
+        merge(known, Map::from_iter([("logprobs".to_owned(), logprobs)]));
+    }
+    known.extend(more);
+}
+
+/// Adds fields to those already known: objects are merged, lists grow, the rest is
+/// replaced.
+pub(crate) fn merge(known: &mut Map, more: Map) {
+    for (key, value) in more {
+        match (known.get_mut(&key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => merge(known, more),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+            (_, value) => {
+                known.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(body: Value, message: Value) -> Map {
+        let map = |value: Value| value.as_object().unwrap().clone();
+        ResponseDialectFields {
+            body: map(body),
+            choice: Map::new(),
+            message: map(message),
+        }
+        .write(Dialect::Chat)
+    }
+
+    #[test]
+    fn of_several_turns_the_last_stands_and_lists_grow() {
+        let mut kept = Map::new();
+        merge_dialect_fields(
+            &mut kept,
+            &answer(json!({"tier": "a", "x": 1}), json!({"annotations": [1]})),
+        );
+        merge_dialect_fields(
+            &mut kept,
+            &answer(json!({"tier": "b"}), json!({"annotations": [2]})),
+        );
+        merge_dialect_fields(&mut kept, &Map::new());
+        let own = ResponseDialectFields::read(Dialect::Chat, &kept);
+        assert_eq!(Value::Object(own.body), json!({"tier": "b", "x": 1}));
+        assert_eq!(Value::Object(own.message), json!({"annotations": [1, 2]}));
+        let other = ResponseDialectFields::read(Dialect::Responses, &kept);
+        assert_eq!(other, ResponseDialectFields::default());
+    }
+}

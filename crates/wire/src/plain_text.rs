@@ -1,0 +1,143 @@
+//! Blocks as plain text, for places where a dialect takes nothing else.
+
+use serde_json::Value;
+
+use crate::drops::Drops;
+use crate::fields::{JsonPath, SYSTEM};
+use crate::media_types::{PDF, media_type_for_name};
+use crate::neutral::{Block, Content, MediaSource};
+
+/// The text of a tool's result, and what of it is not text.
+pub(crate) struct ToolText<'a> {
+    pub(crate) text: String,
+    pub(crate) media: Vec<(usize, &'a Block)>,
+}
+
+/// Splits a tool's result into text and the rest. A failure is told in the text where
+/// the dialect has no other place for it.
+pub(crate) fn tool_text(content: &[Block], mark_error: bool) -> ToolText<'_> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut media = Vec::new();
+    for (i, block) in content.iter().enumerate() {
+        match &block.content {
+            Content::Text(text) => lines.push(text.clone()),
+            Content::Document {
+                source: MediaSource::Text { data, .. },
+                title,
+            } => lines.push(document_text(title.as_deref(), data)),
+            _ => media.push((i, block)),
+        }
+    }
+    let text = lines.join("\n");
+    ToolText {
+        text: if mark_error {
+            format!("Error: {text}")
+        } else {
+            text
+        },
+        media,
+    }
+}
+
+/// Names what the texts of a tool's result carry beside their text.
+pub(crate) fn drop_text_marks(
+    content: &[Block],
+    media: &[(usize, &Block)],
+    path: &JsonPath<'_>,
+    drops: &mut Drops,
+) {
+    let content_path = path.key("content");
+    for (i, block) in content.iter().enumerate() {
+        if media.iter().any(|(at, _)| *at == i) {
+            continue;
+        }
+        let path = &content_path.block(i, block);
+        if block.cache_control.is_some() {
+            let why = "no cache mark may stand inside a tool's result";
+            drops.add(path.key("cache_control"), why);
+        }
+        drops.rest(path, &block.rest);
+    }
+}
+
+/// A text document inside a message.
+pub(crate) fn document_text(title: Option<&str>, text: &str) -> String {
+    match title {
+        Some(title) => format!("<document title={title:?}>\n{text}\n</document>"),
+        None => format!("<document>\n{text}\n</document>"),
+    }
+}
+
+/// The instructions as one text each, and a note for every mark they carry.
+pub(crate) fn system_texts<'a>(system: &'a [Block], drops: &mut Drops) -> Vec<&'a str> {
+    let mut texts = Vec::with_capacity(system.len());
+    for (i, block) in system.iter().enumerate() {
+        let path = &SYSTEM.block(i, block);
+        match block.as_text() {
+            Some("") => {}
+            Some(text) => texts.push(text),
+            None => drops.add(path, "instructions are text only"),
+        }
+        drops.rest(path, &block.rest);
+    }
+    texts
+}
+
+/// `data:` URL of base64 bytes.
+pub(crate) fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// The media type and base64 bytes of a `data:` URL.
+pub(crate) fn split_data_url(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let media_type = head.strip_suffix(";base64")?;
+    Some((media_type.split(';').next().unwrap_or(media_type), data))
+}
+
+/// Bytes of a `data:` URL, or the address of the picture.
+pub(crate) fn image_source(url: String) -> MediaSource {
+    match split_data_url(&url) {
+        Some((media_type, data)) => MediaSource::Base64 {
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        None => MediaSource::Url(url),
+    }
+}
+
+/// File data is a `data:` URL, with gateways also an address, or, from older clients,
+/// bare base64 of what the file's name says, mostly a PDF.
+pub(crate) fn document_source(data: String, name: Option<&str>) -> MediaSource {
+    match split_data_url(&data) {
+        Some((media_type, data)) => MediaSource::Base64 {
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        // Base64 has no colon.
+        None if data.contains("://") => MediaSource::Url(data),
+        None => MediaSource::Base64 {
+            media_type: name.and_then(media_type_for_name).unwrap_or(PDF).to_owned(),
+            data,
+        },
+    }
+}
+
+/// Whether a schema meets what OpenAI demands of strict ones: every object is closed
+/// and requires all its properties.
+pub(crate) fn is_strict_schema(schema: &Value) -> bool {
+    let own = match schema.get("properties").and_then(Value::as_object) {
+        Some(properties) => {
+            let required = schema.get("required").and_then(Value::as_array);
+            let needs = |key: &String| required.is_some_and(|r| r.iter().any(|k| k == key));
+            schema.get("additionalProperties") == Some(&Value::Bool(false))
+                && properties.keys().all(needs)
+        }
+        None => schema.get("type").and_then(Value::as_str) != Some("object"),
+    };
+    own && match schema {
+        Value::Object(map) => map.values().all(is_strict_schema),
+        Value::Array(items) => items.iter().all(is_strict_schema),
+        _ => true,
+    }
+}
