@@ -13,16 +13,16 @@ mod vendors;
 use prowess_testkit::SkillFixture;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use server::{MASTER, Server};
-use vendors::client::{asks, contents, goes_on, model_path, understood};
-use vendors::sent::Sent;
-use vendors::speak::Vendor;
-use vendors::{Place, Told, run};
+use server::{MASTER, TestServer};
+use vendors::client::{new_request, contents, append_tool_result, model_path, parse_answer};
+use vendors::upstream_request::UpstreamRequest;
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, GatewayResponse, run};
 
 const COMMAND: &str = "echo -n well > /mnt/data/report.txt; echo made";
 
-async fn start_gateway() -> (Place, String) {
-    let gateway = Place::open(1, "").await;
+async fn start_gateway() -> (TestGateway, String) {
+    let gateway = TestGateway::open(1, "").await;
     let skill = gateway.store(&SkillFixture::new("report")).await;
     (gateway, skill)
 }
@@ -33,15 +33,15 @@ fn bash() -> (&'static str, Value) {
 
 /// Has a model take turns; gives what the client was told and what the model was sent.
 async fn converse(
-    gateway: &Place,
+    gateway: &TestGateway,
     vendor: Vendor,
     stream: bool,
     body: &Value,
     turns: &[(&str, Vec<(&str, Value)>)],
-) -> (Told, Vec<Sent>) {
+) -> (GatewayResponse, Vec<UpstreamRequest>) {
     for (text, calls) in turns {
         let calls: Vec<_> = calls.clone();
-        gateway.lanes[0].respond(
+        gateway.upstreams[0].respond(
             vendor
                 .before(ClientDialect::Gemini)
                 .calls(stream, text, &calls),
@@ -51,13 +51,13 @@ async fn converse(
         .post(&model_path(&vendor.model(0), stream), body)
         .await;
     assert_eq!(response.status, 200, "{}", response.text);
-    let requests = gateway.lanes[0].requests().await;
+    let requests = gateway.upstreams[0].requests().await;
     let vendor = vendor.before(ClientDialect::Gemini);
-    let sent = requests.iter().map(|request| Sent::read(vendor, request));
+    let sent = requests.iter().map(|request| UpstreamRequest::read(vendor, request));
     (response, sent.collect())
 }
 
-fn parts(response: &Told) -> Vec<Value> {
+fn parts(response: &GatewayResponse) -> Vec<Value> {
     let contents = contents(response);
     let parts = contents
         .iter()
@@ -65,7 +65,7 @@ fn parts(response: &Told) -> Vec<Value> {
     parts.cloned().collect()
 }
 
-fn conversation(vendor: Vendor, sent: &Sent) -> Vec<String> {
+fn conversation(vendor: Vendor, sent: &UpstreamRequest) -> Vec<String> {
     let key = match vendor.before(ClientDialect::Gemini) {
         Vendor::Responses => "input",
         Vendor::Gemini => "contents",
@@ -81,7 +81,7 @@ fn a_run_is_shown_as_code_execution_with_its_files() {
         let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for stream in [false, true] {
-                let request = asks(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
+                let request = new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let turns = [("I make it.", vec![bash()]), ("Done.", vec![])];
                 let (response, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
                 assert_eq!(sent.len(), 2, "{vendor:?} {stream}");
@@ -124,7 +124,7 @@ fn a_conversation_that_comes_back_is_the_one_the_model_knows() {
         let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for stream in [false, true] {
-                let mut request = asks(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
+                let mut request = new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let load = ("load_skill", json!({"name": "report"}));
                 let turns = [
                     ("I look.", vec![load]),
@@ -152,7 +152,7 @@ fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls()
         let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for (stream, only_calls) in [(false, false), (true, false), (true, true)] {
-                let mut request = asks(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
+                let mut request = new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let own = ("weather", json!({"city": "Bern"}));
                 let turns = [
                     ("I make it.", vec![bash()]),
@@ -160,8 +160,8 @@ fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls()
                 ];
                 let (response, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
                 let known = conversation(vendor, &sent[1]);
-                let answer = understood(ClientDialect::Gemini, stream, &response).unwrap();
-                goes_on(
+                let answer = parse_answer(ClientDialect::Gemini, stream, &response).unwrap();
+                append_tool_result(
                     ClientDialect::Gemini,
                     &mut request,
                     &response,
@@ -194,7 +194,7 @@ fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls()
 fn tokens_of_a_run_are_counted_with_its_skills() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        let request = asks(
+        let request = new_request(
             ClientDialect::Gemini,
             &Vendor::Chat.model(0),
             false,
@@ -212,11 +212,11 @@ fn tokens_of_a_run_are_counted_with_its_skills() {
 
 #[test]
 fn a_key_in_the_url_is_in_no_log_and_names_of_models_are_in_no_route() {
-    let mut server = Server::start(&[("PROWESS_LOG", "debug")]);
+    let mut server = TestServer::start(&[("PROWESS_LOG", "debug")]);
     let url = server.url().to_owned();
     run(async move {
         let http = reqwest::Client::new();
-        for (key, model, status) in [
+        for (key, model, expected) in [
             (MASTER, "unmistakable-model", 404),
             ("sk-pw-wrong-but-secret", "m", 401),
         ] {
@@ -225,7 +225,7 @@ fn a_key_in_the_url_is_in_no_log_and_names_of_models_are_in_no_route() {
                 let body = r#"{"contents": [{"parts": [{"text": "unmistakable-words"}]}]}"#;
                 let answer = http.post(url).body(body).send().await.unwrap();
                 let status = answer.status().as_u16();
-                assert!(status == status || method == "embedContent", "{status}");
+                assert!(status == expected || method == "embedContent", "{status}");
                 assert!(!answer.text().await.unwrap().contains(key));
             }
         }
