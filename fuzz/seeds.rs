@@ -1,38 +1,106 @@
-//! Writes the archives of the testkit as the corpus that the targets start from.
+//! Writes the corpus that the targets start from: archives of the testkit, fixtures of wire.
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
 use prowess_testkit::{friendly, hostile};
+use serde_json::Value;
 
 /// Larger seeds only slow the search down.
-const LARGEST: usize = 8192;
+const MAX_SEED_BYTES: usize = 8192;
 
 fn main() -> std::io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let hostile = hostile::all().into_iter().map(|archive| archive.bytes);
     let friendly = friendly::all().into_iter().map(|archive| archive.bytes);
-    for target in ["zip", "tar_gz", "frontmatter", "egress_head", "client_hello"] {
+    for target in TARGETS {
         fs::create_dir_all(corpus.join(target))?;
     }
     for (n, bytes) in hostile.chain(friendly).enumerate() {
         let gzip = bytes.starts_with(b"\x1f\x8b");
         let seed = if gzip { inflated(&bytes) } else { bytes };
-        if seed.len() <= LARGEST {
+        if seed.len() <= MAX_SEED_BYTES {
             let target = if gzip { "tar_gz" } else { "zip" };
             fs::write(corpus.join(target).join(format!("seed-{n:03}")), seed)?;
         }
     }
     for (n, text) in FRONTMATTERS.iter().enumerate() {
-        fs::write(corpus.join("frontmatter").join(format!("seed-{n:03}")), text)?;
+        fs::write(
+            corpus.join("frontmatter").join(format!("seed-{n:03}")),
+            text,
+        )?;
     }
     for (n, text) in HEADS.iter().enumerate() {
-        fs::write(corpus.join("egress_head").join(format!("seed-{n:03}")), text)?;
+        fs::write(
+            corpus.join("egress_head").join(format!("seed-{n:03}")),
+            text,
+        )?;
     }
     fs::write(corpus.join("client_hello").join("seed-000"), CLIENT_HELLO)?;
+    write_wire(&corpus)
+}
+
+/// The folders of fixtures, in the order of the bytes that select a dialect.
+const DIALECTS: [&str; 5] = ["messages", "chat", "responses", "gemini", "converse"];
+
+/// Requests and streams of every dialect, each after the byte that selects it.
+fn write_wire(corpus: &Path) -> std::io::Result<()> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/wire/tests/fixtures");
+    for (selector, dialect) in (0u8..).zip(DIALECTS) {
+        for (folder, target) in [("requests", "request"), ("streams", "stream")] {
+            // No client uses Converse.
+            let Ok(entries) = fs::read_dir(fixtures.join(folder).join(dialect)) else {
+                continue;
+            };
+            for entry in entries {
+                let path = entry?.path();
+                let mut bytes = fs::read(&path)?;
+                if dialect == "converse" {
+                    bytes = converse_lines(&bytes);
+                }
+                let name = format!(
+                    "{dialect}-{}",
+                    path.file_stem().unwrap_or_default().display()
+                );
+                if target == "stream" && dialect != "converse" {
+                    fs::write(corpus.join("sse").join(&name), &bytes)?;
+                }
+                if target == "stream" && dialect == "converse" {
+                    let frames = prowess_fuzz::converse_frames(&bytes);
+                    fs::write(corpus.join("aws_frames").join(&name), frames)?;
+                }
+                bytes.insert(0, selector);
+                fs::write(corpus.join(target).join(&name), bytes)?;
+            }
+        }
+    }
     Ok(())
 }
+
+/// A fixture of Converse in the form that the `stream` target reads.
+fn converse_lines(fixture: &[u8]) -> Vec<u8> {
+    let lines = fixture.split(|byte| *byte == b'\n');
+    let lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let lines = lines.filter_map(|line| {
+        let kind = line["headers"][":event-type"].as_str()?;
+        Some(format!("{kind} {}", line["payload"]))
+    });
+    lines.collect::<Vec<_>>().join("\n").into_bytes()
+}
+
+/// Every target, which has a folder of its own in the corpus.
+const TARGETS: [&str; 9] = [
+    "zip",
+    "tar_gz",
+    "frontmatter",
+    "egress_head",
+    "client_hello",
+    "sse",
+    "aws_frames",
+    "request",
+    "stream",
+];
 
 /// Requests to the proxy, and inside TLS.
 const HEADS: [&str; 4] = [
@@ -47,7 +115,7 @@ const CLIENT_HELLO: &[u8] = b"\x16\x03\x01\x00\x43\x01\x00\x00\x3f\x03\x03\
     0123456789abcdef0123456789abcdef\x00\x00\x02\x13\x01\x01\x00\x00\x14\
     \x00\x0a\x00\x02xx\x00\x00\x00\x0a\x00\x08\x00\x00\x05a.com";
 
-/// A little of everything that the readers know.
+/// Frontmatters with a little of everything that the readers support.
 const FRONTMATTERS: [&str; 4] = [
     "---\nname: s\ndescription: >-\n  a\n  b\nmetadata: {a: [1, x], b: 'c'}\n---\nbody\n",
     "\u{feff}\n---\nname: s\ndescription: | Use: it\n  well\nallowed-tools: Bash(git *), Read\n---\n",
@@ -61,7 +129,7 @@ fn inflated(gz: &[u8]) -> Vec<u8> {
     let mut tar = Vec::new();
     // A broken stream still gives the part before it broke.
     let _ = flate2::read::GzDecoder::new(gz)
-        .take(LARGEST as u64 + 1)
+        .take(MAX_SEED_BYTES as u64 + 1)
         .read_to_end(&mut tar);
     tar
 }

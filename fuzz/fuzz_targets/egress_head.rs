@@ -3,13 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prowess_sandbox::Secret;
+use prowess_sandbox::EgressSecret;
 use prowess_sandbox::egress::inspect::rewrite;
 
 const VALUE: &str = "s3cret-value";
 
 fuzz_target!(|bytes: &[u8]| {
-    let secret = Secret {
+    let secret = EgressSecret {
         stand_in: "STAND-IN".into(),
         value: VALUE.into(),
         domain: "a.com".parse().expect("a domain"),
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Reads what is sent on by the letter of the grammar.
+/// Parses the forwarded head strictly by the grammar.
 fn check(head: &[u8], checked_host: &str) {
     let text: String = head.iter().copied().map(char::from).collect();
     let lines = text.strip_suffix("\r\n\r\n").expect("an end");
@@ -38,7 +38,11 @@ fn check(head: &[u8], checked_host: &str) {
     for line in lines {
         let (name, value) = line.split_once(": ").expect("a field");
         assert!(name.chars().all(|c| c.is_ascii_graphic() && c != ':'));
-        assert!(value.chars().all(|c| c == '\t' || (c >= ' ' && c != '\x7f')));
+        assert!(
+            value
+                .chars()
+                .all(|c| c == '\t' || (c >= ' ' && c != '\x7f'))
+        );
         assert!(!matches!(name, "transfer-encoding" | "upgrade"));
         if name == "host" {
             hosts += 1;

@@ -1,13 +1,13 @@
-//! Any bytes as a SKILL.md: read both ways, and held to the promise that the
-//! strict profile gives the reference's verdict.
+//! Any bytes as a SKILL.md, read both ways: the strict profile gives the same verdict as
+//! the reference.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prowess_skill::frontmatter::Source;
-use prowess_skill::{Bundle, Limits, Options, Profile, Skill, disclose, reference};
+use prowess_skill::frontmatter::SourceText;
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Profile, Skill, disclose, reference};
 
 fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits::default();
+    let limits = BundleLimits::default();
     let Ok(bundle) = Bundle::from_skill_md(bytes.to_vec(), &limits) else {
         return;
     };
@@ -22,17 +22,17 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(place.line >= 1 && place.column >= 1);
         }
     }
-    if let Ok(source) = Source::decode(bytes) {
+    if let Ok(source) = SourceText::decode(bytes) {
         let strict = Skill::load(bundle, &options(Profile::Strict));
         let verdict = reference::validate(source, "s", &limits);
         assert_eq!(strict.is_valid(), verdict.is_empty(), "{verdict:?}");
     }
 });
 
-fn options(profile: Profile) -> Options<'static> {
-    Options {
+fn options(profile: Profile) -> LoadOptions<'static> {
+    LoadOptions {
         profile,
         folder: Some("s"),
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }

@@ -3,7 +3,7 @@
 
 use flate2::Crc;
 use libfuzzer_sys::fuzz_target;
-use prowess_skill::{Bundle, Layout, Limits};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits};
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
@@ -26,17 +26,17 @@ fn gzip(bytes: &[u8], length: u16) -> Vec<u8> {
 }
 
 fn check(gz: &[u8]) {
-    let limits = Limits {
+    let limits = BundleLimits {
         total_bytes: 1 << 20,
         file_bytes: 1 << 19,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     let Ok(bundle) = Bundle::from_tar_gz(gz, &limits) else {
         return;
     };
     assert!(bundle.total_bytes() <= limits.total_bytes);
     assert!(bundle.len() <= limits.files);
-    let packed = bundle.to_tar_gz(&Layout::FLAT).unwrap();
+    let packed = bundle.to_tar_gz(&ArchiveLayout::FLAT).unwrap();
     let again = Bundle::from_tar_gz(&packed, &limits).unwrap();
     assert!(again.files().eq(bundle.files()));
 }

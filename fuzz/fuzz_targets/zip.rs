@@ -5,26 +5,26 @@
 use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
-use prowess_skill::{Bundle, Layout, Limits};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits};
 
 fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits {
+    let limits = BundleLimits {
         total_bytes: 1 << 20,
         file_bytes: 1 << 19,
-        ..Limits::default()
+        ..BundleLimits::default()
     };
     let Ok(bundle) = Bundle::from_zip(bytes, &limits) else {
         return;
     };
     assert!(bundle.total_bytes() <= limits.total_bytes);
     assert!(bundle.len() <= limits.files);
-    let packed = bundle.to_zip(&Layout::FLAT).unwrap();
+    let packed = bundle.to_zip(&ArchiveLayout::FLAT).unwrap();
     let again = Bundle::from_zip(&packed, &limits).unwrap();
     assert!(again.files().eq(bundle.files()));
     agrees(bytes, &bundle);
 });
 
-/// The zip crate, asked for each file by its raw name, gives the same content.
+/// The zip crate returns the same content for the raw name of each file.
 fn agrees(bytes: &[u8], bundle: &Bundle) {
     let mut other = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
     for (path, file) in bundle.files() {
@@ -32,7 +32,7 @@ fn agrees(bytes: &[u8], bundle: &Bundle) {
             Some(folder) => format!("{folder}/{path}"),
             None => path.to_string(),
         };
-        // A name in an old code page was given by its Unicode copy.
+        // The Unicode copy of a name replaces one in an old code page.
         let Some(index) = other.index_for_name_raw(name.as_bytes()) else {
             continue;
         };

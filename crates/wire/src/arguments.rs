@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::drops::Drops;
 use crate::fields::JsonPath;
 
-/// Reads arguments. No text at all means no arguments; text that is not JSON (models
-/// do write it) is kept as a string, so that it can go back unchanged.
+/// Reads arguments. An empty text means no arguments; text that is not JSON (models do
+/// write it) becomes a string, so that it can be sent back unchanged.
 pub(crate) fn parse(text: String) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());
@@ -26,7 +26,7 @@ pub(crate) fn write(input: &Value) -> String {
     }
 }
 
-/// Arguments for dialects that take objects only; anything else is wrapped, and said so.
+/// Arguments for dialects that accept objects only; anything else is wrapped and reported.
 pub(crate) fn to_object(input: &Value, path: &JsonPath<'_>, drops: &mut Drops) -> Value {
     match input {
         Value::Object(_) => input.clone(),

@@ -1,26 +1,24 @@
-//! Messages that say nothing, for dialects that refuse them.
+//! Messages without content, for dialects that refuse them.
 //!
-//! Clients send empty messages beside tool calls. Anthropic and several Chat servers
-//! refuse them, and one between a call and its result tears the two apart.
+//! Clients send empty messages next to tool calls. Anthropic and several Chat servers
+//! refuse them, and one between a call and its result separates the two.
 
 use serde_json::Value;
 
+use crate::model_text::BLANK_TEXT;
 use crate::neutral::{Content, Message, Role};
 
-/// What stands for a user's message that must be there and says nothing.
-pub(crate) const BLANK_TEXT: &str = "(blank)";
-
-/// Why a message is left out.
+/// Why a message is dropped.
 pub(crate) const NO_CONTENT: &str = "a message without content";
 
-/// Text that Anthropic takes for none.
+/// Text that Anthropic treats as empty.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// Leaves out the messages without content and gives their places. A user's message is
-/// kept where the conversation has no other turn of the user in its place: as it came
-/// when `keep` is set and there is something of it, else saying that it is blank.
+/// Removes the messages without content and returns their indexes. A user's message remains
+/// where no other turn of the user is next to it: unchanged when `keep` is set and it has
+/// some content, otherwise with a placeholder.
 pub(crate) fn remove_blank_messages(
     messages: &mut Vec<Value>,
     blank: fn(&str) -> bool,
@@ -59,7 +57,7 @@ fn is_role(message: &Value, role: &str) -> bool {
     message.get("role").and_then(Value::as_str) == Some(role)
 }
 
-/// Whether a message has neither content nor anything in its place, such as calls.
+/// Whether a message has neither content nor a substitute, such as calls.
 fn is_blank_message(message: &Value, blank: fn(&str) -> bool) -> bool {
     let empty = match message.get("content") {
         None | Some(Value::Null) => true,
@@ -81,8 +79,8 @@ fn is_blank_part(part: &Value, blank: fn(&str) -> bool) -> bool {
     part.get("type").and_then(Value::as_str) == Some("text") && text.is_some_and(blank)
 }
 
-/// The model's last message without whitespace at its end, which Claude refuses there;
-/// none when there is nothing to cut.
+/// The model's last message without trailing whitespace, which Claude rejects there;
+/// `None` when there is nothing to trim.
 pub(crate) fn without_trailing_space(messages: &[Message]) -> Option<(usize, Message)> {
     let has_content = |message: &Message| {
         let blocks = message.content.iter();

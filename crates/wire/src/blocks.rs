@@ -36,12 +36,12 @@ impl BlockEmitter {
         self.open
     }
 
-    /// Whether no block has begun.
+    /// Whether no block has started.
     pub(crate) fn is_empty(&self) -> bool {
         self.started == 0
     }
 
-    /// More text, in a block of its own if none is open.
+    /// More text; starts a block if none is open.
     pub(crate) fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
         self.text_in(|| Block::text(""), text, out);
     }
@@ -78,7 +78,7 @@ impl BlockEmitter {
         }
     }
 
-    /// More of a thought, in a block of its own if none is open.
+    /// More of a thought; starts a block if none is open.
     pub(crate) fn thinking(&mut self, text: String, out: &mut Vec<StreamEvent>) {
         self.ensure_open(OpenBlockKind::Thinking, empty_thought, out);
         self.delta(Delta::Thinking(text), out);

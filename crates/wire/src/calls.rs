@@ -1,5 +1,5 @@
-//! Tool calls of OpenAI's streams. Fragments of parallel calls may come interleaved, told
-//! apart by index only; blocks are told one after the other, so later calls wait.
+//! Tool calls of OpenAI's streams. Fragments of parallel calls may be interleaved and are
+//! distinguished by index only; blocks are emitted one after the other, so later calls wait.
 
 use crate::arguments;
 use crate::blocks::{BlockEmitter, OpenBlockKind};
@@ -7,10 +7,10 @@ use crate::context::ReadContext;
 use crate::neutral::StreamEvent;
 use crate::tool_names::generated_call_id;
 
-/// The most bytes the arguments of all calls of one answer may have.
+/// Maximum bytes the arguments of all calls of one response may have.
 const MAX_ARGUMENT_BYTES: usize = 32 << 20;
 
-/// The most calls one answer may make.
+/// The most calls one response may make.
 const MAX_CALLS: usize = 1024;
 
 /// One fragment of a call.
@@ -21,7 +21,7 @@ pub(crate) struct CallFragment {
     /// JSON text; of a free-form call, text escaped as inside a JSON string.
     pub(crate) arguments: String,
     pub(crate) freeform: bool,
-    /// The seal of what must come back with the call, where the server gives that.
+    /// The signature that must be sent back with the call, where the server gives one.
     pub(crate) signature: Option<String>,
 }
 
@@ -41,7 +41,7 @@ const FREEFORM_PREFIX: &str = "{\"input\":\"";
 const FREEFORM_SUFFIX: &str = "\"}";
 
 impl Call {
-    /// Free text has no end of its own; it is taken to be whole when something else
+    /// Free text has no end marker; it is considered complete when something else
     /// begins.
     fn is_complete(&self) -> bool {
         self.freeform || arguments::is_complete(&self.arguments)
@@ -55,7 +55,7 @@ enum CallState {
     Closed,
 }
 
-/// All calls of an answer so far.
+/// All calls of a response so far.
 #[derive(Debug, Default)]
 pub(crate) struct CallAssembler {
     calls: Vec<Call>,
@@ -79,8 +79,8 @@ impl CallAssembler {
             .collect()
     }
 
-    /// Takes a fragment and tells what can be told now; says what is wrong if the
-    /// stream makes no sense.
+    /// Adds a fragment and emits what is complete; returns what is wrong if the stream is
+    /// invalid.
     pub(crate) fn push(
         &mut self,
         fragment: CallFragment,
@@ -90,11 +90,11 @@ impl CallAssembler {
     ) -> Result<(), &'static str> {
         self.bytes += fragment.arguments.len();
         if self.bytes > MAX_ARGUMENT_BYTES {
-            return Err("the arguments of its tool calls are too large");
+            return Err("the arguments of the tool calls are too large");
         }
         let (at, is_new) = self.find(&fragment);
         if at >= MAX_CALLS {
-            return Err("it makes too many tool calls");
+            return Err("too many tool calls");
         }
         let Some(call) = self.calls.get_mut(at) else {
             return Ok(());
@@ -112,7 +112,9 @@ impl CallAssembler {
         match (call.state, blocks.open()) {
             (CallState::Open, _) => blocks.arguments(fragment.arguments, out),
             (CallState::Closed, _) if fragment.arguments.trim().is_empty() => {}
-            (CallState::Closed, _) => return Err("it goes on with a tool call that was complete"),
+            (CallState::Closed, _) => {
+                return Err("a delta for a tool call that is already complete");
+            }
             (CallState::Waiting, OpenBlockKind::Call(other)) => {
                 if is_new && self.is_complete(other) {
                     self.close(blocks, out);
@@ -124,7 +126,7 @@ impl CallAssembler {
         Ok(())
     }
 
-    /// Whether every call told of so far has all its arguments, so that other content
+    /// Whether every call so far has all its arguments, so that other content
     /// may follow.
     pub(crate) fn all_complete(&self) -> bool {
         self.calls
@@ -132,7 +134,7 @@ impl CallAssembler {
             .all(|call| call.state == CallState::Closed || call.is_complete())
     }
 
-    /// Tells all that waits; the answer has ended.
+    /// Tells all that waits; the response has ended.
     pub(crate) fn finish(
         &mut self,
         blocks: &mut BlockEmitter,
@@ -149,13 +151,13 @@ impl CallAssembler {
             .iter()
             .any(|call| call.state == CallState::Waiting);
         if nameless {
-            return Err("it calls a tool without a name");
+            return Err("a tool call without a name");
         }
         Ok(())
     }
 
-    /// The call a fragment belongs to. Servers that leave the index out, or give every
-    /// call the same, still give each call an id of its own.
+    /// The call a fragment belongs to. Servers that omit the index, or use the same for every
+    /// call, still give each call its own id.
     fn find(&mut self, fragment: &CallFragment) -> (usize, bool) {
         let id = fragment.id.as_deref().filter(|id| !id.is_empty());
         let found = self.calls.iter().rposition(|call| match fragment.index {

@@ -1,9 +1,9 @@
-//! The settings of a request by the names that each client dialect has for them.
+//! The settings of a request by their names in each client dialect.
 //!
-//! Writers name a setting as the neutral request does, in Anthropic's words
-//! (`output_config.format`). The client is to read its own (`response_format`). Which of
-//! these the body had is noted when it is read: a setting that the client did not send
-//! was made here, and is not the client's to hear of.
+//! Writers name a setting as the neutral request does, with Anthropic's names
+//! (`output_config.format`). The client expects its own (`response_format`). Which of these
+//! the body had is recorded when it is read: a setting that the client did not send was
+//! added by this server, and is not reported to the client.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::field_names::FieldName;
 use crate::gemini::camel;
 
 /// Neutral name and the client's name. Where a client has several names for a setting,
-/// the one that counts stands first.
+/// the effective one is first.
 type FieldNames = &'static [(&'static str, &'static str)];
 
 const MESSAGES: FieldNames = &[
@@ -111,8 +111,8 @@ fn names(client: ClientDialect) -> FieldNames {
     }
 }
 
-/// Which settings a client's body has, and in which dialect; nothing for a request that
-/// was made here. Says nothing about what is asked for, so any two are equal.
+/// Which settings a client's body has, and in which dialect; empty for a request that this
+/// server created. Not part of the request's meaning, so any two are equal.
 #[derive(Clone, Copy, Default)]
 pub struct ClientFields(Option<SentFields>);
 
@@ -126,7 +126,7 @@ struct SentFields {
 impl ClientFields {
     /// The settings that a body has.
     pub(crate) fn from_body(client: ClientDialect, body: &Value) -> Self {
-        // Of a request to count tokens, the request to be counted may stand inside.
+        // In a request to count tokens, the request to be counted may be nested.
         let inner = match client {
             ClientDialect::Gemini => field(client, body, "generateContentRequest"),
             _ => None,
@@ -143,13 +143,13 @@ impl ClientFields {
         }))
     }
 
-    /// Whether the request came from a client of this dialect.
+    /// Whether the request is from a client of this dialect.
     pub(crate) fn is_from(&self, client: ClientDialect) -> bool {
         self.0.is_some_and(|sent| sent.client == client)
     }
 
-    /// What a drop or an error is called; nothing when the client did not send it. A
-    /// request that was made here keeps the neutral names.
+    /// The name of a dropped field or an error; `None` when the client did not send it. A
+    /// request that this server created has the neutral names.
     pub(crate) fn name(&self, name: FieldName) -> Option<String> {
         match (name, &self.0) {
             (FieldName::Sent(path), _) => Some(path),
@@ -161,8 +161,8 @@ impl ClientFields {
 }
 
 impl SentFields {
-    /// A setting in the client's words. What is not in the table, the client sent under
-    /// the name it has.
+    /// A setting by the client's name. What is not in the table has the name the client
+    /// sent.
     fn rename(&self, neutral: &str) -> Option<String> {
         let SentFields {
             client,

@@ -1,4 +1,4 @@
-//! The roads by name: which module reads or writes which dialect.
+//! Dispatch: which module reads or writes which dialect.
 
 use serde_json::Value;
 
@@ -31,8 +31,8 @@ pub fn read_request(client: ClientDialect, body: &[u8]) -> Result<Request, WireE
     })
 }
 
-/// Writes a request in an upstream's dialect. What is left out or wrong is named by the
-/// paths and names that it has in the client's body.
+/// Writes a request in an upstream's dialect. Dropped or invalid fields are named by the
+/// paths and names that they have in the client's body.
 pub fn write_request(
     upstream: Dialect,
     request: &Request,
@@ -48,18 +48,18 @@ fn write_adapted(
     options: &WriteOptions,
 ) -> Result<EncodedRequest, WireError> {
     first_message::check_prompt_template(upstream, request)?;
-    // What is made fit may be nothing, so how it begins is looked at afterwards.
-    let fitted = adapt_request(request, upstream)?;
-    let request = first_message::with_user_message(upstream, &fitted.request)?;
+    // An adapted request may be empty, so its beginning is checked afterwards.
+    let adapted = adapt_request(request, upstream)?;
+    let request = first_message::with_user_message(upstream, &adapted.request)?;
     let mut written = write(upstream, &request, options)?;
     if first_message::is_conversation_empty(upstream, &request, &written.body) {
-        // All that was said was left out. What that was, the first writing has named.
+        // The whole conversation was dropped; the first writing reported what it was.
         let request = first_message::instructions_as_user_message(upstream, &request)?;
         written.body = write(upstream, &request, options)?.body;
     }
     first_message::insert_opening_message(upstream, request.origin, &mut written.body);
     drop(request);
-    fitted.finish(&mut written);
+    adapted.finish(&mut written);
     Ok(written)
 }
 
@@ -77,7 +77,7 @@ fn write(
     }
 }
 
-/// Reads an upstream's whole answer.
+/// Reads an upstream's whole response.
 pub fn read_response(
     upstream: Dialect,
     body: &[u8],
@@ -95,9 +95,9 @@ pub fn read_response(
     Ok(response)
 }
 
-/// Writes a whole answer in the client's dialect, and says what it could not say. That is
-/// named as the upstream's answer has it, and blocks by their order, `content[1]`: what
-/// the client's dialect cannot say has no name there.
+/// Writes a whole response in the client's dialect, and returns what could not be
+/// translated. That is named as in the upstream's response, and blocks by their index,
+/// `content[1]`: what the client's dialect does not support has no name there.
 pub fn write_response(
     client: ClientDialect,
     response: &Response,
@@ -113,7 +113,7 @@ pub fn write_response(
     (body, dropped)
 }
 
-/// Fields of the upstream's answer that only its own dialect has.
+/// Fields of the upstream's response that only its own dialect has.
 fn unsupported_fields(client: ClientDialect, response: &Response) -> Vec<Dropped> {
     let mut drops = Drops::default();
     if response.origin != Dialect::from(client) {
@@ -152,7 +152,7 @@ fn is_zero(count: &Value) -> bool {
     }
 }
 
-/// The fields that say something: providers send empty lists with every answer.
+/// The fields with a value: providers send empty lists with every response.
 fn non_empty_fields(rest: &Map) -> Map {
     let is_non_empty = |value: &Value| match value {
         Value::Null => false,
@@ -166,8 +166,8 @@ fn non_empty_fields(rest: &Map) -> Map {
         .collect()
 }
 
-/// Whether a body is an error as clients of this dialect know it. Others than the vendor
-/// speak its dialect, and their errors do not always.
+/// Whether a body is an error in the form of this dialect. Other vendors use the dialect
+/// too, but not always its error form.
 pub fn is_error(client: ClientDialect, body: &[u8]) -> bool {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return false;
@@ -179,8 +179,8 @@ pub fn is_error(client: ClientDialect, body: &[u8]) -> bool {
     }
 }
 
-/// Reads an upstream's error answer. A body that is none of the dialect's (a proxy's
-/// page, say) still gives an error of the right kind, with the start of its text.
+/// Reads an upstream's error response. A body in another form (such as a proxy's page)
+/// still gives an error of the right kind, with the start of its text.
 pub fn read_error(upstream: Dialect, status: u16, body: &[u8]) -> ApiError {
     let read = match upstream {
         Dialect::Messages => anthropic::read_error(status, body),
@@ -192,7 +192,7 @@ pub fn read_error(upstream: Dialect, status: u16, body: &[u8]) -> ApiError {
         let text = String::from_utf8_lossy(body);
         let start: String = text.trim().chars().take(200).collect();
         let message = match start.as_str() {
-            "" => format!("the upstream answered {status} without a reason"),
+            "" => format!("the upstream answered {status} without a message"),
             start => format!("the upstream answered {status}: {start}"),
         };
         ApiError {

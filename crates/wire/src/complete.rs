@@ -1,23 +1,22 @@
-//! Whether a request has what its vendor demands before a model is asked.
+//! Whether a request has the fields its vendor requires, before a model is called.
 //!
-//! Where bytes are only passed on, the vendor judges them. Where a request is translated
-//! or run here, another vendor's model would be asked with what the client's own vendor
-//! refuses, so it is refused here, as there. Only what every such vendor refuses is.
+//! Bodies that are passed through are checked by the vendor. A request that is translated
+//! or run here would reach another vendor's model with what the client's own vendor refuses,
+//! so it is refused here as well. Only what every such vendor refuses is.
 
 use crate::ClientDialect;
 use crate::error::WireError;
 use crate::neutral::Request;
 use crate::raw::RawObject;
 
-/// Fields by which a Responses request says what is to be answered.
+/// Fields that hold the input of a Responses request.
 const INPUT_FIELDS: [&str; 4] = ["input", "conversation", "previous_response_id", "prompt"];
 
-/// Refuses a request for an answer that leaves out what its vendor demands: something to
-/// answer, and on Messages a limit of tokens. `raw` must be the body that `request` was
-/// read from.
+/// Refuses a request without the fields its vendor requires: something to respond to, and on
+/// Messages a token limit. `raw` must be the body that `request` was read from.
 ///
-/// Requests to count tokens are not to be checked: they need no limit, and vendors differ
-/// in what they count.
+/// Not for requests to count tokens: they need no limit, and vendors differ in what they
+/// count.
 ///
 /// # Errors
 /// When something is missing; the error names the field.

@@ -1,4 +1,4 @@
-//! What has to be remembered between a request and its answer.
+//! What has to be remembered between a request and its response.
 
 use std::sync::Arc;
 
@@ -13,47 +13,47 @@ use crate::tool_names::ToolNameMap;
 /// What the target model or server can do, where servers of one dialect differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Messages and InvokeModel demand a token limit; this is sent when the client set
+    /// Messages and InvokeModel require a token limit; this is sent when the client set
     /// none.
     pub default_max_tokens: u64,
     /// Whether temperature, top_p and top_k may be sent. The newest Anthropic models
     /// refuse them.
     pub sampling: bool,
-    /// Whether the model takes an effort level (`low`, `high`). If not, Messages and
-    /// Gemini are told a thinking budget instead.
+    /// Whether the model supports effort levels (`low`, `high`). If not, Messages and
+    /// Gemini get a thinking budget instead.
     pub effort_levels: bool,
-    /// Whether a system message may stand in the middle of a Messages or Converse
+    /// Whether a system message is allowed in the middle of a Messages or Converse
     /// conversation. If not, it becomes tagged text of the user.
     pub system_in_place: bool,
-    /// Whether Gemini is to be told to accept past calls without a thought signature.
-    /// Gemini 3 refuses them otherwise; older models know no such thing.
+    /// Whether Gemini is instructed to accept past calls without a thought signature.
+    /// Gemini 3 refuses them otherwise; older models have no such check.
     pub unsigned_calls: bool,
-    /// Whether a Chat server wants the old `max_tokens` field.
+    /// Whether a Chat server expects the old `max_tokens` field.
     pub legacy_max_tokens: bool,
     /// Which thoughts a Chat server gets back as text.
     pub reasoning_content: ReasoningContent,
     /// Whether a Chat server refuses past calls without `reasoning_content`, so that a
     /// blank one is sent where none is known.
     pub reasoning_required: bool,
-    /// Whether a Chat server takes `reasoning_details` of a client's own back.
+    /// Whether a Chat server accepts `reasoning_details` from a client.
     pub reasoning_details: bool,
-    /// Whether a Chat server takes Gemini's signatures, in `extra_content` of calls.
+    /// Whether a Chat server accepts Gemini's signatures, in `extra_content` of calls.
     pub google_signatures: bool,
-    /// Whether a Chat server takes `thinking: {"type": "disabled"}`.
+    /// Whether a Chat server accepts `thinking: {"type": "disabled"}`.
     pub thinking_switch: bool,
-    /// Whether an OpenAI server takes `prompt_cache_breakpoint` marks.
+    /// Whether an OpenAI server accepts `prompt_cache_breakpoint` marks.
     pub cache_breakpoints: bool,
     /// What is known of the model by its name.
     pub capabilities: Capabilities,
-    /// A tag of the server that answers: what a Chat server gave to be brought back goes
-    /// back to no other.
+    /// A tag of the upstream server: state that a Chat server returned is sent back to no
+    /// other.
     pub server: String,
 }
 
 /// Which thoughts a Chat server gets back as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReasoningContent {
-    /// Those that it gave itself, under the name it gave them, beside calls.
+    /// Its own thoughts, under the field name it used, next to calls.
     #[default]
     WhereGiven,
     /// All, as `reasoning_content`.
@@ -88,22 +88,22 @@ impl Default for WriteOptions {
 pub struct EncodedRequest {
     /// The body to send.
     pub body: Value,
-    /// What the dialect could not say.
+    /// What the dialect does not support.
     pub dropped: Vec<Dropped>,
-    /// What is needed to read the answer.
+    /// What is needed to read the response.
     pub context: ReadContext,
 }
 
-/// What is needed to read an upstream's answer.
+/// What is needed to read an upstream's response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadContext {
-    /// An id of the caller's making, used when the upstream gives none, and to make ids
-    /// of tool calls that have none. Must differ from answer to answer.
+    /// An id chosen by the caller, used when the upstream sends none, and to generate ids of
+    /// tool calls without one. Must be unique per response.
     pub id: String,
-    /// The model asked for, used when the upstream names none.
+    /// The requested model, used when the upstream names none.
     pub model: String,
     pub(crate) names: ToolNameMap,
-    /// The tag of the server that answers.
+    /// The tag of the upstream server.
     pub(crate) server: String,
     /// Stop sequences the upstream cannot look for itself.
     pub(crate) stop_sequences: Vec<String>,
@@ -120,27 +120,27 @@ impl ReadContext {
         }
     }
 
-    /// The same, with an id for the answer.
+    /// The same, with an id for the response.
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
         self
     }
 }
 
-/// What is needed to write an answer in a client's dialect.
+/// What is needed to write a response in a client's dialect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplyContext {
-    /// The id the client is given; the upstream's, fitted to the dialect, when none.
+    /// The id sent to the client; the upstream's, with the dialect's prefix, when `None`.
     pub id: Option<String>,
-    /// The model name the client is given; the upstream's when none.
+    /// The model name sent to the client; the upstream's when `None`.
     pub model: Option<String>,
-    /// When the answer was made, in seconds of the Unix epoch.
+    /// When the response was created, in seconds of the Unix epoch.
     pub created: u64,
-    /// When the answer was complete; at once when nobody says.
+    /// When the response was complete; the time of creation when `None`.
     pub completed: Option<u64>,
     /// Whether a Chat stream ends with a chunk of usage.
     pub include_usage: bool,
-    /// Whether the writer of a Responses stream keeps the answer it has told, for
+    /// Whether the writer of a Responses stream retains the whole response, for
     /// [`StreamWriter::take_response`](crate::StreamWriter::take_response).
     pub keep_response: bool,
     /// Whether a Gemini client is shown thoughts.
@@ -149,14 +149,14 @@ pub struct ReplyContext {
     pub json_array: bool,
     /// Names of the tools whose argument is free text.
     pub(crate) freeform: Vec<String>,
-    /// The tools that the client knows by more than a plain name.
+    /// The tools that have more than a plain name in the client's dialect.
     pub(crate) client_tools: Arc<ClientTools>,
-    /// Settings a Responses answer repeats.
+    /// Settings a Responses response repeats.
     pub(crate) echo: Map,
 }
 
 impl ReplyContext {
-    /// The context of a request's answer: the client's model name, its stream options,
+    /// The context of a request's response: the client's model name, its stream options,
     /// and what its dialect repeats.
     pub fn for_request(request: &Request, created: u64) -> Self {
         ReplyContext {
@@ -177,7 +177,7 @@ impl ReplyContext {
         }
     }
 
-    /// Has a Responses answer repeat a setting that is not in the request as the model
+    /// Has a Responses response repeat a setting that is not in the request as the model
     /// was sent it.
     pub fn echo_setting(&mut self, key: &str, value: Value) {
         self.echo.insert(key.to_owned(), value);
@@ -187,7 +187,7 @@ impl ReplyContext {
         self.completed.unwrap_or(self.created).max(self.created)
     }
 
-    /// The id for the client, fitted with the dialect's prefix.
+    /// The id for the client, with the dialect's prefix.
     pub(crate) fn id_for(&self, upstream: &str, prefix: &str) -> String {
         let id = self.id.as_deref().unwrap_or(upstream);
         if id.starts_with(prefix) {

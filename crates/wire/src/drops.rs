@@ -1,4 +1,4 @@
-//! What a road leaves behind, named: nothing is dropped without an entry here.
+//! What could not be translated: nothing is dropped without an entry here.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -9,21 +9,21 @@ use crate::field_names::{FieldName, ToFieldName};
 use crate::fields::JsonPath;
 use crate::neutral::{DIALECT_FIELDS, DIALECT_ONLY_FIELDS, Request};
 
-/// A field that was left out because the target dialect cannot carry it.
+/// A field that was dropped because the target dialect does not support it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
-    /// JSON path of the field: of a request, in the body that the client sent; of an
-    /// answer, see [`write_response`](crate::write_response). A request that was made
-    /// here and not read has the neutral names.
+    /// JSON path of the field: of a request, in the body that the client sent; of a response,
+    /// see [`write_response`](crate::write_response). A request that this server created has
+    /// the neutral names.
     pub field: String,
-    /// Why it was left out.
+    /// Why it was dropped.
     pub why: &'static str,
 }
 
-/// Why an unknown field is left out.
-pub(crate) const NO_SUCH_FIELD: &str = "only the API it came from has such a field";
+/// Why an unknown field is dropped.
+pub(crate) const NO_SUCH_FIELD: &str = "specific to the API it came from";
 
-/// Objects of which a reader takes some fields and leaves the others where they were.
+/// Objects of which a reader reads some fields and leaves the others in place.
 const PARTLY_READ: [&str; 13] = [
     "custom",
     "file",
@@ -40,7 +40,7 @@ const PARTLY_READ: [&str; 13] = [
     "toolConfig",
 ];
 
-/// Collects what a road leaves behind.
+/// Collects what a codec drops.
 #[derive(Debug, Default)]
 pub(crate) struct Drops {
     found: Vec<Dropped>,
@@ -48,7 +48,7 @@ pub(crate) struct Drops {
 }
 
 impl Drops {
-    /// For a request: what is found is named in its client's words.
+    /// For a request: fields get the names of its client's dialect.
     pub(crate) fn for_request(request: &Request) -> Self {
         Drops {
             found: request.dropped.clone(),
@@ -56,7 +56,7 @@ impl Drops {
         }
     }
 
-    /// For a request that is written later: what its reader left out is named then.
+    /// For a request that is written later: what its reader dropped is reported then.
     pub(crate) fn for_later_writing(request: &Request) -> Self {
         Drops {
             found: Vec::new(),
@@ -71,7 +71,7 @@ impl Drops {
         }
     }
 
-    /// Notes every field of an object the target dialect does not know.
+    /// Records every field of an object that the target dialect does not have.
     pub(crate) fn rest(&mut self, path: &JsonPath<'_>, rest: &Map<String, Value>) {
         for (key, value) in rest {
             match value {
@@ -79,7 +79,7 @@ impl Drops {
                 Value::Object(inner) if self.is_partly_read(key) => {
                     self.rest(&path.key(key), inner);
                 }
-                // Say how our own answer to the client is told.
+                // Settings of our own response to the client.
                 _ if key == "stream_options" || key == crate::gemini::INCLUDE_THOUGHTS => {}
                 // As good as absent, on every vendor's side.
                 Value::Null => {}
@@ -88,13 +88,13 @@ impl Drops {
         }
     }
 
-    /// OpenAI's clients have a `metadata` too, which is read by nobody.
+    /// OpenAI's clients have a `metadata` too, which no reader uses.
     fn is_partly_read(&self, key: &str) -> bool {
         PARTLY_READ.contains(&key)
             || (key == "metadata" && self.client.is_from(ClientDialect::Messages))
     }
 
-    /// A field that is kept under the client's own name for it.
+    /// A field under the client's own name.
     fn unknown(&mut self, path: &JsonPath<'_>) {
         let field = match path.field_name() {
             FieldName::Setting(field) => Some(field),
@@ -106,8 +106,8 @@ impl Drops {
         }));
     }
 
-    /// What only the dialect of an object can carry stands inside it, one level down. Of
-    /// the parts of a message, the first tells what the message says of itself.
+    /// Fields that only the object's dialect has are nested in it, one level down. The first
+    /// part of a message also holds the fields of the message itself.
     fn own(&mut self, path: &JsonPath<'_>, own: &Map<String, Value>) {
         let part = own.get("part").and_then(Value::as_u64);
         if part.is_some_and(|part| part > 0) {

@@ -1,12 +1,12 @@
-//! Effort levels and thinking budgets: for models that know only one of them, and for
-//! those that know only some levels.
+//! Effort levels and thinking budgets: for models that support only one of them, or only
+//! some levels.
 
 use crate::models::Efforts;
 
 /// All levels, in order.
 const EFFORT_SCALE: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// The budget that comes nearest to an effort level; none for no thinking at all.
+/// The budget nearest to an effort level; `None` for no thinking at all.
 pub(crate) fn effort_to_budget(effort: &str) -> Option<u64> {
     match effort {
         "none" => None,
@@ -18,7 +18,7 @@ pub(crate) fn effort_to_budget(effort: &str) -> Option<u64> {
     }
 }
 
-/// The effort level that comes nearest to a budget.
+/// The effort level nearest to a budget.
 pub(crate) fn budget_to_effort(budget: u64) -> &'static str {
     match budget {
         0..=2048 => "low",
@@ -27,7 +27,7 @@ pub(crate) fn budget_to_effort(budget: u64) -> &'static str {
     }
 }
 
-/// Anthropic's word for a level. Its scale starts at `low`; no thinking at all is said
+/// Anthropic's name for a level. Its scale starts at `low`; thinking is disabled
 /// elsewhere.
 pub(crate) fn anthropic_effort(effort: &str) -> Option<&str> {
     match effort {
@@ -37,19 +37,19 @@ pub(crate) fn anthropic_effort(effort: &str) -> Option<&str> {
     }
 }
 
-/// What is to be said of an effort to a model.
+/// What to send to a model for an effort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EffortChoice {
-    /// This word.
+    /// This level.
     Level(String),
     /// Nothing: it is what the model does anyway.
     Default,
-    /// Nothing, because it takes no such word.
+    /// Nothing, because the model does not support it.
     Refused,
 }
 
-/// The word that comes nearest to an effort among those a model takes. `none` stands for
-/// itself only: a model that is to think a little is not told not to.
+/// The level nearest to an effort among those a model supports. `none` only matches
+/// itself: a model that should think a little must not have thinking disabled.
 pub(crate) fn nearest_effort(effort: &str, efforts: Efforts) -> EffortChoice {
     let levels = match efforts {
         _ if effort == "default" => return EffortChoice::Default,

@@ -1,7 +1,7 @@
 //! Why a body could not be read or written, with the JSON path of the field at fault.
 //!
-//! Owns the failures of translation itself. What a provider answered is
-//! [`crate::neutral::ApiError`]; [`WireError::to_api_error`] turns one into the other.
+//! Covers failures of translation. An error from a provider is
+//! [`crate::neutral::ApiError`]; [`WireError::to_api_error`] converts one into the other.
 
 use crate::Dialect;
 use crate::client_fields::ClientFields;
@@ -16,11 +16,11 @@ pub enum WireError {
     /// The bytes are not JSON.
     #[error("the body is not valid JSON: {message}")]
     NotJson {
-        /// The parser's words, with line and column.
+        /// The parser's message, with line and column.
         message: String,
     },
     /// A field is there more than once, and parsers do not agree which one counts.
-    #[error("{}: written more than once; write each field once", excerpt(.field))]
+    #[error("{}:: duplicate field; send each field once", excerpt(.field))]
     Repeated {
         /// JSON path of the field.
         field: String,
@@ -31,7 +31,7 @@ pub enum WireError {
         /// JSON path of the field.
         field: String,
     },
-    /// A field that must say something says nothing.
+    /// A required field is empty.
     #[error("{field}: {why}")]
     Incomplete {
         /// JSON path of the field.
@@ -44,9 +44,9 @@ pub enum WireError {
     WrongValue {
         /// JSON path of the field.
         field: String,
-        /// What may stand there.
+        /// What is allowed there.
         expected: &'static str,
-        /// What stands there.
+        /// What was found.
         found: String,
     },
     /// A result of a tool, but no call that it could be the result of.
@@ -54,31 +54,31 @@ pub enum WireError {
     UnmatchedResult {
         /// JSON path of the result, as the vendor of the client's dialect names it.
         field: String,
-        /// What that vendor says of it.
+        /// That vendor's error message.
         message: String,
     },
-    /// A field is well formed, but the target dialect has no way to say it.
+    /// A field is well formed, but the target dialect does not support it.
     #[error("{field}: {why}")]
     Unsupported {
         /// JSON path of the field.
         field: String,
-        /// The dialect that cannot say it.
+        /// The dialect that does not support it.
         dialect: Dialect,
         /// What is missing there, and what to do instead.
         why: String,
     },
     /// Something in the conversation that is not in the client's body, such as an earlier
-    /// answer, which the target dialect has no way to say.
-    #[error("something from before this request, or added to it here, cannot be sent: {why}")]
+    /// response, and that the target dialect does not support.
+    #[error("a stored or added part of the conversation cannot be sent to this model: {why}")]
     UnsupportedAddition {
         /// Its path in the neutral conversation.
         field: String,
-        /// The dialect that cannot say it.
+        /// The dialect that does not support it.
         dialect: Dialect,
         /// What is missing there, and what to do instead.
         why: String,
     },
-    /// The upstream's answer is well formed and says that it failed.
+    /// The upstream's response is well formed and reports a failure.
     #[error("{0}")]
     UpstreamFailed(Box<ApiError>),
 }
@@ -126,7 +126,7 @@ impl WireError {
         WireError::unsupported(dialect, path, why)
     }
 
-    /// The error with the setting at fault in the words of the request's client.
+    /// The error with the field name of the client's dialect.
     pub(crate) fn with_client_names(self, client: &ClientFields) -> Self {
         let (name, dialect, why) = match self {
             WireError::Unsupported {
@@ -156,8 +156,8 @@ impl WireError {
         }
     }
 
-    /// The error with another path for the field at fault: for whoever changed a body
-    /// before it was read, and knows where its client had it.
+    /// The error with another path for the field at fault: for callers that changed a body
+    /// before it was read, and know the original path.
     pub fn with_field(mut self, rename: impl FnOnce(&str) -> String) -> Self {
         match &mut self {
             WireError::NotJson { .. }
@@ -188,7 +188,7 @@ impl WireError {
         }
     }
 
-    /// JSON path of the field at fault, in the client's body; none when the body is not
+    /// JSON path of the field at fault, in the client's body; `None` when the body is not
     /// JSON at all, or does not have it.
     pub fn field(&self) -> Option<&str> {
         match self {
@@ -204,7 +204,7 @@ impl WireError {
         }
     }
 
-    /// The answer to a client whose request had this fault: a 400 that names the field.
+    /// The error response for a client whose request has this fault: a 400 with the field.
     pub fn to_api_error(&self) -> ApiError {
         ApiError {
             code: Some(self.code().to_owned()),
@@ -216,8 +216,8 @@ impl WireError {
         }
     }
 
-    /// The answer to a client when an upstream's reply had this fault: a 502, or the
-    /// upstream's own words when it says that it failed.
+    /// The error response for a client when the upstream's response has this fault: a 502, or
+    /// the upstream's own error when it reported a failure.
     pub fn to_upstream_error(&self) -> ApiError {
         if let WireError::UpstreamFailed(error) = self {
             return ApiError::clone(error);
@@ -227,7 +227,7 @@ impl WireError {
             code: Some(self.code().to_owned()),
             ..ApiError::new(
                 ErrorKind::Api,
-                format!("the upstream's answer could not be read: {self}"),
+                format!("the upstream's response could not be read: {self}"),
             )
         }
     }

@@ -1,9 +1,9 @@
-//! AWS event-stream frames: a decoder for any cut of the bytes, and an encoder.
+//! AWS event-stream frames: a decoder for any chunks of bytes, and an encoder.
 //!
-//! A frame is a length, a header block, a payload and two CRC-32 sums. Owns the framing
-//! only; what an event means is for the dialects.
+//! A frame is a length, a header block, a payload and two CRC-32 checksums. Framing only;
+//! the dialects interpret the events.
 
-/// The most bytes one frame may have: what AWS itself allows.
+/// Maximum bytes one frame may have: what AWS itself allows.
 pub const MAX_FRAME_BYTES: usize = 16 << 20;
 const PRELUDE_BYTES: usize = 12;
 const CHECKSUM_BYTES: usize = 4;
@@ -35,10 +35,10 @@ pub enum FrameError {
     #[error("a frame of the stream has more than {MAX_FRAME_BYTES} bytes")]
     TooLarge,
     /// A frame's lengths contradict each other.
-    #[error("a frame of the stream has impossible lengths")]
+    #[error("a frame of the stream has invalid lengths")]
     BadLength,
     /// A checksum does not match.
-    #[error("a frame of the stream is damaged: its checksum does not match")]
+    #[error("a frame of the stream is damaged: checksum mismatch")]
     BadChecksum,
     /// The headers cannot be read.
     #[error("a frame of the stream has unreadable headers")]
@@ -91,7 +91,7 @@ impl FrameDecoder {
     }
 }
 
-/// The first frame of the bytes and what follows it; none while it is incomplete.
+/// The first frame of the bytes and the rest; `None` while it is incomplete.
 fn split_frame(bytes: &[u8]) -> Result<Option<(Frame, &[u8])>, FrameError> {
     let Some((prelude, _)) = bytes.split_at_checked(PRELUDE_BYTES) else {
         return Ok(None);

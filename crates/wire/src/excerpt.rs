@@ -1,4 +1,4 @@
-//! Text that a client chose, made fit for a message: on one line, escaped, cut short.
+//! Text from a client, for use in a message: on one line, escaped, truncated.
 
 use std::fmt::{self, Write};
 
@@ -29,7 +29,7 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
-/// A message, cut when a client's own text made it longer than anyone would read.
+/// A message, truncated when a client's own text made it too long.
 pub(crate) fn truncate_message(message: String) -> String {
     // A character has at least one byte, so most messages need not be counted.
     if message.len() <= MAX_MESSAGE_CHARS {

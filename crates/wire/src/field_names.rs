@@ -7,7 +7,7 @@ use crate::ClientDialect;
 use crate::fields::JsonPath;
 use crate::neutral::{Block, ClientPath, Content, Map, MediaSource, Message, Tool};
 
-/// What stands at an index of one of the neutral conversation's lists.
+/// The item at an index of one of the neutral conversation's lists.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PathItem<'a> {
     Message(&'a Message),
@@ -32,7 +32,7 @@ impl<'a> PathItem<'a> {
         }
     }
 
-    /// What is inside the item in the client's words, given in neutral ones: `.title` of
+    /// The client's name of a field inside the item, given the neutral one: `.title` of
     /// a document is `.file.filename` to a Chat client. Empty where the client has no
     /// name for it, so that the item itself is named.
     pub(crate) fn inside(self, client: ClientDialect, tail: &str) -> String {
@@ -118,12 +118,12 @@ fn responses_field(content: &Content, key: &str) -> &'static str {
 
 /// What a drop or an error names.
 pub(crate) enum FieldName {
-    /// Something of the client's body, in the client's words.
+    /// A field of the client's body, by the client's name.
     Sent(String),
-    /// A setting, in neutral words.
+    /// A setting, by its neutral name.
     Setting(String),
-    /// Something in the conversation that the client's body does not have, in neutral
-    /// words.
+    /// Something in the conversation that the client's body does not have, by its neutral
+    /// name.
     Added(String),
 }
 
@@ -167,13 +167,13 @@ impl ToFieldName for &JsonPath<'_> {
     }
 }
 
-/// What of a path the client knows.
+/// What of a path is in the client's body.
 enum KnownPath<'a> {
     /// A setting, or all of the body.
     Setting,
     /// Nothing: it was put into the conversation here.
     Added,
-    /// An item it sent, and what inside it is meant, in neutral words.
+    /// An item it sent, and the neutral path inside it.
     Sent(PathItem<'a>, String),
 }
 
@@ -204,7 +204,7 @@ impl<'a> JsonPath<'a> {
                 KnownPath::Sent(*item, String::new())
             }
             JsonPath::Item(parent, index, _) => match parent.known() {
-                // Something made of a part of what the client sent.
+                // Derived from a part of what the client sent.
                 KnownPath::Sent(block @ PathItem::Block(_), tail) => {
                     KnownPath::Sent(block, format!("{tail}[{index}]"))
                 }

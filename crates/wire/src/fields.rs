@@ -1,7 +1,7 @@
-//! Takes typed fields out of a JSON object, naming the path of whatever is wrong.
+//! Reads typed fields of a JSON object, with the path of every fault.
 //!
-//! Every reader of the crate goes through here: what a reader takes is typed, what
-//! it leaves is returned by [`Fields::rest`], so no unknown field is ever lost.
+//! Every reader of the crate uses it: fields that are read are typed, the others are
+//! returned by [`JsonFields::rest`], so no unknown field is ever lost.
 
 use std::fmt::{self, Write as _};
 
@@ -12,16 +12,15 @@ use crate::error::WireError;
 use crate::field_names::PathItem;
 use crate::neutral::ClientPath;
 
-/// Where in a document a reader stands. Lives on the stack; text only when an error
-/// asks for it.
+/// The path of a value in a document. On the stack; becomes text only for an error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum JsonPath<'a> {
     Root,
-    /// The root of a request as a client sent it: what is read below knows its path.
+    /// The root of a request as a client sent it: values read below it have a client path.
     Body(ClientDialect),
     Key(&'a JsonPath<'a>, &'a str),
     Index(&'a JsonPath<'a>, usize),
-    /// An index of which a writer knows what stands there.
+    /// An index whose item the writer has.
     Item(&'a JsonPath<'a>, usize, PathItem<'a>),
 }
 
@@ -184,7 +183,7 @@ impl<'p> JsonFields<'p> {
         }
     }
 
-    /// What nobody took, in the order it stood.
+    /// The fields that were not read, in their original order.
     pub(crate) fn rest(self) -> Map<String, Value> {
         self.map
     }
@@ -228,7 +227,7 @@ pub(crate) fn wrong_value(path: &JsonPath<'_>, expected: &'static str, found: &V
     }
 }
 
-/// A value in a few words; content of the request does not belong in an error text.
+/// A short description of a value; request content does not belong in an error message.
 fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -246,7 +245,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, WireError> {
     serde_json::from_slice(body).map_err(|error| WireError::not_json(&error))
 }
 
-/// Adds a field only when there is something to say.
+/// Adds a field only when there is a value.
 pub(crate) fn put(map: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         map.insert(key.to_owned(), value.into());

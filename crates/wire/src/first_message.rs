@@ -1,15 +1,16 @@
-//! How a conversation begins, for dialects that demand a user's message there.
+//! The beginning of a conversation, for dialects that require a user's message there.
 //!
-//! OpenAI's clients may send instructions alone, or a conversation that the model opens.
-//! Between servers of one dialect that is theirs to judge; in translation it is made fit.
+//! OpenAI's clients may send instructions alone, or a conversation that starts with the
+//! model. Between servers of one dialect the server decides; in translation it is adapted.
 
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::blank_messages::{BLANK_TEXT, is_blank};
+use crate::blank_messages::is_blank;
 use crate::error::WireError;
+use crate::model_text::BLANK_TEXT;
 use crate::neutral::{Message, Request, Role};
 
 /// Refuses a request that names a template which only OpenAI's servers hold.
@@ -22,14 +23,14 @@ pub(crate) fn check_prompt_template(upstream: Dialect, request: &Request) -> Res
         return Err(WireError::unsupported(
             upstream,
             "prompt",
-            "only OpenAI's servers hold this template: send its text as instructions and input",
+            "prompt templates are available at OpenAI only: send the text as instructions and input",
         ));
     }
     Ok(())
 }
 
-/// The request with something to answer: instructions that stand alone are what the user
-/// says. A request that has nothing to answer is refused.
+/// The request with something to respond to: instructions alone become the user's message.
+/// A request without either is refused.
 pub(crate) fn with_user_message(
     upstream: Dialect,
     request: &Request,
@@ -40,7 +41,7 @@ pub(crate) fn with_user_message(
     instructions_as_user_message(upstream, request).map(Cow::Owned)
 }
 
-/// The request with its instructions as what the user says, instead of a conversation of
+/// The request with its instructions as the user's message, instead of a conversation of
 /// which nothing can be sent.
 pub(crate) fn instructions_as_user_message(
     upstream: Dialect,
@@ -60,7 +61,7 @@ pub(crate) fn instructions_as_user_message(
     Ok(request)
 }
 
-/// Whether a writer has left out all of a conversation, such as calls of servers that
+/// Whether a writer has dropped the whole conversation, such as calls of servers that
 /// have no results.
 pub(crate) fn is_conversation_empty(upstream: Dialect, request: &Request, body: &Value) -> bool {
     let list = match upstream {
@@ -87,15 +88,15 @@ fn nothing_to_answer(upstream: Dialect, origin: Dialect) -> WireError {
         Dialect::Gemini => "contents",
         Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
     };
-    let why = "there is nothing to answer: send at least one message";
+    let why = "there is no message to respond to: send at least one message";
     WireError::unsupported(upstream, field, why)
 }
 
 /// Does both to a request that is to be Anthropic's own.
 pub(crate) fn prepare_for_anthropic(request: &mut Request) -> Result<(), WireError> {
     check_prompt_template(Dialect::Messages, request)?;
-    if let Cow::Owned(fitted) = with_user_message(Dialect::Messages, request)? {
-        *request = fitted;
+    if let Cow::Owned(adapted) = with_user_message(Dialect::Messages, request)? {
+        *request = adapted;
     }
     let first = request.messages.first();
     if first.is_some_and(|message| message.role == Role::Assistant) {
@@ -104,7 +105,7 @@ pub(crate) fn prepare_for_anthropic(request: &mut Request) -> Result<(), WireErr
     Ok(())
 }
 
-/// Puts a blank message of the user's before a conversation that the model opens, where
+/// Inserts a blank user message before a conversation that starts with the model, where
 /// that is refused.
 pub(crate) fn insert_opening_message(upstream: Dialect, origin: Dialect, body: &mut Value) {
     let (list, role, message) = match upstream {

@@ -1,38 +1,42 @@
-//! The dialects models speak, and the roads between them.
+//! Codecs for model APIs: Anthropic Messages, OpenAI Chat Completions and Responses, Gemini
+//! and Bedrock Converse.
 //!
 //! Every client dialect is read into one neutral conversation ([`neutral`]), and every
-//! upstream dialect is written from it; answers, streams and errors come back the same
+//! upstream dialect is written from it; responses, streams and errors come back the same
 //! way. Pure: bytes and values in, bytes and values out; no IO, no clock, no randomness.
 //!
-//! | step | function | on the way |
+//! | step | function | direction |
 //! |---|---|---|
-//! | request in | [`read_request`] | client → neutral |
-//! | request out | [`write_request`] | neutral → upstream |
-//! | answer in | [`read_response`], [`StreamReader`] | upstream → neutral |
-//! | answer out | [`write_response`], [`StreamWriter`] | neutral → client |
-//! | errors | [`read_error`], [`render`] | upstream → neutral → client |
-//! | untouched | [`raw::RawObject`] | pass-through, one field changed |
+//! | read a request | [`read_request`] | client → neutral |
+//! | write a request | [`write_request`] | neutral → upstream |
+//! | read a response | [`read_response`], [`StreamReader`] | upstream → neutral |
+//! | write a response | [`write_response`], [`StreamWriter`] | neutral → client |
+//! | errors | [`read_error`], [`render_client_error`] | upstream → neutral → client |
+//! | pass through | [`raw::RawObject`] | unchanged but for single fields |
 //!
-//! Nothing is lost silently. Unknown fields are kept and go back to the dialect they
-//! came from. What a target cannot say is either an error that names the field
-//! ([`WireError`]) or an entry in [`Outgoing::dropped`].
+//! Nothing is lost silently. Unknown fields are retained and go back to the dialect they
+//! came from. What a target does not support is either an error that names the field
+//! ([`WireError`]) or an entry in [`EncodedRequest::dropped`].
 //!
 //! ```
-//! use prowess_wire::{Client, Dialect, ReplyContext, StreamReader, StreamWriter, WriteOptions};
+//! use prowess_wire::{
+//!     ClientDialect, Dialect, ReplyContext, StreamReader, StreamWriter, WriteOptions,
+//! };
 //!
-//! // A client speaks Messages …
+//! // The client uses Messages …
 //! let body = br#"{"model":"small","max_tokens":50,"stream":true,
 //!     "messages":[{"role":"user","content":"Say hi"}]}"#;
-//! let request = prowess_wire::read_request(Client::Messages, body)?;
+//! let request = prowess_wire::read_request(ClientDialect::Messages, body)?;
 //!
-//! // … the model's server speaks Chat Completions.
+//! // … the upstream uses Chat Completions.
 //! let sent = prowess_wire::write_request(Dialect::Chat, &request, &WriteOptions::default())?;
 //! assert_eq!(sent.body["messages"][0]["content"], "Say hi");
 //! assert!(sent.dropped.is_empty());
 //!
 //! // Its stream comes in chunks of any size and goes out as the client expects it.
 //! let mut reader = StreamReader::new(Dialect::Chat, sent.context.with_id("msg_1"));
-//! let mut writer = StreamWriter::new(Client::Messages, ReplyContext::of(&request, 1_760_000_000));
+//! let context = ReplyContext::for_request(&request, 1_760_000_000);
+//! let mut writer = StreamWriter::new(ClientDialect::Messages, context);
 //! let mut out = Vec::new();
 //! for chunk in [
 //!     &b"data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"content\":\"Hi\"},"[..],
@@ -51,20 +55,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Gemini's clients
+//! # Gemini clients
 //!
-//! [`Client::Gemini`] differs in two ways. Its requests name no model and do not say whether
-//! they want a stream: both stand in their path, and whoever reads the request sets
-//! [`neutral::Request::model`] and [`neutral::Request::stream`]. And its streams are events
-//! only if the client asks for them; [`ReplyContext::array`] has them written as the elements
-//! of one JSON array.
+//! [`ClientDialect::Gemini`] differs in two ways. The model and the stream flag are part of
+//! the path, not of the body: whoever reads the request sets [`neutral::Request::model`] and
+//! [`neutral::Request::stream`]. And its streams are server-sent events only on request;
+//! with [`ReplyContext::json_array`] they are written as the elements of one JSON array.
 //!
 //! ```
-//! use prowess_wire::{Client, Dialect, WriteOptions};
+//! use prowess_wire::{ClientDialect, Dialect, WriteOptions};
 //!
 //! let body = br#"{"system_instruction": {"parts": [{"text": "Be brief."}]},
 //!     "contents": [{"parts": [{"text": "Say hi"}]}]}"#;
-//! let mut request = prowess_wire::read_request(Client::Gemini, body)?;
+//! let mut request = prowess_wire::read_request(ClientDialect::Gemini, body)?;
 //! request.model = "small".to_owned();
 //! let sent = prowess_wire::write_request(Dialect::Chat, &request, &WriteOptions::default())?;
 //! assert_eq!(sent.body["messages"][1]["content"], "Say hi");
@@ -73,10 +76,33 @@
 //!
 //! # Layout
 //!
-//! One folder per dialect (`anthropic`, `chat`, `responses`, `gemini`, `converse`), one
-//! file per road (`request_in`, `request_out`, `response_in`, `response_out`,
-//! `stream_in`, `stream_out`, `error`). `openai` holds what its two dialects share;
-//! `sse` and `event_stream` are framing only.
+//! One folder per dialect, one file per step (`request_in`, `request_out`, `response_in`,
+//! `response_out`, `stream_in`, `stream_out`, `error`).
+//!
+//! | module | content |
+//! |---|---|
+//! | `anthropic`, `chat`, `responses`, `gemini`, `converse` | the dialects |
+//! | `openai` | what Chat Completions and Responses share |
+//! | [`neutral`] | the form between the dialects |
+//! | `codec`, `streams` | which dialect module reads or writes what, whole and streamed |
+//! | `context` | what a reader or writer needs beside the body |
+//! | [`sse`], [`event_stream`] | framing: server-sent events, AWS frames |
+//! | [`raw`] | single fields of a body that is passed through |
+//! | `fields` | reads a JSON object field by field, with its path |
+//! | `client_fields`, `field_names` | field names in the client's dialect, for errors and drops |
+//! | `error`, `render`, `excerpt` | errors, their rendering, bounded quotes in messages |
+//! | `complete`, `tool_results` | checks of requests: required fields, results without a call |
+//! | `drops` | what could not be translated |
+//! | `adapt` | tools and blocks of one vendor, for models of another |
+//! | `model_text` | every text that wire adds for a model |
+//! | `first_message`, `blank_messages` | conversations that a vendor would refuse |
+//! | `tool_names`, `arguments` | tool names and call ids, call arguments |
+//! | `calls`, `blocks` | calls and blocks of a stream |
+//! | `plain_text`, `media_types`, `generated_images` | text forms, file types, images |
+//! | `signature_envelope`, `signature_scan` | state of other vendors in signature fields |
+//! | [`models`], `effort`, `sampling` | what each model supports, and how it is adapted |
+//! | `stop_sequences` | stop sequences for upstreams without them |
+//! | `token_counts` | token counts of a response that is passed through |
 
 mod adapt;
 mod anthropic;
@@ -101,6 +127,7 @@ mod first_message;
 mod gemini;
 mod generated_images;
 mod media_types;
+mod model_text;
 pub mod models;
 pub mod neutral;
 mod openai;
@@ -130,11 +157,11 @@ pub use signature_scan::has_signature_envelope;
 pub use streams::{StreamReader, StreamWriter};
 pub use token_counts::{read_token_counts, token_counts_key};
 
-/// A dialect a model's server speaks.
+/// The API dialect of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Anthropic Messages; also InvokeModel on Bedrock and rawPredict on Vertex, see
-    /// [`tweaks`].
+    /// [`hosting`].
     Messages,
     /// OpenAI Chat Completions.
     Chat,
@@ -146,7 +173,7 @@ pub enum Dialect {
     Converse,
 }
 
-/// A dialect a client may speak to us.
+/// The API dialect of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientDialect {
     /// Anthropic Messages.

@@ -1,9 +1,9 @@
-//! Media types: what a file's name tells of them, and which of them are text.
+//! Media types: which one a file name implies, and which are text.
 
 /// The type of most documents.
 pub(crate) const PDF: &str = "application/pdf";
 
-/// The media type that a file's name tells, by its ending; its address may be given too.
+/// The media type that a file name or an address implies by its extension.
 pub(crate) fn media_type_for_name(name: &str) -> Option<&'static str> {
     let path = name.split(['?', '#']).next()?;
     let (_, ending) = path.rsplit_once('.')?;
@@ -54,7 +54,7 @@ const MEDIA_TYPES: [(&str, &str); 33] = [
     ("flv", "video/x-flv"),
 ];
 
-/// The type of a document: what it says, or what its name tells when it says nothing.
+/// The type of a document: the stated one, or the one its name implies.
 pub(crate) fn document_type(media_type: &str, title: Option<&str>) -> String {
     let stated = essence(media_type);
     match stated.as_str() {
@@ -66,13 +66,13 @@ pub(crate) fn document_type(media_type: &str, title: Option<&str>) -> String {
     }
 }
 
-/// A media type without its parameters, in small letters.
+/// A media type without its parameters, in lower case.
 fn essence(media_type: &str) -> String {
     let essence = media_type.split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()
 }
 
-/// Whether a file of this type is text, so that a model can be told it as such.
+/// Whether a file of this type can be sent to a model as text.
 pub(crate) fn is_text_type(essence: &str) -> bool {
     essence.starts_with("text/")
         || essence.ends_with("+json")

@@ -1,10 +1,11 @@
-//! Blocks as plain text, for places where a dialect takes nothing else.
+//! Blocks as plain text, where a dialect accepts nothing else.
 
 use serde_json::Value;
 
 use crate::drops::Drops;
 use crate::fields::{JsonPath, SYSTEM};
 use crate::media_types::{PDF, media_type_for_name};
+use crate::model_text::{document_text, error};
 use crate::neutral::{Block, Content, MediaSource};
 
 /// The text of a tool's result, and what of it is not text.
@@ -13,8 +14,8 @@ pub(crate) struct ToolText<'a> {
     pub(crate) media: Vec<(usize, &'a Block)>,
 }
 
-/// Splits a tool's result into text and the rest. A failure is told in the text where
-/// the dialect has no other place for it.
+/// Splits a tool's result into text and the rest. A failure is part of the text where
+/// the dialect has no other field for it.
 pub(crate) fn tool_text(content: &[Block], mark_error: bool) -> ToolText<'_> {
     let mut lines: Vec<String> = Vec::new();
     let mut media = Vec::new();
@@ -30,16 +31,12 @@ pub(crate) fn tool_text(content: &[Block], mark_error: bool) -> ToolText<'_> {
     }
     let text = lines.join("\n");
     ToolText {
-        text: if mark_error {
-            format!("Error: {text}")
-        } else {
-            text
-        },
+        text: if mark_error { error(&text) } else { text },
         media,
     }
 }
 
-/// Names what the texts of a tool's result carry beside their text.
+/// Reports the marks and fields of a tool result's texts as dropped.
 pub(crate) fn drop_text_marks(
     content: &[Block],
     media: &[(usize, &Block)],
@@ -53,18 +50,10 @@ pub(crate) fn drop_text_marks(
         }
         let path = &content_path.block(i, block);
         if block.cache_control.is_some() {
-            let why = "no cache mark may stand inside a tool's result";
+            let why = "cache marks are not allowed inside tool results";
             drops.add(path.key("cache_control"), why);
         }
         drops.rest(path, &block.rest);
-    }
-}
-
-/// A text document inside a message.
-pub(crate) fn document_text(title: Option<&str>, text: &str) -> String {
-    match title {
-        Some(title) => format!("<document title={title:?}>\n{text}\n</document>"),
-        None => format!("<document>\n{text}\n</document>"),
     }
 }
 
@@ -95,7 +84,7 @@ pub(crate) fn split_data_url(url: &str) -> Option<(&str, &str)> {
     Some((media_type.split(';').next().unwrap_or(media_type), data))
 }
 
-/// Bytes of a `data:` URL, or the address of the picture.
+/// Bytes of a `data:` URL, or the address of the image.
 pub(crate) fn image_source(url: String) -> MediaSource {
     match split_data_url(&url) {
         Some((media_type, data)) => MediaSource::Base64 {
@@ -107,7 +96,7 @@ pub(crate) fn image_source(url: String) -> MediaSource {
 }
 
 /// File data is a `data:` URL, with gateways also an address, or, from older clients,
-/// bare base64 of what the file's name says, mostly a PDF.
+/// bare base64 of the type that the file name implies, mostly a PDF.
 pub(crate) fn document_source(data: String, name: Option<&str>) -> MediaSource {
     match split_data_url(&data) {
         Some((media_type, data)) => MediaSource::Base64 {
@@ -123,7 +112,7 @@ pub(crate) fn document_source(data: String, name: Option<&str>) -> MediaSource {
     }
 }
 
-/// Whether a schema meets what OpenAI demands of strict ones: every object is closed
+/// Whether a schema meets OpenAI's requirements for strict ones: every object is closed
 /// and requires all its properties.
 pub(crate) fn is_strict_schema(schema: &Value) -> bool {
     let own = match schema.get("properties").and_then(Value::as_object) {

@@ -1,7 +1,7 @@
-//! A JSON object as its raw bytes: look at a few fields, change one, keep the rest.
+//! A JSON object as its raw bytes: read a few fields, change one, keep the rest.
 //!
-//! The pass-through road. A request that is only forwarded must arrive byte for byte,
-//! so values are never parsed further than their outer bounds. What is decided by a field
+//! For pass-through. A request that is only forwarded must arrive byte for byte,
+//! so values are never parsed further than their outer bounds. A decision by a field
 //! holds for the upstream only if both read the same one: see
 //! [`RawObject::check_unique`].
 
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::error::WireError;
 
-/// More fields than any request has. Each takes more memory than it has bytes.
+/// More fields than any request has. Each needs more memory than it has bytes.
 const MAX_FIELDS: usize = 1_024;
 
 /// The top level of a JSON object: its keys in order, their values unparsed.
@@ -27,11 +27,11 @@ pub struct RawObject<'a> {
     fields: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
-/// One field of an object as its JSON text. All else is only seen to be JSON, which
-/// takes half as long as to find every field.
+/// One field of an object as its JSON text. Everything else is only validated as JSON,
+/// which needs half the time of indexing every field.
 pub fn field<'a>(body: &'a [u8], name: &str) -> Result<Option<&'a str>, WireError> {
     let Ok(text) = std::str::from_utf8(body) else {
-        // It says where the byte is that should not be there.
+        // This error has the position of the invalid byte.
         return RawObject::parse(body).map(|raw| raw.get(name));
     };
     let mut json = serde_json::Deserializer::from_str(text);
@@ -67,18 +67,18 @@ impl<'de> Visitor<'de> for OneField<'_> {
 /// A change of one top-level field.
 #[derive(Debug, Clone, Copy)]
 pub enum Edit<'e> {
-    /// Sets a field to JSON text, in its place if it is there, else at the end.
+    /// Sets a field to JSON text, in place if it exists, else at the end.
     Set(&'e str, &'e str),
     /// Takes a field out.
     Remove(&'e str),
 }
 
-/// What routing wants to know of a request.
+/// The fields of a request that routing needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingFields {
     /// The model, when it is a string.
     pub model: Option<String>,
-    /// Whether the answer is to be streamed.
+    /// Whether the response is to be streamed.
     pub stream: bool,
     /// Whether there is a `container` that is not null.
     pub container: bool,
@@ -90,7 +90,7 @@ impl<'a> RawObject<'a> {
         // Checked once here, and not again for each value.
         let parsed = match std::str::from_utf8(body) {
             Ok(text) => serde_json::from_str(text),
-            // It says where the byte is that should not be there.
+            // This error has the position of the invalid byte.
             Err(_) => serde_json::from_slice(body),
         };
         let Fields(fields) = parsed.map_err(|error| WireError::not_json(&error))?;
@@ -111,7 +111,7 @@ impl<'a> RawObject<'a> {
         serde_json::from_str(self.get(key)?).ok()
     }
 
-    /// What routing wants to know.
+    /// The fields that routing needs.
     pub fn routing_fields(&self) -> RoutingFields {
         RoutingFields {
             model: self.get_str("model"),
@@ -146,7 +146,7 @@ impl<'a> RawObject<'a> {
             let Some(json) = set_value(edits, key) else {
                 continue;
             };
-            // The raw value borrows from the body, so its address tells its place.
+            // The raw value borrows from the body, so its address gives its position.
             let start = (value.get().as_ptr() as usize) - (self.body.as_ptr() as usize);
             out.extend_from_slice(self.body.get(copied..start).unwrap_or_default());
             out.extend_from_slice(json.as_bytes());

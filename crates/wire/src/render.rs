@@ -1,4 +1,4 @@
-//! An error as one dialect's HTTP answer.
+//! An error as the HTTP response of a dialect.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ impl RenderedError {
         if let Some(id) = &error.request_id {
             headers.push((id_header, id.clone()));
         }
-        // SDKs repeat every 409 and 5xx unless told that it is of no use.
+        // SDKs retry every 409 and 5xx unless a header forbids it.
         let final_answer = !error.kind.is_transient() || error.status == 501;
         if final_answer && (error.status == 409 || error.status >= 500) {
             headers.push(("x-should-retry", "false".to_owned()));

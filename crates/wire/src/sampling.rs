@@ -1,4 +1,4 @@
-//! Temperature, top_p and top_k, as far as a model takes them.
+//! Temperature, top_p and top_k, as far as a model supports them.
 
 use serde_json::{Number, Value};
 
@@ -29,14 +29,16 @@ pub(crate) fn sampling_params(
         top_k: request.top_k.map(Value::from),
     };
     match options.capabilities.sampling {
-        _ if !options.sampling => sampled.drop_all("the model takes no sampling parameters", drops),
+        _ if !options.sampling => {
+            sampled.drop_all("the model does not support sampling parameters", drops)
+        }
         Sampling::WithoutReasoning if request.effort.as_deref() != Some("none") => {
-            let why = "the model takes no sampling parameters while it reasons";
+            let why = "the model does not support sampling parameters while reasoning";
             sampled.drop_all(why, drops);
         }
         Sampling::OneOfTwo if sampled.temperature.is_some() && sampled.top_p.is_some() => {
             sampled.top_p = None;
-            drops.add("top_p", "the model takes temperature or top_p, not both");
+            drops.add("top_p", "the model accepts temperature or top_p, not both");
         }
         _ => {}
     }
@@ -63,18 +65,18 @@ impl SamplingParams {
         let temperature = self.temperature.as_ref().and_then(Value::as_f64);
         if claude && request.origin != Dialect::Messages && temperature.is_some_and(|t| t > 1.0) {
             self.temperature = Some(1.into());
-            let why = "Anthropic's models take no more than 1, which is sent instead";
+            let why = "Anthropic's maximum is 1, which is sent instead";
             drops.add("temperature", why);
         }
     }
 
-    /// Leaves out what Anthropic refuses while a model thinks. Its own clients know, and
-    /// are told by Anthropic.
+    /// Drops what Anthropic refuses while a model thinks. Its own clients get Anthropic's
+    /// error instead.
     pub(crate) fn drop_for_thinking(&mut self, request: &Request, drops: &mut Drops) {
         if request.origin == Dialect::Messages {
             return;
         }
-        let why = "Anthropic's models take no such value while they think";
+        let why = "Anthropic does not accept this value with thinking";
         let at_least = |value: &Option<Number>, least: f64| {
             let value = value.as_ref().and_then(Number::as_f64);
             value.is_none_or(|value| value >= least)

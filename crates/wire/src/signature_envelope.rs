@@ -1,9 +1,9 @@
 //! Private state of other providers inside Anthropic's `signature` field.
 //!
-//! Gemini's thought signatures, OpenAI's encrypted reasoning and what Chat servers give
-//! beside their thoughts must come back with the next request. They travel as
-//! `v1.<provider>.<payload>`, so that a client that only echoes what it was given brings
-//! them back. Anthropic's own signatures hold no dot and stay as they are.
+//! Gemini's thought signatures, OpenAI's encrypted reasoning and the state that Chat servers
+//! send with their thoughts must be sent back with the next request. They are encoded as
+//! `v1.<provider>.<payload>`, so that a client that only echoes fields sends them back.
+//! Anthropic's own signatures contain no dot and are unchanged.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,13 +18,13 @@ const CHAT: &str = "v1.chat.";
 /// Whose state a signature holds.
 #[derive(Debug, PartialEq)]
 pub(crate) enum SignatureEnvelope<'a> {
-    /// Anthropic's own signature, as it stands.
+    /// Anthropic's own signature, unchanged.
     Anthropic(&'a str),
     /// Gemini's `thoughtSignature`.
     Gemini(&'a str),
     /// OpenAI's reasoning item: its id and encrypted content.
     OpenAi { id: String, encrypted: String },
-    /// What a Chat server gave.
+    /// The state of a Chat server.
     Chat(Box<ChatState>),
     /// No signature at all.
     None,
@@ -39,12 +39,12 @@ pub(crate) fn encode_openai_reasoning(id: &str, encrypted: &str) -> String {
     format!("{OPENAI}{}", STANDARD.encode(payload))
 }
 
-/// What a Chat server gave beside a thought, and wants back.
+/// The state that a Chat server sends with a thought, and requires back.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ChatState {
-    /// The tag of the server; none where a client brought the state without our seal.
+    /// The tag of the server; `None` where a client sent the state without an envelope.
     pub(crate) from: Option<String>,
-    /// The name of the field the thought's text stood in.
+    /// The name of the field that held the thought's text.
     pub(crate) field: Option<String>,
     /// `reasoning_details`.
     pub(crate) details: Vec<Value>,

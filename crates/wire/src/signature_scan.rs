@@ -1,9 +1,8 @@
 //! Finds, in the bytes of a request, state of another vendor's model that only a
-//! translation takes apart.
+//! translation can decode.
 //!
-//! Clients bring back what they were given. What was given by one vendor's model may come
-//! back in a request for another's, in a field where that vendor expects its own and
-//! refuses anything else.
+//! Clients send back fields of responses. State of one vendor's model may be in a request
+//! for another's, in a field where that vendor expects its own and refuses anything else.
 
 use std::sync::LazyLock;
 
@@ -11,7 +10,7 @@ use memchr::memmem::Finder;
 
 use crate::ClientDialect;
 
-/// Strings that begin in a way that only we write, and the fields they stand in.
+/// Prefixes of strings that only this crate writes, and the fields that hold them.
 struct EnvelopeMarks {
     /// How the strings begin, with their quote.
     start: Finder<'static>,
@@ -85,15 +84,15 @@ static GEMINI: LazyLock<[EnvelopeMarks; 2]> = LazyLock::new(|| {
     ]
 });
 
-/// Whether a client's body brings back what another vendor's model or server gave, sealed
-/// by a writer of this crate. Such a body is to be translated even for an upstream of the
-/// client's own dialect.
+/// Whether a client's body contains state of another vendor's model or server, encoded by a
+/// writer of this crate. Such a body must be translated even for an upstream of the client's
+/// own dialect.
 pub fn has_signature_envelope(client: ClientDialect, body: &[u8]) -> bool {
     let marks: &[EnvelopeMarks] = match client {
         ClientDialect::Messages => &*MESSAGES,
         ClientDialect::Responses => &*RESPONSES,
         ClientDialect::Gemini => &*GEMINI,
-        // Its servers ignore fields of messages that they do not know.
+        // Its servers ignore unknown fields of messages.
         ClientDialect::Chat => return false,
     };
     marks.iter().any(|marks| marks.occur_in(body))

@@ -1,13 +1,13 @@
-//! Server-sent events: a parser for any cut of the bytes, and a writer.
+//! Server-sent events: a parser for any chunks of bytes, and a writer.
 //!
-//! Owns the framing only; what an event's data means is for the dialects.
+//! Framing only; the dialects interpret the data.
 
 use serde::Serialize;
 
-/// The most bytes one event may have, unless told otherwise.
+/// Default maximum bytes of one event.
 pub const MAX_EVENT_BYTES: usize = 16 << 20;
 
-/// The name of an event that tells of a failure.
+/// The name of an error event.
 pub(crate) const ERROR_EVENT: &str = "error";
 
 /// One event.
@@ -151,11 +151,11 @@ impl SseParser {
                 self.event.clear();
                 self.event.extend_from_slice(value);
             }
-            // Not of the standard: llama.cpp and those who build on it tell a failure so.
+            // Not in the standard: llama.cpp and its derivatives report failures this way.
             b"error" => self.failure(value),
             // A server that fails while it streams may write its usual error body.
             _ if is_error_body(line) => self.failure(line),
-            // A comment, or `id` and `retry`, which no model's stream gives meaning to.
+            // A comment, or `id` and `retry`, which no model's stream uses.
             _ => {}
         }
     }
@@ -186,11 +186,11 @@ fn is_error_body(line: &[u8]) -> bool {
     line.starts_with(b"{") && line.windows(key.len()).any(|bytes| bytes == key)
 }
 
-/// Writes an event whose data is JSON; an empty name leaves the name out.
+/// Writes an event with JSON data; an empty name is omitted.
 pub fn write_json(out: &mut Vec<u8>, event: &str, data: &impl Serialize) {
     write_name(out, event);
     out.extend_from_slice(b"data: ");
-    // Values of ours always serialise; a failure would leave an empty data line,
+    // Our own values always serialise; a failure would leave an empty data line,
     // which every parser reports.
     let _ = serde_json::to_writer(&mut *out, data);
     out.extend_from_slice(b"\n\n");

@@ -1,7 +1,7 @@
-//! Stop sequences for upstreams that cannot look for them themselves.
+//! Stop sequences for upstreams that do not support them.
 //!
-//! The text is cut where a sequence begins. The stream goes on being read to its end,
-//! so that the cost told to the client is the real one.
+//! The text is truncated where a sequence begins. The stream is still read to its end,
+//! so that the usage reported to the client is the real one.
 
 use crate::neutral::{Content, Delta, Response, StopReason, StreamEvent};
 
@@ -15,7 +15,7 @@ pub(crate) struct StopSequenceFilter {
 }
 
 impl StopSequenceFilter {
-    /// A cutter; none when there is nothing to look for.
+    /// A filter; `None` without stop sequences.
     pub(crate) fn new(stops: &[String]) -> Option<Self> {
         let stops: Vec<String> = stops.iter().filter(|s| !s.is_empty()).cloned().collect();
         (!stops.is_empty()).then_some(StopSequenceFilter {
@@ -107,7 +107,7 @@ fn first_stop<'a>(text: &'a str, stops: &'a [String]) -> Option<(&'a str, &'a st
         .min_by_key(|(before, _)| before.len())
 }
 
-/// Cuts a whole answer.
+/// Cuts a whole response.
 pub(crate) fn truncate_response(response: &mut Response, stops: &[String]) {
     let Some((at, before, stop)) = find(response, stops) else {
         return;

@@ -23,9 +23,9 @@ use crate::sse::{self, SseEvent, SseParser};
 use crate::stop_sequences::StopSequenceFilter;
 use crate::{ClientDialect, Dialect};
 
-/// Reads an upstream's stream, cut anywhere, into neutral events.
+/// Reads an upstream's stream, in any chunks, into neutral events.
 ///
-/// Fields of an upstream's events that no road understands are kept where the events
+/// Fields of an upstream's events that no codec understands are retained where the events
 /// are Anthropic's, and only there: the events of other dialects repeat their envelope
 /// in every chunk.
 ///
@@ -47,7 +47,7 @@ enum Framing {
     Aws(FrameDecoder),
 }
 
-/// What the events mean.
+/// The reader of a dialect's events.
 #[derive(Debug)]
 enum DialectReader {
     Messages(Box<MessagesReader>),
@@ -103,7 +103,7 @@ impl StreamReader {
         }
     }
 
-    /// Takes the next bytes and gives the events they complete.
+    /// Adds bytes and returns the events they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<StreamEvent> {
         let mut out = Vec::new();
         if self.is_ended() {
@@ -134,7 +134,7 @@ impl StreamReader {
         self.cut(out)
     }
 
-    /// The bytes have ended: gives what is left, or the error that something is missing.
+    /// The end of the bytes: returns the remaining events, or an error for a truncated stream.
     pub fn finish(&mut self) -> Vec<StreamEvent> {
         let mut out = Vec::new();
         if let Framing::Sse(parser) = &mut self.frames
@@ -155,7 +155,7 @@ impl StreamReader {
         self.cut(out)
     }
 
-    /// Whether the answer has ended, well or not; more bytes change nothing.
+    /// Whether the response has ended, well or not; more bytes change nothing.
     pub fn is_ended(&self) -> bool {
         self.failed
             || match &self.events {
@@ -167,7 +167,7 @@ impl StreamReader {
             }
     }
 
-    /// An event that is named an error is one, whatever form the server gives it.
+    /// An event named `error` is one, whatever its form.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
         let data = event.data.as_bytes();
         match stray_error(&event.event, data) {
@@ -260,8 +260,8 @@ fn inner_error(body: &Value) -> Option<ApiError> {
     Some(read_error_value(None, error))
 }
 
-/// The event in a frame of InvokeModel's: Bedrock puts it as base64 into `bytes`, while
-/// servers that stand in for Bedrock may send it as it is, which its `type` tells.
+/// The event in a frame of InvokeModel: Bedrock puts it as base64 into `bytes`, while
+/// servers that emulate Bedrock may send it as it is, recognisable by its `type`.
 fn invoke_event(payload: &[u8]) -> Result<Cow<'_, [u8]>, WireError> {
     let value = crate::fields::parse(payload)?;
     let Some(bytes) = value.get("bytes").and_then(Value::as_str) else {
@@ -319,7 +319,7 @@ impl StreamWriter {
         })
     }
 
-    /// Appends the bytes that tell an event; some events need none.
+    /// Appends the bytes of an event; some events need none.
     pub fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
         match &mut self.0 {
             DialectWriter::Messages(context) => anthropic::write_event(event, context, out),
@@ -329,8 +329,8 @@ impl StreamWriter {
         }
     }
 
-    /// The answer a Responses stream has told, once, after its end; only where the
-    /// context asked for it to be kept.
+    /// The whole response of a Responses stream, once, after its end; only where the context
+    /// has `keep_response`.
     pub fn take_response(&mut self) -> Option<Value> {
         match &mut self.0 {
             DialectWriter::Responses(writer) => writer.take_response().map(Value::Object),
@@ -338,15 +338,15 @@ impl StreamWriter {
         }
     }
 
-    /// Says when the answer was complete, in seconds of the Unix epoch: only a Responses
-    /// stream tells it, at its end.
+    /// Sets when the response was complete, in seconds of the Unix epoch: only a Responses
+    /// stream contains it, at its end.
     pub fn set_completed(&mut self, at: u64) {
         if let DialectWriter::Responses(writer) = &mut self.0 {
             writer.set_completed(at);
         }
     }
 
-    /// What could not be said since the last call.
+    /// What could not be translated since the last call.
     pub fn take_dropped(&mut self) -> Vec<Dropped> {
         match &mut self.0 {
             DialectWriter::Messages(_) => Vec::new(),

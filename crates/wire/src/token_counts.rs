@@ -1,5 +1,5 @@
-//! The token counts of an answer that only passes: read from their text, with nothing
-//! kept of what else stands there.
+//! The token counts of a response that is passed through: read from their text, without the
+//! rest of the response.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::fields::as_whole_number;
 use crate::neutral::TokenUsage;
 use crate::openai::{all_output, first_count};
 
-/// The field of an answer in which a dialect tells its token counts.
+/// The field of a response that holds its token counts.
 pub fn token_counts_key(client: ClientDialect) -> &'static str {
     match client {
         ClientDialect::Messages | ClientDialect::Chat | ClientDialect::Responses => "usage",
@@ -19,8 +19,8 @@ pub fn token_counts_key(client: ClientDialect) -> &'static str {
     }
 }
 
-/// Reads the token counts of an answer in a client's dialect; none when they are not
-/// what the dialect has.
+/// Reads the token counts of a response in a client's dialect; `None` when they are not in
+/// the dialect's form.
 pub fn read_token_counts(client: ClientDialect, usage: &[u8]) -> Option<TokenUsage> {
     let counts: UsageJson = serde_json::from_slice(usage).ok()?;
     Some(match client {
@@ -95,7 +95,7 @@ impl UsageJson {
     }
 }
 
-/// All that any dialect tells; some servers tell it in the words of several.
+/// The counts of all dialects; some servers use the field names of several.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct UsageJson {
@@ -142,7 +142,7 @@ fn or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UsageDetailsJso
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// A number of tokens. What is none counts for nothing.
+/// A number of tokens. Anything else counts as 0.
 #[derive(Default)]
 struct Count(u64);
 
@@ -206,7 +206,7 @@ mod tests {
     use crate::{anthropic, chat, gemini, openai, responses};
 
     proptest! {
-        /// The same counts as by the roads that read whole answers.
+        /// The same counts as from the readers of whole responses.
         #[test]
         fn what_each_dialect_writes_is_read_back(
             [input_tokens, output_tokens, read, written, thinking] in proptest::array::uniform5(0..1_u64 << 40),
@@ -227,7 +227,7 @@ mod tests {
                 let counts = read_token_counts(client, text.to_string().as_bytes());
                 prop_assert_eq!(counts.as_ref(), Some(&usage), "{}", text);
             }
-            // Gemini does not tell what was written to a cache, nor more thoughts than output.
+            // Gemini reports neither cache writes nor more thoughts than output.
             let usage = TokenUsage {
                 input_tokens: input_tokens + written,
                 cache_creation_input_tokens: 0,
@@ -239,8 +239,8 @@ mod tests {
             prop_assert_eq!(counts.as_ref(), Some(&usage), "{}", text);
         }
 
-        /// Whatever of all vendors' counts a server gives: what passes and what is read
-        /// whole count the same, and no thought is counted that is no output.
+        /// For any combination of all vendors' counts: pass-through and whole reading count the
+        /// same, and no thought is counted that is not output.
         #[test]
         fn counts_that_pass_are_those_of_answers_that_are_read(
             given in proptest::collection::vec((0..COUNTS.len(), 0..5_u64), 0..8),
@@ -288,7 +288,7 @@ mod tests {
         "OUT_details.reasoning_tokens",
     ];
 
-    /// The counts of an answer that is read whole.
+    /// The counts of a response that is read whole.
     fn by_reader(client: ClientDialect, text: &str) -> TokenUsage {
         let value = serde_json::from_str(text).unwrap();
         let names = match client {

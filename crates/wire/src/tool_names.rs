@@ -1,7 +1,7 @@
-//! Tool names and call ids every provider takes.
+//! Tool names and call ids that every provider accepts.
 //!
-//! The strictest provider allows `[A-Za-z_][A-Za-z0-9_-]{0,63}`. What fits goes
-//! through unchanged; what does not is replaced by a name made from it alone, so the
+//! The strictest provider allows `[A-Za-z_][A-Za-z0-9_-]{0,63}`. Valid names are
+//! unchanged; others are replaced by a name derived from it alone, so the
 //! same request gives the same bytes and prompt caches hold.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use crate::neutral::{Content, Request};
 
 const MAX_NAME_CHARS: usize = 64;
 
-/// The names that had to be replaced in one request, to be put back in its answer.
+/// The names that had to be replaced in one request, to be put back in its response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolNameMap {
     replaced: Vec<(String, String)>,
@@ -48,7 +48,7 @@ impl ToolNameMap {
         }
     }
 
-    /// The caller's name for a name the model used.
+    /// The client's name for a name the model used.
     pub(crate) fn original(&self, sent: String) -> String {
         self.replaced
             .iter()
@@ -63,7 +63,7 @@ impl ToolNameMap {
     }
 }
 
-/// Plain names given out so far, none of them twice.
+/// The plain names in use, each of them once.
 #[derive(Debug, Default)]
 pub(crate) struct ReservedNames(HashSet<String>);
 
@@ -73,7 +73,7 @@ impl ReservedNames {
         self.0.insert(safe_name(name).into_owned());
     }
 
-    /// The wanted name, or one like it that no other tool has. It is made from the wanted
+    /// The name itself, or a similar one that no other tool has. It is derived from the
     /// name alone, so that prompts stay the same.
     pub(crate) fn unique(&mut self, base: &str) -> String {
         let name = safe_name(base).into_owned();
@@ -92,10 +92,10 @@ impl ReservedNames {
     }
 }
 
-/// The namespace that Codex puts its own functions in; it says nothing about them.
+/// The namespace of Codex' own functions; it has no meaning.
 const DEFAULT_NAMESPACE: &str = "functions";
 
-/// One name for a member of a namespace; it may be longer than providers take.
+/// One name for a member of a namespace; it may be too long for providers.
 pub(crate) fn member_name(namespace: &str, name: &str) -> String {
     match namespace {
         DEFAULT_NAMESPACE | "" => name.to_owned(),
@@ -104,7 +104,7 @@ pub(crate) fn member_name(namespace: &str, name: &str) -> String {
     }
 }
 
-/// A name every provider takes.
+/// A name that every provider accepts.
 pub(crate) fn safe_name(name: &str) -> Cow<'_, str> {
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if starts_well && is_word(name) {
@@ -118,7 +118,7 @@ pub(crate) fn safe_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("t_{kept}_{}", digest(name, 8)))
 }
 
-/// A call id every provider takes.
+/// A call id that every provider accepts.
 pub(crate) fn safe_id(id: &str) -> Cow<'_, str> {
     if is_word(id) {
         Cow::Borrowed(id)
@@ -127,7 +127,7 @@ pub(crate) fn safe_id(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// The id of the n-th call of an answer whose provider gives calls no id.
+/// The id of the n-th call of a response whose provider sends no call ids.
 pub(crate) fn generated_call_id(answer: &str, n: usize) -> String {
     format!("toolu_{}", digest(&format!("{answer}/{n}"), 24))
 }

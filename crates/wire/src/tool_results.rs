@@ -1,7 +1,7 @@
-//! Results in Chat and Messages requests that answer no call of the conversation.
+//! Results in Chat and Messages requests without their call in the conversation.
 //!
-//! The vendors of both refuse them. So does the reader, in the words of the client's own
-//! vendor: an upstream of another dialect would name places in a body that the client did
+//! The vendors of both refuse them. So does the reader, with the message of the client's own
+//! vendor: an upstream of another dialect would name paths of a body that the client did
 //! not send. [`crate::responses`] and [`crate::gemini`] check their own.
 
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::error::WireError;
 use crate::excerpt::excerpt;
 use crate::neutral::{Block, Content, Request};
 
-/// Refuses a request with a result that answers no call.
+/// Refuses a request with a result without its call.
 pub(crate) fn check(request: &Request) -> Result<(), WireError> {
     let blocks = || request.messages.iter().flat_map(|message| &message.content);
     let mut results = blocks().filter_map(result).peekable();
@@ -27,7 +27,7 @@ pub(crate) fn check(request: &Request) -> Result<(), WireError> {
     }
 }
 
-/// A result, and the call that it answers.
+/// A result, and the id of its call.
 fn result(block: &Block) -> Option<(&Block, &str)> {
     match &block.content {
         Content::ToolResult { tool_use_id, .. } => Some((block, tool_use_id)),
@@ -35,7 +35,7 @@ fn result(block: &Block) -> Option<(&Block, &str)> {
     }
 }
 
-/// Whether a block stands for a part of the conversation that may have been left out.
+/// Whether a block represents a part of the conversation that may have been removed.
 fn is_summary(block: &Block) -> bool {
     matches!(&block.content, Content::Other { kind } if kind == "compaction")
 }
@@ -49,7 +49,7 @@ fn call_id(block: &Block) -> Option<&str> {
     }
 }
 
-/// `alone` says that the conversation has no calls at all.
+/// `alone`: the conversation has no calls at all.
 fn no_call(dialect: Dialect, block: &Block, id: &str, alone: bool) -> WireError {
     let path = block.client_path.get().map_or("messages", |(_, path)| path);
     let id = excerpt(id);

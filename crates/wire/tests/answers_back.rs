@@ -1,5 +1,4 @@
-//! What a client is told means what the upstream said: an answer written in a dialect
-//! and read again from it is the same answer.
+//! A response written in a client's dialect and read again from it is the same response.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
@@ -10,11 +9,11 @@ use prowess_wire::{
 };
 use support::{CLIENTS, UPSTREAMS, context, events, folder, wire_bytes};
 
-/// The content a client's dialect can say, without what only its own server reads.
+/// The content that a client's dialect supports, without fields for its own server.
 fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for mut block in response.content {
-        // What an item of Responses has beside its content is told to its clients only.
+        // Fields of a Responses item besides its content reach only Responses clients.
         if block.rest.shift_remove("prowess_own").is_some() {
             block.rest.shift_remove("id");
             block.rest.shift_remove("status");
@@ -30,7 +29,7 @@ fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
             continue;
         }
         block.rest.clear();
-        // A reader of Chat notes who gave a thought, also where it is ourselves.
+        // A reader of Chat records the server of a thought, also where it is this one.
         if let (ClientDialect::Chat, Content::Thinking { signature, .. }) =
             (client, &mut block.content)
             && signature.starts_with("v1.chat.")
@@ -51,8 +50,8 @@ fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
     blocks
 }
 
-/// The answer without why the model declined, which is told as what it said where there
-/// is no other place for it.
+/// The response without the refusal text, which becomes content where there is no other
+/// field for it.
 fn without_refusal(mut blocks: Vec<Block>, answer: &Response) -> Vec<Block> {
     let details = answer.stop_details.as_ref();
     if let Some(why) = details.and_then(|details| details["explanation"].as_str()) {

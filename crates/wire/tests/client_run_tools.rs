@@ -1,5 +1,5 @@
 //! Tools that clients run themselves, on models that know no such tools: functions there,
-//! and the client's own kinds of calls in the answer.
+//! and the client's own kinds of calls in the response.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -188,7 +188,7 @@ fn tools_that_messages_clients_run_are_functions_of_the_same_name() {
         assert_eq!(names, expected, "{upstream:?}");
         let text = outgoing.body.to_string();
         for part in [
-            "1024 pixels wide",
+            "1024 x 768 pixels",
             "undo_edit",
             "/memories",
             "more than 10000 characters",

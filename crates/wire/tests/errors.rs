@@ -71,7 +71,7 @@ fn a_page_of_a_proxy_still_gives_an_error_of_the_right_kind() {
             "the upstream answered 504: <html>Gateway Timeout</html>"
         );
         let empty = read_error(dialect, 500, b"");
-        assert_eq!(empty.message, "the upstream answered 500 without a reason");
+        assert_eq!(empty.message, "the upstream answered 500 without a message");
     }
 }
 
@@ -153,7 +153,7 @@ fn an_error_names_the_faulty_field_of_a_request() {
         (
             ClientDialect::Chat,
             r#"{"model":"m","n":2,"messages":[]}"#,
-            "n: only one choice can be given: leave n out or set it to 1",
+            "n: only one choice is supported: omit n or set it to 1",
         ),
         (
             ClientDialect::Responses,

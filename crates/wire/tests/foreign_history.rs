@@ -141,7 +141,7 @@ fn a_screen_that_was_shown_is_seen() {
             assert!(text.contains(word), "{dialect:?} {word}: {text}");
         }
     }
-    // A call that nobody answered cannot be sent, and is named.
+    // A call without a result cannot be sent, and is reported.
     for (dialect, sent) in sent(&items[..1]) {
         assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}");
     }

@@ -24,7 +24,7 @@ fn dropped_fields(outgoing: &EncodedRequest) -> Vec<&str> {
     dropped.map(|dropped| dropped.field.as_str()).collect()
 }
 
-/// What a Claude model is told of thinking, by both of its dialects.
+/// The thinking settings of a Claude model, in both of its dialects.
 fn thinking(outgoing: &EncodedRequest) -> &Value {
     match outgoing.body.get("additionalModelRequestFields") {
         Some(fields) => &fields["thinking"],

@@ -1,4 +1,4 @@
-//! Clients of Gemini's API: what they send, what they are told, and what they bring back.
+//! Clients of Gemini's API: their requests, responses, and the history they send back.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -106,7 +106,7 @@ fn fragments(bytes: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// What a client that was told this brings back in its next request.
+/// The history that a client sends back after this response.
 fn brought_back(contents: Vec<Value>) -> Vec<Block> {
     let mut all = vec![json!({"role": "user", "parts": [{"text": "Go."}]})];
     all.extend(contents);
@@ -126,8 +126,8 @@ fn without_thoughts(mut content: Value) -> Value {
     content
 }
 
-/// The content that a client can bring back: texts in one piece, and of what servers ran
-/// only that they ran it. Thoughts that nobody signed are brought back with a call only.
+/// The content that a client can send back: joined texts, and of server tools only that
+/// they ran. Unsigned thoughts are sent back with a call only.
 fn expected(content: &[Block]) -> Vec<Block> {
     let calls = |blocks: &[Block]| {
         let call = |block: &Block| matches!(block.content, Content::ToolUse { .. });
@@ -149,7 +149,7 @@ fn expected(content: &[Block]) -> Vec<Block> {
             {
                 continue;
             }
-            // What Google's servers ran has a name of its own here.
+            // Code that Google's servers ran has its own names here.
             Content::ServerToolUse { id, .. } if id.starts_with("gcode_") => continue,
             Content::Other { .. } => continue,
             other => other.clone(),
@@ -159,13 +159,13 @@ fn expected(content: &[Block]) -> Vec<Block> {
     for block in &mut out {
         comparable(block);
     }
-    // Where it stands among texts does not matter to those who want it back.
+    // Its position among texts does not matter to its server.
     let late = |block: &Block| matches!(&block.content, Content::Thinking { signature, .. } if signature.is_empty());
     out.sort_by_key(|block| if late(block) { 1 } else { 0 });
     let mut joined: Vec<Block> = Vec::new();
     for block in out {
         match (joined.last_mut().filter(|last| late(last)), &block.content) {
-            // Nothing says where one such thought ended and the next began.
+            // There is no boundary between consecutive thoughts of this kind.
             (Some(last), Content::Thinking { thinking: more, .. }) => {
                 if let Content::Thinking { thinking, .. } = &mut last.content {
                     thinking.push_str(more);
@@ -180,7 +180,7 @@ fn expected(content: &[Block]) -> Vec<Block> {
 fn comparable(block: &mut Block) {
     block.rest.clear();
     match &mut block.content {
-        // Gemini wants its signature back, with the thought or without.
+        // Gemini requires its signature, with the thought or without.
         Content::Thinking {
             thinking,
             signature,
@@ -341,8 +341,8 @@ fn mistakes_are_reported_with_the_clients_own_paths() {
     insta::assert_snapshot!(error_text(json!({})), @"contents: Field required");
     insta::assert_snapshot!(error_text(json!({"contents": [{"role": "system", "parts": []}]})), @r#"contents[0].role: expected "user" or "model", found "system""#);
     insta::assert_snapshot!(error_text(json!({"contents": [{"parts": [{"function_call": {}}]}]})), @"contents[0].parts[0].functionCall.name: Field required");
-    insta::assert_snapshot!(with("generation_config", json!({"candidate_count": 2})), @"generationConfig.candidateCount: only one candidate can be given: leave candidateCount out or set it to 1");
-    insta::assert_snapshot!(with("generationConfig", json!({"topP": 1, "top_p": 1})), @"generationConfig.topP: written more than once; write each field once");
+    insta::assert_snapshot!(with("generation_config", json!({"candidate_count": 2})), @"generationConfig.candidateCount: only one candidate is supported: omit candidateCount or set it to 1");
+    insta::assert_snapshot!(with("generationConfig", json!({"topP": 1, "top_p": 1})), @"generationConfig.topP:: duplicate field; send each field once");
     insta::assert_snapshot!(with("toolConfig", json!({"functionCallingConfig": {"mode": "SOME"}})), @r#"toolConfig.functionCallingConfig.mode: expected "AUTO", "ANY", "NONE" or "VALIDATED", found "SOME""#);
     insta::assert_snapshot!(with("tools", json!([{"functionDeclarations": [{}]}])), @"tools[0].functionDeclarations[0].name: Field required");
 }
@@ -369,7 +369,7 @@ fn a_stream_may_be_one_array() {
                     .iter()
                     .flat_map(|event| [event.clone(), StreamEvent::Ping]),
             );
-            // Behind the end nobody says anything.
+            // Nothing follows the end.
             pinged.pop();
             let (as_array, _) = write_events(&pinged, array);
             let elements: Vec<Value> = serde_json::from_slice(&as_array).unwrap();
@@ -449,7 +449,7 @@ fn errors_are_googles() {
         );
         assert_eq!(error["code"], status);
     }
-    // What Google said of its own error stays as it was.
+    // Details of Google's own error are unchanged.
     let google = json!({"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED",
         "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "30s"}]}});
     let read = prowess_wire::read_error(Dialect::Gemini, 429, google.to_string().as_bytes());
@@ -473,7 +473,7 @@ fn what_only_gemini_understands_goes_back_to_gemini() {
     }
 }
 
-/// What is told in other words on the way: texts as text, a server's own calls as calls,
+/// What translation changes on purpose: texts as text, a server's own calls as calls,
 /// and a budget without bound as none.
 fn unify(request: &mut prowess_wire::neutral::Request) {
     if let Some(thinking) = &mut request.thinking {

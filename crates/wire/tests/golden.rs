@@ -1,4 +1,4 @@
-//! Every fixture through every road, as snapshots.
+//! Every fixture through every codec, as snapshots.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;

@@ -1,5 +1,5 @@
-//! Items of OpenAI's own servers, and what messages say of themselves, survive a run on
-//! Responses: whole and streamed, in the answer and in the next turn's input.
+//! Items of OpenAI's own servers, and the fields of messages, survive a run on
+//! Responses: whole and streamed, in the response and in the next turn's input.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -177,7 +177,7 @@ fn read_stream(sse: &str) -> Vec<StreamEvent> {
     events
 }
 
-/// Items with what every item of this server has, whoever made it.
+/// Items with the fields that every item of this server has.
 fn completed(items: &[Value]) -> Vec<Value> {
     let mut items = items.to_vec();
     for item in &mut items {
@@ -319,7 +319,7 @@ fn the_next_turn_gets_the_items_back_as_they_came() {
             let mut input = sent.body["input"].as_array().unwrap()[1..].to_vec();
             let items = expected(&items, client);
             for (item, expected) in input.iter_mut().zip(&items) {
-                // Lists that say nothing may be left out of a text.
+                // Empty lists may be left out of a text.
                 if let Some(Value::Array(parts)) = item.get_mut("content") {
                     for part in parts {
                         let map = part.as_object_mut().unwrap();

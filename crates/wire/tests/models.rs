@@ -1,5 +1,5 @@
-//! What is known of a model by its name decides what it is sent: settings it refuses are
-//! left out and named, or said in the words it takes.
+//! The capabilities of a model, by its name, decide what it is sent: settings it does not
+//! support are dropped and reported, or translated.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
-//! What is left out is named once, and by where it stood, however a request is rewritten
-//! before it is sent.
+//! Each drop is reported once, by its path in the client's body, however a request is
+//! rewritten before it is sent.
 
 mod support;
 

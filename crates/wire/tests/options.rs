@@ -1,4 +1,4 @@
-//! What servers of one dialect differ in: each option changes what it says it changes.
+//! Differences between servers of one dialect: each option has its documented effect.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;

@@ -1,5 +1,5 @@
-//! What only a Chat server says of its answer reaches a Chat client through a run of
-//! several turns, whole and streamed, and nobody else.
+//! Fields of a Chat response that only Chat has reach a Chat client through a run of
+//! several turns, whole and streamed, and no other client.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -80,7 +80,7 @@ fn collected(events: Vec<StreamEvent>) -> Response {
     collector.finish().unwrap()
 }
 
-/// One answer of two turns, as a run tells it.
+/// One response of two turns, as in a run.
 fn run(stream: bool) -> Vec<StreamEvent> {
     let (first, last) = (
         read_turn(&turn("one", 0.25), stream),

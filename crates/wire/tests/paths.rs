@@ -1,5 +1,5 @@
-//! What is left out of a request or refused is named by the path that it has in the
-//! client's own body, whatever the client and the model speak.
+//! What is dropped from a request or refused is named by its path in the client's own
+//! body, for every client and upstream dialect.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -185,7 +185,7 @@ fn what_is_refused_is_named_where_the_client_has_it() {
     let responses = json!({"model": "m", "input": [
         {"role": "user", "content": "hi"}, {"type": "item_reference_x", "id": "msg_1"},
         {"role": "user", "content": "more"}]});
-    // An item that nobody knows is left out, and named.
+    // An unknown item is dropped and reported.
     assert_eq!(
         dropped(ClientDialect::Responses, &responses, Dialect::Messages),
         ["input[1]"]
@@ -315,7 +315,7 @@ fn check(
         prop_assert!(found.is_some(), "{dropped:?} is not in {}", body.value);
         named.extend(found);
     }
-    // Where an upstream has no stop sequences, the reader of its answer looks for them.
+    // Where an upstream has no stop sequences, the reader of its response looks for them.
     let remembered = format!("{:?}", sent.context);
     for word in &body.words {
         prop_assert!(
@@ -331,8 +331,8 @@ fn check(
     check_order(body, &sent.body)
 }
 
-/// All that is said, called and answered is there, in its order, and every call's id
-/// stands at its result too.
+/// All texts, calls and results are there, in order, and every call's id is also at its
+/// result.
 fn check_order(body: &ClientBody, sent: &Value) -> Result<(), TestCaseError> {
     let text = sent.to_string();
     let places: Vec<_> = body
@@ -349,7 +349,7 @@ fn check_order(body: &ClientBody, sent: &Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One of the dialects that clients speak.
+/// One of the client dialects.
 fn client() -> impl Strategy<Value = ClientDialect> {
     prop::sample::select(ALL_CLIENTS.to_vec())
 }

@@ -1,5 +1,5 @@
-//! What a server tells of its reasoning comes back to it with the next request, whatever
-//! the client speaks, and goes to no other.
+//! A server's reasoning state comes back to it with the next request, in every client
+//! dialect, and goes to no other server.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -49,7 +49,7 @@ impl Model {
         write_request(self.dialect, request, &self.options()).unwrap()
     }
 
-    /// The context in which its answers are read.
+    /// The context in which its responses are read.
     fn context(&self) -> ReadContext {
         let mut request = Request::new(Dialect::Messages, self.name);
         request.messages.push(Message::user("Hi"));
@@ -68,7 +68,7 @@ impl Model {
     }
 }
 
-/// A chat server's answer of one message.
+/// A chat server's response of one message.
 fn answer(message: Value) -> Value {
     json!({"id": "c1", "model": "m", "choices": [
         {"index": 0, "message": message, "finish_reason": "tool_calls"}]})
@@ -78,8 +78,8 @@ fn call() -> Value {
     json!({"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}})
 }
 
-/// How a client goes on after an answer with one call: its own message back as it was
-/// told, and the call's result.
+/// A client's next request after a response with one call: the response's message
+/// unchanged, and the call's result.
 fn next_request(client: ClientDialect, response: &Value) -> Value {
     let hi = json!({"role": "user", "content": "Hi"});
     match client {
@@ -116,7 +116,7 @@ const CLIENTS: [ClientDialect; 3] = [
     ClientDialect::Responses,
 ];
 
-/// What the model is sent of its own answer by each client that goes on.
+/// What the model gets of its own response from each client's next request.
 fn second_turns(model: &Model, first: &Response) -> Vec<Value> {
     let turns = CLIENTS.iter().map(|client| {
         let (response, _) = write_response(*client, first, &ReplyContext::default());
@@ -195,7 +195,7 @@ fn stream_to_chat(model: &Model, bytes: &[u8]) -> (Value, Vec<Value>) {
     (calls.into(), deltas)
 }
 
-/// A run's own loop: the answer goes back as it was read.
+/// A run's own loop: the response goes back as it was read.
 fn in_a_loop(model: &Model, first: &Response) -> Value {
     let mut request = Request::new(Dialect::Chat, "m");
     request.messages.push(Message::user("Hi"));
@@ -468,7 +468,7 @@ fn other_extra_content_goes_back_to_its_server_alone() {
     );
 }
 
-/// Gemini 3's answer with a signed call.
+/// Gemini 3's response with a signed call.
 fn signed_call() -> Value {
     json!({"responseId": "r1", "candidates": [{"content": {"role": "model", "parts": [
         {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "R1NJRw=="}]},

@@ -1,4 +1,4 @@
-//! What has to be remembered from a request to its answer is remembered.
+//! What has to be remembered from a request to its response is remembered.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
@@ -10,7 +10,7 @@ use prowess_wire::{
 use serde_json::{Value, json};
 use support::file;
 
-/// The answer a client gets, whole, to its request and an upstream's answer.
+/// The response a client gets, whole, to its request and an upstream's response.
 fn whole(client: ClientDialect, request: &[u8], upstream: Dialect, answer: &Value) -> Value {
     let request = read_request(client, request).unwrap();
     let sent = write_request(upstream, &request, &WriteOptions::default()).unwrap();

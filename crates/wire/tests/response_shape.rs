@@ -1,4 +1,4 @@
-//! Every Response object says all that the Open Responses shape asks of one.
+//! Every Response object has all fields of the Open Responses schema.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
@@ -10,7 +10,7 @@ use prowess_wire::{
 use serde_json::{Value, json};
 use support::context;
 
-/// The settings of a response that nobody named, as they are documented.
+/// The documented defaults of settings that are not in the request.
 fn defaults() -> Value {
     json!({"background": false, "frequency_penalty": 0, "instructions": null,
         "max_output_tokens": null, "max_tool_calls": null, "metadata": {},

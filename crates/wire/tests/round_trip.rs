@@ -31,7 +31,7 @@ fn a_request_keeps_its_meaning_on_the_way_back_to_its_own_dialect() {
     }
 }
 
-/// What a road to an upstream changes on purpose.
+/// What translation for an upstream changes on purpose.
 fn forgive(client: ClientDialect, request: &mut Request) {
     forget_blank(request);
     match client {
@@ -60,8 +60,8 @@ fn forgive(client: ClientDialect, request: &mut Request) {
             request.tool_choice = None;
         }
         ClientDialect::Chat => {
-            // A container is ours to serve; thoughts are not taken back; several system
-            // texts are one message of parts; cache marks need a server that takes them.
+            // A container is served by Prowess; thoughts are not accepted; several system
+            // texts are one message of parts; cache marks need a server that supports them.
             request.container = None;
             for message in &mut request.messages {
                 message
@@ -82,8 +82,8 @@ fn forgive(client: ClientDialect, request: &mut Request) {
     }
 }
 
-/// Messages that say nothing are left out, whitespace at the end of the model's last is
-/// cut, and a picture it made is only named where it cannot be sent back.
+/// Blank messages are dropped, trailing whitespace of the model's last message is trimmed,
+/// and a generated image is only named where it cannot be sent back.
 fn forget_blank(request: &mut Request) {
     let empty = |block: &Block| block.as_text().is_some_and(str::is_empty);
     request.system.retain(|block| !empty(block));
@@ -93,7 +93,7 @@ fn forget_blank(request: &mut Request) {
                 match &mut block.content {
                     Content::Text(text) => text.truncate(text.trim_end().len()),
                     Content::Image(_) if request.origin == Dialect::Messages => {
-                        *block = Block::text("[picture: image/png, 9 bytes]");
+                        *block = Block::text("[image: image/png, 9 bytes]");
                     }
                     _ => {}
                 }
@@ -147,15 +147,15 @@ fn image() -> impl Strategy<Value = Block> {
     .prop_map(|source| Block::new(Content::Image(source)))
 }
 
-/// A user who says something, a model that answers and calls tools, and their results.
+/// A user's message, a model's response with tool calls, and their results.
 fn exchange(n: usize) -> impl Strategy<Value = Vec<Message>> {
     let user = (text(), proptest::collection::vec(image(), 0..2));
     let reply = proptest::option::of(text());
     let calls = proptest::collection::vec((text(), text(), "[a-z]{1,5}"), 0..3);
-    (user, reply, calls).prop_map(move |((asks, images), said, calls)| {
-        let mut user = vec![Block::text(asks)];
+    (user, reply, calls).prop_map(move |((questions, images), reply, calls)| {
+        let mut user = vec![Block::text(questions)];
         user.extend(images);
-        let mut answer: Vec<Block> = said.into_iter().map(Block::text).collect();
+        let mut answer: Vec<Block> = reply.into_iter().map(Block::text).collect();
         if answer.is_empty() && calls.is_empty() {
             answer.push(Block::text("…"));
         }
@@ -231,7 +231,7 @@ proptest! {
     fn any_conversation_keeps_its_meaning_through_gemini(request in request()) {
         let mut request = request;
         let mut back = trip(ClientDialect::Gemini, &request);
-        // Both stand in the path.
+        // Both are in the path.
         back.model.clone_from(&request.model);
         back.stream = request.stream;
         for side in [&mut request, &mut back] {
@@ -247,7 +247,7 @@ proptest! {
             let sent = write_request(dialect, &request, &WriteOptions::default());
             let body = match sent {
                 Ok(sent) => sent.body,
-                // Converse takes no images by URL, and says where it found one.
+                // Converse accepts no images by URL; the error has the path.
                 Err(error) => {
                     prop_assert_eq!(dialect, Dialect::Converse);
                     prop_assert!(error.field().is_some_and(|field| field.ends_with(".source")));
@@ -269,7 +269,7 @@ proptest! {
     }
 }
 
-/// Bytes are given the padding that other vendors want.
+/// Bytes get the padding that other vendors require.
 fn without_padding(request: &mut Request) {
     for block in request.messages.iter_mut().flat_map(|m| &mut m.content) {
         if let Content::Image(MediaSource::Base64 { data, .. }) = &mut block.content {
@@ -278,7 +278,7 @@ fn without_padding(request: &mut Request) {
     }
 }
 
-/// Leaves out what says where a request came from and what a dialect adds unasked.
+/// Removes client paths and what a dialect adds by default.
 fn plain(request: &mut Request) {
     request.origin = Dialect::Messages;
     request.rest.clear();

@@ -1,4 +1,4 @@
-//! Results of tools that answer no call: refused in the words of each client's vendor.
+//! Tool results without their call: refused with the message of each client's vendor.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Blocks that only one vendor's servers know, as text and calls that any model can read.
+//! Blocks specific to one vendor's servers, as text and calls that any model can read.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,19 @@ use serde_json::Value;
 
 use super::deferred_tools::changed_tool;
 use super::items::{self, AdaptedItem};
-use super::{prompt_texts, results};
+use super::results;
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::fields::{JsonPath, MESSAGES};
-use crate::neutral::{Block, Content, Map, Request, tagged_system};
+use crate::model_text;
+use crate::neutral::{Block, Content, Map, Request};
 use crate::tool_names::member_name;
 
 /// Rewrites the blocks of a conversation.
 pub(super) fn adapt(request: &mut Request, target: Dialect, drops: &mut Drops) {
     let mut messages = std::mem::take(&mut request.messages);
     let offered = request.tools.iter().map(|tool| tool.name.as_str());
-    let mut fitter = BlockAdapter {
+    let mut adapter = BlockAdapter {
         request,
         target,
         offered: offered.collect(),
@@ -30,13 +31,12 @@ pub(super) fn adapt(request: &mut Request, target: Dialect, drops: &mut Drops) {
         let path = path.key("content");
         m += 1;
         let was_empty = before.is_empty();
-        let fitted = before.into_iter().enumerate();
-        let fitted = fitted.filter_map(|(b, block)| {
+        let blocks = before.into_iter().enumerate();
+        let adapted = blocks.filter_map(|(b, block)| {
             let known = block.clone();
-            fitter.block(block, &path.block(b, &known))
+            adapter.block(block, &path.block(b, &known))
         });
-        let fitted: Vec<Block> = fitted.collect();
-        message.content = fitted;
+        message.content = adapted.collect();
         was_empty || !message.content.is_empty()
     });
     request.messages = messages;
@@ -68,7 +68,7 @@ impl BlockAdapter<'_> {
                         self.block(inner, &path.block(i, &known))
                     })
                     .collect();
-                // Some clients repeat what the call says.
+                // Some clients repeat fields of the call.
                 block.rest.shift_remove("name");
                 block.rest.shift_remove("namespace");
                 return Some(block);
@@ -84,13 +84,15 @@ impl BlockAdapter<'_> {
         self.other(&kind, block, path)
     }
 
-    /// A block of a kind that no dialect's writer knows.
+    /// A block of a kind that no dialect's writer supports.
     fn other(&mut self, kind: &str, block: Block, path: &JsonPath<'_>) -> Option<Block> {
         let text = |key: &str| block.rest.get(key).and_then(Value::as_str);
         let content = match kind {
             "tool_reference" => Content::Text(self.reference(text("tool_name")?)),
             "tool_addition" | "tool_removal" => Content::Text(self.change(kind, &block.rest)?),
-            "mid_conv_system" => Content::Text(tagged_system(&self.instructions(&block.rest))),
+            "mid_conv_system" => {
+                Content::Text(model_text::tagged_system(&self.instructions(&block.rest)))
+            }
             "search_result" => Content::Text(results::search_result(&block.rest)),
             "mcp_tool_use" => Content::ServerToolUse {
                 id: text("id")?.to_owned(),
@@ -100,14 +102,13 @@ impl BlockAdapter<'_> {
             "container_upload" if self.target != Dialect::Messages => {
                 self.drops
                     .add(path, "a file for a container that this model does not have");
-                Content::Text(prompt_texts::no_upload(text("file_id").unwrap_or_default()))
+                Content::Text(model_text::no_upload(text("file_id").unwrap_or_default()))
             }
             "fallback" => {
-                self.drops
-                    .add(path, "a mark that only its vendor's servers read");
+                self.drops.add(path, "specific to its vendor's servers");
                 return None;
             }
-            // One that the servers could not make; a summary stands at the beginning.
+            // Compaction that failed on the servers; a summary is at the beginning.
             "compaction" if text("encrypted_content").is_none() => return None,
             _ => return Some(block),
         };
@@ -115,14 +116,14 @@ impl BlockAdapter<'_> {
     }
 
     fn reference(&self, name: &str) -> String {
-        prompt_texts::found(name, self.offered.contains(name))
+        model_text::found(name, self.offered.contains(name))
     }
 
     fn change(&self, kind: &str, fields: &Map) -> Option<String> {
         let name = changed_tool(fields.get("tool")?)?;
         Some(match kind {
             "tool_addition" => self.reference(name),
-            _ => prompt_texts::found(name, false),
+            _ => model_text::found(name, false),
         })
     }
 

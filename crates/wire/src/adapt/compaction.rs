@@ -1,9 +1,9 @@
-//! Conversations that Anthropic's servers have shortened: what stands before the last
-//! summary counts no more, so that other models read the summary alone.
+//! Conversations that Anthropic's servers have compacted: everything before the last summary
+//! is dropped, so that other models read the summary alone.
 
 use serde_json::Value;
 
-use super::prompt_texts;
+use crate::model_text;
 use crate::neutral::{Block, Content, Message, Request, Role};
 
 /// Puts the last summary in the place of all before it.
@@ -26,7 +26,7 @@ pub(super) fn adapt(request: &mut Request) {
             kept.remove(0);
         }
     }
-    let summary = Message::new(Role::User, vec![Block::text(prompt_texts::summary(&text))]);
+    let summary = Message::new(Role::User, vec![Block::text(model_text::summary(&text))]);
     request.messages = std::iter::once(summary).chain(kept).collect();
 }
 

@@ -70,8 +70,8 @@ impl DiscoveredTools {
         }
     }
 
-    /// The tools that an item of Responses brings. What was searched for is found; of tools
-    /// that come unasked some may be deferred.
+    /// The tools that a Responses item adds. Tools that were searched for are found; of the
+    /// others some may be deferred.
     fn read_tools(&mut self, kind: &str, block: &Block, table: &ClientTools) {
         let searched = kind == "tool_search_output";
         let offers = |tool: &Value| searched || !is_true(tool.get("defer_loading"));
@@ -151,7 +151,7 @@ fn is_true(value: Option<&Value>) -> bool {
     value.and_then(Value::as_bool) == Some(true)
 }
 
-/// Whether a tool is to be left out until it is found.
+/// Whether a tool is hidden until it is found.
 pub(super) fn is_deferred(request: &Request, tool: &Tool) -> bool {
     if is_true(tool.rest.get("defer_loading")) {
         return true;

@@ -1,11 +1,11 @@
 //! Responses items of tools that the client runs, as calls and results of functions.
 //!
 //! Results become those of a server's tool, which every writer splits from the model's
-//! turn; calls are ordinary calls, for some clients answer them as such.
+//! turn; calls are ordinary calls, because some clients respond to them as such.
 
 use serde_json::{Value, json};
 
-use super::prompt_texts;
+use crate::model_text;
 use crate::neutral::{Block, ClientToolKind, Content, Map, Request};
 
 /// What becomes of a block.
@@ -100,13 +100,13 @@ fn text(item: &Map, key: &str) -> String {
 fn patch_output(item: &Map) -> String {
     let output = text(item, "output");
     match (text(item, "status").as_str(), output.is_empty()) {
-        ("failed", _) => format!("Error: the patch was not applied. {output}"),
-        (_, true) => "The patch was applied.".to_owned(),
+        ("failed", _) => model_text::patch_failed(&output),
+        (_, true) => model_text::PATCH_APPLIED.to_owned(),
         (_, false) => output,
     }
 }
 
-/// The tools that the client's search found, by the names that the model knows.
+/// The tools that the client's search found, by their plain names.
 fn found_tools(item: &Map, request: &Request) -> String {
     let tools = item.get("tools").and_then(Value::as_array);
     let mut names: Vec<&str> = Vec::new();
@@ -120,7 +120,7 @@ fn found_tools(item: &Map, request: &Request) -> String {
             })),
         }
     }
-    prompt_texts::all_found(&names)
+    model_text::all_found(&names)
 }
 
 /// What the commands of a shell printed, and how each ended.
@@ -141,8 +141,8 @@ fn shell_output(item: &Map) -> String {
         let outcome = output.get("outcome").unwrap_or(&Value::Null);
         let code = outcome.get("exit_code").and_then(Value::as_i64);
         let end = match (outcome.get("type").and_then(Value::as_str), code) {
-            (Some("timeout"), _) => "(timed out)".to_owned(),
-            (_, Some(code)) => format!("(exit code {code})"),
+            (Some("timeout"), _) => model_text::TIMED_OUT.to_owned(),
+            (_, Some(code)) => model_text::exit_code(code),
             _ => String::new(),
         };
         if !end.is_empty() {

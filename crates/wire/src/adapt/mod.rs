@@ -1,22 +1,21 @@
-//! A request made fit for a model of another vendor than its client expects: every tool
-//! that the client runs is a function, deferred tools wait until they are found, and what
-//! only one vendor's servers say is text that any model can read.
+//! Adapts a request to a model of another vendor than its client expects: every tool that
+//! the client runs becomes a function, deferred tools are left out until they are found, and
+//! blocks specific to one vendor's servers become text that any model can read.
 //!
-//! | file | owns |
+//! | file | content |
 //! |---|---|
 //! | `tools` | which tools are offered, and as what |
-//! | `deferred` | which deferred tools have been found |
-//! | `choice` | choices of tools, and which cannot be kept |
+//! | `deferred_tools` | which deferred tools have been found |
+//! | `tool_choice` | tool choices, and which cannot be honoured |
 //! | `blocks`, `results` | blocks of Anthropic's servers as text and calls |
-//! | `compaction` | conversations that Anthropic's servers have shortened |
+//! | `compaction` | conversations that Anthropic's servers have compacted |
 //! | `items` | Responses items of tools that the client runs |
-//! | `texts`, `schemas` | what a model is told of tools that it does not know |
+//! | `tool_schemas` | descriptions and schemas of vendor-specific tools |
 
 mod blocks;
 mod compaction;
 mod deferred_tools;
 mod items;
-mod prompt_texts;
 mod results;
 mod tool_choice;
 mod tool_schemas;
@@ -30,16 +29,16 @@ use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::neutral::{Content, Request, Tool, ToolChoice, ToolKind};
 
-/// A request that its target can take, and what had to be left out of it.
+/// A request that its target supports, and what had to be dropped.
 pub(crate) struct AdaptedRequest<'a> {
     pub(crate) request: Cow<'a, Request>,
     dropped: Vec<Dropped>,
 }
 
-/// Makes a request fit for a target.
+/// Adapts a request to a target.
 ///
 /// # Errors
-/// When the request demands something that no model of the target can do.
+/// When the request requires something that no model of the target supports.
 pub(crate) fn adapt_request(
     request: &Request,
     target: Dialect,
@@ -83,12 +82,12 @@ fn needs_adapting(request: &Request) -> bool {
 }
 
 impl AdaptedRequest<'_> {
-    /// The request, and what was left out of it.
+    /// The request, and what was dropped.
     pub(crate) fn into_parts(self) -> (Request, Vec<Dropped>) {
         (self.request.into_owned(), self.dropped)
     }
 
-    /// Adds what was left out to what the writer left out.
+    /// Adds what was dropped to what the writer dropped.
     pub(crate) fn finish(self, outgoing: &mut EncodedRequest) {
         let written = std::mem::replace(&mut outgoing.dropped, self.dropped);
         outgoing.dropped.extend(written);

@@ -1,16 +1,15 @@
-//! What tools of Anthropic's servers gave, as the text that a model reads: titles,
-//! addresses and words, without what only those servers can open.
+//! Results of tools of Anthropic's servers as text for a model: titles, addresses and text,
+//! without what only those servers can decode.
 
 use serde_json::Value;
 
-use super::prompt_texts;
+use crate::model_text;
 use crate::neutral::Map;
-use crate::plain_text::document_text;
 
-/// The text of a result; none for those that read well as they are.
+/// The text of a result; `None` for results that are readable as they are.
 pub(super) fn text(kind: &str, content: &Value, rest: &mut Map) -> Option<String> {
     if let Some(code) = content.get("error_code").and_then(Value::as_str) {
-        return Some(format!("Error: {code}"));
+        return Some(model_text::error(code));
     }
     match kind {
         "tool_search_tool_result" => Some(references(content)),
@@ -20,7 +19,7 @@ pub(super) fn text(kind: &str, content: &Value, rest: &mut Map) -> Option<String
             let failed = rest.shift_remove("is_error") == Some(Value::Bool(true));
             let text = text_blocks(content);
             Some(if failed {
-                format!("Error: {text}")
+                model_text::error(&text)
             } else {
                 text
             })
@@ -55,7 +54,7 @@ fn references(content: &Value) -> String {
     let names: Vec<&str> = names
         .map(|reference| field(reference, "tool_name"))
         .collect();
-    prompt_texts::all_found(&names)
+    model_text::all_found(&names)
 }
 
 fn pages(content: &Value) -> String {
@@ -63,7 +62,7 @@ fn pages(content: &Value) -> String {
     let pages = pages.map(|page| format!("{}\n{}", field(page, "title"), field(page, "url")));
     let text = pages.collect::<Vec<_>>().join("\n\n");
     if text.is_empty() {
-        "(no results)".to_owned()
+        model_text::NOTHING_FOUND.to_owned()
     } else {
         text
     }
@@ -75,19 +74,16 @@ fn page(content: &Value) -> String {
     let text = match field(source, "type") {
         "text" => field(source, "data").to_owned(),
         "content" => text_blocks(source.get("content").unwrap_or(&Value::Null)),
-        _ => format!("(a file of type {:?})", field(source, "media_type")),
+        _ => model_text::file_of_type(field(source, "media_type")),
     };
     let title = document.get("title").and_then(Value::as_str);
-    format!("{}\n{}", field(content, "url"), document_text(title, &text))
+    let text = model_text::document_text(title, &text);
+    format!("{}\n{text}", field(content, "url"))
 }
 
-/// A search result that the client's own search gave.
+/// A result of the client's own search.
 pub(super) fn search_result(fields: &Map) -> String {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let content = text_blocks(fields.get("content").unwrap_or(&Value::Null));
-    format!(
-        "<search_result title={:?} source={:?}>\n{content}\n</search_result>",
-        text("title"),
-        text("source")
-    )
+    model_text::search_result(text("title"), text("source"), &content)
 }

@@ -1,32 +1,32 @@
-//! Tools that a client runs and that only its vendor's models know, as functions: what they
-//! do and which arguments they take.
+//! Tools that a client runs and that only its vendor's models support, as functions:
+//! descriptions and argument schemas.
 
 use serde_json::{Value, json};
 
-use super::prompt_texts;
 use crate::chat::no_parameters;
+use crate::model_text;
 use crate::neutral::{ClientToolKind, Map};
 
 /// A description and a schema.
 type FunctionSpec = (String, Value);
 
-/// A tool of a Responses client. Takes the fields that the function says out of `rest`.
+/// A tool of a Responses client. Removes the fields that the function covers from `rest`.
 pub(super) fn responses_tool(runner: ClientToolKind, rest: &mut Map) -> FunctionSpec {
     match runner {
-        ClientToolKind::LocalShell => (prompt_texts::LOCAL_SHELL.to_owned(), local_shell()),
+        ClientToolKind::LocalShell => (model_text::LOCAL_SHELL.to_owned(), local_shell()),
         ClientToolKind::Shell => {
             let environment = rest.shift_remove("environment");
-            let skills = prompt_texts::skills(environment.as_ref());
-            (format!("{}{skills}", prompt_texts::SHELL), shell())
+            let skills = model_text::skills(environment.as_ref());
+            (format!("{}{skills}", model_text::SHELL), shell())
         }
-        ClientToolKind::ApplyPatch => (prompt_texts::APPLY_PATCH.to_owned(), apply_patch()),
+        ClientToolKind::ApplyPatch => (model_text::APPLY_PATCH.to_owned(), apply_patch()),
         ClientToolKind::ToolSearch => {
             rest.shift_remove("execution");
             let about = rest.shift_remove("description");
             let about = about.as_ref().and_then(Value::as_str);
             let schema = rest.shift_remove("parameters");
             (
-                about.unwrap_or(prompt_texts::TOOL_SEARCH).to_owned(),
+                about.unwrap_or(model_text::TOOL_SEARCH).to_owned(),
                 schema
                     .filter(Value::is_object)
                     .unwrap_or_else(no_parameters),
@@ -35,13 +35,13 @@ pub(super) fn responses_tool(runner: ClientToolKind, rest: &mut Map) -> Function
     }
 }
 
-/// A tool of a Messages client, by its type; none for those of Anthropic's servers.
+/// A tool of a Messages client, by its type; `None` for tools of Anthropic's servers.
 pub(super) fn messages_tool(kind: &str, rest: &mut Map) -> Option<FunctionSpec> {
     let (family, version) = kind.rsplit_once('_')?;
     match family {
-        "bash" => Some((prompt_texts::BASH.to_owned(), bash())),
+        "bash" => Some((model_text::BASH.to_owned(), bash())),
         "text_editor" => Some(editor(version, rest)),
-        "memory" => Some((prompt_texts::MEMORY.to_owned(), memory())),
+        "memory" => Some((model_text::MEMORY.to_owned(), memory())),
         "computer" => Some(computer(version, rest)),
         _ => None,
     }
@@ -113,22 +113,23 @@ fn bash() -> Value {
     )
 }
 
-/// Versions before April 2025 could take an edit back; the text to insert has changed its
-/// name in July.
+/// Versions before April 2025 support `undo_edit`; the name of the text to insert changed
+/// in July.
 fn editor(version: &str, rest: &mut Map) -> FunctionSpec {
-    let mut about = prompt_texts::EDITOR.to_owned();
+    let mut about = model_text::EDITOR.to_owned();
     let mut commands = vec!["view", "create", "str_replace", "insert"];
     if version < "20250429" {
         commands.push("undo_edit");
-        about.push_str(prompt_texts::EDITOR_UNDO);
+        about.push_str(model_text::EDITOR_UNDO);
     }
     let most = rest.shift_remove("max_characters");
     if let Some(most) = most.as_ref().and_then(Value::as_u64) {
-        about.push_str(&prompt_texts::view_limit(most));
+        about.push_str(&model_text::view_limit(most));
     }
-    let inserted = match version < "20250728" {
-        true => "new_str",
-        false => "insert_text",
+    let inserted = if version < "20250728" {
+        "new_str"
+    } else {
+        "insert_text"
     };
     let mut properties = json!({
         "command": one_of(&commands),
@@ -194,12 +195,12 @@ const ACTIONS_20250124: [&str; 6] = [
 ];
 
 fn computer(version: &str, rest: &mut Map) -> FunctionSpec {
-    let mut about = prompt_texts::COMPUTER.to_owned();
+    let mut about = model_text::COMPUTER.to_owned();
     let mut size = |key: &str| rest.shift_remove(key).as_ref().and_then(Value::as_u64);
     if let (Some(width), Some(height)) = (size("display_width_px"), size("display_height_px")) {
-        about.push_str(&prompt_texts::screen(width, height));
+        about.push_str(&model_text::screen(width, height));
     }
-    // Which of several screens it is, its runner knows.
+    // The tool's runner selects the screen.
     rest.shift_remove("display_number");
     let zoom = rest.shift_remove("enable_zoom") == Some(Value::Bool(true));
     let mut actions = ACTIONS.to_vec();

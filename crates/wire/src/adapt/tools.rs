@@ -1,21 +1,22 @@
 //! Which tools a model of another vendor is offered, and as what.
 //!
-//! Tools found in the middle of a conversation stand behind all others, in the order in
-//! which they were found, so that the beginning of the prompt stays the same.
+//! Tools found in the middle of a conversation come after all others, in the order in which
+//! they were found, so that the beginning of the prompt stays the same.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::deferred_tools::{DiscoveredTools, is_deferred, is_server_search};
-use super::{prompt_texts, tool_schemas};
+use super::tool_schemas;
 use crate::anthropic::read_tool;
 use crate::drops::Drops;
 use crate::fields::TOOLS;
+use crate::model_text;
 use crate::neutral::{Block, ClientToolForm, Request, Tool, ToolKind, ToolPlace};
 
 const ONLY_VENDOR_SEARCHES: &str =
-    "a search for tools that its vendor's servers make: all deferred tools are offered instead";
+    "tool search on the vendor's servers; all deferred tools are offered instead";
 
 /// Sets the tools that are offered.
 pub(super) fn adapt(request: &mut Request, drops: &mut Drops) {
@@ -57,7 +58,7 @@ pub(super) fn adapt(request: &mut Request, drops: &mut Drops) {
     request.tools = now;
 }
 
-/// Whether a tool comes with an item of the conversation.
+/// Whether a tool is defined by an item of the conversation.
 fn is_brought_by_item(request: &Request, tool: &Tool) -> bool {
     let known = request.client_tools.get(&tool.name);
     known.is_some_and(|known| known.place == ToolPlace::Input)
@@ -74,7 +75,7 @@ fn as_function(request: &Request, mut tool: Tool) -> Tool {
     match &mut tool.kind {
         ToolKind::Function { .. } => {}
         ToolKind::Freeform { description } => {
-            if let Some(text) = tool.rest.get("format").and_then(prompt_texts::grammar) {
+            if let Some(text) = tool.rest.get("format").and_then(model_text::grammar) {
                 tool.rest.shift_remove("format");
                 let known = description.take().unwrap_or_default();
                 *description = Some(format!("{known}{text}"));
@@ -116,15 +117,15 @@ fn add_defined(found: &DiscoveredTools, now: &mut Vec<Tool>, later: &mut Vec<(us
     }
 }
 
-/// Tells the model of searches that it cannot make, for a user may ask for one and would
-/// be given an invented answer.
+/// Informs the model about searches that it cannot run: a user may request one, and the
+/// model would invent results.
 fn note_unavailable(request: &mut Request, offered: &[Tool]) {
     let web = |tool: &Tool| match &tool.kind {
         ToolKind::Server { kind } => is_web(kind),
         _ => false,
     };
     if offered.iter().any(web) {
-        request.system.push(Block::text(prompt_texts::NO_WEB));
+        request.system.push(Block::text(model_text::NO_WEB));
     }
 }
 
@@ -145,7 +146,7 @@ pub(super) fn is_web(kind: &str) -> bool {
         .any(|prefix| kind.starts_with(prefix))
 }
 
-/// What a namespace says of its tools stands with the first of them.
+/// Adds the description of a namespace to the first of its tools.
 fn describe_namespaces(request: &Request, offered: &mut [Tool]) {
     let mut described: HashSet<&str> = HashSet::new();
     for tool in offered {
@@ -162,7 +163,7 @@ fn describe_namespaces(request: &Request, offered: &mut [Tool]) {
             Some(text),
             ToolKind::Function { description, .. } | ToolKind::Freeform { description },
         ) = (
-            about.and_then(|about| prompt_texts::namespace(namespace, about)),
+            about.and_then(|about| model_text::namespace(namespace, about)),
             &mut tool.kind,
         ) {
             let known = description.take().unwrap_or_default();

@@ -19,13 +19,13 @@ pub(crate) fn read_content(value: Value, path: &JsonPath<'_>) -> Result<Vec<Bloc
     }
 }
 
-/// One block; a type no road understands is kept whole.
+/// One block; a type no codec understands is retained as it is.
 pub(crate) fn read_block(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     let mut fields = JsonFields::from_value(value, path)?;
     let kind = fields.string("type")?;
     let cache_control = fields.take("cache_control");
     let content = match kind.as_str() {
-        // How our answers tell of pictures that a model made.
+        // The form in which our responses carry generated images.
         "text" if fields.peek("source").is_some_and(is_media) => {
             fields.take("text");
             read_media(fields.require("source")?, &path.key("source"))?
@@ -74,17 +74,18 @@ fn is_media(source: &Value) -> bool {
     matches!(kind, Some("base64" | "url"))
 }
 
-/// A picture, or a file of another kind.
+/// An image, or a file of another kind.
 fn read_media(source: Value, path: &JsonPath<'_>) -> Result<Content, WireError> {
     let media_type = source.get("media_type").and_then(Value::as_str);
     let picture = media_type.is_none_or(|kind| kind.starts_with("image/"));
     let source = read_source(source, path)?;
-    Ok(match picture {
-        true => Content::Image(source),
-        false => Content::Document {
+    Ok(if picture {
+        Content::Image(source)
+    } else {
+        Content::Document {
             source,
             title: None,
-        },
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource, without_d
 use crate::signature_envelope::{self, SignatureEnvelope};
 use crate::tool_names::{safe_id, safe_name};
 
-/// A block for a client: everything it holds that the dialect can say.
+/// A block for a client: everything it holds that the dialect supports.
 pub(crate) fn to_client(block: &Block) -> Value {
     let mut value = whole(block);
     if let Some(map) = value.as_object_mut() {
@@ -34,9 +34,9 @@ pub(crate) fn whole(block: &Block) -> Value {
 /// Writes blocks for an Anthropic model: what another provider's model or dialect
 /// left in them cannot be sent.
 pub(super) struct MessagesBlockWriter<'d> {
-    /// Whether the blocks were read from this dialect, so that `rest` is ours.
+    /// Whether the blocks were read from this dialect, so that `rest` belongs to it.
     pub(super) own: bool,
-    /// Whether the message being written is the model's, which takes no media there.
+    /// Whether the message being written is the model's, which cannot hold media.
     pub(super) from_model: bool,
     pub(super) drops: &'d mut Drops,
 }
@@ -94,8 +94,8 @@ impl MessagesBlockWriter<'_> {
                 return Ok(Some(json!({"type": "text", "text": text})));
             }
             content @ Content::Document { .. } => {
-                let fitted = document_out::supported_document(content, self.own, path)?;
-                tagged(fitted.as_ref().unwrap_or(content))
+                let supported = document_out::supported_document(content, self.own, path)?;
+                tagged(supported.as_ref().unwrap_or(content))
             }
             Content::Other { kind } if !self.own => {
                 return Err(WireError::unsupported_part(Dialect::Messages, path, kind));
@@ -190,7 +190,7 @@ pub(super) fn write_source(source: &MediaSource) -> Value {
     }
 }
 
-/// The object `json!` was given; it is never anything else.
+/// The object passed to `json!`; it is never anything else.
 fn json_map(value: Value) -> Map {
     match value {
         Value::Object(map) => map,

@@ -1,4 +1,4 @@
-//! Documents for an Anthropic model, which takes PDFs as bytes and text as text.
+//! Documents for an Anthropic model, which accepts PDFs as bytes and text as text.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -9,9 +9,9 @@ use crate::fields::JsonPath;
 use crate::media_types::{PDF, document_type, is_text_type};
 use crate::neutral::{Content, MediaSource};
 
-/// A document as Anthropic takes it; none when it is that already. What it takes in no
-/// form is refused, unless the client speaks Anthropic's dialect: then that is for
-/// Anthropic to say.
+/// A document in a form Anthropic accepts; `None` when it already is. What it does not accept
+/// in any form is refused, unless the client uses Anthropic's dialect: then Anthropic
+/// decides.
 pub(super) fn supported_document(
     content: &Content,
     own: bool,
@@ -51,7 +51,7 @@ pub(super) fn supported_document(
         _ if own => return Ok(None),
         _ => {
             let why = format!(
-                "Anthropic takes PDFs, text and pictures, not {media_type}: send the text of it"
+                "Anthropic accepts PDFs, text and images, not {media_type}: send the text of it"
             );
             return Err(unsupported_document(path, why));
         }

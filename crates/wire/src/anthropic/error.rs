@@ -6,14 +6,14 @@ use crate::fields::put;
 use crate::neutral::{ApiError, ErrorKind, Map};
 use crate::render::RenderedError;
 
-/// The error of an Anthropic upstream's answer.
+/// The error of an Anthropic upstream's response.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(body).ok()?;
     value.get("error")?;
     Some(read_error_value(Some(status), value))
 }
 
-/// Whether a body is an error as Anthropic's clients know it.
+/// Whether a body is an error in Anthropic's form.
 pub(crate) fn is_error(body: &Value) -> bool {
     let text = |key: &str| body.get("error").and_then(|error| error.get(key)?.as_str());
     let marked = body.get("type").and_then(Value::as_str) == Some("error");
@@ -33,7 +33,9 @@ pub(crate) fn read_error_value(status: Option<u16>, envelope: Value) -> ApiError
     ApiError {
         status: status.unwrap_or(kind.status()),
         kind,
-        message: message.unwrap_or("the upstream gave no reason").to_owned(),
+        message: message
+            .unwrap_or("the upstream gave no error message")
+            .to_owned(),
         code: details
             .and_then(|details| details.get("error_code"))
             .and_then(Value::as_str)

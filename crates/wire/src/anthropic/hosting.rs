@@ -1,8 +1,8 @@
-//! Messages bodies as Bedrock's InvokeModel and Vertex want them.
+//! Messages bodies for Bedrock's InvokeModel and for Vertex.
 //!
-//! Both take the Messages body without `model` (it is in the path) and with an
-//! `anthropic_version`; Bedrock takes no `stream` (the path says it) and wants beta
-//! names in the body.
+//! Both expect the Messages body without `model` (it is in the path) and with an
+//! `anthropic_version`; Bedrock expects no `stream` (it is in the path) and the beta names
+//! in the body.
 
 use crate::raw::{Edit, RawObject};
 
@@ -25,7 +25,7 @@ impl AnthropicHost {
     }
 }
 
-/// The body for a host. Values keep their bytes. A version already in the body stays.
+/// The body for a host. Values keep their bytes. An existing version is not replaced.
 pub fn hosted_body(
     raw: &RawObject<'_>,
     host: AnthropicHost,

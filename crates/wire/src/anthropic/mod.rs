@@ -1,7 +1,7 @@
 //! Anthropic Messages: the dialect closest to the neutral conversation.
 //!
-//! Owns the reading and writing of its requests, answers, streams and errors, and
-//! the small differences of its bodies on Bedrock (InvokeModel) and Vertex.
+//! Reads and writes its requests, responses, streams and errors, and handles the small
+//! differences of its bodies on Bedrock (InvokeModel) and Vertex.
 
 mod block_in;
 mod block_out;

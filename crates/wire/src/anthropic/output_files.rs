@@ -1,7 +1,7 @@
-//! Files that Anthropic's own servers made, found in what they answer.
+//! Files that Anthropic's own servers created, found in their responses.
 //!
-//! Only results of its code execution are believed. A model can be brought to write any
-//! id into its text or into a call of a tool; what it cannot write are these results.
+//! Only results of code execution are trusted. A model can be made to write any id into its
+//! text or into a tool call; it cannot write these results.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub fn file_ids_in_result<'v>(kind: &str, content: &'v Value) -> Vec<&'v str> {
     outputs.filter_map(file_id).collect()
 }
 
-/// The ids of the files that a whole answer names.
+/// The ids of the files that a whole response names.
 pub fn file_ids_in_response(answer: &[u8]) -> Vec<String> {
     let Some(answer) = parse_if_relevant(answer) else {
         return Vec::new();
@@ -60,12 +60,13 @@ fn file_ids_in_block(block: &Value) -> Vec<String> {
     }
 }
 
-/// What is JSON and speaks of results at all, which little of an answer does.
+/// Parses JSON that contains results at all, which most events do not.
 fn parse_if_relevant(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
-    match text.contains(RESULT_SUFFIX) {
-        true => serde_json::from_str(text).ok(),
-        false => None,
+    if text.contains(RESULT_SUFFIX) {
+        serde_json::from_str(text).ok()
+    } else {
+        None
     }
 }
 

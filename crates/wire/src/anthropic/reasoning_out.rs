@@ -1,5 +1,5 @@
-//! How a Claude model is told to think: a budget, an effort, or as much as it sees fit,
-//! whichever the model takes.
+//! Thinking settings of a Claude model: a budget, an effort, or adaptive, whichever the
+//! model supports.
 
 use serde_json::{Value, json};
 
@@ -12,10 +12,10 @@ use crate::models::{Disabling, Efforts, ThinkingModes};
 use crate::neutral::{Content, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 
-/// The least budget that Anthropic takes.
+/// The minimum budget that Anthropic accepts.
 const MIN_BUDGET_TOKENS: u64 = 1024;
 
-/// What is said of thinking.
+/// The thinking settings of a request.
 #[derive(Debug, Default)]
 pub(crate) struct ReasoningSettings {
     /// `thinking`.
@@ -25,7 +25,7 @@ pub(crate) struct ReasoningSettings {
 }
 
 impl ReasoningSettings {
-    /// Whether the model is told to think.
+    /// Whether thinking is enabled.
     pub(crate) fn is_on(&self) -> bool {
         let kind = self
             .thinking
@@ -36,7 +36,7 @@ impl ReasoningSettings {
     }
 }
 
-/// What to say of thinking, with a limit on the tokens of the whole answer.
+/// The thinking settings, given the token limit of the whole response.
 pub(crate) fn reasoning_settings(
     request: &Request,
     options: &WriteOptions,
@@ -63,18 +63,19 @@ struct Writer<'a> {
     options: &'a WriteOptions,
     limit: u64,
     drops: &'a mut Drops,
-    /// The effort that is still to be said.
+    /// The effort that is not written yet.
     effort: Option<String>,
 }
 
 impl Writer<'_> {
-    /// What the client says of thinking, in a mode that the model has.
+    /// The client's thinking settings, in a mode that the model supports.
     fn client_thinking(&mut self, thinking: &Thinking) -> Option<Value> {
         let off = self.effort.as_deref() == Some("none");
         match (&thinking.mode, self.options.capabilities.thinking) {
             (ThinkingMode::Disabled, _) => self.switch_off("thinking", Some(thinking)),
             (ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive, ThinkingModes::None) => {
-                self.drops.add("thinking", "the model does not think");
+                self.drops
+                    .add("thinking", "the model does not support thinking");
                 None
             }
             (ThinkingMode::Enabled { budget_tokens }, ThinkingModes::Adaptive(_)) => {
@@ -106,13 +107,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Clients of Anthropic's know what it takes, and are told by Anthropic.
+    /// Clients of Anthropic's dialect send what it accepts, and get its own errors.
     fn is_own(&self) -> bool {
         self.request.origin == Dialect::Messages
     }
 
-    /// As much thinking as the model sees fit, which may begin anywhere but where a tool
-    /// is forced.
+    /// Adaptive thinking, which may begin anywhere except where a tool is forced.
     fn adaptive(&mut self, thinking: &Thinking) -> Option<Value> {
         if !self.is_own() && forces_tool(self.request) {
             self.drops.add("thinking", CANNOT_THINK);
@@ -121,7 +121,7 @@ impl Writer<'_> {
         Some(write_mode(ThinkingMode::Adaptive, thinking))
     }
 
-    /// What an effort amounts to for a model that takes none, or that is not to think.
+    /// The equivalent of an effort for a model without effort levels, or without thinking.
     fn for_effort(&mut self) -> Option<Value> {
         let effort = self.effort.as_deref()?;
         let Some(budget) = crate::effort::effort_to_budget(effort) else {
@@ -138,42 +138,44 @@ impl Writer<'_> {
             let why = if thinks {
                 CANNOT_THINK
             } else {
-                "the model does not think"
+                "the model does not support thinking"
             };
             self.drops.add("output_config.effort", why);
         }
         started
     }
 
-    /// No thinking, said as the model takes it.
+    /// No thinking, in the form the model accepts.
     fn switch_off(&mut self, field: &str, stated: Option<&Thinking>) -> Option<Value> {
         match self.options.capabilities.thinking {
             // It does not think anyway.
             ThinkingModes::None | ThinkingModes::Adaptive(Disabling::Omit) => None,
             ThinkingModes::Adaptive(Disabling::Never) => {
                 self.drops
-                    .add(field, "the model cannot be told not to think");
+                    .add(field, "thinking cannot be disabled for this model");
                 None
             }
             _ => Some(stated.map_or_else(|| json!({"type": "disabled"}), write_thinking)),
         }
     }
 
-    /// A budget that leaves room for an answer, where thinking may begin at all.
+    /// A budget that leaves room for a response, where thinking may begin at all.
     fn start(&self, budget: u64) -> Option<Value> {
         let budget = budget.min(self.limit.saturating_sub(1));
         let may = budget >= MIN_BUDGET_TOKENS && may_start_thinking(self.request);
         may.then(|| json!({"type": "enabled", "budget_tokens": budget}))
     }
 
-    /// The effort level that is left to be said.
+    /// The effort level that remains to be written.
     fn effort_level(&mut self, thinking: Option<&Value>) -> Option<String> {
         let effort = self.effort.take().filter(|word| word != "none")?;
         if !self.options.effort_levels {
-            // A budget beside it says the same more exactly.
+            // A budget next to it is more exact.
             if !has_budget(thinking) {
-                self.drops
-                    .add("output_config.effort", "the model takes no effort");
+                self.drops.add(
+                    "output_config.effort",
+                    "the model does not support effort levels",
+                );
             }
             return None;
         }
@@ -185,8 +187,10 @@ impl Writer<'_> {
             EffortChoice::Level(word) => Some(word),
             EffortChoice::Default => None,
             EffortChoice::Refused => {
-                self.drops
-                    .add("output_config.effort", "the model takes no such effort");
+                self.drops.add(
+                    "output_config.effort",
+                    "the model does not support this effort",
+                );
                 None
             }
         };
@@ -199,14 +203,14 @@ impl Writer<'_> {
     }
 }
 
-const CANNOT_THINK: &str = "thinking cannot begin here, or max_tokens leaves no room for it";
+const CANNOT_THINK: &str = "thinking is not allowed here, or max_tokens is too small for it";
 
 fn has_budget(thinking: Option<&Value>) -> bool {
     thinking.is_some_and(|thinking| thinking.get("budget_tokens").is_some())
 }
 
-/// Anthropic refuses to begin thinking when a tool is forced, or in the middle of a
-/// loop whose calls came without a thought.
+/// Anthropic does not allow thinking to begin when a tool is forced, or in the middle of a
+/// loop whose calls have no thoughts.
 fn may_start_thinking(request: &Request) -> bool {
     let mut assistant = request.messages.iter().rev();
     let last = assistant.find(|message| message.role == Role::Assistant);
@@ -252,7 +256,7 @@ fn write_mode(mode: ThinkingMode, thinking: &Thinking) -> Value {
     with_rest(Value::Object(map), thinking)
 }
 
-/// What is said of thinking, with the options that only Anthropic understands.
+/// The thinking settings, with the options that only Anthropic supports.
 fn with_rest(mut value: Value, thinking: &Thinking) -> Value {
     if let Some(map) = value.as_object_mut() {
         map.extend(thinking.rest.clone());

@@ -11,6 +11,7 @@ use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
+use crate::model_text::tagged_system;
 use crate::neutral::{
     Block, Content, Map, Message, Request, ResponseFormat, Role, expand_server_calls,
 };
@@ -46,7 +47,7 @@ fn write_conversation(
     let conversation = if own {
         request.messages.as_slice()
     } else {
-        // Anthropic takes only its own server tools' calls back.
+        // Anthropic accepts only calls of its own server tools.
         expanded = expand_server_calls(&request.messages, drops);
         expanded.as_ref()
     };
@@ -92,10 +93,10 @@ fn write_messages(
     let mut messages = Vec::with_capacity(conversation.len());
     for (i, message) in conversation.iter().enumerate() {
         let path = &MESSAGES.message(i, message);
-        let fitted = fit_system(message, options);
-        let mut message = fitted.as_ref().unwrap_or(message);
+        let adapted = adapt_system(message, options);
+        let mut message = adapted.as_ref().unwrap_or(message);
         if let Some((_, end)) = end.as_ref().filter(|(at, _)| *at == i) {
-            let why = "whitespace at its end, which Anthropic refuses";
+            let why = "trailing whitespace, which Anthropic rejects";
             blocks.drops.add(path, why);
             message = end;
         }
@@ -128,14 +129,14 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-/// A system message in the middle, for models that take none there.
-fn fit_system(message: &Message, options: &WriteOptions) -> Option<Message> {
+/// A system message in the middle, for models that do not accept one there.
+fn adapt_system(message: &Message, options: &WriteOptions) -> Option<Message> {
     if message.role != Role::System || options.system_in_place {
         return None;
     }
     let content = message.content.iter().map(|block| match &block.content {
         Content::Text(text) => Block {
-            content: Content::Text(crate::neutral::tagged_system(text)),
+            content: Content::Text(tagged_system(text)),
             ..block.clone()
         },
         _ => block.clone(),
@@ -204,7 +205,7 @@ fn write_output_config(
             return Err(WireError::unsupported(
                 Dialect::Messages,
                 "output_config.format",
-                "Anthropic Messages knows no such output format: use a JSON schema",
+                "Anthropic Messages does not support this output format: use a JSON schema",
             ));
         }
         None => {}
@@ -215,7 +216,7 @@ fn write_output_config(
     Ok(())
 }
 
-/// Unknown fields go back into the object they came from.
+/// Unknown fields go back into their original object.
 fn merge_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
     if request.origin != Dialect::Messages {
         drops.rest(&JsonPath::Root, &request.rest);

@@ -1,8 +1,8 @@
-//! Blocks of an answer, as a Messages client is told of them.
+//! Blocks of a response, written for a Messages client.
 //!
-//! Anthropic's own blocks go as they are. What another vendor's model made and Anthropic
-//! has no block for is a text that names it, with what was made in a field beside it: see
-//! [`crate::pictures`].
+//! Anthropic's own blocks are unchanged. What another vendor's model generated and Anthropic
+//! has no block for becomes a text that names it, with the content in another field: see
+//! [`crate::generated_images`].
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn write_foreign(block: &Block) -> Option<(Map, String)> {
             map.extend(other_fields(block));
             generated_images::describe_media(&block.content)?
         }
-        // Gemini's and Converse's parts have names of this form, Anthropic's blocks none.
+        // Parts of Gemini and Converse have names of this form, Anthropic's blocks do not.
         Content::Other { kind } if kind.contains(|c: char| c.is_ascii_uppercase()) => {
             map.extend(other_fields(block));
             format!("[{kind}]")
@@ -51,8 +51,8 @@ fn write_foreign(block: &Block) -> Option<(Map, String)> {
     Some((map, text))
 }
 
-/// What stands beside the content. The id and status of another dialect's item mean
-/// nothing here.
+/// The fields besides the content. The id and status of another dialect's item are
+/// meaningless here.
 fn other_fields(block: &Block) -> Map {
     let mut rest = without_dialect_fields(&block.rest);
     if block.rest.contains_key(DIALECT_FIELDS) {

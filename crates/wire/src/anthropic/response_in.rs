@@ -1,4 +1,4 @@
-//! A Messages answer, read.
+//! Reads a Messages response.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::neutral::{Block, Content, Response, StopReason};
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = JsonPath::Root;
     let mut fields = JsonFields::from_value(body, &root)?;
-    // A gateway's failure that came as an answer.
+    // A gateway error with a success status.
     let failed = fields.peek("type").and_then(Value::as_str) == Some("error");
     if failed && fields.peek("error").is_some_and(Value::is_object) {
         let error = read_error_value(None, Value::Object(fields.rest()));
@@ -49,7 +49,7 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     Ok(response)
 }
 
-/// Puts the caller's name of a tool back.
+/// Puts the client's name of a tool back.
 pub(super) fn original_name(block: &mut Block, context: &ReadContext) {
     if let Content::ToolUse { name, .. } = &mut block.content {
         *name = context.names.original(std::mem::take(name));

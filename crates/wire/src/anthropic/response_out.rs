@@ -1,4 +1,4 @@
-//! A Messages answer, written for a client.
+//! Writes a Messages response for a client.
 
 use serde_json::{Value, json};
 

@@ -64,12 +64,12 @@ impl MessagesReader {
                 let error = read_error_value(None, Value::Object(fields.rest()));
                 out.push(StreamEvent::Error(error));
             }
-            _ if !self.started => self.fail("it tells of a message before its start", out),
+            _ if !self.started => self.fail("an event before message_start", out),
             "content_block_start" => self.block_start(&mut fields, out)?,
             "content_block_delta" => {
                 let delta = read_delta(fields.require("delta")?)?;
                 if self.open != Some(index(&mut fields)?) {
-                    self.fail("a block grows that is not open", out);
+                    self.fail("a delta for a block that is not open", out);
                 } else if !(self.whole && matches!(delta, Delta::Text(_))) {
                     out.push(StreamEvent::BlockDelta {
                         index: self.blocks.saturating_sub(1),
@@ -87,7 +87,7 @@ impl MessagesReader {
                 self.ended = true;
                 out.push(StreamEvent::MessageStop);
             }
-            "message_start" => self.fail("it starts twice", out),
+            "message_start" => self.fail("a second message_start", out),
             _ => out.push(StreamEvent::Other {
                 name: kind,
                 data: fields.rest(),

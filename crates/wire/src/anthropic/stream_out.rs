@@ -35,7 +35,7 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
                 write_block_delta(*index, &Delta::Text(text), out);
             }
         }
-        // What another dialect tells of its blocks and of its servers' work.
+        // Events and fields specific to another dialect's blocks and servers.
         StreamEvent::BlockDelta {
             delta: Delta::Rest(_),
             ..

@@ -85,7 +85,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-/// Anthropic cannot allow some of the tools it was told of, so only those are told. A tool
+/// Anthropic cannot restrict the choice to some of the tools, so only those are sent. A tool
 /// without a name cannot be among them, and is dropped for another reason.
 fn hidden(request: &Request, name: &str) -> bool {
     match &request.tool_choice {

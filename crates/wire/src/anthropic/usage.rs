@@ -12,9 +12,9 @@ pub(crate) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage
     Ok(usage)
 }
 
-/// Takes over a later, cumulative count of the same message: what it names replaces what
-/// was known, be it with nothing; what it leaves out stays. Output does not become less:
-/// some servers count it at the start only, and say 0 at the end.
+/// Merges a later, cumulative count of the same message: a count that is present replaces
+/// the earlier one, even with zero; one that is absent does not. Output does not decrease:
+/// some servers count it at the start only, and send 0 at the end.
 pub(crate) fn update_usage(
     usage: &mut TokenUsage,
     later: Value,

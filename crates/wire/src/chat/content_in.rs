@@ -1,5 +1,5 @@
-//! What a chat server's message says: text, with some servers a list of texts, thoughts
-//! and pictures, and with others a value that keeps to the schema asked for.
+//! The content of a Chat message: text; with some servers a list of texts, thoughts and
+//! images; with others a value that conforms to the requested schema.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(super) enum ChatContentPart {
     Image(Content),
 }
 
-/// Reads `content` of an answer or a chunk.
+/// Reads `content` of a response or a chunk.
 pub(super) fn read_content_parts(content: Option<Value>) -> Vec<ChatContentPart> {
     match content {
         None => Vec::new(),
@@ -30,7 +30,7 @@ fn is_part(part: &Value) -> bool {
     kind || part.get("text").is_some_and(Value::is_string)
 }
 
-/// A part is a text, a picture, or a thought that is a list of texts itself.
+/// A part is a text, an image, or a thought that is a list of texts itself.
 fn read_part(part: &Value) -> Vec<ChatContentPart> {
     if let Some(text) = part.get("text").and_then(Value::as_str) {
         return vec![ChatContentPart::Text(text.to_owned())];
@@ -43,7 +43,7 @@ fn read_part(part: &Value) -> Vec<ChatContentPart> {
     thoughts.map(ChatContentPart::Thought).collect()
 }
 
-/// The texts of a thought, which Mistral tells as a list of parts.
+/// The texts of a thought, which Mistral sends as a list of parts.
 pub(super) fn thought_texts(thinking: &Value) -> Vec<String> {
     match thinking {
         Value::String(text) => vec![text.clone()],
@@ -55,17 +55,17 @@ pub(super) fn thought_texts(thinking: &Value) -> Vec<String> {
     }
 }
 
-/// The pictures beside `content`; what cannot be read as one stays where it is.
+/// The images next to `content`; what cannot be read as an image is left in place.
 pub(super) fn take_images(fields: &mut JsonFields<'_>) -> Vec<Content> {
-    let pictures = fields.peek("images").and_then(Value::as_array);
-    let pictures: Option<Vec<Content>> = pictures
+    let values = fields.peek("images").and_then(Value::as_array);
+    let images: Option<Vec<Content>> = values
         .into_iter()
         .flatten()
         .map(generated_images::read_chat_image)
         .collect();
-    let pictures = pictures.unwrap_or_default();
-    if !pictures.is_empty() {
+    let images = images.unwrap_or_default();
+    if !images.is_empty() {
         fields.take("images");
     }
-    pictures
+    images
 }

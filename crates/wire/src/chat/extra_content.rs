@@ -14,8 +14,8 @@ use crate::signature_envelope::{
 
 pub(super) const FIELD: &str = "extra_content";
 
-/// The seal of what stood in `extra_content`: Gemini's where nothing else is in it, else
-/// that of the server which gave it.
+/// The signature for the value of `extra_content`: Gemini's where it holds nothing else,
+/// otherwise an envelope for the server that sent it.
 pub(super) fn encode_extra(extra: &Value, from: Option<&str>) -> String {
     match gemini_signature(extra) {
         Some(signature) => encode_gemini_signature(signature),
@@ -43,7 +43,7 @@ pub(super) fn with_signature(signature: &str) -> Value {
     json!({"google": {"thought_signature": signature}})
 }
 
-/// What a client is given as `extra_content` of the call after a thought of this
+/// The `extra_content` for a client, of the call after a thought with this
 /// signature.
 pub(super) fn extra_for_client(signature: &str) -> Option<Value> {
     match decode_envelope(signature) {
@@ -53,21 +53,21 @@ pub(super) fn extra_for_client(signature: &str) -> Option<Value> {
     }
 }
 
-/// Takes what stands in a call's `extra_content`.
+/// Removes and returns a call's `extra_content`.
 pub(super) fn take(rest: &mut Map) -> Option<Value> {
     let there = rest.get(FIELD).is_some_and(Value::is_object);
     there.then(|| rest.shift_remove(FIELD)).flatten()
 }
 
-/// Finds the thoughts that stand before calls with `extra_content`, among those that were
-/// given with the message.
+/// Finds the thoughts that belong to calls with `extra_content`, among those of the
+/// message.
 #[derive(Debug, Default)]
 pub(super) struct SignedThoughts {
-    /// Where the given thoughts are, by signature.
+    /// Indexes of the thoughts, by signature.
     by_signature: Option<PlacesByText>,
     /// Where those are that hold `extra_content`, by its text; each is opened once only.
     by_extra: Option<PlacesByText>,
-    /// Where thoughts stood that were taken.
+    /// Indexes of the thoughts that were removed.
     taken: HashSet<usize>,
 }
 
@@ -75,8 +75,8 @@ pub(super) struct SignedThoughts {
 type PlacesByText = HashMap<String, VecDeque<usize>>;
 
 impl SignedThoughts {
-    /// The thought before a call with this `extra_content`: one that was given, which is
-    /// then taken out of where it stood, or an empty one.
+    /// The thought before a call with this `extra_content`: one of the message, which is
+    /// removed from its old place, or an empty one.
     pub(super) fn thought_before(
         &mut self,
         extra: &Value,
@@ -115,7 +115,7 @@ impl SignedThoughts {
         }
     }
 
-    /// Closes the gaps where thoughts were taken from.
+    /// Closes the gaps of removed thoughts.
     pub(super) fn remove_taken(self, given: &mut Vec<Block>) {
         if self.taken.is_empty() {
             return;
@@ -133,7 +133,7 @@ fn extra_text(signature: &str) -> Option<String> {
     }
 }
 
-/// Where the thoughts are, by what is made of their signatures.
+/// Indexes of the thoughts, by a key derived from their signatures.
 fn places(given: &[Block], key: impl Fn(&str) -> Option<String>) -> PlacesByText {
     let mut places = PlacesByText::new();
     for (at, block) in given.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Why a chat server stopped, in the words of many servers.
+//! Finish reasons of Chat servers, with the values of many vendors.
 
 use crate::neutral::{ApiError, ErrorKind, StopReason};
 
-/// Why it stopped. Some servers say `stop` although they call tools, so the calls
-/// decide; a word that is not known here ends the answer and says nothing more. A server
-/// that gave up has not answered.
+/// The stop reason. Some servers send `stop` although they call tools, so the calls decide;
+/// an unknown value ends the response without further meaning. A server that gave up has not
+/// responded.
 pub(super) fn stop_reason(
     reason: Option<&str>,
     calls: bool,
@@ -28,7 +28,7 @@ fn abandoned_error(kind: ErrorKind, word: &str) -> ApiError {
         code: Some("upstream-stopped".to_owned()),
         ..ApiError::new(
             kind,
-            format!("the upstream stopped before its answer was complete: {word}"),
+            format!("the upstream stopped before the response was complete: {word}"),
         )
     }
 }

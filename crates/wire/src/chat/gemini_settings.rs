@@ -11,7 +11,7 @@ const SHARED: [(&str, &str); 3] = [
     ("frequencyPenalty", "frequency_penalty"),
 ];
 
-/// Moves shared settings into a body; gives what is left.
+/// Moves shared settings into a body; returns the rest.
 pub(super) fn take_shared(rest: &Map, body: &mut Map) -> Map {
     let mut rest = rest.clone();
     if let Some(Value::Object(settings)) = rest.get_mut(SETTINGS) {

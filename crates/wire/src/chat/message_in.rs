@@ -1,5 +1,5 @@
-//! Chat messages, read and gathered into turns: the results of tools and what the
-//! user adds to them become one message, as Anthropic wants it.
+//! Reads Chat messages and groups them into turns: tool results and the user's text after
+//! them become one message, as in Anthropic's dialect.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) fn read_messages(
                 return Err(WireError::unsupported(
                     Dialect::Chat,
                     path.key("role"),
-                    "function messages are long deprecated: use role \"tool\"",
+                    "function messages are deprecated and not supported: use role \"tool\"",
                 ));
             }
             _ => {
@@ -108,8 +108,8 @@ fn read_result(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), 
     Ok(())
 }
 
-/// Whether a message holds results of tools and nothing else, so that more may follow. A
-/// user's message has none here, so the last block says it of all.
+/// Whether a message consists of tool results only, so that more may follow. A user's
+/// message has none here, so the last block decides.
 fn is_results(message: &Message) -> bool {
     let is_result = |block: &Block| matches!(block.content, Content::ToolResult { .. });
     message.role == Role::User && message.content.last().is_none_or(is_result)
@@ -144,7 +144,7 @@ fn read_assistant(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(
         return Err(WireError::unsupported(
             Dialect::Chat,
             path.key("function_call"),
-            "function calls are long deprecated: use tool_calls",
+            "function_call is deprecated and not supported: use tool_calls",
         ));
     }
     content.retain(|block| block.as_text() != Some("") || !block.is_plain());
@@ -157,7 +157,7 @@ fn read_assistant(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(
     Ok(())
 }
 
-/// Thoughts a client brings back: whole blocks, or the text alone.
+/// Thoughts in a client's history: whole blocks, or the text alone.
 fn read_thoughts(fields: &mut JsonFields<'_>) -> Result<Vec<Block>, WireError> {
     let path = fields.path();
     let blocks = fields.opt_list("thinking_blocks")?.unwrap_or_default();
@@ -179,9 +179,9 @@ fn read_thoughts(fields: &mut JsonFields<'_>) -> Result<Vec<Block>, WireError> {
         return Ok(thought.into_iter().collect());
     }
     let list = path.key("thinking_blocks");
-    let blocks = blocks.into_iter().enumerate();
-    let blocks = blocks.map(|(i, block)| read_thought(block, &list.index(i)));
-    let mut blocks: Vec<Block> = blocks.collect::<Result<_, _>>()?;
+    let values = blocks.into_iter().enumerate();
+    let thoughts = values.map(|(i, block)| read_thought(block, &list.index(i)));
+    let mut blocks: Vec<Block> = thoughts.collect::<Result<_, _>>()?;
     if !details.is_empty() && !has_details(&blocks) {
         let thought = thought_from_client(None, details);
         blocks.push(thought.with_path(&path.key("reasoning_details")));
@@ -189,7 +189,7 @@ fn read_thoughts(fields: &mut JsonFields<'_>) -> Result<Vec<Block>, WireError> {
     Ok(blocks)
 }
 
-/// A whole thought; its place in a stream's list says nothing any more.
+/// A whole thought; its index in a stream's list has no meaning any more.
 pub(super) fn read_thought(mut block: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     if let Some(map) = block.as_object_mut() {
         map.shift_remove("index");

@@ -1,4 +1,4 @@
-//! Chat messages, written: one turn becomes as many messages as the dialect wants.
+//! Writes Chat messages: one turn becomes as many messages as the dialect requires.
 
 use serde_json::{Value, json};
 
@@ -14,11 +14,12 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
 use crate::generated_images;
+use crate::model_text::{SEE_ATTACHMENTS, output_of};
 use crate::neutral::{Block, Content, Map, Message, Request, Role, expand_server_calls};
 use crate::plain_text::{ToolText, drop_text_marks, system_texts, tool_text};
 use crate::tool_names::{safe_id, safe_name};
 
-/// Why a cache mark is left out.
+/// Why a cache mark is dropped.
 const CACHES_BY_ITSELF: &str = "the server caches prompts by itself";
 
 pub(super) fn write_messages(
@@ -59,8 +60,8 @@ struct MessageWriter<'a> {
 }
 
 impl MessageWriter<'_> {
-    /// Instructions of a Chat client stay as many messages as they were; others become
-    /// one text, which every server takes, unless cache marks must be told.
+    /// Instructions of a Chat client remain separate messages; others become one text, which
+    /// every server accepts, unless there are cache marks.
     fn system(&mut self) -> Result<(), WireError> {
         let system = &self.request.system;
         if self.parts.own || self.parts.breakpoints {
@@ -85,8 +86,8 @@ impl MessageWriter<'_> {
         Ok(())
     }
 
-    /// A string when one plain text is all there is, else parts. `skipped` blocks stood
-    /// before these.
+    /// A string for a single plain text, otherwise parts. `skipped` blocks come before
+    /// these.
     fn content(
         &mut self,
         blocks: &[Block],
@@ -137,8 +138,8 @@ impl MessageWriter<'_> {
         Ok(())
     }
 
-    /// Results first, one message each, directly after the call; then what the user
-    /// says, with the pictures the tools gave.
+    /// Results first, one message each, directly after the call; then the user's text, with the
+    /// images of the results.
     fn user(&mut self, message: &Message, path: &JsonPath<'_>) -> Result<(), WireError> {
         let mut parts = Vec::new();
         let path_content = path.key("content");
@@ -194,10 +195,10 @@ impl MessageWriter<'_> {
         let ToolText { mut text, media } = tool_text(content, *is_error);
         drop_text_marks(content, &media, path, self.parts.drops);
         if !media.is_empty() {
-            let note = format!("The output of {id}:");
+            let note = output_of(&id);
             media_parts.push(json!({"type": "text", "text": note}));
             if text.is_empty() {
-                text = "See the attachments below.".to_owned();
+                text = SEE_ATTACHMENTS.to_owned();
             }
         }
         for (i, inner) in media {
@@ -315,7 +316,7 @@ impl MessageWriter<'_> {
                 .drops
                 .add(path.key("cache_control"), CACHES_BY_ITSELF);
         }
-        // What is said becomes one text, which carries nothing else.
+        // Texts become one string, which cannot carry other fields.
         if !self.parts.own || block.as_text().is_some() {
             self.parts.drops.rest(path, &block.rest);
         }

@@ -1,6 +1,6 @@
-//! OpenAI Chat Completions, the dialect most servers of the world speak.
+//! OpenAI Chat Completions, the most widespread dialect.
 //!
-//! Owns the reading and writing of its requests, answers and streams. What it shares
+//! Reads and writes its requests, responses and streams. What it shares
 //! with the Responses dialect is in [`crate::openai`].
 
 mod content_in;

@@ -34,7 +34,7 @@ fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     let content = match kind.as_str() {
         "text" => Content::Text(fields.string("text")?),
         "refusal" => Content::Text(fields.string("refusal")?),
-        // Mistral's thoughts, which its clients bring back as they came.
+        // Mistral's thoughts, which its clients send back unchanged.
         "thinking" => read_thinking(&mut fields)?,
         "image_url" => read_image(&mut fields)?,
         "file" => read_file(&mut fields)?,
@@ -48,7 +48,7 @@ fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     })
 }
 
-/// A thought. Mistral tells it as a list, and what it signs only Mistral can read.
+/// A thought. Mistral sends it as a list, with a signature that only Mistral can read.
 fn read_thinking(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
     let thinking = fields.require("thinking")?;
     let signature = fields.opt_string("signature")?;

@@ -7,24 +7,25 @@ use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonPath, put};
+use crate::model_text::document_text;
 use crate::neutral::{Block, Content, Map, MediaSource};
 use crate::openai::write_breakpoint;
-use crate::plain_text::{data_url, document_text};
+use crate::plain_text::data_url;
 
-/// Why the title of a document is left out.
-const UNTITLED: &str = "a document that is several parts has no title here";
+/// Why the title of a document is dropped.
+const UNTITLED: &str = "a document of several parts cannot have a title here";
 
 /// Writes parts of user messages.
 pub(super) struct ChatPartWriter<'d> {
     /// Whether the blocks were read from this dialect.
     pub(super) own: bool,
-    /// Whether the server takes cache breakpoints.
+    /// Whether the server supports cache breakpoints.
     pub(super) breakpoints: bool,
     pub(super) drops: &'d mut Drops,
 }
 
 impl ChatPartWriter<'_> {
-    /// The parts of a block; a document made of blocks gives several.
+    /// The parts of a block; a document of blocks gives several.
     pub(super) fn write(
         &mut self,
         block: &Block,
@@ -93,7 +94,7 @@ impl ChatPartWriter<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Chat,
                     path.key("source"),
-                    "Chat Completions takes images as base64 or by URL: send it so",
+                    "Chat Completions accepts images as base64 or by URL only",
                 ));
             }
         };
@@ -129,7 +130,7 @@ impl ChatPartWriter<'_> {
             _ => Err(WireError::unsupported(
                 Dialect::Chat,
                 path.key("source"),
-                "Chat Completions takes documents as base64 or text: send it so",
+                "Chat Completions accepts documents as base64 or text only",
             )),
         }
     }

@@ -1,22 +1,22 @@
-//! `reasoning_details`: the list in which OpenRouter and others give what a model thought,
-//! part of it for the model's vendor only. Streams give it in pieces.
+//! `reasoning_details`: the list in which OpenRouter and others send a model's reasoning,
+//! part of it readable by the model's vendor only. Streams send it in fragments.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use serde_json::Value;
 
-/// The most bytes the details of one answer may have.
+/// Maximum bytes the details of one response may have.
 const MAX_DETAIL_BYTES: usize = 16 << 20;
 
-/// The most details one answer may have.
+/// The most details one response may have.
 const MAX_DETAILS: usize = 4096;
 
-/// How many details of one kind and place a piece is compared with, the last first: no
-/// server works on more of them at once.
+/// How many details of one kind and index a fragment is compared with, the last first: no
+/// server streams more of them at once.
 const MAX_COMPARED: usize = 32;
 
-/// The details of an answer, put together from their pieces.
+/// The details of a response, assembled from their fragments.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningDetails {
     items: Vec<Value>,
@@ -29,11 +29,11 @@ pub(super) struct ReasoningDetails {
 }
 
 impl ReasoningDetails {
-    /// Takes a piece; says what is wrong if there is too much of them.
+    /// Adds a fragment; returns what is wrong if there are too many.
     pub(super) fn push(&mut self, piece: Value) -> Result<(), &'static str> {
         self.bytes += size(&piece);
         if self.bytes > MAX_DETAIL_BYTES {
-            return Err("its reasoning details are too large");
+            return Err("the reasoning details are too large");
         }
         let alike = match growing(&piece) {
             Some(key) => {
@@ -54,7 +54,7 @@ impl ReasoningDetails {
             return Ok(());
         }
         if self.items.len() >= MAX_DETAILS {
-            return Err("it gives too many reasoning details");
+            return Err("too many reasoning details");
         }
         alike.push(self.items.len());
         self.items.push(piece);
@@ -71,8 +71,8 @@ impl ReasoningDetails {
         self.items.is_empty()
     }
 
-    /// Where the item is that a piece goes on with: of the same kind and place, or where
-    /// pieces have no place the last one.
+    /// The index of the item that a fragment continues: of the same kind and index, or the last
+    /// one where fragments have no index.
     fn continued(&self, piece: &Value, key: &'static str) -> Option<usize> {
         let fits = |at: &usize| {
             let item = self.items.get(*at);
@@ -94,7 +94,7 @@ impl ReasoningDetails {
         };
         let before = place(known);
         grow(known, piece, key);
-        // A piece may say the place of what came without one.
+        // A fragment may add the index of an item without one.
         let after = place(known);
         if before != after {
             self.growing.entry((key, after)).or_default().push(at);
@@ -125,8 +125,8 @@ fn place(detail: &Value) -> Option<u64> {
     detail.get("index")?.as_u64()
 }
 
-/// Whether two pieces can be of one detail: one that is signed is complete, and two ids
-/// are of two.
+/// Whether two fragments can belong to one detail: a signed one is complete, and two ids
+/// mean two details.
 fn can_be_one(known: &Value, piece: &Value) -> bool {
     let signed = known.get("signature").is_some_and(Value::is_string);
     let goes_on = text(piece).is_some_and(|text| !text.is_empty());

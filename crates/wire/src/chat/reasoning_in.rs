@@ -1,5 +1,5 @@
-//! What a Chat server's answer tells of its reasoning beside the text of a thought, read
-//! so that it can be sent back: see [`crate::sealed`].
+//! Reads what a Chat server sends about its reasoning besides the text of a thought, so
+//! that it can be sent back: see [`crate::signature_envelope`].
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::fields::JsonFields;
 use crate::neutral::{Block, Content, StreamEvent};
 use crate::signature_envelope::{ChatState, SignatureEnvelope, decode_envelope, encode_chat_state};
 
-/// The fields a thought's text may stand in, the usual one first.
+/// The fields that may hold a thought's text, the most common first.
 pub(super) const FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// Takes the text of a thought, and the name of its field. What is no text stays.
@@ -41,8 +41,8 @@ pub(super) fn take_details(fields: &mut JsonFields<'_>) -> Vec<Value> {
     }
 }
 
-/// The thought of a whole answer; none where nothing was thought. The calls are the ids
-/// of the answer's, in order.
+/// The thought of a whole response; `None` without reasoning. The calls are the ids of the
+/// response's calls, in order.
 pub(super) fn thought(
     text: Option<(String, &'static str)>,
     details: Vec<Value>,
@@ -82,7 +82,7 @@ pub(super) fn has_details(blocks: &[Block]) -> bool {
     })
 }
 
-/// The thought of a client that brings details back without the seal they were given in.
+/// The thought of a client that sends details back without their envelope.
 pub(super) fn thought_from_client(text: Option<String>, details: Vec<Value>) -> Block {
     let thinking = text.unwrap_or_default();
     let state = ChatState {
@@ -108,16 +108,16 @@ fn named_calls(details: &[Value], calls: &[String]) -> Vec<(String, usize)> {
 pub(super) struct StreamedReasoning {
     field: Option<&'static str>,
     details: ReasoningDetails,
-    /// Whether there is something to seal.
+    /// Whether there is something to encode.
     fresh: bool,
-    /// Whether details were sealed before.
+    /// Whether details were encoded before.
     more: bool,
-    /// Details that a gateway sealed, and may repeat.
+    /// Details that a gateway encoded, and may repeat.
     known: Vec<Value>,
 }
 
 impl StreamedReasoning {
-    /// Takes the reasoning of a chunk and gives the text that is new in it; says what is
+    /// Takes the reasoning out of a chunk and returns the text that is new; returns what is
     /// wrong if there is too much.
     pub(super) fn take(&mut self, delta: &mut JsonFields<'_>) -> Result<String, &'static str> {
         let text = take_text(delta);
@@ -141,7 +141,7 @@ impl StreamedReasoning {
         Ok(new)
     }
 
-    /// A gateway sealed the thought itself: nothing of ours is needed.
+    /// A gateway signed the thought itself: no envelope is needed.
     pub(super) fn mark_signed(&mut self, signature: &str) {
         if let SignatureEnvelope::Chat(state) = decode_envelope(signature) {
             self.known.extend(state.details);
@@ -155,8 +155,8 @@ impl StreamedReasoning {
         self.fresh && (blocks.open() == OpenBlockKind::Thinking || !self.details.is_empty())
     }
 
-    /// Seals what there is, as the signature of the open thought or of an empty one, and
-    /// ends it. Not inside a call: what comes then waits for its end.
+    /// Writes the envelope as the signature of the open thought or of an empty one, and
+    /// closes it. Not inside a call: later details wait for its end.
     pub(super) fn write_signature(
         &mut self,
         calls: &[String],

@@ -1,5 +1,5 @@
-//! The thoughts of an assistant's message, written for a Chat server: those it gave, as it
-//! gave them, and no other vendor's.
+//! Writes the thoughts of an assistant message for a Chat server: its own, as it sent them,
+//! and no other vendor's.
 
 use std::collections::HashMap;
 
@@ -12,15 +12,14 @@ use crate::context::{ReasoningContent, WriteOptions};
 use crate::neutral::Map;
 use crate::signature_envelope::{ChatState, SignatureEnvelope, decode_envelope};
 
-/// What Google documents for calls whose signature is not known, such as those of
+/// Google's documented value for calls whose signature is unknown, such as those of
 /// another model.
 pub(crate) const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Stands for a thought that is not known, where none at all is refused, and an empty one
-/// too.
+/// Replaces an unknown thought, where a missing or empty one is refused.
 const BLANK_THOUGHT: &str = " ";
 
-pub(super) const NO_THOUGHTS_BACK: &str = "Chat Completions takes no thoughts back";
+pub(super) const NO_THOUGHTS_BACK: &str = "Chat Completions does not accept thoughts";
 
 /// The thoughts of a message.
 pub(super) struct ThoughtWriter<'a> {
@@ -28,10 +27,10 @@ pub(super) struct ThoughtWriter<'a> {
     field: Option<String>,
     text: String,
     details: Vec<Value>,
-    /// How many of the details are pieces, to be put together once all are there.
+    /// How many of the details are fragments, to be assembled once all are there.
     pieces: usize,
-    /// Whether the message has calls: a server that is not known to want all thoughts
-    /// gets those of such messages only.
+    /// Whether the message has calls: a server that is not known to require all thoughts gets
+    /// those of such messages only.
     has_calls: bool,
     /// `extra_content` of the next call.
     extra: Option<Value>,
@@ -52,7 +51,7 @@ impl<'a> ThoughtWriter<'a> {
         }
     }
 
-    /// Takes a thought; whether the server takes it back.
+    /// Adds a thought; returns whether the server accepts it.
     pub(super) fn add(&mut self, thinking: &str, signature: &str) -> bool {
         let always = self.options.reasoning_content == ReasoningContent::Always;
         match decode_envelope(signature) {
@@ -75,7 +74,7 @@ impl<'a> ThoughtWriter<'a> {
         true
     }
 
-    /// Whether the server this is written for gave the state, or takes that of clients.
+    /// Whether the target server sent the state, or accepts state from clients.
     fn is_from_server(&self, state: &ChatState) -> bool {
         let kept = self.options.reasoning_content != ReasoningContent::Never;
         kept && match &state.from {
@@ -85,7 +84,7 @@ impl<'a> ThoughtWriter<'a> {
     }
 
     fn restore_state(&mut self, state: ChatState, thinking: &str) {
-        // The seal comes from a client: no other field may be named in it.
+        // The envelope comes from a client: no other field name is accepted.
         let field = state.field.filter(|field| FIELDS.contains(&field.as_str()));
         if let Some(field) = field {
             self.text.push_str(thinking);
@@ -105,7 +104,7 @@ impl<'a> ThoughtWriter<'a> {
     fn merge(&mut self) {
         let mut merged = ReasoningDetails::default();
         let mut pieces = self.details.iter().take(self.pieces);
-        // What no server gives is left as the client brought it.
+        // What no server sends is left as the client sent it.
         if pieces
             .try_for_each(|piece| merged.push(piece.clone()))
             .is_ok()
@@ -119,7 +118,7 @@ impl<'a> ThoughtWriter<'a> {
         self.extra = None;
     }
 
-    /// The `extra_content` of the next call; the first of a message may need a stand-in.
+    /// The `extra_content` of the next call; the first of a message may need a placeholder.
     pub(super) fn extra_of_call(&mut self, is_first: bool) -> Option<Value> {
         let options = self.options;
         let excused = is_first && options.google_signatures && options.unsigned_calls;

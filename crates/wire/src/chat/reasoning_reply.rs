@@ -1,6 +1,6 @@
-//! What a Chat client is given of a thought's sealed state beside the thought itself:
-//! clients that rebuild messages keep the fields they know, so the state stands in those
-//! of the vendors too.
+//! What a Chat client gets of a thought's encoded state besides the thought itself: clients
+//! that rebuild messages retain only known fields, so the state is also written to the
+//! vendors' fields.
 
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use super::reasoning_out::rename_calls;
 use crate::neutral::Map;
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 
-/// The state of the thoughts of an answer so far.
+/// The state of the thoughts of a response so far.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningReply {
     /// `extra_content` of the next call.
     extra: Option<Value>,
-    /// `reasoning_details` that were not told yet.
+    /// `reasoning_details` that were not sent yet.
     details: Vec<Value>,
     /// The calls that they name.
     named: Vec<(String, usize)>,
@@ -42,7 +42,7 @@ impl ReasoningReply {
         }
     }
 
-    /// The details to be told now, where those that name a call wait for it.
+    /// The details to send now; those that name a call wait for it.
     pub(super) fn details_before_calls(&mut self) -> Option<Value> {
         if self.named.is_empty() {
             return self.all_details(&[]);
@@ -50,7 +50,7 @@ impl ReasoningReply {
         None
     }
 
-    /// The details to be told with the n-th call.
+    /// The details to send with the n-th call.
     pub(super) fn details_with_call(&mut self, n: usize, id: &str) -> Option<Value> {
         let mut calls = vec![Value::Null; n];
         calls.push(json!({"id": id}));
@@ -62,7 +62,7 @@ impl ReasoningReply {
         None
     }
 
-    /// All details that were not told yet.
+    /// All details that were not sent yet.
     pub(super) fn all_details(&mut self, calls: &[Value]) -> Option<Value> {
         let mut details = std::mem::take(&mut self.details);
         let named = std::mem::take(&mut self.named);

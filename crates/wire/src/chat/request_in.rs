@@ -48,14 +48,14 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     Ok(request)
 }
 
-/// Fields whose meaning no other dialect shares and no client should still send.
+/// Legacy fields without an equivalent in any other dialect.
 fn refuse_legacy_fields(fields: &mut JsonFields<'_>) -> Result<(), WireError> {
     for (key, instead) in [("functions", "tools"), ("function_call", "tool_choice")] {
         if fields.take(key).is_some() {
             return Err(WireError::unsupported(
                 Dialect::Chat,
                 key,
-                format!("{key} is long deprecated: use {instead}"),
+                format!("{key} is deprecated and not supported: use {instead}"),
             ));
         }
     }
@@ -64,7 +64,7 @@ fn refuse_legacy_fields(fields: &mut JsonFields<'_>) -> Result<(), WireError> {
         Some(_) => Err(WireError::unsupported(
             Dialect::Chat,
             "n",
-            "only one choice can be given: leave n out or set it to 1",
+            "only one choice is supported: omit n or set it to 1",
         )),
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn write_request(
         ..ReadContext::for_request(request)
     };
     if options.capabilities.no_stop {
-        // Whoever reads the answer looks for them.
+        // Whoever reads the response looks for them.
         context.stop_sequences.clone_from(&request.stop_sequences);
     }
     Ok(EncodedRequest {
@@ -88,7 +88,7 @@ fn write_settings(
         ("container", request.container.is_some()),
     ] {
         if there {
-            drops.add(key, "Chat Completions has no such field");
+            drops.add(key, "not supported by Chat Completions");
         }
     }
     Ok(())
@@ -106,12 +106,12 @@ fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, dr
         effort_for_request(request, options, drops),
     );
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
-    // Gemini's clients leave it to the model by saying so, which others do by saying nothing.
+    // Gemini clients request adaptive thinking explicitly, others by omission.
     if request.origin != Dialect::Gemini
         && let (None, Some(ThinkingMode::Adaptive | ThinkingMode::Other(_))) =
             (&request.effort, mode)
     {
-        let why = "Chat Completions takes an effort only: the model thinks as much as it sees fit";
+        let why = "Chat Completions accepts an effort only; the model decides how much to think";
         drops.add("thinking", why);
     }
 }
@@ -131,14 +131,14 @@ fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
             return Err(WireError::unsupported(
                 Dialect::Chat,
                 "output_config.format",
-                "Chat Completions knows no such output format: use a JSON schema",
+                "Chat Completions does not support this output format: use a JSON schema",
             ));
         }
     })
 }
 
-/// Name, description, schema and strictness. A name is required; Anthropic's format,
-/// which has none, is always strict, and is so here if OpenAI takes its schema.
+/// Name, description, schema and strictness. A name is required; Anthropic's format has
+/// none and is always strict, and is strict here if OpenAI accepts its schema.
 pub(crate) fn write_schema(format: &ResponseFormat) -> Map {
     let mut map = Map::new();
     if let ResponseFormat::JsonSchema {
@@ -169,7 +169,7 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
         Dialect::Responses => {
             for (key, value) in &request.rest {
                 match (key.as_str(), value) {
-                    // The same setting stands one level higher here.
+                    // The same setting is one level higher here.
                     ("text", Value::Object(text)) => {
                         let mut text = text.clone();
                         put(body, "verbosity", text.shift_remove("verbosity"));
@@ -186,7 +186,7 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
         _ => drops.rest(&JsonPath::Root, &request.rest),
     }
     if request.stream {
-        // Without it there would be no usage to give to anyone.
+        // Without it there would be no usage to report.
         let options = body
             .entry("stream_options")
             .or_insert_with(|| Value::Object(Map::new()));
@@ -196,12 +196,12 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
     }
 }
 
-/// What models that reason refuse, where it says anything.
+/// Drops penalties, which reasoning models refuse.
 fn drop_penalties(body: &mut Map, drops: &mut Drops) {
     for key in ["frequency_penalty", "presence_penalty"] {
         let is_set = |value: &Value| value.as_f64() != Some(0.0) && !value.is_null();
         if body.shift_remove(key).is_some_and(|value| is_set(&value)) {
-            drops.add(key, "the model takes no penalties");
+            drops.add(key, "the model does not support penalties");
         }
     }
 }

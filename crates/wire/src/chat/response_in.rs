@@ -1,4 +1,4 @@
-//! A Chat Completions answer, read.
+//! Reads a Chat Completions response.
 
 use serde_json::Value;
 
@@ -72,8 +72,8 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     Ok(response)
 }
 
-/// The error that a server or gateway tells in the place of an answer, beside its
-/// choices or inside one.
+/// The error that a server or gateway sends instead of a response, next to its choices or
+/// inside one.
 pub(super) fn failure(error: Option<&Value>) -> Option<ApiError> {
     let error = error?;
     let error_value = match error {
@@ -133,7 +133,7 @@ fn read_message(
 }
 
 /// Thoughts: whole blocks from gateways, or the text under one of its two names and the
-/// details beside it.
+/// details next to it.
 fn read_thoughts(
     fields: &mut JsonFields<'_>,
     calls: &[Value],
@@ -161,7 +161,7 @@ fn read_thoughts(
     Ok(())
 }
 
-/// The thought's text stands in another block.
+/// A block without the thought's text, which is in another block.
 fn without_text(mut block: Block) -> Block {
     if let Content::Thinking { thinking, .. } = &mut block.content {
         thinking.clear();
@@ -176,7 +176,7 @@ fn thought(thinking: String) -> Block {
     })
 }
 
-/// Some servers give calls no id, or an empty one.
+/// Adds an id where a server sends none, or an empty one.
 fn ensure_id(call: &mut Value, answer: &str, n: usize) {
     let has_id = call
         .get("id")

@@ -1,4 +1,4 @@
-//! A Chat Completions answer, written for a client.
+//! Writes a Chat Completions response for a client.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     if own {
         message.extend(response.message_rest.clone());
     }
-    // A refusal told as one is a whole answer; a filter that cuts in is not.
+    // A refusal by the model is a complete response; one by a filter is not.
     let is_refusal = message.get("content") == Some(&Value::Null)
         && message.get("refusal").is_some_and(Value::is_string);
     let reason = finish_reason(response.stop_reason.as_ref(), is_refusal);
@@ -116,7 +116,7 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     message
 }
 
-pub(super) const NO_SUCH_BLOCK: &str = "Chat Completions has no such block";
+pub(super) const NO_SUCH_BLOCK: &str = "not supported by Chat Completions";
 
 fn write_call(id: &str, name: &str, input: &Value, context: &ReplyContext) -> Value {
     if context.freeform.iter().any(|known| known == name) {
@@ -133,7 +133,7 @@ pub(crate) fn freeform_text(input: &Value) -> String {
     text.map_or_else(|| arguments::write(input), str::to_owned)
 }
 
-/// Chat has no word for a paused turn or a full context: the answer is cut short.
+/// Chat has no value for a paused turn or a full context: the response is truncated.
 pub(super) fn finish_reason(reason: Option<&StopReason>, is_refusal: bool) -> &'static str {
     match reason {
         Some(StopReason::Refusal) if is_refusal => "stop",

@@ -31,15 +31,15 @@ pub(crate) struct ChatReader {
     ended: bool,
     blocks: BlockEmitter,
     calls: CallAssembler,
-    /// Text that came between fragments of a call: told after the calls.
+    /// Text that came between fragments of a call: emitted after the calls.
     late_text: String,
     reasoning: StreamedReasoning,
-    /// The last signature that was told: gateways repeat it with the call.
+    /// The last signature that was emitted: gateways repeat it with the call.
     signature: Option<String>,
     refusal: String,
     finish_reason: Option<String>,
     usage: TokenUsage,
-    /// What the chunks said that only this dialect has.
+    /// Fields of the chunks that only this dialect has.
     own: ResponseDialectFields,
     own_bytes: usize,
 }
@@ -95,7 +95,7 @@ impl ChatReader {
             return Ok(());
         }
         let choices = fields.opt_list("choices")?.unwrap_or_default();
-        // More than one choice cannot be asked for.
+        // Only one choice can be requested.
         if let Some(choice) = choices.into_iter().next() {
             self.choice(choice, out)?;
         }
@@ -105,7 +105,7 @@ impl ChatReader {
     }
 
     /// The stream's bytes have ended. Servers that forget `[DONE]` have still ended
-    /// well if they gave a reason.
+    /// well if they sent a finish reason.
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         if self.ended {
             return;
@@ -137,8 +137,8 @@ impl ChatReader {
         Ok(())
     }
 
-    /// Groq's own field: the usage, whether or not it was asked for, and what broke the
-    /// stream off.
+    /// Groq's own field: the usage, whether requested or not, and the error that ended the
+    /// stream.
     fn read_groq(
         &mut self,
         groq: Option<&Value>,
@@ -156,9 +156,9 @@ impl ChatReader {
     }
 
     fn choice(&mut self, choice: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let path = JsonPath::Root;
-        let path = path.key("choices");
-        let path = path.index(0);
+        let root = JsonPath::Root;
+        let choices = root.key("choices");
+        let path = choices.index(0);
         let mut choice = JsonFields::from_value(choice, &path)?;
         if let Some(error) = failure(choice.peek("error")) {
             self.fail(error, out);
@@ -172,7 +172,7 @@ impl ChatReader {
             let path = path.key("delta");
             self.delta(JsonFields::from_value(delta, &path)?, out)?;
         }
-        // Some servers write an empty reason as long as there is none.
+        // Some servers send an empty reason until there is one.
         let reason = choice.opt_string("finish_reason")?;
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason);
@@ -264,8 +264,8 @@ impl ChatReader {
         Ok(())
     }
 
-    /// Seals what the server told of its reasoning, for it to be sent back. Details may
-    /// name calls: those told of so far, and those that begin now.
+    /// Encodes the server's reasoning state, so that it can be sent back. Details may name
+    /// calls: those so far, and those that begin now.
     fn write_signature(&mut self, beginning: &[Value], out: &mut Vec<StreamEvent>) {
         let mut ids = self.calls.ids(&self.context);
         for call in beginning {
@@ -286,7 +286,7 @@ impl ChatReader {
         }
     }
 
-    /// Other content follows: the calls told of so far are whole.
+    /// Other content follows: the calls so far are complete.
     fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
         if matches!(self.blocks.open(), OpenBlockKind::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
@@ -303,7 +303,7 @@ impl ChatReader {
             if !self.late_text.is_empty() || !self.calls.all_complete() {
                 self.late_text.push_str(&text);
                 if self.late_text.len() > MAX_LATE_TEXT_BYTES {
-                    self.fail(ApiError::invalid_stream("a tool call never ends"), out);
+                    self.fail(ApiError::invalid_stream("a tool call that never ends"), out);
                 }
                 return;
             }
@@ -350,7 +350,7 @@ impl ChatReader {
         self.ended = true;
     }
 
-    /// Keeps what only this dialect says of a choice or of its message.
+    /// Retains the fields of a choice or its message that only this dialect has.
     fn keep(&mut self, rest: Map, place: Place) {
         if rest.is_empty() {
             return;
@@ -373,17 +373,17 @@ impl ChatReader {
     }
 }
 
-/// The most bytes that are kept of what grows from chunk to chunk.
+/// Maximum bytes of retained fields that grow from chunk to chunk.
 const MAX_OWN_BYTES: usize = 8 << 20;
 
-/// Where in a chunk something stood.
+/// Where a field of a chunk comes from.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Choice,
     Message,
 }
 
-/// What nobody took of an object, but for what is known.
+/// The fields that were not read, except known ones.
 fn unknown_fields(fields: JsonFields<'_>, known: &[&str]) -> Map {
     let mut rest = fields.rest();
     rest.retain(|key, value| !value.is_null() && !known.contains(&key.as_str()));
@@ -425,7 +425,7 @@ fn read_fragment(
     Ok(fragment)
 }
 
-/// Text as it stands inside a JSON string.
+/// Text escaped for the inside of a JSON string.
 pub(crate) fn escaped(text: &str) -> String {
     let json = Value::from(text).to_string();
     let inner = json
@@ -434,8 +434,8 @@ pub(crate) fn escaped(text: &str) -> String {
     inner.unwrap_or_default().to_owned()
 }
 
-/// Whether a chunk comes before the answer: Azure tells first what it found in the
-/// prompt, under no id.
+/// Whether a chunk comes before the response: Azure first sends the prompt's filter
+/// results, without an id.
 fn is_preface(fields: &JsonFields<'_>) -> bool {
     let choices = fields.peek("choices").and_then(Value::as_array);
     let nameless = fields.peek("id").and_then(Value::as_str) == Some("");

@@ -27,7 +27,7 @@ pub(crate) struct ChatWriter {
     model: String,
     calls: usize,
     streamed_text: StreamedText,
-    /// How many thoughts were told whole.
+    /// How many thoughts were written whole.
     thoughts: usize,
     images: usize,
     reasoning: ReasoningReply,
@@ -35,16 +35,16 @@ pub(crate) struct ChatWriter {
     drops: Drops,
 }
 
-/// The block being told.
+/// The open block.
 #[derive(Debug)]
 enum OpenPart {
-    /// Text, or a block this dialect cannot say.
+    /// Text, or a block this dialect does not support.
     Plain,
-    /// A call, and whether any of its arguments were told.
+    /// A call, and whether any of its arguments were written.
     Call(bool),
-    /// A free-form call, whose text is known only when its JSON is whole.
+    /// A free-form call, whose text is known only when its JSON is complete.
     Freeform(String),
-    /// A thought, kept to be told again with its signature.
+    /// A thought, retained to be written again with its signature.
     Thought(Box<Block>),
 }
 
@@ -64,7 +64,7 @@ impl ChatWriter {
         }
     }
 
-    /// What of the stream so far could not be said.
+    /// What of the stream so far could not be translated.
     pub(crate) fn take_dropped(&mut self) -> Vec<Dropped> {
         std::mem::take(&mut self.drops).into_vec()
     }
@@ -105,7 +105,7 @@ impl ChatWriter {
             StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => write_json(out, "", &render_error(error).body),
-            // What another dialect's servers tell of their work; the block itself is noted.
+            // Progress events of another dialect's servers; the block itself is reported.
             StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_BLOCK),
         }
@@ -196,7 +196,7 @@ impl ChatWriter {
         }
     }
 
-    /// A whole thought, for the client to bring back. SDKs add up lists by `index`.
+    /// A whole thought, for the client to send back. SDKs merge lists by `index`.
     fn thought(&mut self, block: &Block, out: &mut Vec<u8>) {
         let mut thought = block_to_client(block);
         if let Some(map) = thought.as_object_mut() {
@@ -220,7 +220,7 @@ impl ChatWriter {
     fn stop(&mut self, out: &mut Vec<u8>) {
         match std::mem::replace(&mut self.open, OpenPart::Plain) {
             OpenPart::Plain | OpenPart::Call(true) => {}
-            // A call without arguments is a call with none, not with no JSON.
+            // A call without arguments needs an empty object.
             OpenPart::Call(false) => self.delta_of_call("{}", out),
             OpenPart::Thought(block) => {
                 let signed = matches!(&block.content, Content::Thinking { signature, .. } if !signature.is_empty());
@@ -295,7 +295,7 @@ fn choices(delta: Value, reason: Option<&str>) -> Value {
     json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason}])
 }
 
-/// Arguments known at the start; streams of most providers begin with none.
+/// Arguments known at the start; most providers start without any.
 fn first_arguments(input: &Value) -> String {
     match input.as_object() {
         Some(map) if map.is_empty() => String::new(),

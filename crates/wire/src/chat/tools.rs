@@ -84,7 +84,7 @@ pub(crate) fn read_word(word: String, path: &JsonPath<'_>) -> Result<ToolChoice,
     match word.as_str() {
         "auto" => Ok(ToolChoice::Auto),
         "none" => Ok(ToolChoice::None),
-        // Mistral's and Anthropic's word for it.
+        // Also used by Mistral and Anthropic.
         "required" | "any" => Ok(ToolChoice::Any),
         _ => {
             let expected = "\"auto\", \"none\", \"required\" or an object";
@@ -118,7 +118,10 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
             continue;
         };
         if tool.cache_control.is_some() {
-            drops.add(path.key("cache_control"), "Chat tools carry no cache mark");
+            drops.add(
+                path.key("cache_control"),
+                "Chat Completions does not support cache marks on tools",
+            );
         }
         if own {
             merge(&mut map, &tool.rest);
@@ -130,7 +133,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-/// Unknown fields go back into the inner object they came from.
+/// Unknown fields go back into their original inner object.
 pub(super) fn merge(map: &mut Map, rest: &Map) {
     for (key, value) in rest {
         match (map.get_mut(key), value) {
@@ -200,7 +203,7 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
     }))
 }
 
-/// Whether a tool is a function or takes free text.
+/// Whether a tool is a function or accepts free text.
 pub(crate) fn tool_type(request: &Request, name: &str) -> &'static str {
     let tool = request.tools.iter().find(|tool| tool.name == name);
     match tool.map(|tool| &tool.kind) {

@@ -12,7 +12,8 @@ use crate::error::WireError;
 use crate::fields::JsonPath;
 use crate::generated_images;
 use crate::media_types::{document_type, is_text_type};
-use crate::neutral::{Block, Content, MediaSource, tagged_system};
+use crate::model_text::tagged_system;
+use crate::neutral::{Block, Content, MediaSource};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 use crate::tool_names::{safe_id, safe_name};
 
@@ -20,7 +21,7 @@ use crate::tool_names::{safe_id, safe_name};
 pub(super) struct ConverseBlockWriter<'d> {
     drops: &'d mut Drops,
     documents: &'d mut DocumentNames,
-    /// Whether the turn is the model's, which takes no media there.
+    /// Whether the turn is the model's, which cannot hold media.
     from_model: bool,
     out: Vec<Value>,
 }
@@ -127,7 +128,7 @@ impl<'d> ConverseBlockWriter<'d> {
             let path = &path.block(i, block);
             self.drops.rest(path, &block.rest);
             if block.cache_control.is_some() {
-                let why = "no cache point may stand inside a tool result";
+                let why = "cache points are not allowed inside tool results";
                 self.drops.add(path.key("cache_control"), why);
             }
             out.extend(self.block(block, false, path)?);
@@ -151,7 +152,7 @@ impl<'d> ConverseBlockWriter<'d> {
         path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         let (format, source) = match source {
-            // A picture that was sent as a file.
+            // An image that was sent as a file.
             MediaSource::Base64 { media_type, .. } if media_type.starts_with("image/") => {
                 return image(source, path);
             }

@@ -1,27 +1,29 @@
-//! Documents for Converse, which wants a name for each, no two the same in a request,
-//! and some text beside them.
+//! Documents for Converse, which requires a unique name for each, and some text next to
+//! them.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use crate::model_text::attached;
+
 /// The most characters of a name.
 const MAX_NAME_CHARS: usize = 200;
 
-/// How many characters of a name stay whatever number follows them.
+/// How many characters of a name remain before any number.
 const MAX_STEM_CHARS: usize = MAX_NAME_CHARS - 21;
 
 /// The names of a request's documents so far.
 #[derive(Debug, Default)]
 pub(super) struct DocumentNames {
-    /// In small letters: names that differ in nothing else count as the same.
+    /// In lower case: names that differ in nothing else count as the same.
     taken: HashSet<String>,
-    /// The last number that was given to names that begin the same.
+    /// The last number appended to names with the same beginning.
     numbers: HashMap<String, usize>,
 }
 
 impl DocumentNames {
-    /// A name for the next document, made of its title.
+    /// A unique name for the next document, derived from its title.
     pub(super) fn name(&mut self, title: Option<&str>) -> String {
         let base = cleaned(title.unwrap_or_default());
         let mut name = base.clone();
@@ -57,8 +59,8 @@ fn cleaned(title: &str) -> String {
     }
 }
 
-/// Adds a text that names the documents of a message or a result, when there are some
-/// and no text is beside them.
+/// Adds a text with the names of the documents of a message or a result that has no other
+/// text.
 pub(super) fn add_text(content: &mut Vec<Value>) {
     let names: Vec<&str> = content
         .iter()
@@ -66,7 +68,7 @@ pub(super) fn add_text(content: &mut Vec<Value>) {
         .collect();
     let has_text = content.iter().any(|block| block.get("text").is_some());
     if !names.is_empty() && !has_text {
-        let text = format!("Attached: {}", names.join(", "));
+        let text = attached(&names);
         content.push(json!({"text": text}));
     }
 }

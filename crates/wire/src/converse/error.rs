@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::event_stream::Frame;
 use crate::neutral::{ApiError, ErrorKind};
 
-/// The exception a frame tells, if it tells one.
+/// The exception in a frame, if it is one.
 pub(crate) fn read_exception(frame: &Frame) -> Option<ApiError> {
     let name = match frame.header(":message-type")? {
         "exception" => frame.header(":exception-type"),
@@ -23,7 +23,10 @@ pub(crate) fn read_exception(frame: &Frame) -> Option<ApiError> {
     Some(ApiError {
         status: status.unwrap_or(kind.status()),
         code: Some(name.to_owned()),
-        ..ApiError::new(kind, message.unwrap_or("the upstream gave no reason"))
+        ..ApiError::new(
+            kind,
+            message.unwrap_or("the upstream gave no error message"),
+        )
     })
 }
 

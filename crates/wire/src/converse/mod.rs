@@ -1,7 +1,7 @@
 //! Bedrock Converse: an upstream dialect for every model Bedrock hosts.
 //!
-//! Owns the writing of its requests and the reading of its answers, streams and
-//! errors. The model is named in the path, not in the body.
+//! Writes its requests and reads its responses, streams and errors. The model is part of the
+//! path, not of the body.
 
 mod block_out;
 mod document_out;

@@ -11,6 +11,7 @@ use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonPath, MESSAGES, SYSTEM};
+use crate::model_text::NO_TOOL_CALLS;
 use crate::neutral::{
     Map, Message, Request, Role, ToolChoice, expand_server_calls, merge_turns, push_turn,
 };
@@ -25,7 +26,7 @@ pub(crate) fn write_request(
     if let Some((at, end)) = without_trailing_space(&messages)
         && let Some(last) = messages.to_mut().get_mut(at)
     {
-        let why = "whitespace at its end, which Claude refuses";
+        let why = "trailing whitespace, which Claude rejects";
         drops.add(MESSAGES.message(at, last), why);
         *last = end;
     }
@@ -58,9 +59,9 @@ fn write_system(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, Wire
         // Without its tools a conversation that used them is refused.
         drops.add(
             "tool_choice",
-            "Converse cannot forbid tools: the model is asked not to call any",
+            "Converse cannot forbid tool calls; the model is instructed not to call any",
         );
-        system.push(json!({"text": "Do not call any tools in this turn."}));
+        system.push(json!({"text": NO_TOOL_CALLS}));
     }
     Ok(system)
 }

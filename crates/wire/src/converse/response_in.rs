@@ -1,4 +1,4 @@
-//! A Converse answer, read.
+//! Reads a Converse response.
 
 use serde_json::{Value, json};
 
@@ -14,11 +14,11 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     let root = JsonPath::Root;
     let mut fields = JsonFields::from_value(body, &root)?;
     let mut response = Response::new(Dialect::Converse, context.id.clone(), context.model.clone());
-    let path = root.key("output");
-    let mut output = JsonFields::from_value(fields.require("output")?, &path)?;
-    let path = path.key("message");
-    let mut message = JsonFields::from_value(output.require("message")?, &path)?;
-    let path = path.key("content");
+    let output_path = root.key("output");
+    let mut output = JsonFields::from_value(fields.require("output")?, &output_path)?;
+    let message_path = output_path.key("message");
+    let mut message = JsonFields::from_value(output.require("message")?, &message_path)?;
+    let path = message_path.key("content");
     for (i, block) in message.list("content")?.into_iter().enumerate() {
         let block = read_block(block, &path.index(i), context)?;
         response.content.push(block);
@@ -67,7 +67,7 @@ fn read_block(
     Ok(Block::new(content))
 }
 
-/// Text with its sources. The text is the answer; the sources are of another kind than
+/// Text with its sources. The text is the response; the sources are of another kind than
 /// Anthropic's citations, and stay under their own name.
 fn read_cited(mut cited: Value) -> Block {
     let texts = cited.get("content").and_then(Value::as_array);
@@ -121,8 +121,8 @@ pub(super) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage
     })
 }
 
-/// Why it stopped. Output that came out malformed is a failure that is worth another
-/// try, not an answer.
+/// The stop reason. Malformed output is a failure that is worth a retry, not a
+/// response.
 pub(super) fn stop_reason(reason: &str) -> Result<StopReason, ApiError> {
     match reason {
         "guardrail_intervened" | "content_filtered" => Ok(StopReason::Refusal),
@@ -131,11 +131,11 @@ pub(super) fn stop_reason(reason: &str) -> Result<StopReason, ApiError> {
             code: Some(reason.to_owned()),
             ..ApiError::new(
                 ErrorKind::Api,
-                format!("the model's answer could not be used: {reason}"),
+                format!("the model's output could not be used: {reason}"),
             )
         }),
         other => Ok(match StopReason::from_anthropic(other.to_owned()) {
-            // A word that clients of no dialect know.
+            // A value that no client dialect has.
             StopReason::Other(_) => StopReason::EndTurn,
             known => known,
         }),

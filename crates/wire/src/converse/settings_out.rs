@@ -44,14 +44,14 @@ pub(super) fn write_settings(
         ("container", request.container.is_some()),
     ] {
         if there {
-            drops.add(key, "Converse has no such field");
+            drops.add(key, "not supported by Converse");
         }
     }
     Ok(())
 }
 
-/// What the model is told of thinking. Models of others than Anthropic may take the same
-/// words, and get them as the client said them.
+/// The thinking settings. Models of other vendors than Anthropic may accept the same
+/// values, and get them as the client sent them.
 fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> ReasoningSettings {
     if options.capabilities.family == Family::Claude {
         let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
@@ -60,7 +60,10 @@ fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Re
     let effort = request.effort.as_deref().filter(|word| *word != "default");
     let effort = effort.and_then(crate::effort::anthropic_effort);
     if effort.is_some() && !options.effort_levels {
-        drops.add("output_config.effort", "the model takes no effort level");
+        drops.add(
+            "output_config.effort",
+            "the model does not support effort levels",
+        );
     }
     ReasoningSettings {
         thinking: request.thinking.as_ref().map(write_thinking),
@@ -115,14 +118,14 @@ fn write_output(
             return Err(WireError::unsupported(
                 Dialect::Converse,
                 "output_config.format",
-                "Converse knows no such output format: use a JSON schema",
+                "Converse does not support this output format: use a JSON schema",
             ));
         }
     }
     Ok(output)
 }
 
-/// Request metadata takes a small alphabet only.
+/// Request metadata accepts a small character set only.
 fn write_user(request: &Request, body: &mut Map, drops: &mut Drops) {
     let Some(user) = &request.user else {
         return;
@@ -133,7 +136,7 @@ fn write_user(request: &Request, body: &mut Map, drops: &mut Drops) {
     } else {
         drops.add(
             "metadata.user_id",
-            "Converse's metadata takes 256 plain characters only",
+            "Converse metadata is limited to 256 ASCII characters",
         );
     }
 }

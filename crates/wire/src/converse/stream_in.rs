@@ -13,7 +13,7 @@ use crate::event_stream::Frame;
 use crate::fields::{JsonFields, JsonPath, parse};
 use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, TokenUsage};
 
-/// The most bytes of a picture.
+/// Maximum bytes of an image.
 const MAX_IMAGE_BYTES: usize = 32 << 20;
 
 /// Reads the frames of one stream.
@@ -23,9 +23,9 @@ pub(crate) struct ConverseReader {
     started: bool,
     ended: bool,
     blocks: BlockEmitter,
-    /// A redacted thought, which may come in several pieces.
+    /// A redacted thought, which may come in several fragments.
     redacted: String,
-    /// The format and the bytes of a picture, which come in pieces.
+    /// The format and the bytes of an image, which come in fragments.
     image: Option<(String, Vec<u8>)>,
     stop_reason: Option<String>,
     usage: TokenUsage,
@@ -75,7 +75,7 @@ impl ConverseReader {
                     self.end(out);
                 }
             }
-            // Kinds that newer models may bring; nothing of the answer hangs on them.
+            // Event types of newer models; the response does not depend on them.
             _ => {}
         }
         Ok(())
@@ -161,8 +161,11 @@ impl ConverseReader {
             .get_or_insert_with(|| ("png".to_owned(), Vec::new()));
         match STANDARD.decode(bytes) {
             Ok(bytes) if known.1.len() + bytes.len() <= MAX_IMAGE_BYTES => known.1.extend(bytes),
-            Ok(_) => self.fail(ApiError::invalid_stream("a picture is too large"), out),
-            Err(_) => self.fail(ApiError::invalid_stream("a picture is not base64"), out),
+            Ok(_) => self.fail(ApiError::invalid_stream("an image is too large"), out),
+            Err(_) => self.fail(
+                ApiError::invalid_stream("an image is not valid base64"),
+                out,
+            ),
         }
     }
 

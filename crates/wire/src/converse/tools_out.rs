@@ -8,6 +8,7 @@ use crate::anthropic::freeform_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{TOOLS, put};
+use crate::model_text::PAST_TOOL;
 use crate::neutral::{Content, Map, Message, Request, ToolChoice, ToolKind};
 use crate::tool_names::safe_name;
 
@@ -31,7 +32,7 @@ pub(super) fn write_tool_config(
     if request.parallel_tool_calls == Some(false) {
         drops.add(
             "tool_choice.disable_parallel_tool_use",
-            "Converse cannot keep a model from calling several tools at once",
+            "Converse cannot disable parallel tool calls",
         );
     }
     Ok(Some(Value::Object(config)))
@@ -65,7 +66,7 @@ fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-/// Converse cannot allow some of the tools it was told of, so only those are told.
+/// Converse cannot restrict the choice to some of the tools, so only those are sent.
 fn allowed(request: &Request, name: &str) -> bool {
     match &request.tool_choice {
         Some(ToolChoice::Allowed { names, .. }) => names.iter().any(|allowed| allowed == name),
@@ -86,7 +87,7 @@ fn spec(name: &str, description: Option<&str>, schema: Value, strict: Option<boo
 }
 
 /// A conversation that has used tools is refused without them, so the tools it used
-/// are named, and nothing is said about their arguments.
+/// are listed, without argument schemas.
 fn past_tools(messages: &[Message]) -> Vec<Value> {
     let mut names: Vec<&str> = Vec::new();
     for block in messages.iter().flat_map(|message| &message.content) {
@@ -99,8 +100,8 @@ fn past_tools(messages: &[Message]) -> Vec<Value> {
     names
         .into_iter()
         .map(|name| {
-            let why = Some("No longer available: do not call it.");
-            spec(name, why, json!({"type": "object"}), None)
+            let description = Some(PAST_TOOL);
+            spec(name, description, json!({"type": "object"}), None)
         })
         .collect()
 }

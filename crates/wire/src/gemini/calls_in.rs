@@ -1,5 +1,5 @@
-//! Which call a result answers: both often carry no ids here, and belong together by name
-//! and order.
+//! Matches results to calls: both often have no ids here, and are matched by name and
+//! order.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,18 +12,18 @@ use crate::tool_names::generated_call_id;
 #[derive(Default)]
 pub(super) struct CallMatcher {
     calls: Vec<PastCall>,
-    /// Where the last call is that the client gave this id.
+    /// The index of the last call with this id of the client's.
     by_id: HashMap<String, usize>,
     by_name: HashMap<String, UnansweredCalls>,
 }
 
-/// A call that was made.
+/// A call in the conversation.
 struct PastCall {
     id: String,
     answered: bool,
 }
 
-/// Where the calls of one tool are that may still be without an answer, in order.
+/// Where the calls of one tool are that may still be without a response, in order.
 #[derive(Default)]
 struct UnansweredCalls {
     without_id: VecDeque<usize>,
@@ -31,7 +31,7 @@ struct UnansweredCalls {
 }
 
 impl CallMatcher {
-    /// Notes a call, and gives it an id if it has none: the same for the same request.
+    /// Records a call, and generates an id if it has none: the same for the same request.
     pub(super) fn add_call(&mut self, id: Option<String>, name: &str) -> String {
         let at = self.calls.len();
         let waiting = self.by_name.entry(name.to_owned()).or_default();
@@ -53,8 +53,8 @@ impl CallMatcher {
         id
     }
 
-    /// The id of the call that a result answers: the one it names, else the first without
-    /// an answer of that tool. A client may name a call that came to it without an id.
+    /// The id of the call that a result belongs to: the one it names, otherwise the first of
+    /// that tool without a result. A client may name a call that it got without an id.
     pub(super) fn match_result(
         &mut self,
         id: Option<&str>,
@@ -67,14 +67,14 @@ impl CallMatcher {
             return Err(WireError::unsupported(
                 Dialect::Gemini,
                 path.key("functionResponse").key("name"),
-                "no functionCall before it has this name and is still without a response",
+                "no earlier functionCall with this name is without a response",
             ));
         };
         call.answered = true;
         Ok(call.id.clone())
     }
 
-    /// The first call of a tool that has no answer, those without an id before the others.
+    /// The first call of a tool without a result, those without an id before the others.
     fn first_unanswered(&mut self, name: &str) -> Option<usize> {
         let waiting = self.by_name.get_mut(name)?;
         if let Some(at) = waiting.without_id.pop_front() {
@@ -82,7 +82,7 @@ impl CallMatcher {
         }
         let calls = &self.calls;
         let is_open = |at: &usize| calls.get(*at).is_some_and(|call| !call.answered);
-        // Those that were answered by their id are still listed.
+        // Calls that were matched by id are still listed.
         std::iter::from_fn(|| waiting.with_id.pop_front()).find(is_open)
     }
 }

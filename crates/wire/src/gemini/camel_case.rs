@@ -1,4 +1,4 @@
-//! Field names as Google's servers take them: `systemInstruction`, and `system_instruction`
+//! Field names that Google's servers accept: `systemInstruction`, and `system_instruction`
 //! as the field is called in their interface definition.
 
 use std::borrow::Cow;
@@ -51,7 +51,7 @@ pub(crate) fn camel(key: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A list, or the one item of it: Google's servers take both.
+/// A list, or a single item: Google's servers accept both.
 pub(super) fn items(value: Value) -> Vec<Value> {
     match value {
         Value::Array(items) => items,

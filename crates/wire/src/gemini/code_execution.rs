@@ -1,5 +1,5 @@
-//! Code that a server ran, as Gemini tells it: `executableCode` and `codeExecutionResult`,
-//! both ways. Files that came of it follow as `fileData`.
+//! Code that a server ran, in Gemini's form: `executableCode` and `codeExecutionResult`,
+//! both ways. Output files follow as `fileData`.
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use crate::responses::{command, parse_command};
 
 /// How ids begin of calls that a server other than Google's ran.
 const SERVER_CALL: &str = "srvtoolu_";
-/// How ids begin of code that Google's servers ran, with the id it had there, and of code
-/// that had none.
+/// Prefixes of ids of code that Google's servers ran: any, with the id it had there, and
+/// without one.
 const GOOGLE_CODE: &str = "gcode_";
 const WITH_ID: &str = "gcode_g_";
 const WITHOUT_ID: &str = "gcode_n_";
@@ -45,7 +45,7 @@ pub(super) fn write_call(id: &str, name: &str, input: &Value) -> Value {
         return json!({"executableCode": code});
     }
     let code = command(name, input);
-    // The only language that Gemini has a word for is Python.
+    // Python is the only language that Gemini has a value for.
     json!({"executableCode": {"id": id, "language": "LANGUAGE_UNSPECIFIED", "code": code}})
 }
 
@@ -91,8 +91,8 @@ fn outcome(content: &Value) -> (&'static str, String) {
     }
 }
 
-/// A file that code made. Where its name, its type and its container are known they stand
-/// beside its id.
+/// An output file. Its name, type and container are next to its id where they are
+/// known.
 fn file(output: &Value) -> Option<Value> {
     let text = |key: &str| output.get(key).and_then(Value::as_str);
     let id = text("file_id")?;
@@ -107,7 +107,7 @@ fn file(output: &Value) -> Option<Value> {
     Some(Value::Object(part))
 }
 
-/// The id of a file that is kept here, by the name that Gemini's clients have of it.
+/// The id of a file that this server stores, from the name that Gemini's clients use.
 pub(super) fn file_id(uri: &str) -> Option<&str> {
     let id = uri.strip_prefix(FILES)?;
     id.starts_with("file_").then_some(id)
@@ -133,7 +133,7 @@ pub(super) fn read_call(value: Value, path: &JsonPath<'_>, n: usize) -> Result<B
     }))
 }
 
-/// What came of it; of code without an id, that of the last.
+/// A result of code; without an id, that of the last code.
 pub(super) fn read_result(value: Value, path: &JsonPath<'_>, n: usize) -> Result<Block, WireError> {
     let mut result = fields(value, path)?;
     let id = result.opt_string("id")?;

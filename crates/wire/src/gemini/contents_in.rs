@@ -1,6 +1,6 @@
-//! Gemini's contents, read and gathered into turns.
+//! Reads Gemini's contents and groups them into turns.
 //!
-//! Clients that were streamed to send the pieces of one answer as contents of their own.
+//! Clients of streams send the fragments of one response as separate contents.
 
 use serde_json::Value;
 
@@ -70,15 +70,15 @@ struct OpenTurn {
     message: Message,
     /// Whether it has nothing but results of tools so far.
     only_results: bool,
-    /// How many of its blocks stood before the last signature, or are what it held.
+    /// How many of its blocks precede the last signature, or come from it.
     signed: usize,
-    /// Whether its last block that is no thought is what code gave that ran here.
+    /// Whether its last block that is no thought is a result of code that ran here.
     after_code: bool,
 }
 
 impl ContentsReader {
     fn content(&mut self, content: Value, path: &JsonPath<'_>) -> Result<(), WireError> {
-        // A text alone is something the user says.
+        // A plain string is a message of the user.
         if let Value::String(text) = content {
             let (mut turn, is_new) = self.turn(Role::User, path, &Map::new());
             turn.message.content.push(Block::text(text).with_path(path));
@@ -114,7 +114,7 @@ impl ContentsReader {
     }
 
     /// The turn that a content belongs to, and whether it is a new one: the last one, if
-    /// both are pieces of one turn. Unknown fields of both could not be told apart.
+    /// both are fragments of one turn and do not both have unknown fields.
     fn turn(&mut self, role: Role, path: &JsonPath<'_>, rest: &Map) -> (OpenTurn, bool) {
         let goes_on = self.open.take_if(|last| {
             let same_turn = role == Role::Assistant || last.only_results;
@@ -131,7 +131,7 @@ impl ContentsReader {
         (turn, is_new)
     }
 
-    /// Keeps a turn for the contents that follow. One that says nothing ends no other.
+    /// Stores a turn for the contents that follow. An empty one does not end another.
     fn keep(&mut self, turn: OpenTurn, is_new: bool) {
         if turn.message.content.is_empty() {
             return;
@@ -172,7 +172,7 @@ impl ContentsReader {
         let Some(mut block) = self.block(read.content, path, turn.after_code)? else {
             return Ok(());
         };
-        // Files that were made for the client: the model was not shown them.
+        // Files that were created for the client: the model has not seen them.
         let ours = |source: &MediaSource| matches!(source, MediaSource::File(id) if id.starts_with("file_"));
         if let (Role::Assistant, Content::Image(source) | Content::Document { source, .. }) =
             (turn.message.role, &block.content)
@@ -232,20 +232,20 @@ fn is_result(block: &Block) -> bool {
     matches!(block.content, Content::ToolResult { .. })
 }
 
-/// Whether a block is what code gave that was not run by Google's servers.
+/// Whether a block is a result of code that Google's servers did not run.
 fn is_our_code_result(block: &Block) -> bool {
     matches!(&block.content, Content::ServerToolResult { tool_use_id, .. }
         if !code_execution::is_from_google(tool_use_id))
 }
 
-/// What a model says after a server ran its code begins on a line of its own for those who
-/// put all texts together; the model did not write that line's beginning.
+/// Text after code that a server ran starts on a new line, for clients that concatenate all
+/// texts; the model did not write the line break.
 fn without_gap(text: &str, after_code: bool) -> &str {
     let stripped = text.strip_prefix("\n\n").filter(|_| after_code);
     stripped.unwrap_or(text)
 }
 
-/// Makes one text of the pieces in which it was streamed, and one thought likewise.
+/// Joins the fragments of a streamed text, and of a streamed thought.
 fn join(content: &mut Vec<Block>) {
     let mut out: Vec<Block> = Vec::with_capacity(content.len());
     for block in content.drain(..) {
@@ -281,8 +281,8 @@ fn thought(thinking: String, signature: String) -> Block {
 }
 
 impl OpenTurn {
-    /// What a part's signature stands for belongs before the part: the proof of the
-    /// thought there, or the thoughts themselves, which then need not be told again.
+    /// The content of a part's signature belongs before the part: the signature of the
+    /// thought there, or the thoughts themselves, which then need not be repeated.
     fn sign(&mut self, signature: Option<String>) {
         let blocks = &mut self.message.content;
         let Some(found) = signature.filter(|signature| !signature.is_empty()) else {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::neutral::{ApiError, ErrorKind, Map};
 use crate::render::RenderedError;
 
-/// The error of an answer: an envelope, or a list of one.
+/// The error of a response: an envelope, or a list of one.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(body).ok()?;
     Some(read_error_value(
@@ -14,7 +14,7 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     ))
 }
 
-/// Whether a body is an error as Google's clients know it.
+/// Whether a body is an error in Google's form.
 pub(crate) fn is_error(body: &Value) -> bool {
     let message = envelope(body).get("error").and_then(|e| e.get("message"));
     message.is_some_and(Value::is_string)
@@ -24,7 +24,7 @@ fn envelope(body: &Value) -> &Value {
     body.get(0).unwrap_or(body)
 }
 
-/// The inner error object; in a stream its own code tells the status.
+/// The inner error object; in a stream its own code is the status.
 pub(super) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
     let word = error.get("status").and_then(Value::as_str);
     let code = error.get("code").and_then(Value::as_u64);
@@ -41,7 +41,10 @@ pub(super) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
         details: error
             .get("details")
             .map(|details| Box::new(serde_json::json!({"google": details}))),
-        ..ApiError::new(kind, message.unwrap_or("the upstream gave no reason"))
+        ..ApiError::new(
+            kind,
+            message.unwrap_or("the upstream gave no error message"),
+        )
     }
 }
 
@@ -62,9 +65,9 @@ fn kind_of(word: &str) -> Option<ErrorKind> {
     }
 }
 
-/// An error as Google's clients know it.
+/// An error in Google's form.
 pub(crate) fn render_error(error: &ApiError) -> RenderedError {
-    // Google has no status of its own for a server with too much to do.
+    // Google has no separate status for an overloaded server.
     let status = match error.status {
         529 => 503,
         status => status,
@@ -95,8 +98,8 @@ fn word_of(kind: ErrorKind, status: u16) -> &'static str {
     }
 }
 
-/// More for machines, in the forms that Google has for it: those that the upstream gave,
-/// and one of ours.
+/// Machine-readable details in Google's forms: those of the upstream, and one of this
+/// server.
 fn details(error: &ApiError, word: &str) -> Vec<Value> {
     let mut metadata = Map::new();
     let mut given = Vec::new();

@@ -1,5 +1,5 @@
-//! Recordings and films of Chat and Responses clients, which Gemini takes as it takes
-//! pictures. No other dialect has a place for them, so they are kept as they came.
+//! Audio and video of Chat and Responses clients, which Gemini accepts like images. No
+//! other dialect supports them, so they are retained as they came.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn field(block: &Block) -> Option<&str> {
     }
 }
 
-/// What of a block says nothing of the recording itself.
+/// Fields of a block that do not describe the recording itself.
 pub(super) fn rest(block: &Block) -> Map {
     let known = field(block);
     let others = block
@@ -29,7 +29,7 @@ pub(super) fn rest(block: &Block) -> Map {
         .collect()
 }
 
-/// The recording as a part; none when it is not what its type says.
+/// The recording as a part; `None` when it does not match its type.
 pub(super) fn part(block: &Block) -> Option<Value> {
     let recording = block.rest.get(field(block)?)?;
     match recording.get("data").and_then(Value::as_str) {
@@ -59,7 +59,7 @@ fn inline(media_type: &str, data: &str) -> Value {
     json!({"inlineData": {"mimeType": media_type, "data": data}})
 }
 
-/// OpenAI tells the format of a recording as a file's ending.
+/// OpenAI names the format of a recording by its file extension.
 fn audio_type(format: &str) -> Option<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let fits = !format.is_empty() && format.len() <= 20 && format.chars().all(word);

@@ -1,16 +1,17 @@
-//! Gemini generateContent, spoken by upstreams and by clients.
+//! Gemini generateContent, for upstreams and for clients.
 //!
-//! Owns the reading and writing of its requests, answers, streams and errors. The model is
-//! named in the path, not in the body, and so is whether the answer is streamed.
+//! Reads and writes its requests, responses, streams and errors. The model and the stream
+//! flag are part of the path, not of the body.
 //!
 //! | direction | files |
 //! |---|---|
-//! | a client's request | `request_in`, `turn_in`, `calls_in`, `block_in`, `tools_in`, `settings_in`, `schema_in` |
-//! | to an upstream | `request_out`, `part_out`, `tools_out`, `settings_out` |
-//! | its answer | `response_in`, `stream_in`, `parts_in` |
-//! | to a client | `response_out`, `stream_out`, `answer_out` |
+//! | client's request | `request_in`, `contents_in`, `calls_in`, `request_part_in`, `tools_in`, |
+//! | | `settings_in`, `schema_in` |
+//! | request to an upstream | `request_out`, `request_part_out`, `tools_out`, `settings_out` |
+//! | its response | `response_in`, `stream_in`, `response_part_in` |
+//! | response to a client | `response_out`, `stream_out`, `response_part_out` |
 //!
-//! `camel`, `signature` and `code` are for both ways of a client.
+//! `camel_case`, `signature` and `code_execution` serve both directions of a client.
 
 mod calls_in;
 mod camel_case;

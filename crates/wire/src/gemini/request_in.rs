@@ -1,5 +1,5 @@
-//! A generateContent request, read. Its model is named in the path, and so is whether the
-//! answer is streamed; whoever knows the path sets both.
+//! Reads a generateContent request. The model and the stream flag are part of the path;
+//! the code that has the path sets both.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{ClientDialect, Dialect};
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = JsonPath::Body(ClientDialect::Gemini);
     let mut body = fields(body, &root)?;
-    // Of a request to count tokens, the request to be counted may stand inside.
+    // In a request to count tokens, the request to be counted may be nested.
     match body.take("generateContentRequest") {
         Some(inner) => read_fields(fields(inner, &root.key("generateContentRequest"))?),
         None => read_fields(body),

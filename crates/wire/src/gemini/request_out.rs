@@ -35,12 +35,11 @@ pub(crate) fn write_request(
     body.insert("contents".to_owned(), contents.into());
     let functions = write_tools(request, &mut drops);
     let mut tools = server_tools(request);
-    let choice = match functions.is_empty() {
-        true => None,
-        false => {
-            tools.insert(0, json!({"functionDeclarations": functions}));
-            write_choice(request)?
-        }
+    let choice = if functions.is_empty() {
+        None
+    } else {
+        tools.insert(0, json!({"functionDeclarations": functions}));
+        write_choice(request)?
     };
     if !tools.is_empty() {
         body.insert("tools".to_owned(), tools.into());
@@ -49,7 +48,7 @@ pub(crate) fn write_request(
     if request.parallel_tool_calls == Some(false) {
         drops.add(
             "tool_choice.disable_parallel_tool_use",
-            "Gemini cannot be kept from calling several tools at once",
+            "Gemini cannot disable parallel tool calls",
         );
     }
     write_settings(request, options, &mut body, &mut drops)?;
@@ -96,7 +95,7 @@ fn write_contents(
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
     let own = request.origin == Dialect::Gemini;
-    // What Google's servers ran they are told again as such.
+    // Code that Google's servers ran goes back to them unchanged.
     let kept = |id: &str| own && code_execution::is_from_google(id);
     let messages = expand_server_calls_except(&request.messages, &kept, drops);
     for (i, message) in messages.iter().enumerate() {
@@ -129,7 +128,7 @@ fn write_contents(
     Ok(out)
 }
 
-/// Results stand before anything else in a user's turn.
+/// Results come first in a user's turn.
 fn ordered<'t, 'a>(
     turn: &'t MergedTurn<'a>,
 ) -> impl Iterator<Item = (usize, usize, &'a Block)> + use<'t, 'a> {
@@ -139,7 +138,7 @@ fn ordered<'t, 'a>(
     results.chain(others).copied()
 }
 
-/// A result names its tool here; only the call knows the name.
+/// A result names its tool here; only the call has the name.
 fn call_names(messages: &[Message]) -> HashMap<&str, &str> {
     let blocks = messages.iter().flat_map(|message| &message.content);
     blocks

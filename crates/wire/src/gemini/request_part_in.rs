@@ -10,7 +10,7 @@ use crate::fields::{JsonFields, JsonPath, wrong_value};
 use crate::media_types::media_type_for_name;
 use crate::neutral::{Block, Content, Map, MediaSource};
 
-/// A part: what it holds, and what stands beside that.
+/// A part: its content, and its other fields.
 pub(super) struct RequestPart {
     pub(super) signature: Option<String>,
     pub(super) content: RequestPartContent,
@@ -32,7 +32,7 @@ pub(super) enum RequestPartContent {
         content: Vec<Block>,
         is_error: bool,
     },
-    /// Code that a server ran, and what came of it.
+    /// Code that a server ran, and its result.
     Code(Value),
     Outcome(Value),
     Block(Block),
@@ -46,9 +46,10 @@ pub(super) fn read_request_part(
     let signature = part.opt_string("thoughtSignature")?;
     let thought = part.opt_bool("thought")?.unwrap_or(false);
     let piece = if let Some(text) = part.opt_string("text")? {
-        match thought {
-            true => RequestPartContent::Thought(text),
-            false => RequestPartContent::Text(text),
+        if thought {
+            RequestPartContent::Thought(text)
+        } else {
+            RequestPartContent::Text(text)
         }
     } else if let Some(call) = part.take("functionCall") {
         read_call(call, &path.key("functionCall"), &mut part)?
@@ -85,7 +86,7 @@ pub(super) fn read_request_part(
     })
 }
 
-/// A part that only Google's servers make or read, such as `toolCall`, kept whole.
+/// A part specific to Google's servers, such as `toolCall`, retained as it is.
 fn unknown(rest: Map) -> RequestPartContent {
     match rest.keys().next().cloned() {
         Some(kind) => RequestPartContent::Block(Block {
@@ -161,8 +162,8 @@ fn read_result(
     })
 }
 
-/// The text of a result, and whether it is an error: Google's servers take `output` or
-/// `error` for it, and its SDKs write `result`; otherwise it is the whole object.
+/// The text of a result, and whether it is an error: Google's servers accept `output` or
+/// `error`, and its SDKs write `result`; otherwise it is the whole object.
 fn outcome(response: Option<Value>) -> (String, bool) {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -182,7 +183,7 @@ fn outcome(response: Option<Value>) -> (String, bool) {
     }
 }
 
-/// What nobody reads of an object inside a part stays in an object of its name.
+/// Unread fields of an object inside a part are retained in an object of its name.
 fn keep(part: &mut JsonFields<'_>, key: &str, rest: Map) {
     if !rest.is_empty() {
         part.put(key, rest.into());
@@ -217,8 +218,8 @@ fn read_file(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     let by_name = media_type_for_name(&uri);
     let kind = stated.as_deref().or(by_name).unwrap_or_default();
     let image = kind.starts_with("image/");
-    // Its type is told again by its name, or has to be told beside it.
-    if let Some(stated) = stated.filter(|told| Some(told.as_str()) != by_name) {
+    // The type follows from the name, or is retained next to it.
+    if let Some(stated) = stated.filter(|stated| Some(stated.as_str()) != by_name) {
         file.put("mimeType", stated.into());
     }
     let source = match code_execution::file_id(&uri) {
@@ -228,7 +229,7 @@ fn read_file(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     media(source, image, file)
 }
 
-/// Whether a file is in a store of Google's, and not in ours.
+/// Whether a file is in a store of Google's, not in this server's.
 fn is_stored(file: &Value) -> bool {
     const STORES: [&str; 3] = [
         "https://generativelanguage.googleapis.com/",
@@ -241,12 +242,13 @@ fn is_stored(file: &Value) -> bool {
 }
 
 fn media(source: MediaSource, image: bool, mut fields: JsonFields<'_>) -> Result<Block, WireError> {
-    let content = match image {
-        true => Content::Image(source),
-        false => Content::Document {
+    let content = if image {
+        Content::Image(source)
+    } else {
+        Content::Document {
             source,
             title: fields.opt_string("displayName")?,
-        },
+        }
     };
     Ok(Block {
         rest: fields.rest(),

@@ -11,8 +11,9 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::JsonPath;
 use crate::media_types::media_type_for_name;
-use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource, tagged_system};
-use crate::plain_text::{ToolText, document_text, drop_text_marks, tool_text};
+use crate::model_text::{document_text, tagged_system};
+use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};
+use crate::plain_text::{ToolText, drop_text_marks, tool_text};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 use crate::tool_names::{safe_id, safe_name};
 
@@ -26,7 +27,7 @@ pub(super) struct GeminiPartWriter<'a> {
     pub(super) drops: &'a mut Drops,
     /// A thought signature that belongs on the next part.
     pub(super) signature: Option<String>,
-    /// What stands for the signature of the first call when none is known.
+    /// Replaces the signature of the first call when none is known.
     pub(super) stand_in: Option<&'static str>,
     pub(super) out: Vec<Value>,
 }
@@ -89,7 +90,7 @@ impl GeminiPartWriter<'_> {
         Ok(())
     }
 
-    /// The parts; a signature nothing followed stands on an empty text, as Gemini
+    /// The parts; a signature that nothing follows is put on an empty text, as Gemini
     /// itself sends it.
     pub(super) fn finish(mut self) -> Vec<Value> {
         if self.signature.is_some() {
@@ -105,13 +106,13 @@ impl GeminiPartWriter<'_> {
         self.out.push(part);
     }
 
-    /// Whether what stands beside a block's content is Gemini's: in a run, another
-    /// dialect's model may have answered a Gemini client.
+    /// Whether the other fields of a block are Gemini's: in a run, another dialect's model may
+    /// have responded to a Gemini client.
     fn is_own(&self, block: &Block) -> bool {
         self.own && !block.rest.contains_key(DIALECT_FIELDS)
     }
 
-    /// Gives a part back what stood beside its content.
+    /// Restores the other fields of a part.
     fn restore(&mut self, block: &Block) {
         let Some(part) = self.out.last_mut().and_then(Value::as_object_mut) else {
             return;
@@ -164,7 +165,7 @@ impl GeminiPartWriter<'_> {
         let ToolText { text, media: files } = tool_text(content, false);
         drop_text_marks(content, &files, path, self.drops);
         let key = if is_error { "error" } else { "output" };
-        // What a Gemini client said with an object was read as the object's text.
+        // A result that a Gemini client sent as an object was read as the object's text.
         let object = serde_json::from_str::<Map>(&text).ok();
         let response = match object.filter(|_| self.own && !is_error) {
             Some(object) => Value::Object(object),

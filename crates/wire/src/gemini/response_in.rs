@@ -1,4 +1,4 @@
-//! A generateContent answer, read.
+//! Reads a generateContent response.
 
 use serde_json::Value;
 
@@ -51,9 +51,9 @@ fn read_candidate(
     context: &ReadContext,
     response: &mut Response,
 ) -> Result<(), WireError> {
-    let path = JsonPath::Root;
-    let path = path.key("candidates");
-    let path = path.index(0);
+    let root = JsonPath::Root;
+    let candidates = root.key("candidates");
+    let path = candidates.index(0);
     let mut candidate = JsonFields::from_value(value, &path)?;
     if let Some(content) = candidate.take("content") {
         let path = path.key("content");
@@ -81,13 +81,13 @@ fn read_candidate(
         response.stop_details = Some(refusal_details(message.as_deref()));
     }
     response.stop_reason = Some(stop);
-    // Only one candidate is ever asked for.
+    // Only one candidate is ever requested.
     candidate.take("index");
     response.message_rest = candidate.rest();
     Ok(())
 }
 
-/// A part's signature becomes that of the thought before it, which is made if need be.
+/// A part's signature becomes that of the thought before it, which is created if needed.
 fn add_part(part: ResponsePart, response: &mut Response) {
     if let ResponsePartContent::Thought(text) = part.content {
         push_thought(text, response);

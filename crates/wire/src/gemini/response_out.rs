@@ -1,4 +1,4 @@
-//! A generateContent answer, written for a client.
+//! Writes a generateContent response for a client.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn write_parts(response: &Response, context: &ReplyContext, drops: &mut Drops) -
     }
     parts.extend(signing.trailing_part());
     if parts.is_empty() {
-        // Clients take an answer without parts for none at all.
+        // Clients treat a response without parts as no response.
         parts.push(text(""));
     }
     parts

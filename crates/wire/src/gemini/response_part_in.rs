@@ -1,4 +1,4 @@
-//! Gemini's parts and counts, read: shared by whole answers and streams.
+//! Reads Gemini's parts and counts: shared by whole responses and streams.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::neutral::{
     ApiError, Block, Content, ErrorKind, Map, MediaSource, StopReason, TokenUsage,
 };
 
-/// What a part tells, and the signature it carries.
+/// The content of a part, and its signature.
 pub(super) struct ResponsePart {
     pub(super) signature: Option<String>,
     pub(super) content: ResponsePartContent,
@@ -50,22 +50,23 @@ pub(super) fn read_part(
             data.string("data")?,
         )))
     } else {
-        // `executableCode` and the like: kept whole under their own name.
+        // `executableCode` and the like: retained under their own name.
         other_part(fields.rest())
     };
     Ok(ResponsePart { signature, content })
 }
 
-/// A picture, or something else that the model made, such as a recording.
+/// An image, or other generated media, such as a recording.
 fn generated_media(media_type: String, data: String) -> Content {
     let picture = media_type.starts_with("image/");
     let source = MediaSource::Base64 { media_type, data };
-    match picture {
-        true => Content::Image(source),
-        false => Content::Document {
+    if picture {
+        Content::Image(source)
+    } else {
+        Content::Document {
             source,
             title: None,
-        },
+        }
     }
 }
 
@@ -110,7 +111,7 @@ pub(super) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage
     })
 }
 
-/// What there is of an answer when it stops.
+/// What there is of a response when it stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputState {
     Empty,
@@ -118,10 +119,9 @@ pub(super) enum OutputState {
     Calls,
 }
 
-/// Why it stopped. A call that came out malformed is a failure that is worth another
-/// try, not an answer. With a reason that is not known here, the answer decides: a
-/// client that is not told of calls would not answer them, and where there is nothing,
-/// something kept the model from saying it.
+/// The stop reason. A malformed call is a failure that is worth a retry, not a response.
+/// For an unknown reason the content decides: calls must be reported as such or the client
+/// would not run them, and an empty response means that something stopped the model.
 pub(super) fn stop_reason(reason: &str, answered: OutputState) -> Result<StopReason, ApiError> {
     match reason {
         "STOP" | "FINISH_REASON_UNSPECIFIED" if answered != OutputState::Calls => {
@@ -151,12 +151,12 @@ fn unusable(status: u16, kind: ErrorKind, reason: &str) -> ApiError {
         code: Some(reason.to_lowercase()),
         ..ApiError::new(
             kind,
-            format!("the model's answer could not be used: {reason}"),
+            format!("the model's output could not be used: {reason}"),
         )
     }
 }
 
-/// The reason a prompt was not answered at all.
+/// The reason why a prompt was blocked.
 pub(super) fn block_reason(feedback: Option<&Value>) -> Option<String> {
     Some(feedback?.get("blockReason")?.as_str()?.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The parts of an answer, written for a client: shared by whole answers and streams.
+//! Writes the parts of a response for a client: shared by whole responses and streams.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use crate::neutral::{
     Block, Content, Map, MediaSource, StopReason, TokenUsage, without_dialect_fields,
 };
 
-pub(super) const NO_SUCH_PART: &str = "Gemini has no such part";
+pub(super) const NO_SUCH_PART: &str = "not supported by Gemini";
 
 /// Gives each part the signature of the thoughts before it.
 #[derive(Debug, Default)]
 pub(super) struct PartSigner {
-    /// Thoughts that no part stands for yet.
+    /// Thoughts that no part carries yet.
     thoughts: Vec<Block>,
 }
 
@@ -27,8 +27,8 @@ impl PartSigner {
         self.thoughts.push(block);
     }
 
-    /// A part that is no thought. Thoughts that nobody signed are of use only with a call:
-    /// some models want to be told again what led to it.
+    /// A part that is no thought. Unsigned thoughts are useful only with a call: some models
+    /// require the reasoning that led to it.
     pub(super) fn sign_part(&mut self, mut part: Value) -> Value {
         let is_call = part.get("functionCall").is_some();
         if (is_call || self.is_signed())
@@ -121,14 +121,14 @@ fn media(source: &MediaSource) -> Option<Value> {
     })
 }
 
-/// Calls end with STOP here, as all answers do that are whole.
+/// Calls end with STOP here, like all complete responses.
 pub(super) fn finish_reason(reason: Option<&StopReason>) -> &str {
     match reason {
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => {
             "MAX_TOKENS"
         }
         Some(StopReason::Refusal) => "SAFETY",
-        // Gemini's own words, for which no other dialect has one.
+        // Gemini's own values, which no other dialect has.
         Some(StopReason::Other(word)) if is_word(word) => word,
         _ => "STOP",
     }
@@ -144,7 +144,7 @@ pub(super) fn finish_message(details: Option<&Value>) -> Option<String> {
     Some(explanation.to_owned())
 }
 
-/// Cached input is part of the input here, and thoughts are none of the output.
+/// Cached input is part of the input here, and thoughts are not part of the output.
 pub(crate) fn write_usage(usage: &TokenUsage) -> Value {
     let prompt = usage.total_input();
     let output_tokens = usage.output_tokens.saturating_sub(usage.thinking_tokens);

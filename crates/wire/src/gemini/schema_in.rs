@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 use super::camel_case::camel;
 use crate::neutral::Map;
 
-/// Deeper than any schema goes that a model could follow.
+/// Deeper than any schema that a model could follow.
 const MAX_DEPTH: usize = 64;
 
 /// Keywords whose numbers Google's JSON may write as text.
@@ -38,7 +38,7 @@ fn convert(schema: Value, depth: usize) -> Value {
         let written = match key.as_ref() {
             "nullable" | "propertyOrdering" => None,
             "type" => kind(value, nullable).map(|kind| ("type", kind)),
-            // It says no more than the list of values does.
+            // It adds nothing to the list of values.
             "format" if value == "enum" => None,
             "enum" => Some(("enum", values(value, nullable))),
             "properties" => Some(("properties", each(value, order, depth))),
@@ -63,7 +63,7 @@ fn other(key: &str, value: Value, depth: usize) -> Value {
     }
 }
 
-/// The type in small letters; none when it is not told.
+/// The type in lower case; `None` when it is missing.
 fn kind(value: Value, nullable: bool) -> Option<Value> {
     let Value::String(name) = value else {
         return Some(value);
@@ -85,7 +85,7 @@ fn values(mut value: Value, nullable: bool) -> Value {
     value
 }
 
-/// A choice without a type of its own may be null as one of its choices.
+/// A choice without its own type may be null as one of its choices.
 fn or_null(out: &mut Map, nullable: bool) {
     if let (true, false, Some(Value::Array(choices))) =
         (nullable, out.contains_key("type"), out.get_mut("anyOf"))

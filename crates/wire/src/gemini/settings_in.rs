@@ -9,19 +9,19 @@ use crate::error::WireError;
 use crate::fields::{JsonFields, JsonPath, string, wrong_value};
 use crate::neutral::{Map, Request, ResponseFormat, Thinking, ThinkingMode};
 
-/// Whether the client wants to see thoughts, and where that stands.
+/// The field by which a client requests thoughts, and the objects around it.
 pub(crate) const INCLUDE_THOUGHTS: &str = "includeThoughts";
 const SETTINGS: &str = "generationConfig";
 const THINKING: &str = "thinkingConfig";
 
-/// Whether a client is to be shown thoughts: only if it asks for them.
+/// Whether a client is shown thoughts: only on request.
 pub(crate) fn shows_thoughts(request: &Request) -> bool {
     let config = request.rest.get(SETTINGS).and_then(|it| it.get(THINKING));
     let shown = config.and_then(|config| config.get(INCLUDE_THOUGHTS)?.as_bool());
     request.origin == Dialect::Gemini && shown.unwrap_or(false)
 }
 
-/// Reads the settings; gives what no other dialect has.
+/// Reads the settings; returns what no other dialect has.
 pub(super) fn read_settings(
     value: Value,
     path: &JsonPath<'_>,
@@ -45,7 +45,7 @@ pub(super) fn read_settings(
     }
     request.format = read_format(&mut config)?;
     if config.peek("responseModalities").is_some_and(is_text) {
-        // What every model answers with.
+        // The default of every model.
         config.take("responseModalities");
     }
     let mut rest = config.rest();
@@ -62,7 +62,7 @@ fn one_candidate(config: &mut JsonFields<'_>) -> Result<(), WireError> {
         Some(_) => Err(WireError::unsupported(
             Dialect::Gemini,
             path.key("candidateCount"),
-            "only one candidate can be given: leave candidateCount out or set it to 1",
+            "only one candidate is supported: omit candidateCount or set it to 1",
         )),
     }
 }
@@ -77,7 +77,7 @@ fn is_text(modalities: &Value) -> bool {
         .is_some_and(|kinds| kinds.iter().all(text))
 }
 
-/// A budget of -1 leaves it to the model, one of 0 keeps it from thinking.
+/// A budget of -1 means adaptive, 0 disables thinking.
 fn read_thinking(
     value: Value,
     path: &JsonPath<'_>,
@@ -121,7 +121,7 @@ fn whole(budget: &Value) -> Option<u64> {
     (budget.fract() == 0.0 && budget < 9_007_199_254_740_992.0).then_some(budget as u64)
 }
 
-/// Either kind of schema; one alone asks for JSON as well.
+/// Either kind of schema; a schema alone implies JSON.
 fn read_format(config: &mut JsonFields<'_>) -> Result<Option<ResponseFormat>, WireError> {
     let kind = config.opt_string("responseMimeType")?;
     let own = config.take("responseSchema").map(json_schema);

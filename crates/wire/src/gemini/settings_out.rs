@@ -43,7 +43,7 @@ pub(super) fn write_settings(
         ("container", request.container.is_some()),
     ] {
         if there {
-            drops.add(key, "Gemini has no such field");
+            drops.add(key, "not supported by Gemini");
         }
     }
     Ok(())
@@ -56,8 +56,8 @@ const SHARED: [(&str, &str); 3] = [
     ("presence_penalty", "presencePenalty"),
 ];
 
-/// Settings that other dialects than Gemini's and Chat's lack; what the model does not
-/// take is named.
+/// Settings that only Gemini and Chat have; those that the model does not support are
+/// reported.
 fn write_shared(request: &Request, options: &WriteOptions, config: &mut Map, drops: &mut Drops) {
     if request.origin != Dialect::Chat {
         return;
@@ -72,11 +72,11 @@ fn write_shared(request: &Request, options: &WriteOptions, config: &mut Map, dro
                     .as_i64()
                     .is_none_or(|seed| i32::try_from(seed).is_err()) =>
             {
-                Some("Gemini takes a seed of 32 bits")
+                Some("Gemini accepts 32-bit seeds only")
             }
             "seed" => None,
             _ if options.capabilities.no_penalties && value.as_f64() != Some(0.0) => {
-                Some("the model takes no penalties")
+                Some("the model does not support penalties")
             }
             _ => None,
         };
@@ -117,7 +117,7 @@ fn write_format(request: &Request, config: &mut Map) -> Result<(), WireError> {
             return Err(WireError::unsupported(
                 Dialect::Gemini,
                 "output_config.format",
-                "Gemini knows no such output format: use a JSON schema",
+                "Gemini does not support this output format: use a JSON schema",
             ));
         }
     }

@@ -1,10 +1,10 @@
-//! Thoughts inside Gemini's `thoughtSignature`, for clients that bring back what they do
+//! Thoughts inside Gemini's `thoughtSignature`, for clients that send back fields they do
 //! not understand.
 //!
-//! Many clients leave thoughts out of what they send back, and keep the signature of the
-//! part that followed. So what another vendor's model thought travels there whole, text and
-//! proof; Gemini's own signatures stay as they are. SDKs take the field for bytes in
-//! base64, and may write the other alphabet than they read.
+//! Many clients drop thoughts from their history, but retain the signature of the part that
+//! followed. So the thoughts of another vendor's model are stored there, text and signature;
+//! Gemini's own signatures are unchanged. SDKs treat the field as base64 bytes, and may
+//! write another alphabet than they read.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
@@ -22,10 +22,9 @@ use crate::signature_envelope::{
 /// How the bytes begin that hold thoughts of other vendors.
 const MARK: &[u8] = b"prowess.thoughts.1:";
 
-/// Thoughts as the one signature that stands for them; none when there are none that
-/// anybody wants back.
+/// Thoughts as one signature; `None` when there are none that any server needs back.
 pub(super) fn encode_thoughts(thoughts: &[Block]) -> Option<String> {
-    // Gemini asks for nothing but its signature.
+    // Gemini needs only its signature.
     let mut signed = thoughts.iter().filter(|block| match &block.content {
         Content::Thinking { signature, .. } => !signature.is_empty(),
         _ => true,
@@ -45,15 +44,15 @@ pub(super) fn encode_thoughts(thoughts: &[Block]) -> Option<String> {
     Some(STANDARD.encode(bytes))
 }
 
-/// What a signature stands for.
+/// The content of a signature.
 pub(super) enum DecodedSignature {
-    /// The state of a Gemini model, in the form that [`crate::sealed`] gives it.
+    /// The state of a Gemini model, in the form of [`crate::signature_envelope`].
     Gemini(String),
     /// Whole thoughts.
     Thoughts(Vec<Block>),
 }
 
-/// Opens a signature that a client brings back.
+/// Decodes a signature from a client.
 pub(super) fn decode_signature(signature: &str) -> DecodedSignature {
     match decode_thoughts(signature) {
         Some(thoughts) => DecodedSignature::Thoughts(thoughts),
@@ -89,14 +88,14 @@ fn to_url_safe_base64(text: &str) -> String {
     text.replace('+', "-").replace('/', "_")
 }
 
-/// Base64 in the alphabet that all vendors take.
+/// Base64 in the alphabet that all vendors accept.
 pub(super) fn to_standard_base64(text: String) -> String {
     if !text.contains(['-', '_']) && text.len().is_multiple_of(4) {
         return text;
     }
     match decode_base64(&text) {
         Some(bytes) => STANDARD.encode(bytes),
-        // Whoever reads it will say what is wrong with it.
+        // Its reader reports what is wrong.
         None => text,
     }
 }

@@ -1,4 +1,4 @@
-//! A streamGenerateContent stream, read: every event is a fragment of an answer.
+//! A streamGenerateContent stream, read: every event is a fragment of a response.
 
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl GeminiReader {
         Ok(())
     }
 
-    /// The stream's bytes have ended; nothing else tells the end here.
+    /// The stream's bytes have ended; there is no other end marker.
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         let stop = match (&self.finish_reason, &self.blocked) {
             (None, None) => Err(ApiError::truncated()),
@@ -135,9 +135,9 @@ impl GeminiReader {
     }
 
     fn candidate(&mut self, value: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let path = JsonPath::Root;
-        let path = path.key("candidates");
-        let path = path.index(0);
+        let root = JsonPath::Root;
+        let candidates = root.key("candidates");
+        let path = candidates.index(0);
         let mut candidate = JsonFields::from_value(value, &path)?;
         if let Some(content) = candidate.take("content") {
             let path = path.key("content");

@@ -1,5 +1,5 @@
-//! A streamGenerateContent stream, written for a client: as events, or as the elements of
-//! one JSON array for clients that did not ask for events.
+//! Writes a streamGenerateContent stream for a client: as events, or as the elements of
+//! one JSON array for clients that did not request events.
 
 use serde_json::{Value, json};
 
@@ -28,14 +28,14 @@ pub(crate) struct GeminiWriter {
     drops: Drops,
 }
 
-/// The block being told.
+/// The open block.
 #[derive(Debug)]
 enum OpenPart {
-    /// Told as it comes, or whole already.
+    /// Written as it comes, or complete already.
     Plain,
-    /// A thought, kept for its signature.
+    /// A thought, retained for its signature.
     Thought(Box<Block>),
-    /// A call, told when its arguments are whole.
+    /// A call, written when its arguments are complete.
     Call(Box<Block>, String),
 }
 
@@ -52,7 +52,7 @@ impl GeminiWriter {
         }
     }
 
-    /// What of the stream so far could not be said.
+    /// What of the stream so far could not be translated.
     pub(crate) fn take_dropped(&mut self) -> Vec<Dropped> {
         std::mem::take(&mut self.drops).into_vec()
     }
@@ -71,10 +71,10 @@ impl GeminiWriter {
             StreamEvent::BlockStop { index } => self.stop(*index, out),
             StreamEvent::MessageDelta { .. } => self.last(event, out),
             StreamEvent::MessageStop => self.end(out),
-            // The SDKs take a comment for a fragment that is not JSON.
+            // The SDKs treat a comment as a fragment that is not JSON.
             StreamEvent::Ping => out.extend_from_slice(b"\n\n"),
             StreamEvent::Error(error) => self.fail(&render_error(error).body, out),
-            // What another dialect's servers tell of their work.
+            // Progress events of another dialect's servers.
             StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_PART),
         }
@@ -223,8 +223,8 @@ impl GeminiWriter {
         }
     }
 
-    /// Tells that the answer broke off. Google's servers tell it outside of any event, and
-    /// the SDK for JavaScript looks for it only there.
+    /// Reports that the response was aborted. Google's servers report it outside of any event,
+    /// and the JavaScript SDK looks for it only there.
     fn fail(&mut self, body: &Value, out: &mut Vec<u8>) {
         self.json(body, out);
         if self.context.json_array {

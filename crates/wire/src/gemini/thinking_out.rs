@@ -1,4 +1,4 @@
-//! Gemini's `thinkingConfig`, written: a budget or a level, whichever the model takes.
+//! Writes Gemini's `thinkingConfig`: a budget or a level, whichever the model supports.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) fn thinking(
         return does_not_think(mode, effort, drops);
     }
     let mut map = Map::new();
-    // A client of Gemini's says itself whether it is to be shown thoughts.
+    // A Gemini client itself specifies whether it is shown thoughts.
     let own = request.origin == Dialect::Gemini;
     if let (false, Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive)) = (own, mode) {
         map.insert("includeThoughts".to_owned(), true.into());
@@ -36,7 +36,7 @@ pub(super) fn thinking(
         (Some(ThinkingMode::Disabled), _) | (_, Some("none")) => off(options, &mut map, drops),
         (Some(ThinkingMode::Enabled { budget_tokens }), effort) => {
             if effort.is_some() {
-                let why = "Gemini takes a thinking budget or a level, not both";
+                let why = "Gemini accepts a thinking budget or a level, not both";
                 drops.add(EFFORT, why);
             }
             budget(*budget_tokens, options, &mut map);
@@ -57,7 +57,7 @@ fn does_not_think(
     effort: Option<&str>,
     drops: &mut Drops,
 ) -> Option<Value> {
-    let why = "the model does not think";
+    let why = "the model does not support thinking";
     if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
         drops.add("thinking", why);
     }
@@ -67,7 +67,7 @@ fn does_not_think(
     None
 }
 
-/// No thinking, or as little as the model can be told.
+/// No thinking, or as little as the model allows.
 fn off(options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
     match (options.capabilities.efforts, options.capabilities.budgets) {
         (Efforts::Levels(_), _) => level("none", options, map, drops),
@@ -78,7 +78,7 @@ fn off(options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
     }
 }
 
-/// A budget within the model's bounds; a level for those that take levels.
+/// A budget within the model's bounds; a level for models that have levels.
 fn budget(tokens: u64, options: &WriteOptions, map: &mut Map) {
     if let Efforts::Levels(_) = options.capabilities.efforts
         && let EffortChoice::Level(word) = nearest_effort(
@@ -116,6 +116,6 @@ fn level(effort: &str, options: &WriteOptions, map: &mut Map, drops: &mut Drops)
         }
         (_, EffortChoice::Level(word)) => put(map, "thinkingLevel", Some(word)),
         (_, EffortChoice::Default) => {}
-        (_, EffortChoice::Refused) => drops.add(EFFORT, "the model takes no such effort"),
+        (_, EffortChoice::Refused) => drops.add(EFFORT, "the model does not support this effort"),
     }
 }

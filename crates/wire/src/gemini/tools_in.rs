@@ -61,7 +61,7 @@ fn read_function(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
     })
 }
 
-/// Reads the calling mode; gives what no other dialect has.
+/// Reads the calling mode; returns what no other dialect has.
 pub(super) fn read_choice(
     value: Value,
     path: &JsonPath<'_>,
@@ -74,10 +74,10 @@ pub(super) fn read_choice(
     let path = &path.key("functionCallingConfig");
     let mut calling = fields(calling, path)?;
     let mode = calling.opt_string("mode")?.unwrap_or_default();
-    let names = calling.take("allowedFunctionNames").map(items);
-    let names = names.unwrap_or_default().into_iter().enumerate();
+    let values = calling.take("allowedFunctionNames").map(items);
+    let values = values.unwrap_or_default().into_iter().enumerate();
     let at = path.key("allowedFunctionNames");
-    let names = names.map(|(i, name)| string(name, &at.index(i)));
+    let names = values.map(|(i, name)| string(name, &at.index(i)));
     let names: Vec<String> = names.collect::<Result<_, _>>()?;
     request.tool_choice = choice(&mode, names, path)?;
     let mut rest = config.rest();

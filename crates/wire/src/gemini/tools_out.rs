@@ -48,7 +48,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-/// The tools of Google's servers that a Gemini client wants used.
+/// The tools of Google's servers in a Gemini client's request.
 pub(super) fn server_tools(request: &Request) -> Vec<Value> {
     let own = request.origin == Dialect::Gemini;
     let tools = request.tools.iter().filter(|_| own);
@@ -74,7 +74,7 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
             names: allowed,
             required,
         }) => {
-            // AUTO takes no list of names; VALIDATED is AUTO with one.
+            // AUTO does not allow a list of names; VALIDATED is AUTO with one.
             let mode = if *required { "ANY" } else { "VALIDATED" };
             json!({"mode": mode, "allowedFunctionNames": names(allowed)})
         }

@@ -50,8 +50,8 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     }
 }
 
-/// Up to 4.8 thinking is off unless turned on. The models after that think unless told
-/// not to, and the newest cannot be told.
+/// Up to 4.8 thinking is off unless enabled. Later models think unless it is disabled, and
+/// the newest cannot disable it.
 fn disabling(variant: &ModelVariant<'_>, version: (u32, u32)) -> Disabling {
     match version {
         (4, _) => Disabling::Omit,

@@ -37,7 +37,7 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
             efforts: match version {
                 (3, 0) if !is_flash => TWO,
                 (3, 0..=1) if is_flash => FOUR,
-                // Every later one is known to take these.
+                // Every later one supports these.
                 _ => THREE,
             },
             signed_calls: true,

@@ -1,9 +1,9 @@
-//! What models can do, by their names: the one table of the project.
+//! What models support, by their names: the only such table of the project.
 //!
 //! Names come as providers spell them (`claude-sonnet-4-5@20250929`,
-//! `us.anthropic.claude-opus-4-7-v1:0`, `google/gemini-3-pro`); `name` takes them apart,
+//! `us.anthropic.claude-opus-4-7-v1:0`, `google/gemini-3-pro`); `name` parses them,
 //! one file per vendor holds the rows, and `servers` what depends on the server that
-//! runs a model rather than on the model. A name that no row fits is assumed to take
+//! runs a model rather than on the model. A name that matches no row is assumed to support
 //! everything.
 
 mod claude;
@@ -21,15 +21,15 @@ use self::name::ModelName;
 pub struct Capabilities {
     /// Whose model it is.
     pub family: Family,
-    /// Which sampling parameters it takes.
+    /// Which sampling parameters it supports.
     pub sampling: Sampling,
     /// Whether only its vendor's own server is that strict about sampling.
     pub vendor_sampling: bool,
-    /// Which effort levels it takes.
+    /// Which effort levels it supports.
     pub efforts: Efforts,
     /// In which modes it thinks, as Anthropic's API names them.
     pub thinking: ThinkingModes,
-    /// The thinking budgets it takes, where it takes only some.
+    /// The thinking budgets it supports, where they are limited.
     pub budgets: Option<Budgets>,
     /// Whether it refuses past calls that carry no thought signature (Gemini).
     pub signed_calls: bool,
@@ -39,7 +39,7 @@ pub struct Capabilities {
     pub no_penalties: bool,
     /// Whether its limit on tokens is `max_completion_tokens` and nothing else.
     pub completion_limit: bool,
-    /// Whether its own vendor's Chat API takes `thinking: {"type": "disabled"}`.
+    /// Whether its vendor's own Chat API accepts `thinking: {"type": "disabled"}`.
     pub thinking_switch: bool,
 }
 
@@ -53,11 +53,11 @@ pub enum Family {
     Claude,
     /// Google's.
     Gemini,
-    /// A vendor's whose own API is Chat Completions or Responses.
+    /// A vendor with Chat Completions or Responses as its own API.
     Chat,
 }
 
-/// Which of temperature, top_p and top_k a model takes.
+/// Which of temperature, top_p and top_k a model supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sampling {
     /// All of them, as far as is known.
@@ -65,16 +65,16 @@ pub enum Sampling {
     Any,
     /// Temperature or top_p, not both.
     OneOfTwo,
-    /// Those that it takes only when its effort is `none`.
+    /// Those that it supports only when its effort is `none`.
     WithoutReasoning,
     /// None.
     None,
 }
 
-/// Which effort levels a model takes.
+/// Which effort levels a model supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Efforts {
-    /// Not known: any word is sent.
+    /// Not known: any level is sent.
     #[default]
     Unknown,
     /// None at all.
@@ -86,31 +86,31 @@ pub enum Efforts {
 /// In which modes a model thinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThinkingModes {
-    /// Not known: what the client says is sent.
+    /// Not known: the client's setting is sent.
     #[default]
     Unknown,
     /// It does not think.
     None,
     /// With a budget of tokens only.
     Budget,
-    /// With a budget, or as much as it sees fit.
+    /// With a budget, or adaptive.
     BudgetOrAdaptive,
-    /// As much as it sees fit, only.
+    /// Adaptive only.
     Adaptive(Disabling),
 }
 
 /// How thinking is turned off, where it has no budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disabling {
-    /// By saying nothing: it is off unless turned on.
+    /// By omission: it is off unless enabled.
     Omit,
-    /// By saying so, at efforts up to `high`.
+    /// Explicitly, at efforts up to `high`.
     Explicit,
     /// Not at all.
     Never,
 }
 
-/// The thinking budgets a model takes.
+/// The thinking budgets a model supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// The least, but for zero.

@@ -1,5 +1,5 @@
-//! A model's name, taken apart: whatever stands around it, the family, the version and
-//! the words that tell its kind.
+//! Parses a model's name: the family, the version and the words of its variant, without
+//! prefixes and suffixes.
 
 /// The words of a name, in order, in lower case.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl ModelVariant<'_> {
         self.words.iter().any(|known| known == word)
     }
 
-    /// The first version among them. Dates and sizes are none: they have more digits, or
+    /// The first version among them. Dates and sizes do not count: they have more digits, or
     /// letters. The second number counts only right after the first.
     pub(super) fn version(&self) -> Option<ModelVersion> {
         let at = self.words.iter().position(|word| number(word).is_some())?;

@@ -71,10 +71,12 @@ fn starts_with_o(name: &ModelName) -> bool {
 
 fn o_series(name: &ModelName, variant: &ModelVariant<'_>) -> Capabilities {
     let early = name.first() == Some("o1") && (variant.has("mini") || variant.has("preview"));
-    let efforts = match early {
-        true => Efforts::None,
-        false if variant.has("research") => MEDIUM,
-        false => THREE,
+    let efforts = if early {
+        Efforts::None
+    } else if variant.has("research") {
+        MEDIUM
+    } else {
+        THREE
     };
     Capabilities {
         efforts,
@@ -100,9 +102,10 @@ fn gpt_5(variant: &ModelVariant<'_>, version: ModelVersion) -> Capabilities {
     let off = matches!(efforts, Efforts::Levels(levels) if levels.contains(&"none"));
     Capabilities {
         efforts,
-        sampling: match off {
-            true => Sampling::WithoutReasoning,
-            false => Sampling::None,
+        sampling: if off {
+            Sampling::WithoutReasoning
+        } else {
+            Sampling::None
         },
         ..REASONING
     }

@@ -29,7 +29,7 @@ impl WriteOptions {
             reasoning_content: reasoning_content(&server, self.reasoning_content),
             reasoning_required: self.reasoning_required || server.requires_reasoning,
             reasoning_details: self.reasoning_details || server.accepts_reasoning_details,
-            // Those that take details find the signatures there.
+            // Servers that accept details find the signatures there.
             google_signatures: self.google_signatures
                 || server.is_google
                 || (gemini && !server.accepts_reasoning_details),
@@ -52,8 +52,8 @@ fn has(model: &str, family: &str) -> bool {
     model.to_ascii_lowercase().contains(family)
 }
 
-/// The server, and on one that runs models of several vendors the vendor: clients see it,
-/// so it says neither.
+/// The server, and its vendor where one server runs models of several: hashed, because
+/// clients see it.
 fn tag(host: &str, model: &str) -> String {
     let vendor = model.rsplit_once('/').map_or("", |(vendor, _)| vendor);
     digest(&format!("{host}/{vendor}"), 12)

@@ -1,5 +1,5 @@
 //! Models of vendors whose own API is Chat Completions: xAI, DeepSeek, Moonshot, Zhipu,
-//! Mistral. Alibaba's take everything that can be said here.
+//! Mistral. Alibaba's support every setting.
 
 use super::name::{ModelName, ModelVariant};
 use super::{Capabilities, Efforts, Family, Sampling};
@@ -47,8 +47,8 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     qwen.then_some(base)
 }
 
-/// Those that reason take neither stop sequences nor penalties; an effort only from 4.3
-/// on, which came after 4.20.
+/// Reasoning models support neither stop sequences nor penalties; an effort only from 4.3
+/// on, which was released after 4.20.
 fn grok(variant: &ModelVariant<'_>, base: Capabilities) -> Capabilities {
     let reasons = !variant.has("non");
     let reasoning = Capabilities {
@@ -84,17 +84,15 @@ fn kimi(variant: &ModelVariant<'_>, base: Capabilities) -> Capabilities {
     let version = variant.version().unwrap_or((0, 0));
     let fixed = version >= (2, 5) || variant.has("thinking") || variant.has("coding");
     Capabilities {
-        sampling: match fixed {
-            true => Sampling::None,
-            false => Sampling::Any,
-        },
+        sampling: if fixed { Sampling::None } else { Sampling::Any },
         // Others that run it let it be set.
         vendor_sampling: true,
-        efforts: match version.0 >= 3 {
-            true => Efforts::Levels(&["low", "high", "max"]),
-            false => Efforts::Unknown,
+        efforts: if version.0 >= 3 {
+            Efforts::Levels(&["low", "high", "max"])
+        } else {
+            Efforts::Unknown
         },
-        // K2.5 and K2.6 can be told not to think; K3 always does.
+        // K2.5 and K2.6 can disable thinking; K3 cannot.
         thinking_switch: version.0 == 2 && version >= (2, 5),
         ..base
     }

@@ -1,20 +1,20 @@
-//! What depends on the server that runs a model: which thoughts it wants back, and how.
+//! What depends on the server that runs a model: which thoughts it requires, and how.
 
 /// What is known of a server by its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ServerTraits {
-    /// Whether it wants all thoughts back as `reasoning_content`, and refuses messages
-    /// with calls that have none.
+    /// Whether it requires all thoughts as `reasoning_content`, and refuses messages
+    /// with calls without it.
     pub(super) requires_reasoning: bool,
-    /// Whether it takes `reasoning_details` back.
+    /// Whether it accepts `reasoning_details`.
     pub(super) accepts_reasoning_details: bool,
-    /// Whether it is Google's own, which takes signatures in `extra_content`.
+    /// Whether it is Google's own, which accepts signatures in `extra_content`.
     pub(super) is_google: bool,
     /// Whether it is the vendor's own server of the models it runs.
     pub(super) is_vendor: bool,
-    /// Whether effort is for it a switch, `none` or nothing, with models of this family.
+    /// For models of this family, effort is only a switch: `none` or nothing.
     pub(super) effort_switch: Option<&'static str>,
-    /// Whether it knows the old name of the limit with every model.
+    /// Whether it accepts the old name of the limit with every model.
     pub(super) legacy_limit: bool,
 }
 

@@ -1,14 +1,14 @@
-//! Messages and the blocks they are made of.
+//! Messages and their blocks.
 
 use serde_json::Value;
 
 use super::{ClientPath, DIALECT_FIELDS, Map};
 use crate::fields::JsonPath;
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The caller, and the results of the tools it ran.
+    /// The client, and the results of the tools it ran.
     User,
     /// The model.
     Assistant,
@@ -19,13 +19,13 @@ pub enum Role {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said; tool results come first in a user message.
+    /// The content; tool results come first in a user message.
     pub content: Vec<Block>,
-    /// Fields of the dialect it came from that no road understands.
+    /// Fields of the original dialect that no codec understands.
     pub rest: Map,
-    /// Where the message with the fields of `rest` stood in the client's body.
+    /// The path of the message with the fields of `rest` in the client's body.
     pub client_path: ClientPath,
 }
 
@@ -46,13 +46,13 @@ impl Message {
         self
     }
 
-    /// Whether this and the next message of the same speaker can be one: the unknown
-    /// fields of both could not be told apart.
+    /// Whether this and the next message of the same role can be merged: not if both have
+    /// unknown fields.
     pub(crate) fn can_join(&self, next: &Message) -> bool {
         self.rest.is_empty() || next.rest.is_empty()
     }
 
-    /// Adds what the same speaker says next.
+    /// Appends the next message of the same role.
     pub(crate) fn join(&mut self, next: Message) {
         self.content.extend(next.content);
         if !next.rest.is_empty() {
@@ -72,11 +72,11 @@ impl Message {
 pub struct Block {
     /// What the block holds.
     pub content: Content,
-    /// Anthropic's `cache_control`, as it stood.
+    /// Anthropic's `cache_control`, unchanged.
     pub cache_control: Option<Value>,
-    /// Fields of the dialect it came from that no road understands.
+    /// Fields of the original dialect that no codec understands.
     pub rest: Map,
-    /// Where it stood in the client's body.
+    /// Its path in the client's body.
     pub client_path: ClientPath,
 }
 
@@ -85,7 +85,7 @@ pub struct Block {
 pub enum Content {
     /// Plain text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image(MediaSource),
     /// A document (PDF, text, or blocks), with the name the model sees.
     Document {
@@ -94,7 +94,7 @@ pub enum Content {
         /// Its title or file name.
         title: Option<String>,
     },
-    /// The model calls a tool of the caller.
+    /// The model calls a tool of the client.
     ToolUse {
         /// The call's id.
         id: String,
@@ -103,7 +103,7 @@ pub enum Content {
         /// Its arguments: an object, or a string when the model wrote no valid JSON.
         input: Value,
     },
-    /// What the caller's tool gave back.
+    /// The result of the client's tool.
     ToolResult {
         /// The id of the call.
         tool_use_id: String,
@@ -116,12 +116,12 @@ pub enum Content {
     Thinking {
         /// The thought, or a summary of it; may be empty.
         thinking: String,
-        /// Anthropic's signature, another provider's sealed state, or nothing.
+        /// Anthropic's signature, an envelope with another provider's state, or nothing.
         signature: String,
     },
     /// A thought only the provider can read.
     RedactedThinking {
-        /// The sealed thought.
+        /// The encrypted thought.
         data: String,
     },
     /// The model calls a tool that the server runs.
@@ -133,16 +133,16 @@ pub enum Content {
         /// Its arguments.
         input: Value,
     },
-    /// What a tool of the server gave back.
+    /// The result of a server tool.
     ServerToolResult {
         /// The block's type, such as `bash_code_execution_tool_result`.
         kind: String,
         /// The id of the call.
         tool_use_id: String,
-        /// The result, as it stood.
+        /// The result, unchanged.
         content: Value,
     },
-    /// A block no road understands; all its fields but the type are in `rest`.
+    /// A block no codec understands; all its fields but the type are in `rest`.
     Other {
         /// The block's type.
         kind: String,
@@ -150,7 +150,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Anthropic's word for the kind of block.
+    /// Anthropic's type name of the block.
     pub fn kind(&self) -> &str {
         match self {
             Content::Text(_) => "text",
@@ -189,7 +189,7 @@ pub enum MediaSource {
     },
     /// In the message, as blocks.
     Blocks(Vec<Block>),
-    /// A source no road understands, as it stood.
+    /// A source no codec understands, unchanged.
     Other(Map),
 }
 
@@ -241,7 +241,7 @@ impl Block {
         }
     }
 
-    /// Whether nothing but the content needs saying.
+    /// Whether there is nothing but the content.
     pub(crate) fn is_plain(&self) -> bool {
         self.cache_control.is_none() && self.rest.keys().all(|key| key == DIALECT_FIELDS)
     }

@@ -1,17 +1,17 @@
-//! Where a message, a block or a tool stood in the body that the client sent.
+//! The path of a message, a block or a tool in the body that the client sent.
 //!
-//! Readers of requests record it (`Path::sent`); it moves along with what
-//! it belongs to, however messages are rearranged. Drops and errors are named by it, so
-//! that the client finds in its own body what they are about.
+//! Readers of requests record it (`JsonPath::client_path`); it stays with its item when
+//! messages are rearranged. Drops and errors use it, so that the client finds the field in
+//! its own body.
 
 use std::fmt;
 
 use crate::ClientDialect;
 
 /// The JSON path of a message, a block or a tool in the client's body; empty for what
-/// the client did not send there, such as the tools of a run or an answer of the model.
+/// the client did not send there, such as the tools of a run or a response of the model.
 ///
-/// Conversations that say the same are equal wherever their parts stood, so any two
+/// Conversations with the same content are equal wherever their parts were, so any two
 /// paths are equal.
 #[derive(Clone, Default)]
 pub struct ClientPath(Option<BodyPath>);
@@ -34,12 +34,12 @@ impl ClientPath {
         }))
     }
 
-    /// The path, and the dialect whose words it is in.
+    /// The path, and the dialect of its names.
     pub fn get(&self) -> Option<(ClientDialect, &str)> {
         self.0.as_ref().map(|inner| (inner.client, &*inner.path))
     }
 
-    /// Says which of its two names a Chat client gave a cache mark.
+    /// Records which of its two names a Chat client used for a cache mark.
     pub(crate) fn with_breakpoint(mut self, breakpoint: bool) -> Self {
         if let Some(inner) = &mut self.0 {
             inner.breakpoint = breakpoint;
@@ -47,7 +47,7 @@ impl ClientPath {
         self
     }
 
-    /// The name the client knows a cache mark by.
+    /// The client's name for a cache mark.
     pub(crate) fn cache_mark(&self) -> &'static str {
         match &self.0 {
             Some(inner) if inner.breakpoint => ".prompt_cache_breakpoint",

@@ -1,14 +1,14 @@
-//! Tools that a client knows by more than a plain name: functions of a namespace, tools
-//! that came with an item of the input, and tools that the client runs itself.
+//! Tools with more than a plain name in the client's dialect: functions of a namespace,
+//! tools defined by an item of the input, and tools that the client runs itself.
 //!
-//! In the neutral conversation each has one plain name. This table says which, and how the
-//! client is to see calls of it.
+//! In the neutral conversation each has one plain name. This table maps it to the form that
+//! the client expects in calls.
 
 use std::collections::HashMap;
 
 use super::Map;
 
-/// The tools of a request that its client knows by more than a plain name.
+/// The tools of a request with more than a plain name in the client's dialect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClientTools {
     tools: Vec<ClientTool>,
@@ -18,7 +18,7 @@ pub struct ClientTools {
     pub(crate) namespaces: HashMap<String, Map>,
 }
 
-/// One tool, and how the client knows it.
+/// One tool, and its form in the client's dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ClientTool {
     /// Its name in the neutral conversation.
@@ -27,7 +27,7 @@ pub(crate) struct ClientTool {
     pub(crate) place: ToolPlace,
 }
 
-/// How a client knows a tool.
+/// The form of a tool in the client's dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ClientToolForm {
     /// By its name alone.
@@ -47,12 +47,12 @@ pub(crate) enum ClientToolKind {
     ToolSearch,
 }
 
-/// Where a client told of a tool.
+/// Where a client defined a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolPlace {
     /// In the list of tools.
     Tools,
-    /// In an item of the input, which stays there for servers that know such items.
+    /// In an item of the input, which is retained for servers that support such items.
     Input,
     /// Nowhere but in a past call.
     Past,
@@ -139,7 +139,7 @@ impl ClientToolKind {
         }
     }
 
-    /// The word for the tool, in tools and choices, and its usual plain name.
+    /// The type of the tool, in tools and choices, and its default plain name.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             ClientToolKind::LocalShell => "local_shell",

@@ -1,4 +1,4 @@
-//! Folds a stream into the whole answer it tells.
+//! Collects a stream into a whole response.
 
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ impl ResponseCollector {
         Ok(())
     }
 
-    /// The answer; an error when the stream had no end.
+    /// The response; an error when the stream had no end.
     pub fn finish(self) -> Result<Response, ApiError> {
         if self.ended {
             Ok(self.response)

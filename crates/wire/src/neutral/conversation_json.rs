@@ -1,4 +1,4 @@
-//! A conversation as JSON, to be kept and read again as it was.
+//! A conversation as JSON, to be stored and read again unchanged.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::anthropic::{read_block, whole_block};
 use crate::error::WireError;
 use crate::fields::{JsonFields, MESSAGES, list, wrong_value};
 
-/// Messages as JSON. Fields of a message that no road understands are left out.
+/// Messages as JSON. Fields of a message that no codec understands are dropped.
 pub fn conversation_to_json(messages: &[Message]) -> Value {
     let message = |message: &Message| {
         let role = match message.role {

@@ -1,18 +1,18 @@
-//! Fields that only their own dialect can carry, on their way through neutral values.
+//! Fields specific to one dialect, carried through neutral values.
 //!
-//! A block, an answer or a count may keep an object under [`OWN`] in its `rest`. Writers
-//! of the dialect it came from put its fields back where they stood; all others leave
-//! the whole object out. A run keeps it from turn to turn, whatever its client speaks.
+//! A block, a response or a count may hold an object under [`DIALECT_FIELDS`] in its `rest`.
+//! Writers of the original dialect restore its fields; all others drop the whole object. A
+//! run retains it from turn to turn, for any client dialect.
 
 use serde_json::{Value, json};
 
 use super::Map;
 use crate::Dialect;
 
-/// The key under which such fields stand.
+/// The key of such fields.
 pub(crate) const DIALECT_FIELDS: &str = "prowess_own";
 
-/// Fields that mean nothing outside the dialect, so that nobody misses them elsewhere.
+/// Fields without meaning outside the dialect, which are dropped without a report.
 pub(crate) const DIALECT_ONLY_FIELDS: [&str; 8] = [
     "id",
     "status",
@@ -31,8 +31,8 @@ pub(crate) fn without_dialect_fields(rest: &Map) -> Map {
     rest
 }
 
-/// What a Chat answer says beside what every road understands: at its top, in its
-/// choice and in its message.
+/// The fields of a Chat response that only Chat has: of its body, its choice and its
+/// message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ResponseDialectFields {
     pub(crate) body: Map,
@@ -41,7 +41,7 @@ pub(crate) struct ResponseDialectFields {
 }
 
 impl ResponseDialectFields {
-    /// As an entry for the `rest` of an answer; nothing when there is nothing to carry.
+    /// As an entry for the `rest` of a response; nothing when there is nothing to carry.
     pub(crate) fn write(self, dialect: Dialect) -> Map {
         if self == ResponseDialectFields::default() {
             return Map::new();
@@ -55,7 +55,7 @@ impl ResponseDialectFields {
         Map::from_iter([(DIALECT_FIELDS.to_owned(), own)])
     }
 
-    /// What the `rest` of an answer carries for this dialect.
+    /// What the `rest` of a response carries for this dialect.
     pub(crate) fn read(dialect: Dialect, rest: &Map) -> Self {
         let own = rest.get(DIALECT_FIELDS);
         let is_of = |own: &&Value| own.get("dialect").and_then(Value::as_str) == word(dialect);
@@ -79,9 +79,9 @@ fn word(dialect: Dialect) -> Option<&'static str> {
     }
 }
 
-/// Takes over what another turn's answer carries for its own dialect. What its message
-/// lists, and the probabilities of its tokens, are added to those of the turns before;
-/// of everything else the later turn's stands.
+/// Merges the dialect-specific fields of another turn's response. Lists of its message and
+/// the log probabilities of its tokens are appended to those of earlier turns; everything
+/// else is replaced.
 pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
     let Some(own) = answer.get(DIALECT_FIELDS).and_then(Value::as_object) else {
         return;
@@ -108,7 +108,7 @@ pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
     kept.insert(DIALECT_FIELDS.to_owned(), Value::Object(known));
 }
 
-/// Takes over what a later choice says; only the probabilities of its tokens are added.
+/// Merges a later choice; only the log probabilities of its tokens are appended.
 pub(crate) fn add_choice(known: &mut Map, mut more: Map) {
     if let Some(logprobs) = more.shift_remove("logprobs") {
         merge(known, Map::from_iter([("logprobs".to_owned(), logprobs)]));

@@ -1,4 +1,4 @@
-//! An error as a client is told of it, in no dialect.
+//! An error for a client, in no dialect.
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ impl ErrorKind {
         }
     }
 
-    /// The kind an HTTP status speaks of when the body says nothing clearer.
+    /// The kind that an HTTP status implies when the body is not more specific.
     pub fn from_status(status: u16) -> Self {
         match status {
             401 => ErrorKind::Authentication,
@@ -73,7 +73,7 @@ impl ErrorKind {
     }
 }
 
-/// An error as a client is told of it.
+/// An error for a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
     /// The HTTP status.
@@ -111,20 +111,17 @@ impl ApiError {
         ApiError {
             status: 502,
             code: Some("upstream-stream-malformed".to_owned()),
-            ..ApiError::new(
-                ErrorKind::Api,
-                format!("the upstream's stream makes no sense: {why}"),
-            )
+            ..ApiError::new(ErrorKind::Api, format!("invalid upstream stream: {why}"))
         }
     }
 
-    /// An answer of an upstream that stopped in the middle.
+    /// A response of an upstream that stopped in the middle.
     pub(crate) fn truncated() -> Self {
         ApiError {
             code: Some("upstream-stream-cut".to_owned()),
             ..ApiError::new(
                 ErrorKind::Api,
-                "the upstream's stream ended before its answer was complete",
+                "the upstream's stream ended before the response was complete",
             )
         }
     }

@@ -1,4 +1,4 @@
-//! About how many tokens a request has, for want of someone who knows.
+//! Estimates the number of tokens of a request, where no upstream counts them.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::{Block, Content, MediaSource, Request, Tool, ToolKind};
 
 /// Bytes of Latin text that make a token.
 const BYTES_PER_TOKEN: u64 = 4;
-/// What a picture of usual size costs.
+/// What an image of usual size costs.
 const IMAGE_TOKENS: u64 = 1_600;
 /// Bytes of a PDF in base64 that make a token: a page of some 100 kB has about 2,000.
 const DOCUMENT_BYTES_PER_TOKEN: u64 = 60;
@@ -65,7 +65,7 @@ fn source(source: &MediaSource) -> u64 {
         MediaSource::Base64 { data, .. } => data.len() as u64 / DOCUMENT_BYTES_PER_TOKEN,
         MediaSource::Text { data, .. } => text(data),
         MediaSource::Blocks(blocks) => blocks.iter().map(block).sum(),
-        // What is fetched elsewhere is of a size nobody here knows.
+        // The size of remote content is unknown.
         MediaSource::Url(_) | MediaSource::File(_) | MediaSource::Other(_) => IMAGE_TOKENS,
     }
 }

@@ -1,8 +1,7 @@
-//! The neutral conversation every road meets in: Anthropic's block form.
+//! The neutral conversation between all dialects, in Anthropic's block form.
 //!
-//! Owns the types between the dialects and what can be done with them without
-//! knowing any dialect: collecting a stream into a response, replaying a response
-//! as a stream, adding up usage.
+//! The types between the dialects, and operations that need no dialect: collecting a stream
+//! into a response, replaying a response as a stream, adding up usage.
 
 mod anthropic_request;
 mod block;
@@ -45,7 +44,7 @@ pub(crate) use server_calls::{
 };
 pub use stream::{Delta, StreamEvent};
 pub use tool::{Tool, ToolChoice, ToolKind};
-pub(crate) use turns::{MergedTurn, merge_turns, push_turn, tagged_system};
+pub(crate) use turns::{MergedTurn, merge_turns, push_turn};
 pub use usage::TokenUsage;
 
 pub use crate::client_fields::ClientFields;

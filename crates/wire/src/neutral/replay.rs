@@ -1,4 +1,4 @@
-//! Tells a whole answer as a stream, for upstreams that do not stream.
+//! Tells a whole response as a stream, for upstreams that do not stream.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Dialect;
 
-/// The events of a whole answer: one delta per growing block.
+/// The events of a whole response: one delta per growing block.
 pub fn replay(mut response: Response) -> Vec<StreamEvent> {
     let own = dialect_fields(&mut response);
     let mut events = vec![StreamEvent::MessageStart {
@@ -42,15 +42,15 @@ pub fn replay(mut response: Response) -> Vec<StreamEvent> {
     events
 }
 
-/// What only the answer's own dialect can say of it.
+/// The fields of a response that only its own dialect has.
 fn dialect_fields(response: &mut Response) -> Map {
-    // Thoughts are told as thoughts.
+    // Thoughts are emitted as blocks.
     for key in ["reasoning", "reasoning_details"] {
         response.message_rest.shift_remove(key);
     }
     match response.origin {
         Dialect::Chat | Dialect::Responses => {
-            // An answer that was collected from a stream has it there.
+            // A response that was collected from a stream has it there.
             let mut own = ResponseDialectFields::read(response.origin, &response.rest);
             own.body.extend(without_dialect_fields(&response.rest));
             own.choice.extend(std::mem::take(&mut response.choice_rest));

@@ -15,7 +15,7 @@ pub struct Request {
     pub origin: Dialect,
     /// The model, as the client named it.
     pub model: String,
-    /// The most tokens the answer may have.
+    /// The most tokens the response may have.
     pub max_tokens: Option<u64>,
     /// Instructions before the conversation: text blocks.
     pub system: Vec<Block>,
@@ -23,15 +23,15 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools offered.
     pub tools: Vec<Tool>,
-    /// Which of them, and of past calls, the client knows by more than a plain name.
+    /// Which of them, and of past calls, have more than a plain name in the client's dialect.
     pub client_tools: Arc<ClientTools>,
     /// How the model may choose among them.
     pub tool_choice: Option<ToolChoice>,
     /// Whether several tools may be called in one turn.
     pub parallel_tool_calls: Option<bool>,
-    /// Whether the answer is streamed.
+    /// Whether the response is streamed.
     pub stream: bool,
-    /// Texts that end the answer.
+    /// Texts that end the response.
     pub stop_sequences: Vec<String>,
     /// Sampling temperature.
     pub temperature: Option<Number>,
@@ -43,19 +43,19 @@ pub struct Request {
     pub thinking: Option<Thinking>,
     /// How much effort it makes: `low`, `medium`, `high`, …
     pub effort: Option<String>,
-    /// The form the answer must have.
+    /// The form the response must have.
     pub format: Option<ResponseFormat>,
     /// The end user behind the request.
     pub user: Option<String>,
-    /// The container and the skills in it, as they stood.
+    /// The container and its skills, unchanged.
     pub container: Option<Value>,
-    /// Anthropic's automatic cache mark on the whole request, as it stood.
+    /// Anthropic's automatic cache mark on the whole request, unchanged.
     pub cache_control: Option<Value>,
-    /// Fields of the dialect it came from that no road understands.
+    /// Fields of the original dialect that no codec understands.
     pub rest: Map,
     /// Which settings the client's body had, and in which dialect.
     pub client_fields: ClientFields,
-    /// What of the client's body has no place in this request, whatever it is written in.
+    /// Fields of the client's body that this request cannot hold, for any target.
     pub dropped: Vec<Dropped>,
 }
 
@@ -89,7 +89,7 @@ impl Request {
         }
     }
 
-    /// Notes unknown fields that nothing in this request can keep.
+    /// Reports unknown fields that have no place in this request.
     pub(crate) fn drop_fields(&mut self, path: &ClientPath, rest: &Map) {
         let path = path.get().map(|(_, path)| path).unwrap_or_default();
         let present = rest.iter().filter(|(_, value)| !value.is_null());
@@ -100,16 +100,16 @@ impl Request {
     }
 }
 
-/// Whether and how the model thinks before it answers.
+/// Whether and how the model thinks before it responds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thinking {
     /// Whether it thinks.
     pub mode: ThinkingMode,
-    /// Options no road understands, such as `display`.
+    /// Options no codec understands, such as `display`.
     pub rest: Map,
 }
 
-/// Whether the model thinks before it answers.
+/// Whether the model thinks before it responds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThinkingMode {
     /// With at most this many tokens.
@@ -117,18 +117,18 @@ pub enum ThinkingMode {
         /// The budget.
         budget_tokens: u64,
     },
-    /// As the model sees fit.
+    /// The model decides.
     Adaptive,
     /// Not at all.
     Disabled,
-    /// A mode no road understands.
+    /// A mode no codec understands.
     Other(String),
 }
 
-/// The form an answer must have.
+/// The form a response must have.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResponseFormat {
-    /// JSON that keeps to a schema.
+    /// JSON that conforms to a schema.
     JsonSchema {
         /// The schema.
         schema: Value,
@@ -136,11 +136,11 @@ pub enum ResponseFormat {
         name: Option<String>,
         /// What it is for, where the dialect has a place for it.
         description: Option<String>,
-        /// Whether the model must keep to it.
+        /// Whether conformance is enforced.
         strict: Option<bool>,
     },
     /// Any JSON object.
     JsonObject,
-    /// A form no road understands, as it stood.
+    /// A format no codec understands, unchanged.
     Other(Map),
 }

@@ -1,21 +1,21 @@
-//! What a model answered, whole.
+//! A whole response of a model.
 
 use serde_json::Value;
 
 use super::{Block, Map, TokenUsage};
 use crate::Dialect;
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// The dialect it was read from: the only one `rest` and `message_rest` can go
-    /// back to. Unknown fields of blocks go to Messages clients as they stand.
+    /// back to. Unknown fields of blocks go to Messages clients unchanged.
     pub origin: Dialect,
-    /// The provider's id of the answer.
+    /// The provider's id of the response.
     pub id: String,
-    /// The model that answered.
+    /// The model that responded.
     pub model: String,
-    /// What it said.
+    /// The content.
     pub content: Vec<Block>,
     /// Why it stopped.
     pub stop_reason: Option<StopReason>,
@@ -25,18 +25,18 @@ pub struct Response {
     pub stop_details: Option<Value>,
     /// What it cost.
     pub usage: TokenUsage,
-    /// The container that was used, as it stood.
+    /// The container that was used, unchanged.
     pub container: Option<Value>,
-    /// Fields of the answer that no road understands.
+    /// Fields of the response that no codec understands.
     pub rest: Map,
-    /// Fields of the message inside the answer (OpenAI chat) that no road understands.
+    /// Fields of the message inside the response (OpenAI chat) that no codec understands.
     pub message_rest: Map,
-    /// Fields of the choice around that message that no road understands.
+    /// Fields of the choice around that message that no codec understands.
     pub choice_rest: Map,
 }
 
 impl Response {
-    /// An empty answer.
+    /// An empty response.
     pub fn new(origin: Dialect, id: impl Into<String>, model: impl Into<String>) -> Self {
         Response {
             origin,
@@ -58,26 +58,26 @@ impl Response {
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// It had said what it had to say.
+    /// It finished its turn.
     EndTurn,
     /// It reached the token limit of the request.
     MaxTokens,
     /// It wrote a stop sequence.
     StopSequence,
-    /// It calls tools of the caller.
+    /// It calls tools of the client.
     ToolUse,
-    /// The server stopped a long run; the caller may send it on.
+    /// The server stopped a long run; the client may send it on.
     PauseTurn,
     /// It, or a filter around it, declined.
     Refusal,
     /// The conversation filled its context window.
     ContextWindow,
-    /// A reason no road understands, in the provider's word.
+    /// A reason no codec understands, with the provider's name.
     Other(String),
 }
 
 impl StopReason {
-    /// Anthropic's word for it.
+    /// Anthropic's name.
     pub fn as_str(&self) -> &str {
         match self {
             StopReason::EndTurn => "end_turn",

@@ -11,8 +11,8 @@ use crate::fields::JsonPath;
 use crate::responses::translate_hosted_items;
 
 /// Splits every assistant message at the results of server tools, so that a model of
-/// any provider sees which tools ran and what they gave. A call without a result (a
-/// paused turn) is left out, and said so.
+/// any provider sees which tools ran and their results. A call without a result (a
+/// paused turn) is dropped and reported.
 pub(crate) fn expand_server_calls<'a>(
     messages: &'a [Message],
     drops: &mut Drops,
@@ -20,7 +20,7 @@ pub(crate) fn expand_server_calls<'a>(
     expand_server_calls_except(messages, &|_| false, drops)
 }
 
-/// The same, but calls whose ids are to be kept stay the server's.
+/// The same, but calls with certain ids remain server calls.
 pub(crate) fn expand_server_calls_except<'a>(
     messages: &'a [Message],
     kept: &dyn Fn(&str) -> bool,
@@ -34,7 +34,7 @@ pub(crate) fn expand_server_calls_except<'a>(
     }
 }
 
-/// The same for Responses, whose own items stay as they are.
+/// The same for Responses, whose own items remain unchanged.
 pub(crate) fn expand_server_calls_for_responses<'a>(
     messages: &'a [Message],
     drops: &mut Drops,

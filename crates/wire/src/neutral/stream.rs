@@ -1,22 +1,22 @@
-//! What a model answers, piece by piece.
+//! A response of a model as a stream of events.
 
 use serde_json::Value;
 
 use super::{ApiError, Block, Map, StopReason, TokenUsage};
 
-/// One piece of a streamed answer. Block indexes are dense and start at 0, and one
+/// One event of a streamed response. Block indexes are dense and start at 0, and one
 /// block ends before the next begins; readers guarantee it, writers rely on it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// The answer begins; once, first.
+    /// The response begins; once, first.
     MessageStart {
-        /// The provider's id of the answer.
+        /// The provider's id of the response.
         id: String,
-        /// The model that answers.
+        /// The model that responds.
         model: String,
         /// What is known of the cost so far.
         usage: TokenUsage,
-        /// Fields of Anthropic's message that no road understands.
+        /// Fields of Anthropic's message that no codec understands.
         rest: Map,
     },
     /// A block begins. Text, thinking and tool input follow as deltas; all other
@@ -39,7 +39,7 @@ pub enum StreamEvent {
         /// Its place.
         index: usize,
     },
-    /// The answer is about to end; the usage is the whole message's.
+    /// The response is about to end; the usage is the whole message's.
     MessageDelta {
         /// Why it ends.
         stop_reason: Option<StopReason>,
@@ -47,21 +47,21 @@ pub enum StreamEvent {
         stop_sequence: Option<String>,
         /// More about a refusal, in Anthropic's form.
         stop_details: Option<Value>,
-        /// The container that was used, as it stood.
+        /// The container that was used, unchanged.
         container: Option<Value>,
         /// What the message cost in all.
         usage: TokenUsage,
-        /// Fields of ours for the top of the answer, whatever dialect it is told in.
+        /// Prowess's own fields for the top level of the response, in any dialect.
         rest: Map,
     },
-    /// The answer has ended; once, last.
+    /// The response has ended; once, last.
     MessageStop,
     /// Nothing happened, but the line is alive.
     Ping,
-    /// The answer broke off; last.
+    /// The response broke off; last.
     Error(ApiError),
-    /// An event that no road understands: Anthropic's, or one of Responses about an item
-    /// that its servers are at work on (its name begins with `response.`).
+    /// An event that no codec understands: Anthropic's, or one of Responses about an item
+    /// of its servers that is in progress (its name begins with `response.`).
     Other {
         /// Its name.
         name: String,
@@ -81,7 +81,7 @@ pub enum Delta {
     Thinking(String),
     /// The signature of a thought, whole.
     Signature(String),
-    /// A kind no road understands (such as `citations_delta`), as it stood.
+    /// A kind no codec understands (such as `citations_delta`), unchanged.
     Other(Map),
     /// Fields of the block's `rest` that were not known when it began: lists grow by
     /// them, others are replaced.

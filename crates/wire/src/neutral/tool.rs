@@ -11,24 +11,24 @@ pub struct Tool {
     pub name: String,
     /// What it is.
     pub kind: ToolKind,
-    /// Anthropic's `cache_control`, as it stood.
+    /// Anthropic's `cache_control`, unchanged.
     pub cache_control: Option<Value>,
-    /// Fields of the dialect it came from that no road understands.
+    /// Fields of the original dialect that no codec understands.
     pub rest: Map,
-    /// Where it stood in the client's body.
+    /// Its path in the client's body.
     pub client_path: ClientPath,
 }
 
 /// What a tool is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolKind {
-    /// A function of the caller.
+    /// A function of the client.
     Function {
         /// What it does.
         description: Option<String>,
         /// The JSON Schema of its arguments.
         input_schema: Value,
-        /// Whether the model must keep to the schema.
+        /// Whether conformance to the schema is enforced.
         strict: Option<bool>,
     },
     /// OpenAI's free-form tool: its one argument is text.
@@ -83,6 +83,6 @@ pub enum ToolChoice {
         /// Whether one must be called.
         required: bool,
     },
-    /// A server tool or a choice no road understands, as it stood.
+    /// A server tool or a choice no codec understands, unchanged.
     Other(Map),
 }

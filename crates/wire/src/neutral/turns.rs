@@ -1,18 +1,19 @@
-//! Turns: runs of messages of one speaker, for dialects that insist on alternation.
+//! Turns: consecutive messages of one role, for dialects that require alternation.
 
 use serde_json::{Value, json};
 
 use super::{Block, Message, Role};
+use crate::model_text::BLANK_TEXT;
 
-/// What one speaker says before the other answers: blocks with the place
-/// (message, block) each had.
+/// Consecutive messages of one role: blocks with their original position
+/// (message, block).
 pub(crate) struct MergedTurn<'a> {
     pub(crate) role: Role,
     pub(crate) blocks: Vec<(usize, usize, &'a Block)>,
 }
 
-/// Merges neighbouring messages of one speaker. System messages become part of a
-/// user turn when `fold_system` is set; the block's own message still tells them apart.
+/// Merges consecutive messages of one role. System messages become part of a
+/// user turn when `fold_system` is set; a block's position still identifies them.
 pub(crate) fn merge_turns(messages: &[Message], fold_system: bool) -> Vec<MergedTurn<'_>> {
     let mut turns: Vec<MergedTurn<'_>> = Vec::new();
     for (m, message) in messages.iter().enumerate() {
@@ -33,16 +34,11 @@ pub(crate) fn merge_turns(messages: &[Message], fold_system: bool) -> Vec<Merged
     turns
 }
 
-/// Instructions as text of the user, for models that take none in the middle.
-pub(crate) fn tagged_system(text: &str) -> String {
-    format!("<system>\n{text}\n</system>")
-}
-
-/// Adds a written turn. The model's turn that came out empty is left out, and those
-/// around it are then one turn; the user's must be there, and says that it is blank.
+/// Adds a written turn. An empty turn of the model is dropped, and those around it are
+/// merged; an empty turn of the user is required, and gets a placeholder.
 pub(crate) fn push_turn(out: &mut Vec<Value>, role: &str, key: &str, mut content: Vec<Value>) {
     match (content.is_empty(), role) {
-        (true, "user") => content.push(json!({"text": "(blank)"})),
+        (true, "user") => content.push(json!({"text": BLANK_TEXT})),
         (true, _) => return,
         (false, _) => {}
     }

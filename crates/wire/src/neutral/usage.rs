@@ -17,7 +17,7 @@ pub struct TokenUsage {
     pub cache_creation_input_tokens: u64,
     /// The part of the output that was thinking.
     pub thinking_tokens: u64,
-    /// Counts of the provider that no road understands.
+    /// Counts of the provider that no codec understands.
     pub rest: Map,
 }
 
@@ -29,7 +29,7 @@ impl TokenUsage {
             .saturating_add(self.cache_creation_input_tokens)
     }
 
-    /// Takes over whatever another count of the same message has more of.
+    /// Takes the maximum of each count of the same message.
     pub fn merge_max(&mut self, other: &TokenUsage) {
         for (mine, theirs) in [
             (&mut self.input_tokens, other.input_tokens),
@@ -48,7 +48,7 @@ impl TokenUsage {
         }
     }
 
-    /// Adds the cost of another turn of the same run. Of the counts no road
+    /// Adds the usage of another turn of the same run. Of the counts no codec
     /// understands, numbers are added up and the rest is the later turn's.
     pub fn add(&mut self, other: &TokenUsage) {
         for (mine, theirs) in [

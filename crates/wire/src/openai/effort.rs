@@ -1,4 +1,4 @@
-//! How hard the model thinks, in OpenAI's words.
+//! Reasoning effort in OpenAI's dialects.
 
 use crate::Dialect;
 use crate::context::WriteOptions;
@@ -7,7 +7,7 @@ use crate::effort::{EffortChoice, nearest_effort};
 use crate::models::{Efforts, Family, Sampling};
 use crate::neutral::{Request, ThinkingMode};
 
-/// The effort to ask for. A thinking budget becomes the nearest level; OpenAI takes no
+/// The effort to request. A thinking budget becomes the nearest level; OpenAI accepts no
 /// token counts.
 pub(crate) fn effort_for_request(
     request: &Request,
@@ -19,14 +19,17 @@ pub(crate) fn effort_for_request(
         EffortChoice::Level(word) => Some(word),
         EffortChoice::Default => None,
         EffortChoice::Refused => {
-            drops.add("output_config.effort", "the model takes no such effort");
+            drops.add(
+                "output_config.effort",
+                "the model does not support this effort",
+            );
             None
         }
     }
 }
 
-/// The levels of a model whose own API this is. What a server makes of them for a model
-/// of another API is for that server to know.
+/// The levels of a model whose own API this is. For a model of another API the server
+/// decides what to do with them.
 fn efforts(options: &WriteOptions) -> Efforts {
     match options.capabilities.family {
         Family::Claude | Family::Gemini => Efforts::Unknown,
@@ -34,14 +37,14 @@ fn efforts(options: &WriteOptions) -> Efforts {
     }
 }
 
-/// Whether a model is known not to reason. Some that do take no effort either, but are
-/// stricter about other settings.
+/// Whether a model is known not to reason. Some reasoning models support no effort either,
+/// but are stricter about other settings.
 pub(crate) fn does_not_reason(options: &WriteOptions) -> bool {
     let known = options.capabilities;
     efforts(options) == Efforts::None && known.sampling == Sampling::Any && !known.no_stop
 }
 
-/// Whether the client wants no thinking at all.
+/// Whether the client disables thinking.
 pub(crate) fn disables_thinking(request: &Request) -> bool {
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     match request.effort.as_deref() {
@@ -64,7 +67,7 @@ fn requested_effort(
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(effort) = &request.effort {
         if let Some(ThinkingMode::Enabled { .. }) = mode {
-            let why = "OpenAI takes no budget, and the effort beside it is sent";
+            let why = "OpenAI has no thinking budget; the effort is sent instead";
             drops.add("thinking.budget_tokens", why);
         }
         return Some(effort.clone());
@@ -79,10 +82,7 @@ fn requested_effort(
                 // It does not think anyway.
                 Efforts::None => None,
                 _ => {
-                    drops.add(
-                        "thinking",
-                        "not every OpenAI model can be told not to think",
-                    );
+                    drops.add("thinking", "not every OpenAI model can disable reasoning");
                     None
                 }
             }

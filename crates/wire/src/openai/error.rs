@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::neutral::{ApiError, ErrorKind};
 use crate::render::RenderedError;
 
-/// The error of an OpenAI-like upstream's answer.
+/// The error of an OpenAI-like upstream's response.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(body).ok()?;
-    // Compatible servers also say {"error": "text"}, {"message": …} and {"detail": …}.
+    // Compatible servers also send {"error": "text"}, {"message": …} and {"detail": …}.
     let error = ["error", "message", "detail"]
         .into_iter()
         .find_map(|key| value.get(key).filter(|found| !found.is_null()));
@@ -27,7 +27,7 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     }
 }
 
-/// Whether a body is an error as OpenAI's clients know it.
+/// Whether a body is an error in OpenAI's form.
 pub(crate) fn is_error(body: &Value) -> bool {
     let message = body.get("error").and_then(|error| error.get("message"));
     message.is_some_and(Value::is_string)
@@ -49,7 +49,7 @@ pub(crate) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
         kind,
         message: text("message").unwrap_or_else(|| match error {
             Value::String(text) => text.clone(),
-            _ => "the upstream gave no reason".to_owned(),
+            _ => "the upstream gave no error message".to_owned(),
         }),
         code: text("code"),
         param: text("param"),

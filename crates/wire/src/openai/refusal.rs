@@ -1,4 +1,4 @@
-//! Refusals: what OpenAI tells in a place of its own is text and a reason elsewhere.
+//! Refusals: OpenAI has a field for them, other dialects send text and a stop reason.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub(crate) fn explanation(details: Option<&Value>) -> Option<&str> {
     details?.get("explanation")?.as_str()
 }
 
-/// What a stream has said so far, as far as a refusal may be that long.
+/// The text of a stream so far, up to the maximum length of a refusal.
 #[derive(Debug, Default)]
 pub(crate) struct StreamedText {
     text: String,
@@ -25,8 +25,8 @@ impl StreamedText {
         }
     }
 
-    /// Whether nothing was said that a refusal would not say: it is told as one, and
-    /// the answer is complete.
+    /// Whether the text so far is part of the refusal: then it is sent as a refusal, and
+    /// the response is complete.
     pub(crate) fn allows_refusal(&self, refusal: &str) -> bool {
         !self.too_long && (self.text.is_empty() || self.text == refusal)
     }

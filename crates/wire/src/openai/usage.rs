@@ -7,13 +7,13 @@ use crate::error::WireError;
 use crate::fields::{JsonFields, JsonPath, as_whole_number};
 use crate::neutral::{DIALECT_FIELDS, Map, TokenUsage, merge};
 
-/// The words for input and output; the two dialects differ in nothing else.
+/// The field names for input and output; the two dialects differ in nothing else.
 pub(crate) struct UsageFieldNames {
     pub(crate) input: &'static str,
     pub(crate) input_details: &'static str,
     pub(crate) output: &'static str,
     pub(crate) output_details: &'static str,
-    /// Under which name counts that only this dialect has are kept.
+    /// The name under which counts specific to this dialect are retained.
     pub(crate) own: &'static str,
 }
 
@@ -43,8 +43,8 @@ pub(crate) fn read_usage(
     })
 }
 
-/// Where servers other than OpenAI's count cached input, beside the input: Moonshot and
-/// Together, Mistral, DeepSeek, and gateways in Anthropic's words.
+/// Where servers other than OpenAI's count cached input, besides the input: Moonshot and
+/// Together, Mistral, DeepSeek, and gateways with Anthropic's field names.
 const CACHED_FIELDS: [&str; 4] = [
     "cached_tokens",
     "num_cached_tokens",
@@ -73,7 +73,7 @@ pub(crate) fn all_output(input: u64, output: u64, thoughts: u64, total: u64) -> 
 /// Details that are counted above.
 const COUNTED_DETAILS: [&str; 3] = ["cached_tokens", "cache_write_tokens", "reasoning_tokens"];
 
-/// Counts and costs that no road understands, for clients of the same dialect.
+/// Counts and costs that no codec understands, for clients of the same dialect.
 fn own_counts(fields: JsonFields<'_>, names: &UsageFieldNames) -> Map {
     let mut own = fields.rest();
     for counted in [names.input, names.output, "total_tokens"] {
@@ -91,9 +91,10 @@ fn own_counts(fields: JsonFields<'_>, names: &UsageFieldNames) -> Map {
         }
     }
     own.retain(|_, value| !value.is_null());
-    match own.is_empty() {
-        true => Map::new(),
-        false => Map::from_iter([(DIALECT_FIELDS.to_owned(), json!({names.own: own}))]),
+    if own.is_empty() {
+        Map::new()
+    } else {
+        Map::from_iter([(DIALECT_FIELDS.to_owned(), json!({names.own: own}))])
     }
 }
 
@@ -102,7 +103,7 @@ fn detail(fields: &JsonFields<'_>, key: &str, name: &str) -> u64 {
     count(fields.peek(key).and_then(|details| details.get(name)))
 }
 
-/// A number of tokens. What is none counts for nothing: the answer beside it is good.
+/// A number of tokens. Anything else counts as 0: the response itself is valid.
 fn count(value: Option<&Value>) -> u64 {
     value.and_then(as_whole_number).unwrap_or(0)
 }

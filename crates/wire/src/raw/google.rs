@@ -5,7 +5,7 @@ use super::RawObject;
 use crate::error::WireError;
 use crate::gemini::camel;
 
-/// The field whose own fields decide as well: how long the answer may be.
+/// Checked one level deeper: it holds the limit of the response.
 const SETTINGS: &str = "generationConfig";
 
 impl<'a> RawObject<'a> {

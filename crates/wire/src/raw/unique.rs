@@ -1,9 +1,9 @@
-//! Whether each field of a request is there once.
+//! Whether each field of a request occurs once.
 //!
-//! JSON does not say which of two fields of the same name counts: most parsers take the
-//! last, some the first, and some (Go's, for one) also take `Model` for `model`. A request
-//! whose bytes pass on as they came could then mean one model to us and another to the
-//! upstream. So two names that any of these parsers takes for one are refused.
+//! JSON does not define which of two fields of the same name counts: most parsers use the
+//! last, some the first, and some (such as Go's) also accept `Model` for `model`. A request
+//! that is passed through could then name one model to Prowess and another to the upstream.
+//! So two names that any of these parsers treats as one are refused.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::error::WireError;
 
 /// Up to this many fields all pairs of names are compared, which is the fastest then.
 const MAX_PAIRWISE_FIELDS: usize = 32;
-/// The field whose own fields decide as well: which skills are meant, and whose they are.
+/// Checked one level deeper: it decides which skills are used, and of which tenant.
 const CONTAINER: &str = "container";
 
 impl RawObject<'_> {
@@ -57,8 +57,8 @@ impl RawObject<'_> {
     }
 }
 
-/// A name as parsers see it that do not tell upper from lower case. To them two letters
-/// beyond ASCII are ASCII letters as well: `ſ` and the Kelvin sign.
+/// A name for parsers that ignore case. To them two letters beyond ASCII are ASCII letters
+/// as well: `ſ` and the Kelvin sign.
 fn fold(name: &str) -> Cow<'_, str> {
     let is_folded = |c: char| !c.is_ascii_uppercase() && !matches!(c, '\u{17f}' | '\u{212a}');
     if name.chars().all(is_folded) {

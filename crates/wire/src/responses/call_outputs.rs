@@ -1,9 +1,9 @@
-//! Results in the input of a Responses request whose call is nowhere in it, refused in
-//! OpenAI's words.
+//! Results in the input of a Responses request without their call, refused with OpenAI's
+//! message.
 //!
-//! What a server stored (`previous_response_id`, `conversation`, `item_reference`) is put
-//! into the input before it is read here. Where some of it is still only named, or is sealed
-//! by another server, the call may be in there, and nothing is refused.
+//! Items that a server stored (`previous_response_id`, `conversation`, `item_reference`) are
+//! added to the input before it is read here. Where some of it is only referenced, or
+//! encrypted by another server, the call may be in there, and nothing is refused.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ const OUTPUT_ITEMS: [&str; 6] = [
     "computer_call_output",
 ];
 
-/// The items that stand for others which cannot be seen here.
+/// The items that represent others which are not visible here.
 const OPAQUE_ITEMS: [&str; 4] = [
     "item_reference",
     "compaction",
@@ -30,7 +30,7 @@ const OPAQUE_ITEMS: [&str; 4] = [
     "context_compaction",
 ];
 
-/// Refuses a body with a result that answers no call.
+/// Refuses a body with a result without its call.
 pub(super) fn check(body: &Value) -> Result<(), WireError> {
     let Some(Value::Array(items)) = body.get("input") else {
         return Ok(());
@@ -54,8 +54,8 @@ fn kind(item: &Value) -> &str {
     text(item, "type").unwrap_or_default()
 }
 
-/// The type of a result, and the call that it answers. One that names no call is refused by
-/// whoever reads it, or needs none.
+/// The type of a result, and the id of its call. A result without the id of a call is refused
+/// by its reader, or needs none.
 fn output(item: &Value) -> Option<(&str, &str)> {
     let kind = kind(item);
     if !OUTPUT_ITEMS.contains(&kind) {
@@ -69,8 +69,8 @@ fn output(item: &Value) -> Option<(&str, &str)> {
     Some((kind, id?))
 }
 
-/// The id by which results name an item: any may answer a call of any kind. Some calls have
-/// no id but that of their item.
+/// The id by which results refer to an item, whatever its type. Some calls have only the id
+/// of their item.
 fn call_id(item: &Value) -> Option<&str> {
     let is_output = kind(item).ends_with("_output");
     let id = text(item, "call_id").or_else(|| text(item, "id"));

@@ -14,7 +14,7 @@ pub(super) fn called_kind(content: &Content, context: &ReplyContext) -> Option<C
     }
 }
 
-/// The id of such an item: servers tell kinds of items by how their ids begin.
+/// The id of such an item: servers recognise types of items by the prefix of their ids.
 pub(super) fn item_id(runner: ClientToolKind, id: &str) -> String {
     let prefix = match runner {
         ClientToolKind::LocalShell => "lsh",
@@ -28,7 +28,7 @@ pub(super) fn item_id(runner: ClientToolKind, id: &str) -> String {
     }
 }
 
-/// The whole item of such a call; none for all other blocks.
+/// The whole item of such a call; `None` for all other blocks.
 pub(super) fn whole(content: &Content, id: &str, context: &ReplyContext) -> Option<Value> {
     let runner = called_kind(content, context)?;
     let Content::ToolUse {
@@ -69,8 +69,8 @@ pub(super) fn write(
     Value::Object(item)
 }
 
-/// One program with its arguments. A command that came as one line is a shell's; nothing is
-/// made of arguments that are no JSON, so that the client reports them.
+/// One program with its arguments. A command line is passed to a shell; arguments that are
+/// not JSON are passed on unchanged, so that the client reports them.
 fn exec(input: &Value) -> Value {
     let command = match input.get("command") {
         Some(Value::String(line)) => json!(["bash", "-lc", line]),
@@ -104,7 +104,7 @@ fn commands(input: &Value) -> Value {
     })
 }
 
-/// One change of a file. Some models say it one level lower, as the item does.
+/// One change of a file. Some models nest it one level deeper, like the item.
 fn operation(input: &Value) -> Value {
     let input = input.get("operation").unwrap_or(input);
     let text = |key: &str| input.get(key).and_then(Value::as_str);
@@ -116,7 +116,7 @@ fn operation(input: &Value) -> Value {
     }
 }
 
-/// What a stream tells of such a call while it is made.
+/// The events of such a call in a stream.
 pub(super) fn events(runner: ClientToolKind, item: &Value) -> Vec<(&'static str, Value)> {
     let mut events = Vec::new();
     if runner != ClientToolKind::Shell {

@@ -1,4 +1,4 @@
-//! The settings of a request that a Responses answer repeats.
+//! The settings of a request that a Responses response repeats.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::tools::{write_choice, write_tools};
 use crate::drops::Drops;
 use crate::neutral::{Map, Request};
 
-/// What the official SDKs require in every answer, and what clients look for there.
+/// What the official SDKs require in every response, and what clients look for there.
 pub(crate) fn echoed_settings(request: &Request) -> Map {
     let setting = |key: &str| {
         request
@@ -17,7 +17,7 @@ pub(crate) fn echoed_settings(request: &Request) -> Map {
             .cloned()
     };
     let given = |key: &str| setting(key).unwrap_or(Value::Null);
-    // What cannot be told to a model can still be told to the client that said it.
+    // What is dropped for the model is still echoed to the client.
     let mut unused = Drops::default();
     let choice = write_choice(request).ok().flatten();
     let format = write_format(request).ok().flatten();
@@ -66,9 +66,9 @@ pub(crate) fn echoed_settings(request: &Request) -> Map {
     }
 }
 
-/// The tools as an answer repeats them: a function says all that it can say, and is
-/// strict unless the request said otherwise. Answers are kept and logged in many places;
-/// secrets for a container's code are not repeated.
+/// The tools as a response echoes them: a function has all its fields, and is strict unless
+/// the request has another value. Responses are stored and logged in many places; secrets
+/// for a container's code are not echoed.
 fn echoed_tools(mut tools: Vec<Value>) -> Vec<Value> {
     for tool in &mut tools {
         if let Some(map) = tool.as_object_mut()

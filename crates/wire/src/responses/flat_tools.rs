@@ -2,7 +2,7 @@
 //! by which every other dialect can offer it.
 //!
 //! `namespace` tools hold functions; `additional_tools` and `tool_search_output` items
-//! bring tools in the middle of a conversation. [`super::namespace`] goes the other way.
+//! define tools in the middle of a conversation. [`super::namespace`] is the inverse.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,11 +61,11 @@ fn concerns(request: &Request) -> bool {
         })
 }
 
-/// The kinds of items that bring tools.
+/// The types of items that define tools.
 pub(crate) const TOOL_ITEMS: [&str; 2] = ["additional_tools", "tool_search_output"];
 
-/// The tools that items of the input bring, and where they stand. The items stay as they
-/// are.
+/// The tools that items of the input define, and their paths. The items remain
+/// unchanged.
 fn tools_of_items(request: &Request) -> Vec<(Value, ClientPath)> {
     let blocks = request.messages.iter().flat_map(|m| &m.content);
     let tools = blocks.filter_map(|block| match &block.content {
@@ -83,12 +83,12 @@ struct ToolFlattener {
     names: ReservedNames,
     table: ClientTools,
     tools: Vec<Tool>,
-    /// Where each tool stands in the list.
+    /// The index of each tool in the list.
     places: HashMap<String, usize>,
 }
 
 impl ToolFlattener {
-    /// Tools that have a plain name keep it, wherever they stand.
+    /// Tools with a plain name keep it, wherever they are defined.
     fn keep_plain_names(&mut self, request: &Request, items: &[(Value, ClientPath)]) {
         for tool in &request.tools {
             if !tool.name.is_empty() {
@@ -144,7 +144,7 @@ impl ToolFlattener {
             .iter()
             .any(|tool| matches!(tool.kind, ToolKind::Server { .. }))
         {
-            // Not one of functions: it is told as a whole, or not at all.
+            // Not a namespace of functions: sent as a whole, or dropped.
             self.tools.push(tool);
             return Ok(());
         }
@@ -236,7 +236,7 @@ impl ToolFlattener {
     }
 }
 
-/// The path of one of the tools that stand in something of the client's.
+/// The path of a tool inside another field of the client's body.
 fn inside(outer: &ClientPath, index: usize) -> ClientPath {
     match outer.get() {
         Some((client, path)) => ClientPath::new(client, format!("{path}.tools[{index}]")),

@@ -1,23 +1,24 @@
-//! What each kind of item of OpenAI's own servers says, in words that any model reads.
+//! Items of OpenAI's own servers as calls, results and text for any model.
 
 use serde_json::{Value, json};
 
 use super::source_item::without;
 use crate::arguments;
+use crate::model_text;
 use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};
 use crate::plain_text::{image_source, split_data_url};
 
 /// What an item becomes.
 pub(super) enum TranslatedItem {
-    /// A call and what came of it.
+    /// A call and its result.
     Completed(CompletedCall),
-    /// A call whose output is another item.
+    /// A call with its output in another item.
     Call { name: String, input: Value },
     /// The output of such a call.
     Output(Vec<Block>),
-    /// Something the assistant said.
+    /// Text of the assistant.
     AssistantText(String),
-    /// Something the user said.
+    /// Text of the user.
     UserText(String),
     /// Nothing that another model could read, and why.
     Untranslatable(&'static str),
@@ -30,8 +31,6 @@ pub(super) struct CompletedCall {
     pub(super) output: Vec<Block>,
     pub(super) is_error: bool,
 }
-
-const NO_RESULTS: &str = "(its results are not part of the conversation)";
 
 pub(super) fn translate(kind: &str, item: &Map) -> TranslatedItem {
     match kind {
@@ -81,10 +80,12 @@ fn completed(name: &str, input: Value, output: Vec<Block>, is_error: bool) -> Tr
 }
 
 fn lines(lines: Vec<String>) -> Vec<Block> {
-    match lines.is_empty() {
-        true => vec![Block::text(NO_RESULTS)],
-        false => vec![Block::text(lines.join("\n"))],
-    }
+    let text = if lines.is_empty() {
+        model_text::NO_RESULTS.to_owned()
+    } else {
+        lines.join("\n")
+    };
+    vec![Block::text(text)]
 }
 
 fn web_search(item: &Map) -> TranslatedItem {
@@ -133,7 +134,7 @@ fn code_interpreter(item: &Map) -> TranslatedItem {
         }
     }
     if blocks.is_empty() {
-        blocks.push(Block::text("(no output)"));
+        blocks.push(Block::text(model_text::NO_OUTPUT));
     }
     let code = text(item, "code").unwrap_or_default();
     completed(
@@ -160,17 +161,17 @@ fn image_generation(item: &Map) -> TranslatedItem {
         }
     });
     let is_error = image.is_none();
-    let output = image.unwrap_or_else(|| Block::text("(no picture was kept)"));
+    let output = image.unwrap_or_else(|| Block::text(model_text::NO_IMAGE));
     completed("image_generation", input, vec![output], is_error)
 }
 
-/// A picture whose bytes are known, else where it is: not every model's server fetches.
+/// An image whose bytes are known, else its address: not every upstream fetches it.
 fn image_block(url: &str) -> Block {
     match split_data_url(url) {
         Some((media_type, _)) if media_type.starts_with("image/") => {
             Block::new(Content::Image(image_source(url.to_owned())))
         }
-        _ => Block::text(format!("[picture: {url}]")),
+        _ => Block::text(model_text::image_at(url)),
     }
 }
 
@@ -178,7 +179,7 @@ fn mcp_call(item: &Map) -> TranslatedItem {
     let (output, is_error) = match (item.get("error"), text(item, "output")) {
         (Some(error), _) if !error.is_null() => (plain(error), true),
         (_, Some(output)) => (output.to_owned(), false),
-        (_, None) => ("(no output)".to_owned(), failed(item)),
+        (_, None) => (model_text::NO_OUTPUT.to_owned(), failed(item)),
     };
     let name = tool_name("mcp_call", item);
     completed(
@@ -193,16 +194,12 @@ fn approval_request(item: &Map) -> String {
     let name = text(item, "name").unwrap_or("a tool");
     let server = text(item, "server_label").unwrap_or("a server");
     let arguments = text(item, "arguments").unwrap_or("{}");
-    format!("May I call the tool {name} of the server {server} with {arguments}?")
+    model_text::approval_request(name, server, arguments)
 }
 
 fn approval_response(item: &Map) -> String {
     let approved = item.get("approve").and_then(Value::as_bool) == Some(true);
-    let answer = if approved { "Yes." } else { "No." };
-    match text(item, "reason") {
-        Some(reason) => format!("{answer} {reason}"),
-        None => answer.to_owned(),
-    }
+    model_text::approval_response(approved, text(item, "reason"))
 }
 
 fn compaction(item: &Map) -> TranslatedItem {
@@ -211,16 +208,14 @@ fn compaction(item: &Map) -> TranslatedItem {
         .map(plain)
         .filter(|text| !text.is_empty());
     match summary {
-        Some(summary) => {
-            TranslatedItem::AssistantText(format!("Summary of the conversation so far:\n{summary}"))
-        }
+        Some(summary) => TranslatedItem::AssistantText(model_text::summary(&summary)),
         None => {
             TranslatedItem::Untranslatable("a compacted conversation that only OpenAI can read")
         }
     }
 }
 
-/// A call's output: a text, a picture, or whatever it is.
+/// A call's output: a text, an image, or any JSON.
 fn output(item: &Map) -> Vec<Block> {
     let output = item.get("output").filter(|output| !output.is_null());
     match output {
@@ -242,7 +237,7 @@ fn tool_name(kind: &str, item: &Map) -> String {
     own.unwrap_or(default).to_owned()
 }
 
-/// A call's arguments: what it says beside its names.
+/// A call's arguments: its fields other than names and ids.
 fn input(item: &Map) -> Value {
     if item.contains_key("arguments") {
         return arguments_of(item);
@@ -264,7 +259,7 @@ fn arguments_of(item: &Map) -> Value {
 
 const OUTCOMES: [&str; 5] = ["error", "output", "outputs", "result", "results"];
 
-/// A call of a kind that came after this was written.
+/// A call of an unknown type.
 fn unknown_call(kind: &str, item: &Map) -> TranslatedItem {
     let came = OUTCOMES
         .iter()
@@ -281,15 +276,16 @@ fn unknown_call(kind: &str, item: &Map) -> TranslatedItem {
     )
 }
 
-/// An item of a kind that came after this was written.
+/// An item of an unknown type.
 fn unknown(kind: &str, item: &Map) -> TranslatedItem {
     let rest = without(
         item,
         &["id", "status", "type", "encrypted_content", DIALECT_FIELDS],
     );
-    match rest.is_empty() {
-        true => TranslatedItem::Untranslatable("an item that only OpenAI can read"),
-        false => TranslatedItem::AssistantText(format!("[{kind}] {}", json!(rest))),
+    if rest.is_empty() {
+        TranslatedItem::Untranslatable("an item that only OpenAI can read")
+    } else {
+        TranslatedItem::AssistantText(format!("[{kind}] {}", json!(rest)))
     }
 }
 

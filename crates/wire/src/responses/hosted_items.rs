@@ -1,5 +1,5 @@
-//! Items of OpenAI's own servers in a conversation that another dialect is sent: calls
-//! become ordinary calls with their results, so that any model sees what was done.
+//! Items of OpenAI's own servers, in a conversation for another dialect: calls become
+//! ordinary calls with their results, so that any model sees what was done.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -10,7 +10,7 @@ use crate::drops::Drops;
 use crate::fields::MESSAGES;
 use crate::neutral::{Block, Content, Map, Message, Role};
 
-/// The conversation as any dialect can say it. What cannot be kept is named.
+/// The conversation without items that other dialects lack. What is dropped is reported.
 pub(crate) fn translate_hosted_items<'a>(
     messages: &'a [Message],
     drops: &mut Drops,
@@ -33,8 +33,8 @@ pub(crate) fn translate_hosted_items<'a>(
     Cow::Owned(rewriter.out)
 }
 
-/// The type of an item that no other dialect has. References and lists of tools are no
-/// part of what was said.
+/// The type of an item that no other dialect has. References and lists of tools are not
+/// part of the conversation.
 fn hosted_kind(block: &Block) -> Option<&str> {
     match &block.content {
         Content::Other { kind }
@@ -47,7 +47,7 @@ fn hosted_kind(block: &Block) -> Option<&str> {
     }
 }
 
-/// The calls whose outputs are items of their own: by the type of the output, and id.
+/// The calls with their outputs in separate items: by the type of the output, and id.
 fn output_keys(messages: &[Message]) -> HashSet<OutputKey> {
     let blocks = messages.iter().flat_map(|message| &message.content);
     let outputs = blocks.filter_map(|block| {
@@ -64,9 +64,9 @@ type OutputKey = (Option<String>, String);
 struct Rewriter<'d> {
     drops: &'d mut Drops,
     answered: HashSet<OutputKey>,
-    /// Calls whose outputs follow, by the type of the output.
+    /// Calls with outputs that follow, by the type of the output.
     open_calls: HashMap<String, OpenCalls>,
-    /// Calls of the open message that the client is still to answer.
+    /// Calls of the open message without a result from the client yet.
     waiting: Vec<Block>,
     out: Vec<Message>,
     /// Whether the last message holds results and nothing else.
@@ -84,14 +84,14 @@ impl Rewriter<'_> {
                 open.content.push(block.clone());
                 continue;
             };
-            let path = MESSAGES.message(m, message);
-            let path = path.key("content");
-            let path = &path.block(b, block);
+            let message_path = MESSAGES.message(m, message);
+            let content_path = message_path.key("content");
+            let path = &content_path.block(b, block);
             let id = call_id(&block.rest).unwrap_or_else(|| format!("{kind}_{m}_{b}"));
-            // What is made of an item stands where the item did.
-            let placed = |made: Block| Block {
+            // A translated block keeps the path of its item.
+            let placed = |translated: Block| Block {
                 client_path: block.client_path.clone(),
-                ..made
+                ..translated
             };
             match translate(kind, &block.rest) {
                 TranslatedItem::Completed(call) => {
@@ -128,8 +128,8 @@ impl Rewriter<'_> {
         self.flush(&mut open);
     }
 
-    /// A call and its result. Calls that the client is still to answer come after them,
-    /// for their results follow later.
+    /// A call and its result. Calls without a result from the client yet come after them,
+    /// because their results follow later.
     fn pair(&mut self, open: &mut Message, call: Block, result: Block) {
         let content = std::mem::take(&mut open.content);
         let (calls, content): (Vec<_>, Vec<_>) = content.into_iter().partition(is_call);
@@ -148,7 +148,7 @@ impl Rewriter<'_> {
         let Some(first) = content.first() else {
             return;
         };
-        // What answers the calls of one turn is one message.
+        // The results of one turn are one message.
         let goes_on = self.only_results && open.role == Role::User && is_result(first);
         match self.out.last_mut().filter(|_| goes_on) {
             Some(last) => {
@@ -184,7 +184,7 @@ impl Rewriter<'_> {
         self.answered.contains(&output).then_some(output.1)
     }
 
-    /// The id of the call that an output answers. Outputs of the server itself name none.
+    /// The id of the call that an output belongs to. Outputs of the server itself have none.
     fn answered_call(&mut self, kind: &str, item: &Map) -> Option<String> {
         let calls = self.open_calls.get_mut(kind.strip_suffix("_output")?)?;
         match item.get("call_id").and_then(|id| id.as_str()) {
@@ -194,7 +194,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Calls of one type whose outputs follow.
+/// Calls of one type with outputs that follow.
 #[derive(Default)]
 struct OpenCalls {
     in_order: VecDeque<String>,
@@ -214,7 +214,7 @@ impl OpenCalls {
         Some(id.to_owned())
     }
 
-    /// Takes the first; those that were taken by their id are still listed.
+    /// Takes the first; those that were taken by id are still listed.
     fn take_first(&mut self) -> Option<String> {
         while let Some(id) = self.in_order.pop_front() {
             if let Some(id) = self.take(&id) {
@@ -225,7 +225,7 @@ impl OpenCalls {
     }
 }
 
-/// `computer_call_output` answers `computer_call`, and `tool_search_output` answers
+/// `computer_call_output` belongs to `computer_call`, and `tool_search_output` to
 /// `tool_search_call`.
 fn short_family(kind: &str) -> Option<&str> {
     kind.strip_suffix("_call")

@@ -1,5 +1,5 @@
-//! Items that OpenAI's own servers are at work on while a stream is read. What they tell
-//! of their progress is passed on as it stands; other items wait meanwhile, so that one
+//! Items of OpenAI's own servers that are in progress while a stream is read. Their progress
+//! events are passed on unchanged; other items wait meanwhile, so that one
 //! item ends before the next begins.
 
 use std::collections::VecDeque;
@@ -9,10 +9,10 @@ use serde_json::Value;
 /// How the names of all events of this dialect begin, but for errors.
 pub(super) const EVENT_PREFIX: &str = "response.";
 
-/// The most bytes of events that may wait for an item to end.
+/// Maximum bytes of events that may wait for an item to end.
 const MAX_QUEUED_BYTES: usize = 32 << 20;
 
-/// The item that the servers are at work on, and the events that wait for its end.
+/// The item in progress, and the events that wait for its end.
 #[derive(Debug, Default)]
 pub(super) struct HostedItemQueue {
     open: Option<u64>,
@@ -21,12 +21,12 @@ pub(super) struct HostedItemQueue {
 }
 
 impl HostedItemQueue {
-    /// The servers have begun to work on the item of this index.
+    /// The item at this index is in progress.
     pub(super) fn begin(&mut self, index: Option<u64>) {
         self.open = index;
     }
 
-    /// Whether the item of this index is the one they are at work on.
+    /// Whether the item at this index is the one in progress.
     pub(super) fn is_open(&self, index: Option<u64>) -> bool {
         index.is_some() && self.open == index
     }
@@ -36,7 +36,7 @@ impl HostedItemQueue {
         self.open = None;
     }
 
-    /// Takes an event of so many bytes; says whether there is still room.
+    /// Queues an event of this size; returns whether it is within the limit.
     pub(super) fn push(&mut self, event: Value, bytes: usize) -> bool {
         if is_last(&event) {
             self.open = None;
@@ -46,7 +46,7 @@ impl HostedItemQueue {
         self.bytes <= MAX_QUEUED_BYTES
     }
 
-    /// The next event whose turn it is.
+    /// The next event that can be processed.
     pub(super) fn next(&mut self) -> Option<Value> {
         let open = self.open;
         let may_pass = |event: &Value| {
@@ -60,7 +60,7 @@ impl HostedItemQueue {
     }
 }
 
-/// Whether nothing comes after an event.
+/// Whether an event is the last one.
 fn is_last(event: &Value) -> bool {
     let kind = event.get("type").and_then(Value::as_str);
     matches!(

@@ -1,4 +1,4 @@
-//! Pictures that a model made, as items of the image tool.
+//! Generated images, as items of the image tool.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
 
 pub(super) const IMAGE_CALL: &str = "image_generation_call";
 
-/// The picture of an item; none for one that is not made yet, or was not made.
+/// The image of an item; `None` for one without a result.
 pub(super) fn read(fields: &mut JsonFields<'_>) -> Option<Content> {
     let data = fields.peek("result")?.as_str()?.to_owned();
     let format = fields.peek("output_format").and_then(Value::as_str);
@@ -19,7 +19,7 @@ pub(super) fn read(fields: &mut JsonFields<'_>) -> Option<Content> {
     Some(Content::Image(MediaSource::Base64 { media_type, data }))
 }
 
-/// The item of a picture; none for one whose bytes are elsewhere.
+/// The item of an image; `None` for one whose bytes are elsewhere.
 pub(super) fn write(block: &Block, id: &str) -> Option<Value> {
     let Content::Image(MediaSource::Base64 { media_type, data }) = &block.content else {
         return None;
@@ -30,16 +30,16 @@ pub(super) fn write(block: &Block, id: &str) -> Option<Value> {
         ("status".to_owned(), "completed".into()),
         ("result".to_owned(), data.as_str().into()),
     ]);
-    // One of OpenAI's own says by itself what it is, or leaves it out.
+    // OpenAI's own items have the field already, or omit it.
     if !source_item::is_own(block) || block.rest.contains_key("output_format") {
         put(&mut map, "output_format", image_format(media_type));
     }
-    // An item of OpenAI's keeps what else it says.
+    // OpenAI's own items keep their other fields.
     map.extend(without_dialect_fields(&block.rest));
     Some(Value::Object(map))
 }
 
-/// The item before the picture is there.
+/// The item before the image is there.
 pub(super) fn pending(block: &Block, id: &str) -> Value {
     let mut item = write(block, id).unwrap_or_default();
     if let Some(map) = item.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Responses items, read: what the model said or called, and what it was told.
+//! Reads Responses items: messages, calls and results.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use crate::error::WireError;
 use crate::fields::{JsonFields, JsonPath, wrong_value};
 use crate::neutral::{Block, ClientPath, Content, Map, Role};
 
-/// An item as blocks of one speaker; `rest` are the unknown fields of a message item of
-/// the user's. Those of the assistant's are kept by its blocks.
+/// An item as blocks of one role; `rest` holds the unknown fields of a user's message item.
+/// Those of an assistant's message are in its blocks.
 pub(super) struct InputItem {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
@@ -21,9 +21,9 @@ pub(super) struct InputItem {
 /// What becomes of an item's own id and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdPolicy {
-    /// In a history they mean something only to the server that stored it.
+    /// In a history they are meaningful only to the server that stored it.
     Remove,
-    /// A server's answer may go back to it as it came.
+    /// A server's response may go back to it unchanged.
     Keep,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn read_block(
         },
         "reasoning" => return read_reasoning(fields),
         "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
-        // One that OpenAI's servers made is, in a history, translated with their other items.
+        // In a history, images of OpenAI's servers are translated with their other items.
         image_item::IMAGE_CALL if ids == IdPolicy::Keep || is_generated_here(&fields) => {
             let content = image_item::read(&mut fields).unwrap_or(Content::Other { kind });
             let mut block = Block {
@@ -146,7 +146,7 @@ pub(super) fn read_block(
     })
 }
 
-/// Whether a client brings back an item that was written for it here.
+/// Whether an item in a client's history was written by this server.
 fn is_generated_here(fields: &JsonFields<'_>) -> bool {
     let id = fields.peek("id").and_then(Value::as_str);
     id.is_some_and(source_item::is_generated_id)

@@ -59,7 +59,7 @@ struct ItemWriter<'a> {
 }
 
 impl ItemWriter<'_> {
-    /// What the model is told: results first, then the rest as one message.
+    /// A message to the model: results first, then the rest as one message.
     fn write_input_message(
         &mut self,
         message: &Message,
@@ -135,16 +135,17 @@ impl ItemWriter<'_> {
             }
             parts.into()
         };
-        let kind = match self.is_freeform(tool_use_id) {
-            true => "custom_tool_call_output",
-            false => "function_call_output",
+        let kind = if self.is_freeform(tool_use_id) {
+            "custom_tool_call_output"
+        } else {
+            "function_call_output"
         };
         let item = json!({"type": kind, "call_id": safe_id(tool_use_id), "output": output});
         self.push(item, block, path);
         Ok(())
     }
 
-    /// Whether a result answers a call of a free-form tool.
+    /// Whether a result belongs to a call of a free-form tool.
     fn is_freeform(&self, call: &str) -> bool {
         let blocks = self.request.messages.iter().flat_map(|m| &m.content);
         blocks.into_iter().any(|block| match &block.content {
@@ -165,14 +166,14 @@ impl ItemWriter<'_> {
         self.out.push(item);
     }
 
-    /// What the model said and called, item by item.
+    /// The model's texts and calls, item by item.
     fn write_assistant_message(
         &mut self,
         message: &Message,
         path: &JsonPath<'_>,
     ) -> Result<(), WireError> {
         let mut texts: Vec<Value> = Vec::new();
-        // The blocks of the message being written, which know its own fields.
+        // The blocks of the open message, which hold its own fields.
         let mut own: Vec<&Block> = Vec::new();
         for (i, block) in message.content.iter().enumerate() {
             let path_content = path.key("content");
@@ -226,7 +227,7 @@ impl ItemWriter<'_> {
         self.message("assistant", parts.into(), message, path);
         let fields = own.drain(..).filter_map(source_item::item);
         if let Some(Value::Object(written)) = self.out.last_mut() {
-            // A stream tells some of them only at the end.
+            // In a stream some of them come only at the end.
             written.extend(fields.flat_map(|item| item.clone()));
             if !is_stored(self.request) {
                 written.shift_remove("id");
@@ -248,7 +249,7 @@ impl ItemWriter<'_> {
                 SignatureEnvelope::OpenAi { id, encrypted } => {
                     reasoning(&id, thinking, Some(&encrypted), block)
                 }
-                // Without its encrypted content it is sent back only to where it is kept.
+                // Without encrypted content it is sent back only to the server that stores it.
                 SignatureEnvelope::None if self.is_stored_upstream(block) => reasoning(
                     source_item::id(block).unwrap_or_default(),
                     thinking,
@@ -287,8 +288,8 @@ impl ItemWriter<'_> {
         self.parts.own || source_item::is_own(block)
     }
 
-    /// Whether the server that is asked may know a thought by its id: one that it gave,
-    /// unless nothing is stored there.
+    /// Whether the upstream may have stored a thought under its id: one of its own, unless
+    /// storing is off.
     fn is_stored_upstream(&self, block: &Block) -> bool {
         let id = source_item::id(block).filter(|id| !source_item::is_generated_id(id));
         id.is_some() && is_stored(self.request)
@@ -306,8 +307,8 @@ impl ItemWriter<'_> {
     }
 }
 
-/// Whether the server keeps what it says: unless told otherwise where the client speaks
-/// its dialect, and only if told so elsewhere.
+/// Whether the upstream stores its responses: on by default for clients of its dialect, off
+/// by default for others.
 fn is_stored(request: &Request) -> bool {
     match request.rest.get("store") {
         Some(Value::Bool(stores)) => *stores,
@@ -315,7 +316,7 @@ fn is_stored(request: &Request) -> bool {
     }
 }
 
-/// A thought as it came, where that is known.
+/// A thought in its original form, where that is known.
 fn reasoning(id: &str, thinking: &str, encrypted: Option<&str>, block: &Block) -> Value {
     let summary = match thinking {
         "" => json!([]),

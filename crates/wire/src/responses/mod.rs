@@ -1,6 +1,6 @@
 //! OpenAI Responses: conversations as a list of typed items.
 //!
-//! Owns the reading and writing of its requests, answers and streams. What it shares
+//! Reads and writes its requests, responses and streams. What it shares
 //! with Chat Completions is in [`crate::openai`].
 
 mod call_outputs;

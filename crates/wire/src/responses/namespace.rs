@@ -1,6 +1,5 @@
-//! Namespaces of Responses tools: members back in their groups for servers that know them,
-//! and calls with their namespace again for the client. [`super::flat_tools`] goes the other
-//! way.
+//! Namespaces of Responses tools: regroups members for servers that support namespaces, and
+//! restores the namespace of calls for the client. [`super::flat_tools`] is the inverse.
 
 use std::collections::HashMap;
 
@@ -9,8 +8,8 @@ use serde_json::Value;
 use crate::neutral::{Block, ClientToolForm, ClientTools, Content, Map, ToolPlace};
 use crate::tool_names::ToolNameMap;
 
-/// Members of namespaces back in their groups, and tools of items left to their items, for
-/// servers that know both.
+/// Regroups members of namespaces, and leaves tools of items to their items, for
+/// servers that support both.
 #[derive(Default)]
 pub(super) struct NamespaceGroups {
     at: HashMap<String, usize>,
@@ -80,7 +79,7 @@ pub(super) fn restored(mut item: Value, table: &ClientTools) -> Value {
     item
 }
 
-/// The plain name of the tool that a server's item calls, given the item's fields.
+/// The plain name of the tool that a server's item calls, from the item's fields.
 pub(super) fn called_name<'a>(
     field: impl Fn(&str) -> Option<&'a Value>,
     names: &ToolNameMap,

@@ -46,7 +46,7 @@ fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
     })
 }
 
-/// Empty lists every answer carries say nothing.
+/// Drops empty lists, which every response carries.
 fn drop_empty(fields: &mut JsonFields<'_>, keys: &[&str]) {
     for key in keys {
         if fields

@@ -7,24 +7,25 @@ use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonPath, put};
+use crate::model_text::document_text;
 use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
 use crate::openai::write_breakpoint;
-use crate::plain_text::{data_url, document_text};
+use crate::plain_text::data_url;
 
-/// Why the title of a document is left out.
-const UNTITLED: &str = "a document that is several parts has no title here";
+/// Why the title of a document is dropped.
+const UNTITLED: &str = "a document of several parts cannot have a title here";
 
 /// Writes parts of input items.
 pub(super) struct ResponsesPartWriter<'d> {
     /// Whether the blocks were read from this dialect.
     pub(super) own: bool,
-    /// Whether the server takes cache breakpoints.
+    /// Whether the server supports cache breakpoints.
     pub(super) breakpoints: bool,
     pub(super) drops: &'d mut Drops,
 }
 
 impl ResponsesPartWriter<'_> {
-    /// The parts of a block; a document made of blocks gives several.
+    /// The parts of a block; a document of blocks gives several.
     pub(super) fn write(
         &mut self,
         block: &Block,
@@ -93,7 +94,7 @@ impl ResponsesPartWriter<'_> {
             _ => Err(WireError::unsupported(
                 Dialect::Responses,
                 path.key("source"),
-                "Responses takes images as base64 or by URL: send it so",
+                "Responses accepts images as base64 or by URL only",
             )),
         }
     }
@@ -120,7 +121,7 @@ impl ResponsesPartWriter<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Responses,
                     path.key("source"),
-                    "Responses takes documents as base64, as text or by URL: send it so",
+                    "Responses accepts documents as base64, text or by URL only",
                 ));
             }
         }

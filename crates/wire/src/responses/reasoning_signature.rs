@@ -31,7 +31,7 @@ pub(super) fn read_thought(id: &str, thinking: String, encrypted: Option<&str>) 
     }
 }
 
-/// The id OpenAI gave to its reasoning.
+/// The id of OpenAI's reasoning item.
 pub(super) fn openai_id(content: &Content) -> Option<String> {
     match content {
         Content::Thinking { signature, .. } => match decode_envelope(signature) {
@@ -42,8 +42,8 @@ pub(super) fn openai_id(content: &Content) -> Option<String> {
     }
 }
 
-/// The `encrypted_content` for a client to bring back. OpenAI's own stands as it is only
-/// beside its own id, which a stream learns too late: then the whole seal is kept.
+/// The `encrypted_content` that a client sends back. OpenAI's own is unchanged only next to
+/// its own id, which a stream learns too late: then the whole envelope is used.
 pub(super) fn encrypted_content(content: &Content, item_id: &str) -> Option<String> {
     match content {
         Content::Thinking { signature, .. } => match decode_envelope(signature) {

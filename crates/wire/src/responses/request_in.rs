@@ -71,8 +71,8 @@ fn read_input(
     }
 }
 
-/// Items of one speaker make one message. Instructions before the first message are
-/// part of the system prompt, later ones stay where they are.
+/// Consecutive items of one role become one message. Instructions before the first message
+/// are part of the system prompt, later ones stay in place.
 fn gather(item: InputItem, request: &mut Request) {
     if item.role == Role::System && request.messages.iter().all(only_tools) {
         request.system.extend(item.blocks);
@@ -101,16 +101,16 @@ fn gather(item: InputItem, request: &mut Request) {
     }
 }
 
-/// Whether a message says nothing but which tools there are.
+/// Whether a message only defines tools.
 fn only_tools(message: &Message) -> bool {
     let is_tools = |block: &Block| block.content.kind() == "additional_tools";
     message.content.iter().all(is_tools)
 }
 
-/// Two user messages stay two, but results and what the user adds to them are one; so
-/// is all the assistant says and calls in a row.
+/// Two user messages remain two, but results and the user's text after them are one; so
+/// are all consecutive texts and calls of the assistant.
 fn joins(last: &Message, next: &Message) -> bool {
-    // What is no result ends such a message, so the last block says it of all.
+    // Anything but a result ends such a message, so the last block decides.
     let is_result = |block: &Block| matches!(block.content, Content::ToolResult { .. });
     let results = || last.content.last().is_none_or(is_result);
     last.role == next.role
@@ -122,7 +122,7 @@ fn joins(last: &Message, next: &Message) -> bool {
         }
 }
 
-/// `reasoning` and `text`: what is understood is taken out, the rest stays inside.
+/// `reasoning` and `text`: known fields are read, the rest stays inside.
 fn read_nested(fields: &mut JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
     let root = JsonPath::Root;
     if let Some(reasoning) = fields.take("reasoning") {

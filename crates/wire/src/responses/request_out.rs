@@ -41,7 +41,7 @@ pub(crate) fn write_request(
     }
     write_settings(request, options, &mut body, &mut drops)?;
     write_rest(request, &mut body, &mut drops);
-    // This dialect has no stop sequences: whoever reads the answer looks for them.
+    // This dialect has no stop sequences: whoever reads the response looks for them.
     let context = ReadContext {
         stop_sequences: request.stop_sequences.clone(),
         ..ReadContext::for_request(request)
@@ -95,13 +95,13 @@ fn write_settings(
         ("container", request.container.is_some()),
     ] {
         if there {
-            drops.add(key, "Responses has no such field");
+            drops.add(key, "not supported by Responses");
         }
     }
     Ok(())
 }
 
-/// Effort, and a summary when the client wants to see thoughts.
+/// Effort, and a summary when the client requests thoughts.
 fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<Value> {
     let mut map = Map::new();
     put(
@@ -112,7 +112,7 @@ fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops)
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
         if does_not_reason(options) {
-            drops.add("thinking", "the model does not think");
+            drops.add("thinking", "the model does not support thinking");
         } else {
             map.insert("summary".to_owned(), "auto".into());
         }
@@ -136,7 +136,7 @@ pub(super) fn write_format(request: &Request) -> Result<Option<Value>, WireError
             return Err(WireError::unsupported(
                 Dialect::Responses,
                 "output_config.format",
-                "Responses knows no such output format: use a JSON schema",
+                "Responses does not support this output format: use a JSON schema",
             ));
         }
     })
@@ -158,9 +158,9 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
         Dialect::Chat => {
             for (key, value) in &request.rest {
                 match key.as_str() {
-                    // Says how a Chat stream is told; nothing of it goes upstream.
+                    // For the stream to a Chat client; not sent upstream.
                     "stream_options" => {}
-                    // The same setting stands one level lower here.
+                    // The same setting is one level lower here.
                     "verbosity" => {
                         let text = body.entry("text").or_insert_with(|| json!({}));
                         if let Some(text) = text.as_object_mut() {
@@ -168,7 +168,7 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                         }
                     }
                     key if SHARED_FIELDS.contains(&key) => put(body, key, Some(value.clone())),
-                    key => drops.add(key, "Responses has no such field"),
+                    key => drops.add(key, "not supported by Responses"),
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A Responses answer, read.
+//! A Responses response, read.
 
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ pub(super) fn stop_reason(
     match (status, reason) {
         (_, Some("content_filter")) => StopReason::Refusal,
         (Some("incomplete"), Some("max_output_tokens") | None) => StopReason::MaxTokens,
-        // Other limits of the server's: the answer may be gone on with.
+        // Other limits of the server's: the response may be gone on with.
         (Some("incomplete"), Some(_)) => StopReason::PauseTurn,
         _ if refused => StopReason::Refusal,
         _ if calls => StopReason::ToolUse,

@@ -1,4 +1,4 @@
-//! A Responses answer, written for a client.
+//! A Responses response, written for a client.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     (Value::Object(body), drops.into_vec())
 }
 
-/// Adds a block to the message that it is a part of; says whether there was one.
+/// Adds a block to the message that it is a part of; returns whether there was one.
 fn add_part(block: &Block, refusal: Option<&str>, output: &mut [Value]) -> bool {
     let Some(Value::Object(item)) = output.last_mut() else {
         return false;
@@ -72,12 +72,12 @@ fn add_part(block: &Block, refusal: Option<&str>, output: &mut [Value]) -> bool 
         return false;
     };
     parts.push(part);
-    // A stream tells some of the message's fields only at the end.
+    // In a stream some of the message's fields come only at the end.
     source_item::restore(block, item);
     true
 }
 
-/// A block as the part of a message; none when it is an item of its own.
+/// A block as the part of a message; `None` when it is a separate item.
 fn write_part(block: &Block, refusal: Option<&str>) -> Option<Value> {
     match &block.content {
         Content::Text(text) if refusal == Some(text) => {
@@ -91,7 +91,7 @@ fn write_part(block: &Block, refusal: Option<&str>) -> Option<Value> {
     }
 }
 
-pub(super) const NO_SUCH_ITEM: &str = "Responses has no such item";
+pub(super) const NO_SUCH_ITEM: &str = "not supported by Responses";
 
 /// Anthropic's citations are of another kind than OpenAI's annotations.
 fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
@@ -103,7 +103,7 @@ fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
     }
 }
 
-/// A message that says nothing but why the model declined.
+/// A message with only the refusal.
 pub(super) fn refusal_item(response: &str, n: usize, why: &str) -> Value {
     let block = Block::text("");
     let id = item_id(&block, response, n);
@@ -111,8 +111,8 @@ pub(super) fn refusal_item(response: &str, n: usize, why: &str) -> Value {
     message(&id, "completed", parts, &block)
 }
 
-/// The status, and why an answer is incomplete. A refusal that is told as one is a
-/// complete answer.
+/// The status, and why a response is incomplete. A refusal in its own field is a complete
+/// response.
 pub(super) fn status(reason: Option<&StopReason>, is_refusal: bool) -> (&'static str, Value) {
     match reason {
         Some(StopReason::Refusal) if !is_refusal => {
@@ -129,7 +129,7 @@ pub(super) fn usage(usage: &TokenUsage) -> Value {
     write_usage(usage, &USAGE_FIELDS)
 }
 
-/// An item's id: the provider's own where it is known, else made from the answer's.
+/// An item's id: the provider's own where it is known, else derived from the response's.
 pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
     if let Some(id) = source_item::id(block) {
         return id.to_owned();
@@ -156,7 +156,7 @@ pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
     format!("{prefix}_{base}_{n}")
 }
 
-/// A whole item; none for blocks this dialect cannot say.
+/// A whole item; `None` for blocks this dialect does not support.
 pub(super) fn write_item(
     block: &Block,
     id: &str,
@@ -169,7 +169,7 @@ pub(super) fn write_item(
     Some(match &block.content {
         Content::Thinking { thinking, .. } => reasoning(id, thinking, block),
         Content::RedactedThinking { .. } => reasoning(id, "", block),
-        // Items of OpenAI's own servers, as they came.
+        // Items of OpenAI's own servers, unchanged.
         Content::ServerToolUse { .. } if source_item::is_own(block) => {
             source_item::whole("shell_call", block)
         }
@@ -202,9 +202,9 @@ pub(super) fn write_item(
             content,
             ..
         } => shell::write_output(id, tool_use_id, content),
-        // A picture that is elsewhere can only be pointed to.
+        // An image that is elsewhere can only be pointed to.
         Content::Image(MediaSource::Url(url)) => {
-            let text = format!("![picture]({url})");
+            let text = format!("![image]({url})");
             let blank = Block::text("");
             message(id, "completed", json!([text_part(&text, &blank)]), &blank)
         }
@@ -213,7 +213,7 @@ pub(super) fn write_item(
     })
 }
 
-/// A message item; what its own dialect said of it beside its parts is in the block.
+/// A message item; its dialect-specific fields are in the block.
 pub(super) fn message(id: &str, status: &str, content: Value, block: &Block) -> Value {
     let mut item = json!({"id": id, "type": "message", "status": status, "role": "assistant"});
     if let Some(map) = item.as_object_mut() {
@@ -241,7 +241,7 @@ pub(super) fn reasoning(id: &str, thinking: &str, block: &Block) -> Value {
     let encrypted = reasoning_signature::encrypted_content(&block.content, id);
     let mut item =
         json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted});
-    // Its parts as they came, and what else it said of itself.
+    // Its parts and other fields, unchanged.
     if let (Some(map), Some(own)) = (item.as_object_mut(), source_item::item(block)) {
         map.extend(source_item::without(own, &["id"]));
     }

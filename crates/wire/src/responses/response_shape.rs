@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::context::ReplyContext;
 use crate::neutral::Map;
 
-/// What a response says of settings that nobody named.
+/// Values of settings that are not in the request.
 const DEFAULTS: [(&str, Value); 13] = [
     ("background", Value::Bool(false)),
     ("completed_at", Value::Null),
@@ -41,7 +41,7 @@ fn more_defaults() -> [(&'static str, Value); 13] {
     ]
 }
 
-/// The fields of every state of a response: what the request said, else the defaults.
+/// The fields of every state of a response: the request's settings, else the defaults.
 pub(super) fn response_fields(id: &str, model: &str, context: &ReplyContext) -> Map {
     let mut map = Map::new();
     map.insert("id".to_owned(), id.into());
@@ -71,8 +71,8 @@ pub(super) fn set_status(
     }
 }
 
-/// Adds what only the provider's own response says. What it repeats of the request is
-/// not the client's: it names tools and instructions of ours.
+/// Adds fields of the provider's own response. Its echo of the request is left out: it
+/// contains tools and instructions added by Prowess.
 pub(super) fn add_provider_fields(response: &mut Map, own: &Map) {
     for (key, value) in own {
         let is_tier = key == "service_tier" && !value.is_null();
@@ -82,7 +82,7 @@ pub(super) fn add_provider_fields(response: &mut Map, own: &Map) {
     }
 }
 
-/// What a provider's response says that this server's does not say itself.
+/// The fields of a provider's response that this server does not write itself.
 pub(super) fn provider_fields(response: &Value) -> Map {
     let known = response_fields("", "", &ReplyContext::default());
     let fields = response.as_object().into_iter().flatten();

@@ -8,7 +8,7 @@ const TOOL: &str = "bash_code_execution";
 const RESULT: &str = "bash_code_execution_tool_result";
 const EDITOR: &str = "text_editor_code_execution";
 
-/// The call a `shell_call` item tells.
+/// The call of a `shell_call` item.
 pub(super) fn read_call(item: &Map) -> Option<Content> {
     let commands = item.get("action")?.get("commands")?.as_array()?;
     let lines: Vec<&str> = commands.iter().filter_map(Value::as_str).collect();
@@ -20,7 +20,7 @@ pub(super) fn read_call(item: &Map) -> Option<Content> {
     })
 }
 
-/// The tool and the input that [`command`] told as a command.
+/// The tool and the input of a command written by [`command`].
 pub(crate) fn parse_command(line: &str) -> (&'static str, Value) {
     match edit(line) {
         Some(input) => (EDITOR, input),
@@ -28,13 +28,13 @@ pub(crate) fn parse_command(line: &str) -> (&'static str, Value) {
     }
 }
 
-/// The editor's input that [`command`] told with its name.
+/// The editor's input of a command written by [`command`].
 fn edit(line: &str) -> Option<Value> {
     let json = line.strip_prefix(EDITOR)?.strip_prefix(' ')?;
     serde_json::from_str::<Map>(json).ok().map(Value::Object)
 }
 
-/// The result a `shell_call_output` item tells.
+/// The result of a `shell_call_output` item.
 pub(super) fn read_output(item: &Map) -> Option<Content> {
     let outputs = item.get("output")?.as_array()?;
     let all = |key: &str| -> String {
@@ -67,8 +67,8 @@ pub(super) fn read_output(item: &Map) -> Option<Content> {
     })
 }
 
-/// The command a call of a server tool tells: viewing a file is what a shell calls
-/// `cat`; other calls are told with their name and arguments.
+/// The shell command for a call of a server tool: viewing a file is `cat`; other calls
+/// are written as their name and arguments.
 pub(crate) fn command(name: &str, input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     match (name, text("command"), text("path")) {
@@ -78,7 +78,7 @@ pub(crate) fn command(name: &str, input: &Value) -> String {
     }
 }
 
-/// Whether a shell takes a path as one word.
+/// Whether a shell reads a path as one word.
 fn is_plain(path: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_./+@%".contains(c);
     path.chars().all(plain)
@@ -97,7 +97,7 @@ pub(super) fn write_call(id: &str, call_id: &str, commands: &[String], status: &
 
 /// A `shell_call_output` item.
 ///
-/// The files a run made are no part of OpenAI's item; they stand beside its fields.
+/// The output files of a run are not part of OpenAI's item; they are an additional field.
 pub(super) fn write_output(id: &str, call_id: &str, result: &Value) -> Value {
     let mut item = json!({
         "id": id,
@@ -141,7 +141,7 @@ fn output(result: &Value) -> Value {
             "stderr": "",
             "outcome": {"type": "exit", "exit_code": 0},
         }),
-        // A result of another tool, told as it stands.
+        // A result of another tool, unchanged.
         (None, None) => json!({
             "stdout": result.to_string(),
             "stderr": "",

@@ -1,4 +1,4 @@
-//! A call of a Responses stream while it is told.
+//! A call of a Responses stream while it is written.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::neutral::{Block, ClientToolKind, Content, Delta, MediaSource};
 /// An event's name and fields, without the numbers every event carries.
 pub(super) type ItemEvent = (&'static str, Value);
 
-/// The call being told.
+/// The open call.
 #[derive(Debug)]
 pub(super) struct CallItem {
     pub(super) id: String,
@@ -33,7 +33,7 @@ enum CallItemKind {
 }
 
 impl CallItem {
-    /// An item that grows; none for blocks that are whole from the start.
+    /// An item that grows; `None` for blocks that are complete from the start.
     pub(super) fn new(mut id: String, block: &Block, context: &ReplyContext) -> Option<Self> {
         let runner = client_tools::called_kind(&block.content, context);
         let kind = match (&block.content, runner) {
@@ -130,7 +130,7 @@ impl CallItem {
         };
         let mut events = Vec::new();
         if self.text.is_empty() {
-            // The deltas add up to what the end says, also of a call without arguments.
+            // The deltas add up to the final arguments, also for a call without arguments.
             let delta = json!({"item_id": self.id, "delta": arguments});
             events.push(("response.function_call_arguments.delta", delta));
         }

@@ -29,10 +29,10 @@ pub(crate) struct ResponsesReader {
     pub(super) blocks: BlockEmitter,
     pub(super) calls: CallAssembler,
     refusal: String,
-    /// Whether the item being told has grown by deltas; some servers tell only its end.
+    /// Whether the open item has grown by deltas; some servers send only its end.
     pub(super) grown: bool,
     pub(super) hosted: HostedItemQueue,
-    /// The message and the thought being told, where their beginning was told.
+    /// The open message and thought, where their start was sent.
     pub(super) message: Option<MessageItemReader>,
     pub(super) thought: ReasoningItemReader,
 }
@@ -57,7 +57,7 @@ impl ResponsesReader {
         self.ended
     }
 
-    /// The stream's bytes have ended without the answer's end.
+    /// The stream's bytes have ended without the response's end.
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         self.fail(ApiError::truncated(), out);
     }
@@ -72,7 +72,10 @@ impl ResponsesReader {
             return Ok(());
         }
         if !self.hosted.push(parse(data)?, data.len()) {
-            self.fail(ApiError::invalid_stream("one of its items never ends"), out);
+            self.fail(
+                ApiError::invalid_stream("an output item that never ends"),
+                out,
+            );
             return Ok(());
         }
         while let Some(event) = self.hosted.next() {
@@ -137,8 +140,8 @@ impl ResponsesReader {
         }
     }
 
-    /// What the servers tell of the item they are at work on, and what points from the
-    /// text being told to something else. Everything else repeats deltas and items.
+    /// Progress events of the item in progress, and annotations of the open text. Everything
+    /// else repeats deltas and items.
     fn pass(&mut self, name: String, mut fields: JsonFields<'_>, out: &mut Vec<StreamEvent>) {
         let index = fields.peek("output_index").and_then(Value::as_u64);
         let points = name == "response.output_text.annotation.added"
@@ -151,7 +154,7 @@ impl ResponsesReader {
         }
     }
 
-    /// The answer begins, usually with an event of its own.
+    /// The response begins, usually with a separate event.
     fn start(&mut self, response: Option<&Value>, out: &mut Vec<StreamEvent>) {
         self.started = true;
         let text = |key: &str| Some(response?.get(key)?.as_str()?.to_owned());
@@ -193,8 +196,8 @@ impl ResponsesReader {
         Ok(())
     }
 
-    /// The servers begin to work on an item of their own. While a call is being told the
-    /// item waits for its end.
+    /// An item of OpenAI's servers is in progress. While a call is open the item waits for its
+    /// end.
     fn announce(
         &mut self,
         index: Option<u64>,
@@ -271,7 +274,7 @@ impl ResponsesReader {
         self.blocks.thinking(delta, out);
     }
 
-    /// The thought itself, which is told in events of another name than its summary.
+    /// The thought itself, which has other event names than its summary.
     fn think_in_content(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
         if !self.grown {
             self.end_calls(out);
@@ -285,7 +288,7 @@ impl ResponsesReader {
         self.think(delta, out);
     }
 
-    /// The next part of a thought's summary, told apart from the one before.
+    /// The next part of a thought's summary, separate from the one before.
     fn next_thought(&mut self, name: String, out: &mut Vec<StreamEvent>) {
         if self.blocks.open() == OpenBlockKind::Thinking {
             let data = Map::new();
@@ -345,7 +348,7 @@ impl ResponsesReader {
     }
 }
 
-/// Whether an item is one of the provider's own servers, that no road takes apart.
+/// Whether an item is one of the provider's own servers, that no codec translates.
 fn is_hosted(item: &Value) -> bool {
     let path = JsonPath::Root;
     let path = path.key("item");

@@ -1,4 +1,4 @@
-//! Items of a Responses stream that are whole: what deltas did not tell of them is told.
+//! Complete items of a Responses stream: emits what deltas did not contain.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::fields::{JsonFields, JsonPath};
 use crate::neutral::{Block, Content, StreamEvent};
 
 impl ResponsesReader {
-    /// An item is whole: what deltas did not tell is told now.
+    /// An item is complete: emits what deltas did not contain.
     pub(super) fn item_done(
         &mut self,
         fields: &mut JsonFields<'_>,
@@ -84,9 +84,10 @@ impl ResponsesReader {
         let id = item.opt_string("id")?.unwrap_or_default();
         let encrypted = item.opt_string("encrypted_content")?;
         self.thought = ReasoningItemReader::new(whole);
-        let thinking = match self.grown {
-            true => String::new(),
-            false => ReasoningItemReader::text(whole),
+        let thinking = if self.grown {
+            String::new()
+        } else {
+            ReasoningItemReader::text(whole)
         };
         let thought = match &encrypted {
             Some(encrypted) => {

@@ -8,14 +8,14 @@ use super::source_item;
 use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::neutral::{Block, DIALECT_FIELDS, Map, StreamEvent};
 
-/// The message being told.
+/// The open message.
 #[derive(Debug)]
 pub(super) struct MessageItemReader {
     item: Map,
-    /// Which part is being told, as the server counts, and how many have begun.
+    /// The open part, by the server's index, and how many have started.
     place: u64,
     started_parts: usize,
-    /// What was told at the end of the part.
+    /// The final form of the part.
     part: Option<Value>,
 }
 
@@ -87,12 +87,12 @@ impl MessageItemReader {
     }
 }
 
-/// What a message says of itself beside its parts.
+/// The fields of a message other than its parts.
 fn message_fields(item: &Map) -> Map {
     source_item::without(item, &["type", "role", "content"])
 }
 
-/// What a part says beside its text; empty lists say nothing.
+/// The fields of a part other than its text; empty lists are left out.
 fn part_fields(part: &Value) -> Map {
     let fields = part.as_object().into_iter().flatten();
     let set = fields.filter(|(key, value)| {
@@ -103,7 +103,7 @@ fn part_fields(part: &Value) -> Map {
         .collect()
 }
 
-/// The thought being told.
+/// The open thought.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningItemReader {
     item: Map,
@@ -122,9 +122,10 @@ impl ReasoningItemReader {
 
     /// What a block of the thought begins with.
     pub(super) fn rest(&self) -> Map {
-        match self.item.is_empty() {
-            true => Map::new(),
-            false => own(&self.item),
+        if self.item.is_empty() {
+            Map::new()
+        } else {
+            own(&self.item)
         }
     }
 
@@ -140,9 +141,10 @@ impl ReasoningItemReader {
     /// Its text.
     pub(super) fn text(item: &Value) -> String {
         let summary = texts(item.get("summary"));
-        match summary.is_empty() {
-            true => texts(item.get("content")),
-            false => summary,
+        if summary.is_empty() {
+            texts(item.get("content"))
+        } else {
+            summary
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A message of a Responses stream while it is told: its parts, one after the other.
+//! A message of a Responses stream while it is written: its parts, one after the other.
 
 use serde_json::{Value, json};
 
@@ -7,18 +7,18 @@ use super::source_item;
 use super::stream_call::ItemEvent;
 use crate::neutral::{Block, Delta, merge};
 
-/// The message being told.
+/// The open message.
 #[derive(Debug)]
 pub(super) struct MessageItem {
     pub(super) id: String,
-    /// The part being told, with what is known of the whole message.
+    /// The open part, with what is known of the whole message.
     block: Block,
     text: String,
     /// The parts that are whole.
     parts: Vec<Value>,
-    /// Whether a part is being told.
+    /// Whether a part is open.
     open: bool,
-    /// The probabilities of the next piece of text, where the model's server gave them.
+    /// The log probabilities of the next text delta, where the upstream sent them.
     logprobs: Option<Value>,
 }
 
@@ -57,7 +57,7 @@ impl MessageItem {
         vec![self.part_added()]
     }
 
-    /// Notes the probabilities of the text that comes next.
+    /// Stores the log probabilities of the next text.
     pub(super) fn expect_logprobs(&mut self, logprobs: Value) {
         self.logprobs = Some(logprobs);
     }
@@ -79,7 +79,7 @@ impl MessageItem {
         }
     }
 
-    /// An event about the part being told, in the words of the model's server.
+    /// Sets the indexes of an event about the open part, which the upstream sent.
     pub(super) fn locate(&self, fields: &mut Value) {
         if let Some(map) = fields.as_object_mut() {
             map.insert("item_id".to_owned(), self.id.as_str().into());
@@ -87,7 +87,7 @@ impl MessageItem {
         }
     }
 
-    /// Ends the part being told; says whether the message ends with it.
+    /// Closes the open part; returns whether the message ends with it.
     pub(super) fn stop_part(&mut self) -> (Vec<ItemEvent>, bool) {
         if !std::mem::take(&mut self.open) {
             return (Vec::new(), true);

@@ -19,7 +19,7 @@ use crate::neutral::{
 use crate::openai::{StreamedText, explanation, render_error};
 use crate::sse::write_json;
 
-/// Writes the events of one stream. Keeps the items told so far: the last event
+/// Writes the events of one stream. Retains the items so far: the last event
 /// repeats them all.
 #[derive(Debug)]
 pub(crate) struct ResponsesWriter {
@@ -30,21 +30,21 @@ pub(crate) struct ResponsesWriter {
     streamed_text: StreamedText,
     open: OpenItem,
     output: Vec<Value>,
-    /// The response as the last event tells it.
+    /// The response in its last event.
     last: Option<Map>,
-    /// The whole answer, once it has been told, for those who want to keep it.
+    /// The whole response after its end, when it is retained.
     completed_response: Option<Map>,
     drops: Drops,
 }
 
-/// The item being told.
+/// The open item.
 #[derive(Debug)]
 enum OpenItem {
     Nothing,
     Message(Box<MessageItem>),
     Thought(Box<ThoughtItem>),
     Call(Box<CallItem>),
-    /// An item that the provider's servers are at work on: it is told as they tell it.
+    /// An item of the provider's servers that is in progress: their events are passed on.
     Hosted,
 }
 
@@ -64,12 +64,12 @@ impl ResponsesWriter {
         }
     }
 
-    /// What of the stream so far could not be said.
+    /// What of the stream so far could not be translated.
     pub(crate) fn take_dropped(&mut self) -> Vec<Dropped> {
         std::mem::take(&mut self.drops).into_vec()
     }
 
-    /// The whole answer, once it has been told.
+    /// The whole response, after its end.
     pub(crate) fn take_response(&mut self) -> Option<Map> {
         self.completed_response.take()
     }
@@ -113,7 +113,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// When the answer was complete, if that is known only at its end.
+    /// When the response was complete, if that is known only at its end.
     pub(crate) fn set_completed(&mut self, at: u64) {
         self.context.completed = Some(at);
     }
@@ -152,7 +152,7 @@ impl ResponsesWriter {
         self.write_item_events(events, out);
     }
 
-    /// An item that is whole when it is told.
+    /// An item that is complete from the start.
     fn whole(&mut self, index: usize, block: &Block, id: &str, out: &mut Vec<u8>) {
         let announced = matches!(self.open, OpenItem::Hosted);
         let Some(item) = write_item(block, id, &self.context, None) else {
@@ -169,8 +169,8 @@ impl ResponsesWriter {
         self.output.push(item);
     }
 
-    /// What the provider's own servers tell of the item they are at work on, numbered as
-    /// this stream numbers its items.
+    /// Progress events of the provider's servers, with the item indexes of
+    /// this stream.
     fn progress(&mut self, name: &str, data: &Map, out: &mut Vec<u8>) {
         let mut fields = Value::Object(data.clone());
         match (&mut self.open, name) {
@@ -215,7 +215,7 @@ impl ResponsesWriter {
         self.close(out);
     }
 
-    /// Ends the item being told, if one is.
+    /// Closes the open item, if there is one.
     fn close(&mut self, out: &mut Vec<u8>) {
         let (events, item) = match std::mem::replace(&mut self.open, OpenItem::Nothing) {
             OpenItem::Message(message) => message.stop(),

@@ -1,4 +1,4 @@
-//! A reasoning item of a Responses stream while it is told.
+//! A reasoning item of a Responses stream while it is written.
 
 use serde_json::{Value, json};
 
@@ -8,18 +8,18 @@ use super::source_item;
 use super::stream_call::ItemEvent;
 use crate::neutral::{Block, Content, Delta, merge};
 
-/// The thought being told.
+/// The open thought.
 #[derive(Debug)]
 pub(super) struct ThoughtItem {
     pub(super) id: String,
     block: Block,
-    /// Whether what is told is the thought itself and not its summary.
+    /// Whether the text is the thought itself and not its summary.
     is_content: bool,
-    /// The part being told, if one is.
+    /// The open part, if there is one.
     part: Option<String>,
     /// The parts that are whole.
     parts: Vec<String>,
-    /// Whether the next piece only parts two texts, which stand apart here anyway.
+    /// Whether the next delta only separates two texts, which are separate parts here.
     skips: bool,
 }
 
@@ -66,12 +66,13 @@ impl ThoughtItem {
         }
     }
 
-    /// The parts of a text that is told at once, where they are known from the start.
+    /// The parts of a text that is sent at once, where they are known from the start.
     fn known_parts(&self, text: &str) -> Option<Vec<String>> {
         let item = source_item::item(&self.block)?;
-        let key = match texts(item.get("summary")).is_empty() {
-            true => "content",
-            false => "summary",
+        let key = if texts(item.get("summary")).is_empty() {
+            "content"
+        } else {
+            "summary"
         };
         let parts = item.get(key)?.as_array()?.iter();
         let parts: Vec<&str> = parts
@@ -93,12 +94,12 @@ impl ThoughtItem {
         events
     }
 
-    /// What follows is the thought itself, which servers of open models tell.
+    /// What follows is the thought itself, which servers of open models send.
     pub(super) fn switch_to_content(&mut self) {
         self.is_content = self.is_content || (self.part.is_none() && self.parts.is_empty());
     }
 
-    /// What follows is a part of its own; the piece between the two is not told.
+    /// What follows is a new part; the separator between the two is not sent.
     pub(super) fn next_part(&mut self) -> Vec<ItemEvent> {
         self.skips = true;
         self.stop_part()
@@ -113,9 +114,10 @@ impl ThoughtItem {
         self.part.get_or_insert_default().push_str(text);
         let mut fields = self.place(at);
         put(&mut fields, "delta", text.into());
-        let name = match self.is_content {
-            true => "response.reasoning_text.delta",
-            false => "response.reasoning_summary_text.delta",
+        let name = if self.is_content {
+            "response.reasoning_text.delta"
+        } else {
+            "response.reasoning_summary_text.delta"
         };
         events.push((name, fields));
         events
@@ -128,9 +130,10 @@ impl ThoughtItem {
         let at = self.parts.len();
         let mut fields = self.place(at);
         put(&mut fields, "text", text.as_str().into());
-        let name = match self.is_content {
-            true => "response.reasoning_text.done",
-            false => "response.reasoning_summary_text.done",
+        let name = if self.is_content {
+            "response.reasoning_text.done"
+        } else {
+            "response.reasoning_summary_text.done"
         };
         let mut events = vec![(name, fields)];
         events.push(self.part_event("done", at, &text));
@@ -151,17 +154,19 @@ impl ThoughtItem {
     }
 
     fn part_of(&self, text: &str) -> Value {
-        let kind = match self.is_content {
-            true => "reasoning_text",
-            false => "summary_text",
+        let kind = if self.is_content {
+            "reasoning_text"
+        } else {
+            "summary_text"
         };
         json!({"type": kind, "text": text})
     }
 
     fn place(&self, at: usize) -> Value {
-        match self.is_content {
-            true => json!({"item_id": self.id, "content_index": at}),
-            false => json!({"item_id": self.id, "summary_index": at}),
+        if self.is_content {
+            json!({"item_id": self.id, "content_index": at})
+        } else {
+            json!({"item_id": self.id, "summary_index": at})
         }
     }
 

@@ -118,16 +118,20 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
             continue;
         };
         if tool.cache_control.is_some() {
-            drops.add(path.key("cache_control"), "tools carry no cache mark here");
+            drops.add(
+                path.key("cache_control"),
+                "Responses does not support cache marks on tools",
+            );
         }
         if own {
             map.extend(tool.rest.clone());
         } else {
             drops.rest(path, &tool.rest);
         }
-        match own {
-            true => groups.push(map, &tool.name, &request.client_tools, &mut out),
-            false => out.push(Value::Object(map)),
+        if own {
+            groups.push(map, &tool.name, &request.client_tools, &mut out)
+        } else {
+            out.push(Value::Object(map))
         }
     }
     out
@@ -146,7 +150,7 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
             map.insert("name".to_owned(), name.into());
             put(&mut map, "description", description.clone());
             map.insert("parameters".to_owned(), input_schema.clone());
-            // Here, and nowhere else, a function is strict unless told otherwise.
+            // Here, and nowhere else, a function is strict by default.
             let strict = strict.or((!own).then_some(false));
             put(&mut map, "strict", strict);
         }

@@ -1,5 +1,5 @@
-//! Whole exchanges: a client's request, what the upstream is sent, a call that it answers
-//! with, and what the client gets.
+//! Whole exchanges: a client's request, the upstream's request, a call in its response, and
+//! the client's response.
 
 use prowess_wire::{
     ClientDialect, Dialect, EncodedRequest, ReplyContext, StreamReader, StreamWriter, WriteOptions,
@@ -38,7 +38,7 @@ pub(crate) fn offered(upstream: Dialect, body: &Value) -> Vec<String> {
         .collect()
 }
 
-/// An upstream's whole answer that calls one tool.
+/// An upstream's whole response that calls one tool.
 pub(crate) fn call(upstream: Dialect, name: &str, input: &Value) -> Value {
     match upstream {
         Dialect::Messages => json!({"id": "msg_u", "model": "m", "stop_reason": "tool_use",
@@ -58,7 +58,7 @@ pub(crate) fn call(upstream: Dialect, name: &str, input: &Value) -> Value {
     }
 }
 
-/// The same as a stream, its arguments in two pieces where the dialect has pieces.
+/// The same as a stream, with its arguments in two deltas where the dialect has deltas.
 pub(crate) fn call_stream(upstream: Dialect, name: &str, input: &Value) -> String {
     let text = input.to_string();
     let (first, second) = text.split_at(text.len() / 2);
@@ -94,7 +94,7 @@ pub(crate) fn call_stream(upstream: Dialect, name: &str, input: &Value) -> Strin
         .collect()
 }
 
-/// The answer a client gets to an upstream's answer.
+/// The response a client gets to an upstream's response.
 pub(crate) fn whole(
     client: ClientDialect,
     request: &Value,

@@ -1,4 +1,4 @@
-//! Messages that say nothing, and whitespace where it is refused.
+//! Blank messages, and whitespace where it is refused.
 
 use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};

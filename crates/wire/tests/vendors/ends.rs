@@ -1,4 +1,4 @@
-//! How answers end: filtered, refused, failed, or for a reason of the vendor's own.
+//! How responses end: filtered, refused, failed, or for a vendor-specific reason.
 
 use prowess_wire::neutral::ErrorKind;
 use prowess_wire::{ClientDialect, Dialect};
@@ -18,7 +18,7 @@ const MESSAGES: [&str; 7] = [
 ];
 const CHAT: [&str; 4] = ["stop", "length", "tool_calls", "content_filter"];
 
-/// How each client hears of the end: Messages, Chat, and Responses with its details.
+/// The stop reason for each client: Messages, Chat, and Responses with its details.
 fn ends(upstream: Dialect, answer: &Value) -> [String; 3] {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let messages = text(&whole(upstream, answer, ClientDialect::Messages)["stop_reason"]);
@@ -83,7 +83,7 @@ fn every_finish_reason_of_geminis_has_its_word_in_every_dialect() {
             filtered,
             "{reason}"
         );
-        // With nothing said, the refusal itself is the answer.
+        // Without content, the refusal itself is the response.
         let refused = ["refusal", "stop", "completed"];
         assert_eq!(
             ends(Dialect::Gemini, &gemini(None, reason)),
@@ -166,7 +166,7 @@ fn an_answer_that_azure_filtered_away_is_a_refusal() {
     assert_eq!(ends(Dialect::Chat, &answer), filtered);
     let chunk = json!({"id": "c1", "choices": [{"index": 0, "finish_reason": "content_filter"}]});
     assert_eq!(stream_ends(Dialect::Chat, &sse(&[chunk])), filtered);
-    // What is neither an answer nor a reason is still no answer.
+    // Neither a response nor a reason: an error.
     let error = failed(Dialect::Chat, &json!({"choices": [{"index": 0}]}));
     assert_eq!(error.status, 502);
 }
@@ -256,7 +256,7 @@ fn an_error_in_the_place_of_an_answer_keeps_its_reason() {
         (found.kind, found.message.as_str()),
         (ErrorKind::Overloaded, "Busy")
     );
-    // An answer beside an empty error is an answer.
+    // A response beside an empty error is a response.
     let mut answer = choice(Some(json!({"role": "assistant", "content": "Hi"})), "stop");
     answer["error"] = Value::Null;
     answer["choices"][0]["error"] = json!({});

@@ -100,7 +100,7 @@ fn files_that_anthropic_takes_in_no_form_are_refused_by_field_and_type() {
     let error = refused(ClientDialect::Chat, &user(&[not_text]), Dialect::Messages);
     assert!(error.to_string().contains("text/csv"), "{error}");
     assert!(error.to_string().contains("UTF-8"), "{error}");
-    // A client of Anthropic's own dialect hears of it from Anthropic.
+    // A client of Anthropic's own dialect gets Anthropic's error.
     let source = json!({"type": "base64", "media_type": DOCX, "data": "UEs="});
     let body = json!({"model": "m", "max_tokens": 5, "messages": [
         {"role": "user", "content": [{"type": "document", "source": source}]}]});

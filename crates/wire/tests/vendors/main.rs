@@ -1,5 +1,5 @@
-//! What vendors' servers and clients really send: each case is a whole request, answer or
-//! stream of theirs, and what must come of it in the other dialects.
+//! What vendors' servers and clients really send: each case is a whole request, response or
+//! stream, and the expected result in the other dialects.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -13,7 +13,7 @@ mod ends;
 mod files;
 mod opening;
 mod parts;
-mod pictures;
+mod images;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -46,7 +46,7 @@ fn dropped(outgoing: &EncodedRequest) -> Vec<&str> {
     fields.map(|dropped| dropped.field.as_str()).collect()
 }
 
-/// The answer a client is told, whole.
+/// The whole response for a client.
 fn whole(upstream: Dialect, answer: &Value, client: ClientDialect) -> Value {
     let context = support::context();
     let response = read_response(upstream, answer.to_string().as_bytes(), &context).unwrap();
@@ -54,7 +54,7 @@ fn whole(upstream: Dialect, answer: &Value, client: ClientDialect) -> Value {
     body
 }
 
-/// Why an answer is an error.
+/// Why a response is an error.
 fn failed(upstream: Dialect, answer: &Value) -> ApiError {
     let context = support::context();
     let answer = answer.to_string();
@@ -71,7 +71,7 @@ fn read(upstream: Dialect, sse: &str) -> Vec<StreamEvent> {
     events
 }
 
-/// The data of every event that a client is told.
+/// The data of every event for a client.
 fn write_events(events: &[StreamEvent], client: ClientDialect) -> Vec<Value> {
     let mut writer = StreamWriter::new(client, reply());
     let mut out = Vec::new();

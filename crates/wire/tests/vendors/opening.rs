@@ -52,7 +52,7 @@ fn instructions_alone_become_the_users_message() {
 fn a_request_with_nothing_to_answer_is_refused_in_the_clients_words() {
     let error = refused(ClientDialect::Chat, &chat(json!([])), Dialect::Messages);
     assert_eq!(error.field(), Some("messages"));
-    let message = "messages: there is nothing to answer: send at least one message";
+    let message = "messages: there is no message to respond to: send at least one message";
     assert_eq!(error.to_string(), message);
     let body = json!({"model": "m", "input": []});
     for upstream in [

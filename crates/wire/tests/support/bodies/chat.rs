@@ -9,9 +9,10 @@ impl Tape {
         let mut messages = Vec::new();
         for _ in 0..self.pick(3) {
             let role = ["system", "developer"][usize::from(self.pick(2))];
-            let content = match self.maybe() {
-                false => json!(self.word()),
-                true => json!([{"type": "text", "text": self.word()}, self.chat_text(false)]),
+            let content = if self.maybe() {
+                json!([{"type": "text", "text": self.word()}, self.chat_text(false)])
+            } else {
+                json!(self.word())
             };
             let mut system = json!({"role": role, "content": content});
             if self.maybe() {

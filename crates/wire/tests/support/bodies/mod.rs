@@ -16,7 +16,7 @@ pub(crate) struct ClientBody {
     pub(crate) value: Value,
     /// Every unique word: none may be lost without being named.
     pub(crate) words: Vec<String>,
-    /// What is said, called and answered, in order.
+    /// The words of texts, calls and results, in order.
     pub(crate) conversation: Vec<String>,
     /// The ids of calls.
     pub(crate) ids: Vec<String>,
@@ -60,7 +60,7 @@ impl Tape {
         self.pick(2) == 1
     }
 
-    /// A word that stands nowhere else.
+    /// A unique word.
     fn word(&mut self) -> String {
         let word = format!("word{:03}", self.words.len());
         self.words.push(word.clone());
@@ -131,7 +131,7 @@ impl Tape {
     }
 }
 
-/// What stands at a path of a body.
+/// The value at a path of a body.
 pub(crate) fn walk<'v>(body: &'v Value, path: &str) -> Option<&'v Value> {
     let mut value = body;
     for step in path.split('.') {
