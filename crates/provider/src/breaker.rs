@@ -1,4 +1,5 @@
-//! Leaves an upstream alone that only fails, and looks again after a pause.
+//! Circuit breaker: refuses calls to an upstream that keeps failing, and probes it after
+//! a pause.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +14,8 @@ use crate::error::CallError;
 pub(crate) struct CircuitBreaker {
     provider: String,
     config: config::BreakerPolicy,
-    /// Whether there is anything in the state. Calls to a healthy upstream only look
-    /// here: to write something for each would have all threads wait for one another.
+    /// Whether the state holds any failures. Calls to a healthy upstream read only this
+    /// flag: writing the state on each call would make all threads wait for one another.
     has_failures: AtomicBool,
     state: Mutex<BreakerState>,
 }
@@ -22,13 +23,14 @@ pub(crate) struct CircuitBreaker {
 #[derive(Debug, Default)]
 struct BreakerState {
     failures: u32,
-    /// Until when calls are refused; set once there were too many failures.
+    /// Until when calls are refused; set once there are too many failures.
     open_until: Option<Instant>,
-    /// Whether one call is under way to see if the upstream has recovered.
+    /// Whether a probe call is in progress to see if the upstream has recovered.
     probing: bool,
 }
 
-/// Leave to make one call; its outcome must be told, else the call counts for nothing.
+/// Permission to make one call. Its outcome must be recorded, otherwise the call does not
+/// count.
 #[derive(Debug)]
 pub(crate) struct BreakerPermit<'a> {
     breaker: &'a CircuitBreaker,
@@ -45,7 +47,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// Asks leave to make a call.
+    /// Requests permission to make a call.
     pub(crate) fn acquire(&self) -> Result<BreakerPermit<'_>, CallError> {
         if !self.has_failures.load(Ordering::Acquire) {
             return Ok(BreakerPermit {
@@ -90,7 +92,7 @@ impl CircuitBreaker {
 }
 
 impl BreakerPermit<'_> {
-    /// Tells how the call went.
+    /// Records the outcome of the call.
     pub(crate) fn record_outcome<T>(self, outcome: &Result<T, CallError>) {
         let failed = match outcome {
             Ok(_) => false,
@@ -102,7 +104,7 @@ impl BreakerPermit<'_> {
 
 impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
-        // A probe that was cancelled lets the next one through.
+        // A cancelled probe lets the next one through.
         if self.probe {
             let state = &self.breaker.state;
             state.lock().unwrap_or_else(PoisonError::into_inner).probing = false;

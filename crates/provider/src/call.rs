@@ -1,4 +1,4 @@
-//! A call in no dialect: a neutral request in, a neutral answer out.
+//! A translated call: a neutral request in, a neutral response out.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
@@ -19,55 +19,55 @@ use crate::retry::RetryState;
 use crate::route::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
-/// The most bytes an answer that is no stream may have.
+/// Maximum size of a response that is not a stream.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
-/// The most bytes of an error's body that are looked at.
+/// Maximum size of an error body that is read.
 pub(crate) const MAX_ERROR_BYTES: usize = 1 << 20;
 
-/// On whose behalf a call is made.
+/// The client's own key and headers, sent with its calls.
 #[derive(Debug, Clone, Default)]
 pub struct ClientCredentials {
-    /// A key of their own for the provider; used only where the provider allows it.
+    /// The client's own key for the provider; used only where the provider allows it.
     pub key: Option<SecretText>,
-    /// The headers of their request. Passed on where the dialect stays the same; of a
-    /// translated request only `anthropic-beta` and trace headers are.
+    /// The headers of the client's request. Passed on when the dialect stays the same; a
+    /// translated request only carries `anthropic-beta` and the trace headers.
     pub headers: HeaderMap,
 }
 
 impl ClientCredentials {
-    /// Tells Anthropic of features, beside those that the caller names.
+    /// Adds Anthropic beta features to those that the client names.
     pub fn add_betas(&mut self, betas: &'static str) {
         let betas = HeaderValue::from_static(betas);
         self.headers.append("anthropic-beta", betas);
     }
 }
 
-/// An answer and where it came from.
+/// A response and where it came from.
 #[derive(Debug)]
 pub struct UpstreamReply {
-    /// The provider that answered.
+    /// The provider that responded.
     pub provider: String,
-    /// The model that answered, as the provider calls it.
+    /// The model that responded, as the provider calls it.
     pub model: String,
-    /// What its tokens cost, where that is configured.
+    /// The price of its tokens, if configured.
     pub price: Option<Price>,
-    /// What of the request could not be said in the provider's dialect.
+    /// The parts of the request that the provider's dialect cannot express.
     pub dropped: Vec<Dropped>,
-    /// The answer.
+    /// The response.
     pub output: ModelOutput,
 }
 
-/// A neutral answer.
+/// A neutral response.
 #[derive(Debug)]
 pub enum ModelOutput {
-    /// To a request that asked for no stream.
+    /// Complete, to a request without streaming.
     Response(Box<Response>),
-    /// To one that did.
+    /// An event stream, to a streaming request.
     Stream(EventStream),
 }
 
 impl Target {
-    /// Calls this model, once there is a place for the call.
+    /// Calls this model, after waiting for a permit.
     pub(crate) async fn call(
         &self,
         request: &Request,
@@ -107,7 +107,7 @@ impl Target {
             tracing::debug!(
                 field = dropped.field,
                 why = dropped.why,
-                "left out of the request"
+                "dropped a field that the upstream does not support"
             );
         }
         outgoing.context.model.clone_from(&self.model);
@@ -126,14 +126,15 @@ impl Target {
 }
 
 impl Target {
-    /// What the model can do: as its name and server tell, and as its entry says.
+    /// What the model supports: derived from its name and server, then overridden by its
+    /// entry.
     pub(crate) fn write_options(&self, http: &HttpBackend) -> WriteOptions {
         let known = http.upstream.write_options(&self.model);
         self.slot.write_overrides.apply(known)
     }
 }
 
-/// One call to an upstream, ready to be made as often as needed.
+/// One call to an upstream, which can be attempted several times.
 struct UpstreamCall<'a> {
     target: &'a Target,
     http: &'a HttpBackend,
@@ -178,7 +179,7 @@ impl UpstreamCall<'_> {
                 .await?;
             return Err(error);
         }
-        // Some servers do not stream although they were asked to.
+        // Some servers ignore the request to stream.
         let is_json = http_response
             .headers
             .get("content-type")
@@ -194,8 +195,8 @@ impl UpstreamCall<'_> {
         Ok(ModelOutput::Response(Box::new(response)))
     }
 
-    /// Waits for the first event: until then the call can still fail as a whole, and be
-    /// made again.
+    /// Waits for the first event: until then the whole call can still fail and be
+    /// retried.
     async fn read_stream(&self, response: HttpResponse) -> Result<ModelOutput, CallError> {
         let provider = &self.target.provider.name;
         let idle = self.http.client.timeouts().idle;
@@ -251,7 +252,7 @@ impl Target {
 }
 
 impl Provider {
-    /// A request to it, with the headers that all of them have.
+    /// Adds the headers that every request to this provider carries.
     pub(crate) fn prepare_request(
         &self,
         http: &HttpBackend,
@@ -265,7 +266,7 @@ impl Provider {
         Ok(request)
     }
 
-    /// What an error answer says, and its body, both without the key in them.
+    /// Reads an error response: the error and its body, both with the key redacted.
     pub(crate) async fn read_error_response(
         &self,
         http: &HttpBackend,
@@ -296,7 +297,7 @@ impl Provider {
     }
 }
 
-/// Some servers repeat the key in the error that refuses it.
+/// Some servers repeat the key in the error that rejects it.
 fn redact_key(bytes: Vec<u8>, key: Option<&SecretText>) -> Bytes {
     match (key, String::from_utf8(bytes)) {
         (Some(key), Ok(text)) => key.redact(text).into(),
@@ -312,7 +313,7 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The headers of a request in a dialect that is not the caller's own.
+/// The headers of a request whose dialect is not the client's.
 pub(crate) fn translated_headers(
     request: &Request,
     dialect: Dialect,
@@ -329,7 +330,7 @@ pub(crate) fn translated_headers(
     headers
 }
 
-/// An id for an answer whose upstream gives none.
+/// A message id, for upstreams that send none.
 pub(crate) fn new_message_id() -> String {
     let letters = std::iter::repeat_with(fastrand::alphanumeric).take(24);
     format!("msg_{}", letters.collect::<String>())

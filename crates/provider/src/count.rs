@@ -1,5 +1,5 @@
-//! How many tokens a request has: by the provider's own counter where it has one that
-//! can be asked, else by an estimate that says it is one.
+//! Token counts: from the provider's own counter where it has one, otherwise an estimate
+//! that is marked as such.
 
 use bytes::Bytes;
 use prowess_wire::neutral::{Request, estimate_tokens};
@@ -14,7 +14,7 @@ use crate::provider::{HttpBackend, ProviderBackend};
 use crate::route::Target;
 use crate::upstream::{BodyOrigin, ModelTask, Upstream, UpstreamJob};
 
-/// How many tokens a request has.
+/// The number of tokens of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputTokenCount {
     /// The provider that counted, or would have been called.
@@ -23,11 +23,11 @@ pub struct InputTokenCount {
     pub model: String,
     /// The tokens of the input.
     pub input_tokens: u64,
-    /// Whether nobody counted them.
+    /// Whether the count is an estimate.
     pub estimated: bool,
 }
 
-/// What counters do not take, because it does not change the count.
+/// Fields that token counters reject; they do not change the count.
 const UNCOUNTED_FIELDS: [&str; 16] = [
     "generationConfig",
     "include",
@@ -66,7 +66,7 @@ impl Target {
         })
     }
 
-    /// What the upstream counts; nothing when it cannot count this.
+    /// The upstream's count; `None` if it cannot count this request.
     async fn count_upstream(
         &self,
         http: &HttpBackend,
@@ -87,7 +87,7 @@ impl Target {
             model: &self.model,
             stream: false,
             body: match http.upstream {
-                // It counts what InvokeModel would get, to the letter.
+                // It counts exactly the body that InvokeModel would receive.
                 Upstream::Bedrock(_) if dialect == Dialect::Messages => {
                     outgoing.body.to_string().into()
                 }
@@ -103,7 +103,7 @@ impl Target {
                 .provider
                 .read_error_response(http, dialect, response, key.as_ref());
             let refused = refused.await?.0;
-            // Not every server, and not every model, can count.
+            // Not every server or model can count tokens.
             return match status {
                 400 | 404 | 405 | 501 => {
                     tracing::debug!(error = %refused, "the upstream cannot count tokens");
@@ -119,7 +119,7 @@ impl Target {
     }
 }
 
-/// A request without what counters refuse.
+/// Removes the fields that token counters reject.
 fn strip_uncounted_fields(dialect: Dialect, body: &str) -> Bytes {
     let Ok(raw) = RawObject::parse(body.as_bytes()) else {
         return Bytes::copy_from_slice(body.as_bytes());

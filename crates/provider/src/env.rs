@@ -1,4 +1,4 @@
-//! The environment, as something that can be handed in: tests have their own.
+//! The environment as a value, so that tests can supply their own.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// Where variables are looked up.
+/// Where environment variables are looked up.
 #[derive(Clone)]
 pub struct Env(Arc<Lookup>);
 
@@ -16,7 +16,7 @@ impl Env {
         Env(Arc::new(|name| std::env::var(name).ok()))
     }
 
-    /// These variables and no others.
+    /// Only these variables.
     pub fn from_pairs<const N: usize>(variables: [(&str, &str); N]) -> Self {
         let map: HashMap<String, String> = variables
             .into_iter()
@@ -44,7 +44,7 @@ impl Default for Env {
 
 impl fmt::Debug for Env {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Variables hold keys.
+        // Variables may contain keys.
         f.write_str("Env")
     }
 }

@@ -1,4 +1,4 @@
-//! Why a call gave no answer, and what may be done about it.
+//! Why a call failed, and whether to retry it.
 
 use std::time::Duration;
 
@@ -8,41 +8,41 @@ use prowess_wire::neutral::{ApiError, ErrorKind};
 use crate::key::KeyError;
 use crate::routing_table::RouteError;
 
-/// Why a call gave no answer. Never holds a key.
+/// Why a call failed. Never contains a key.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CallError {
-    /// The upstream answered with an error; it is kept as it was.
+    /// The upstream returned an error, kept unchanged.
     #[error("{}", .error.message)]
     Upstream {
         /// The provider.
         provider: String,
-        /// What it said.
+        /// The error.
         error: Box<ApiError>,
-        /// When it asked to be called again.
+        /// The delay before a retry that it requested.
         retry_after: Option<Duration>,
-        /// Whether it said that calling again is of use.
+        /// Whether it recommends a retry.
         should_retry: Option<bool>,
     },
-    /// The upstream's dialect cannot say the request.
+    /// The upstream's dialect cannot express the request.
     #[error(transparent)]
     Request(#[from] WireError),
-    /// The upstream's answer makes no sense.
-    #[error("{provider}: the answer could not be read: {reason}")]
+    /// The upstream's response is malformed.
+    #[error("{provider}: the response could not be parsed: {reason}")]
     MalformedResponse {
         /// The provider.
         provider: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The upstream's answer is bigger than allowed.
-    #[error("{provider}: the answer has more than {limit} bytes; ask for a stream")]
+    /// The upstream's response is too large.
+    #[error("{provider}: the response is larger than {limit} bytes; request a stream")]
     ResponseTooLarge {
         /// The provider.
         provider: String,
         /// The limit.
         limit: usize,
     },
-    /// There is no connection, or it broke before the answer began.
+    /// The connection failed, or broke before the response began.
     #[error("{provider} cannot be reached: {reason}")]
     Unreachable {
         /// The provider.
@@ -50,56 +50,58 @@ pub enum CallError {
         /// What went wrong.
         reason: String,
     },
-    /// The answer did not begin, or stopped growing.
-    #[error("{provider} gave no {what} within {} ms", .after.as_millis())]
+    /// The response did not begin, or stopped.
+    #[error("{provider} sent no {what} within {} ms", .after.as_millis())]
     Timeout {
         /// The provider.
         provider: String,
-        /// What was waited for.
+        /// What was missing.
         what: &'static str,
         /// For how long.
         after: Duration,
     },
-    /// The upstream has failed so often that it is left alone for now.
+    /// The circuit breaker is open after too many failures.
     #[error(
-        "{provider} has failed {failures} times in a row and is left alone for {} more ms",
-        .retry_in.as_millis()
+        "{provider}: circuit breaker open after {failures} failures; retry in {:.1} s",
+        .retry_in.as_secs_f64()
     )]
     CircuitOpen {
         /// The provider.
         provider: String,
-        /// How often it failed.
+        /// Consecutive failures.
         failures: u32,
-        /// When it will be tried again.
+        /// When it is probed again.
         retry_in: Duration,
     },
-    /// All places of the model are taken.
-    #[error("{model} is busy: {running} calls run and {waiting} wait; try again later")]
+    /// The model's concurrency limit is reached.
+    #[error(
+        "{model} is busy: {running} calls are running and {waiting} are waiting; try again later"
+    )]
     Busy {
         /// The model.
         model: String,
-        /// Calls that run.
+        /// Running calls.
         running: usize,
-        /// Calls that wait.
+        /// Waiting calls.
         waiting: usize,
     },
-    /// There is no key to call the provider with.
-    #[error("{provider} has no key: {error}")]
+    /// There is no key for the provider.
+    #[error("no key for {provider}: {error}")]
     Key {
         /// The provider.
         provider: String,
-        /// Why.
+        /// The reason.
         error: KeyError,
     },
-    /// The name means no provider or model.
+    /// The name matches no provider or model.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// The provider cannot do this at all.
+    /// The provider does not support this.
     #[error("{provider} cannot {what}")]
     Unsupported {
         /// The provider.
         provider: String,
-        /// What was asked of it.
+        /// What was requested.
         what: &'static str,
     },
 }
@@ -122,7 +124,7 @@ impl CallError {
         }
     }
 
-    /// The error as a client is told of it.
+    /// The error as sent to a client.
     pub fn to_api_error(&self) -> ApiError {
         let (kind, status) = match self {
             CallError::Upstream { error, .. } => return (**error).clone(),
@@ -144,7 +146,7 @@ impl CallError {
         }
     }
 
-    /// When it is worth calling again, if anyone knows: the `retry-after` of the answer.
+    /// When a retry makes sense, if known: the response's `retry-after`.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             CallError::Upstream { retry_after, .. } => *retry_after,
@@ -166,8 +168,8 @@ impl CallError {
         }
     }
 
-    /// Whether another model may well answer the same request. What the request itself
-    /// is at fault for, no other model will take.
+    /// Whether another model may well answer the same request. An error in the request
+    /// itself would fail everywhere.
     pub(crate) fn allows_fallback(&self) -> bool {
         match self {
             CallError::Upstream { error, .. } => !matches!(
@@ -178,7 +180,7 @@ impl CallError {
         }
     }
 
-    /// Whether it speaks of an upstream in trouble, for the circuit breaker.
+    /// Whether it is a failure of the upstream, for the circuit breaker.
     pub(crate) fn is_upstream_failure(&self) -> bool {
         match self {
             CallError::Upstream { error, .. } => error.status >= 500,
@@ -188,7 +190,7 @@ impl CallError {
     }
 }
 
-/// Statuses after which the same request may well succeed.
+/// Statuses after which the same request may succeed.
 pub(crate) fn is_retryable_status(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504 | 520..=529)
 }

@@ -1,4 +1,4 @@
-//! A neutral answer, event by event.
+//! A neutral response as a stream of events.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,13 +17,13 @@ use crate::key::SecretText;
 use crate::limiter::CallPermit;
 use crate::scripted::Playback;
 
-/// How long to wait for the end of a body whose last event has come.
+/// How long to wait for the end of the body after the last event.
 const END_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
-/// A neutral answer, event by event. Dropping it closes the connection, which tells the
-/// upstream to stop.
+/// A neutral response as a stream of events. Dropping it closes the connection, which
+/// stops the upstream.
 ///
-/// It never fails: what goes wrong is a last [`StreamEvent::Error`].
+/// It never fails: a failure is a last [`StreamEvent::Error`].
 pub struct EventStream {
     source: EventSource,
     buffered: VecDeque<StreamEvent>,
@@ -41,7 +41,7 @@ struct UpstreamEvents {
     body: IdleTimeoutBody<ResponseBody>,
     reader: StreamReader,
     provider: String,
-    /// How long the end of the body is still waited for, once the answer has ended.
+    /// How much longer to wait for the end of the body, once the response is complete.
     grace: Option<Pin<Box<Sleep>>>,
 }
 
@@ -65,7 +65,7 @@ impl EventStream {
         }
     }
 
-    /// A stream of events that are known already.
+    /// A stream of known events.
     pub(crate) fn from_events(events: Vec<StreamEvent>) -> Self {
         EventStream {
             source: EventSource::Ended,
@@ -82,16 +82,16 @@ impl EventStream {
         }
     }
 
-    /// Keeps a place among the running calls until the stream ends.
+    /// Holds a call permit until the stream ends.
     pub(crate) fn hold_permit(&mut self, permit: CallPermit) {
         self.permit = Some(permit);
     }
 
-    /// Waits for the first event and leaves it in its place.
+    /// Waits for the first event and leaves it in the queue.
     pub(crate) async fn peek_first(&mut self) -> Option<&StreamEvent> {
         if self.buffered.is_empty() {
             let event = std::future::poll_fn(|context| self.poll_event(context)).await;
-            // Others may have come along with it; it stands before them.
+            // More events may have arrived with it; it goes before them.
             if let Some(event) = event {
                 self.buffered.push_front(event);
             }
@@ -99,7 +99,7 @@ impl EventStream {
         self.buffered.front()
     }
 
-    /// The next event; none at the end.
+    /// The next event; `None` at the end.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         std::future::poll_fn(|context| self.poll_event(context)).await
     }
@@ -126,7 +126,7 @@ impl EventStream {
         }
     }
 
-    /// Errors come last, and may quote what the upstream was sent.
+    /// An error comes last, and may quote what was sent to the upstream.
     fn redact_last(&mut self) {
         if let (Some(StreamEvent::Error(error)), Some(key)) = (self.buffered.back_mut(), &self.key)
         {
@@ -136,7 +136,7 @@ impl EventStream {
 }
 
 impl UpstreamEvents {
-    /// Reads on; says whether there may be more.
+    /// Reads more; returns whether there may be more.
     fn poll_more(
         &mut self,
         context: &mut Context<'_>,
@@ -160,8 +160,8 @@ impl UpstreamEvents {
         Poll::Ready(true)
     }
 
-    /// Reads to the end of the body: only then can the connection be used again. It
-    /// usually comes along with the last event; who holds it back is not waited for.
+    /// Reads to the end of the body: only then can the connection be reused. The end
+    /// usually arrives with the last event; an upstream that delays it is not waited for.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let grace = self
             .grace

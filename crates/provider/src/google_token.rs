@@ -1,4 +1,4 @@
-//! Google's access tokens: fetched with a file of credentials, kept until they expire.
+//! Google access tokens: fetched with a credentials file, cached until they expire.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -20,9 +20,9 @@ use crate::key::{KeyError, SecretText, read_key};
 
 const DEFAULT_TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// The longest life a request for a token may ask for.
+/// The longest lifetime that a token request may ask for.
 const MAX_TOKEN_LIFETIME_SECS: u64 = 3600;
-/// A token is not used in its last minute: it has a way to go.
+/// A token is not used in its last minute, as the request still has to arrive.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(60);
 const MAX_TOKEN_RESPONSE_BYTES: usize = 64 * 1024;
 
@@ -30,11 +30,11 @@ const MAX_TOKEN_RESPONSE_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct GoogleTokenSource {
     file: PathBuf,
-    /// Held while a token is fetched, so that it is fetched once.
+    /// Locked while a token is fetched, so that it is fetched once.
     token: Mutex<Option<(SecretText, Instant)>>,
 }
 
-/// A file of credentials, as Google's tools write it.
+/// A credentials file, as Google's tools write it.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum GoogleCredentials {
@@ -66,7 +66,7 @@ impl GoogleTokenSource {
         }
     }
 
-    /// A token that is good for a while.
+    /// A valid token.
     pub(crate) async fn token(&self, client: &HttpClient) -> Result<SecretText, KeyError> {
         let mut cached = self.token.lock().await;
         if let Some((token, until)) = cached.as_ref()
@@ -91,10 +91,10 @@ async fn fetch_token(client: &HttpClient, request: HttpRequest) -> Result<Access
     let status = response.status;
     let mut body = IdleTimeoutBody::new(response.body, client.timeouts().idle);
     let body = read_all(&mut body, MAX_TOKEN_RESPONSE_BYTES).await;
-    // The body is not quoted: it may repeat what it was sent.
+    // The body is not quoted: it may repeat the credentials sent.
     match (status.is_success(), body) {
         (true, Ok(Some(body))) => serde_json::from_slice(&body).map_err(token_error),
-        _ => Err(token_error(format!("the token server answered {status}"))),
+        _ => Err(token_error(format!("the token server returned {status}"))),
     }
 }
 
@@ -105,11 +105,11 @@ impl GoogleCredentials {
             reason,
         };
         let text = read_key(file).map_err(|error| unreadable(error.to_string()))?;
-        // The parser's words may quote the file; its place is enough.
+        // The parser's message may quote the file, so only its position is reported.
         serde_json::from_str(text.expose()).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             unreadable(format!(
-                "it is no service account's key and no user's credentials (line {line}, column {column})"
+                "it is neither a service account key nor user credentials (line {line}, column {column})"
             ))
         })
     }
@@ -120,7 +120,7 @@ impl GoogleCredentials {
         | GoogleCredentials::AuthorizedUser { token_uri, .. }) = self;
         let url =
             Url::parse(token_uri.as_deref().unwrap_or(DEFAULT_TOKEN_URI)).map_err(token_error)?;
-        // A form's fields are written like a query.
+        // Form fields are encoded like a query.
         let mut form = url.clone();
         match self {
             GoogleCredentials::ServiceAccount { .. } => form
@@ -154,7 +154,7 @@ impl GoogleCredentials {
         })
     }
 
-    /// The signed claim to be the service account.
+    /// The signed JWT assertion of the service account.
     fn assertion(&self, audience: &str) -> Result<String, KeyError> {
         let GoogleCredentials::ServiceAccount {
             client_email,
@@ -163,7 +163,7 @@ impl GoogleCredentials {
             ..
         } = self
         else {
-            return Err(token_error("a user's credentials are not signed with"));
+            return Err(token_error("user credentials cannot sign a token request"));
         };
         let now = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -196,7 +196,7 @@ fn sign(pem: &str, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         message,
         &mut signature,
     )
-    .map_err(|_| token_error("the private key does not sign"))?;
+    .map_err(|_| token_error("signing with the private key failed"))?;
     Ok(signature)
 }
 

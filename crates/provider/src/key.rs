@@ -1,4 +1,4 @@
-//! Keys: where they come from, and that they are never printed.
+//! API keys: where they are read from, and how they are kept out of all output.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use tokio::time::Instant;
 use crate::env::Env;
 use crate::small_file::read_small_file;
 
-/// How long a key read from a file is used before the file is read again, so that a
-/// key can be replaced while the gateway runs.
+/// How long a key read from a file is used before the file is read again, so that a key
+/// can be replaced while the gateway runs.
 const MAX_KEY_FILE_AGE: Duration = Duration::from_secs(30);
-/// More than any key or token has; a wrong path must not fill the memory.
+/// Larger than any key or token; a wrong path must not fill the memory.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
 
-/// A text that is never printed and is wiped from memory when dropped.
+/// A secret text: never printed, and wiped from memory when dropped.
 #[derive(Clone)]
 pub struct SecretText(Arc<SecretString>);
 
 impl SecretText {
-    /// Takes a text into custody.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         SecretText(Arc::new(SecretString::from(text.into())))
     }
@@ -32,9 +32,9 @@ impl SecretText {
         self.0.expose_secret()
     }
 
-    /// The text with every occurrence of this secret taken out of it.
+    /// The text with every occurrence of this secret replaced.
     pub(crate) fn redact(&self, text: String) -> String {
-        // Shorter ones are no keys, and would tear holes into ordinary words.
+        // Shorter texts are not keys, and would match ordinary words.
         if self.expose().len() < 8 || !text.contains(self.expose()) {
             return text;
         }
@@ -48,19 +48,19 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// Where a key is to be found.
+/// Where a key is read from.
 #[derive(Debug, Clone)]
 pub enum KeySource {
-    /// In a variable of the environment: `env:NAME`.
+    /// From an environment variable: `env:NAME`.
     Env(String),
-    /// In a file, read again every half minute: `file:PATH`.
+    /// From a file, read again every half minute: `file:PATH`.
     File(PathBuf),
-    /// Given as it is.
+    /// A literal key.
     Literal(SecretText),
 }
 
 impl KeySource {
-    /// Reads `env:NAME`, `file:PATH` or the key itself.
+    /// Parses `env:NAME`, `file:PATH` or the key itself.
     pub fn parse(text: &str) -> Self {
         if let Some(name) = text.strip_prefix("env:") {
             KeySource::Env(name.trim().to_owned())
@@ -71,7 +71,7 @@ impl KeySource {
         }
     }
 
-    /// The key as it is now.
+    /// The current key.
     pub fn look_up(&self, env: &Env) -> Result<SecretText, KeyError> {
         match self {
             KeySource::Literal(secret) => Ok(secret.clone()),
@@ -98,17 +98,17 @@ pub enum KeyError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// Nobody said where the key is.
-    #[error("write api_key in its configuration")]
+    /// No key is configured.
+    #[error("set api_key in its configuration")]
     NotConfigured,
-    /// A token that stands for the key could not be had.
-    #[error("no access token could be had: {0}")]
+    /// An access token, which replaces the key, could not be obtained.
+    #[error("could not obtain an access token: {0}")]
     Token(String),
     /// The key cannot be sent in a header.
-    #[error("the key holds characters that cannot stand in a header")]
+    #[error("the key contains characters that are not allowed in a header")]
     NotHeaderSafe,
 }
 
@@ -125,7 +125,7 @@ impl KeyError {
     }
 }
 
-/// A key source at work: looks the key up, and again when a file may have changed.
+/// A key source with a cache: a key file is read again when it may have changed.
 #[derive(Debug)]
 pub(crate) struct CachedKey {
     source: KeySource,
@@ -165,7 +165,7 @@ impl CachedKey {
     }
 }
 
-/// The key a file holds.
+/// Reads a key from a file.
 pub(crate) fn read_key(path: &Path) -> std::io::Result<SecretText> {
     let text = read_small_file(path, MAX_KEY_BYTES)?;
     if text.trim().is_empty() {
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(get("env:EMPTY").unwrap_err().code(), "key-not-set");
         std::fs::write(&path, vec![b'x'; 100_000]).unwrap();
         let error = get(&format!("file:{}", path.display())).unwrap_err();
-        assert!(error.to_string().ends_with("it has more than 65536 bytes"));
+        assert!(error.to_string().ends_with("it is larger than 65536 bytes"));
         assert_eq!(get("file:/none").unwrap_err().code(), "key-file-unreadable");
     }
 

@@ -1,36 +1,39 @@
-//! The only outbound model traffic.
+//! All outbound traffic to model APIs.
 //!
-//! [`Providers`] is the one door: it knows all configured providers and models, and
-//! those that need no configuration because their usual key variable is set. A name
-//! leads to a [`Route`]; a route is called in one of two ways:
+//! [`Providers`] is the entry point: it holds all configured providers and models, and the
+//! well-known providers whose key variable is set. A model name resolves to a [`Route`],
+//! which can be called in two ways:
 //!
-//! - [`Route::forward`] takes a client's bytes. An upstream of the client's own dialect
-//!   gets them as they are, but for model name and auth, and so does the client its
-//!   answer. Any other is called in translation.
-//! - [`Route::call`] takes a neutral request and gives a neutral answer, whole or as a
-//!   stream of events.
+//! - [`Route::forward`] takes a client's bytes. An upstream of the client's dialect gets
+//!   them unchanged, except for model name and credentials, and the client gets its
+//!   response unchanged. Any other upstream is called in translation.
+//! - [`Route::call`] takes a neutral request and returns a neutral response, complete or
+//!   as a stream of events.
 //!
-//! Both wait for a place where a model's places are counted, ask a circuit breaker, try
-//! again before the first byte of an answer (never after), and turn to the route's other
-//! models when one fails. Whoever drops the future or the stream ends the upstream's
-//! work. Keys are never printed.
+//! Both wait for a permit if the model has a concurrency limit, check the circuit breaker,
+//! retry before the first byte of a response (never after), and try the route's other
+//! models when one fails. Dropping the future or the stream cancels the upstream's work.
+//! Keys are never printed.
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`config`] | what can be configured; `upstream/build` checks it |
-//! | `table`, `usual`, `route` | from a name to models, in order |
-//! | `upstream` | one file per kind of provider: path, headers, auth, dialect |
-//! | `call`, `pass`, `events` | the two ways to call |
-//! | `count` | how many tokens a request has |
-//! | `held` | files that a provider's servers made and keep |
-//! | `lane`, `limit`, `breaker`, `retry` | patience |
-//! | `key`, `google` | keys and tokens |
-//! | `http` | the client and its bodies |
-//! | [`scripted`] | a model that follows a script |
+//! | `providers`, `provider` | the entry point; one configured provider |
+//! | [`config`] | the configuration; `upstream/build` validates it |
+//! | `routing_table`, `well_known`, `route`, `suggest` | from a name to models, in order; suggestions for misspelled names |
+//! | `upstream` | one file per kind of provider: path, headers, credentials, dialect |
+//! | `call`, `pass_through`, `events` | the two ways to call |
+//! | `count`, `models` | token counts; lists of models |
+//! | `provider_files` | files that a provider's servers create and store |
+//! | `model_slot`, `limiter`, `breaker`, `retry` | concurrency limits, circuit breaker, retries |
+//! | `key`, `google_token`, `env`, `small_file` | keys and tokens, and where they are read from |
+//! | `http` | the HTTP client and its bodies |
+//! | `error` | why a call failed |
+//! | [`scripted`] | a scripted model |
 //!
-//! What bytes mean is for `prowess-wire`; what runs a conversation is for others.
+//! Dialects are parsed and written by `prowess-wire`; runs with skills are the task of
+//! `prowess-engine`.
 
 mod breaker;
 mod call;

@@ -1,4 +1,4 @@
-//! How many calls of a model run at once, and how many may wait for a place.
+//! Limits how many calls of a model run at the same time, and how many may wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::config::ConcurrencyLimit;
 use crate::error::CallError;
 
-/// A place among the running calls; free again when dropped.
+/// A permit for a running call; released when dropped.
 #[derive(Debug)]
 pub(crate) struct CallPermit(
     #[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit,
 );
 
-/// The places of a model.
+/// The concurrency limit of a model.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimiter {
     model: String,
@@ -34,7 +34,7 @@ impl ConcurrencyLimiter {
         }
     }
 
-    /// Takes a place, waiting for one in order of arrival.
+    /// Acquires a permit, in order of arrival.
     pub(crate) async fn acquire(&self) -> Result<CallPermit, CallError> {
         if let Ok(permit) = Arc::clone(&self.semaphore).try_acquire_owned() {
             return Ok(CallPermit(permit));
@@ -46,7 +46,7 @@ impl ConcurrencyLimiter {
         let place = Arc::clone(&self.semaphore).acquire_owned();
         match tokio::time::timeout(self.limit.wait, place).await {
             Ok(Ok(permit)) => Ok(CallPermit(permit)),
-            // The semaphore is never closed, so this is the time that ran out.
+            // The semaphore is never closed, so this is the timeout.
             _ => Err(self.busy_error()),
         }
     }
@@ -60,7 +60,7 @@ impl ConcurrencyLimiter {
     }
 }
 
-/// A call that waits; it leaves the queue when dropped, also when its caller gave up.
+/// A waiting call; it leaves the queue when dropped, also when its client gave up.
 struct QueueGuard<'a> {
     waiting: &'a AtomicUsize,
     position: usize,
@@ -109,7 +109,7 @@ mod tests {
         let refused = limiter.acquire().await.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "m is busy: 1 calls run and 1 wait; try again later"
+            "m is busy: 1 calls are running and 1 are waiting; try again later"
         );
         drop(first);
         second.await.unwrap().unwrap();

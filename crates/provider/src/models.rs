@@ -1,4 +1,4 @@
-//! Which models there are: by configuration, and by the upstreams' own lists.
+//! The available models: configured, and listed by the upstreams.
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use crate::error::CallError;
 use crate::http::{IdleTimeoutBody, headers, read_all};
 use crate::provider::{HttpBackend, Provider, ProviderBackend};
 
-/// A list of models is small; this is a thousand with all their properties.
+/// A list of models is small; this is about a thousand with all their properties.
 const MAX_LIST_BYTES: usize = 8 * MAX_ERROR_BYTES;
 
-/// A model clients can name.
+/// A model that clients can name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelEntry {
     /// Its name; with a trailing `*`, a pattern of names.
@@ -22,7 +22,7 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
-    /// The names of an entry of the configuration.
+    /// The names of a configured model.
     pub(crate) fn from_config(model: &ModelConfig) -> impl Iterator<Item = ModelEntry> {
         let names = std::iter::once(&model.name).chain(&model.aliases);
         names.map(|name| ModelEntry {
@@ -32,17 +32,17 @@ impl ModelEntry {
     }
 }
 
-/// A model an upstream lists.
+/// A model that an upstream lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpstreamModel {
-    /// What the provider calls it.
+    /// The provider's name for it.
     pub id: String,
-    /// All the upstream says about it.
+    /// The upstream's description of it.
     pub details: Value,
 }
 
 impl Provider {
-    /// The models the upstream lists.
+    /// The models that the upstream lists.
     pub(crate) async fn list_models(
         &self,
         credentials: &ClientCredentials,
@@ -78,7 +78,7 @@ impl Provider {
             })?;
         if !status.is_success() {
             return Err(self
-                .malformed_response(format!("it answered {status} to a request for its models")));
+                .malformed_response(format!("it returned {status} to a request for its models")));
         }
         parse_model_list(&bytes)
             .ok_or_else(|| self.malformed_response("it is not a list of models".to_owned()))
@@ -105,7 +105,7 @@ fn list_headers() -> HeaderMap {
     headers
 }
 
-/// OpenAI's and Anthropic's lists are called `data`, Gemini's `models`.
+/// OpenAI and Anthropic name the list `data`, Gemini `models`.
 fn parse_model_list(bytes: &[u8]) -> Option<Vec<UpstreamModel>> {
     let mut list: Value = serde_json::from_slice(bytes).ok()?;
     let items = match (

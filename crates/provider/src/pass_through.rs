@@ -1,5 +1,5 @@
-//! A call in the client's own dialect: bytes in, bytes out, untouched but for the
-//! model's name and the auth.
+//! A call in the client's own dialect: bytes in, bytes out, unchanged except for the
+//! model name and the credentials.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -18,29 +18,29 @@ use crate::retry::RetryState;
 use crate::route::{ClientRequest, ForwardOutcome, Target};
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
-/// How much of an answer that is no stream is read before the client is told of it.
+/// How much of a response that is not a stream is read before the client gets any of it.
 const READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// An upstream's answer as it came.
+/// An upstream's response, unchanged.
 #[derive(Debug)]
 pub struct PassThroughResponse {
-    /// The provider that answered.
+    /// The provider that responded.
     pub provider: String,
-    /// The model that was asked, as the provider calls it.
+    /// The model that was called, as the provider calls it.
     pub model: String,
-    /// What its tokens cost, where that is configured.
+    /// The price of its tokens, if configured.
     pub price: Option<Price>,
     /// The status.
     pub status: StatusCode,
     /// The headers, without those about the connection.
     pub headers: HeaderMap,
-    /// What an answer that is no stream and was read to its end says that it cost.
+    /// The token usage, of a response that is not a stream and was read completely.
     pub usage: Option<TokenUsage>,
     /// The body.
     pub body: ByteStream,
 }
 
-/// An answer that is an error, in both forms: to be judged, and to be passed on.
+/// A failed call: the error to decide on, and the response to pass on.
 #[derive(Debug)]
 pub(crate) struct ForwardFailure {
     pub(crate) error: CallError,
@@ -57,7 +57,7 @@ impl From<CallError> for ForwardFailure {
 }
 
 impl ForwardFailure {
-    /// What the client gets: the upstream's own answer, if there was one.
+    /// The result for the client: the upstream's own response, if there was one.
     pub(crate) fn into_outcome(self) -> Result<ForwardOutcome, CallError> {
         match self.response {
             Some(reply) => Ok(ForwardOutcome::PassedThrough(reply)),
@@ -67,7 +67,7 @@ impl ForwardFailure {
 }
 
 impl Target {
-    /// Passes a request on to this model, once there is a place for the call.
+    /// Passes a request on to this model, after waiting for a permit.
     pub(crate) async fn pass_through(
         &self,
         incoming: ClientRequest<'_>,
@@ -76,7 +76,7 @@ impl Target {
         let ProviderBackend::Http(http) = &self.provider.backend else {
             let unsupported = CallError::Unsupported {
                 provider: self.provider.name.clone(),
-                what: "take bytes as they are",
+                what: "accept requests unchanged",
             };
             return Err(unsupported.into());
         };
@@ -92,7 +92,7 @@ impl Target {
         call.call_with_retries(permit).await
     }
 
-    /// The client's body with our name for the model in it.
+    /// The client's body with the upstream's model name in it.
     fn rewrite_body(&self, incoming: ClientRequest<'_>) -> Bytes {
         if incoming.client == ClientDialect::Gemini {
             return gemini_body(&incoming, &self.model);
@@ -105,8 +105,8 @@ impl Target {
     }
 }
 
-/// A Gemini client's body: the path names the model, and a body that names one as well, or
-/// holds a request to be counted that does, is to mean the same.
+/// A Gemini client's body. The path names the model; a model in the body, or in a nested
+/// request to be counted, is replaced as well.
 fn gemini_body(incoming: &ClientRequest<'_>, model: &str) -> Bytes {
     const COUNT_REQUEST_KEY: &str = "generateContentRequest";
     let name = format!("models/{model}");
@@ -114,24 +114,23 @@ fn gemini_body(incoming: &ClientRequest<'_>, model: &str) -> Bytes {
     if named(incoming.raw) {
         return incoming.raw.with_str("model", &name).into();
     }
-    let counted = incoming.raw.get_camel_or_snake(COUNT_REQUEST_KEY);
-    let counted = counted.and_then(|json| RawObject::parse(json.as_bytes()).ok());
-    match counted.filter(named) {
-        Some(counted) if incoming.task == ModelTask::CountTokens => {
-            let counted = counted.with_str("model", &name);
-            let counted = String::from_utf8_lossy(&counted).into_owned();
-            let edits = [COUNT_REQUEST_KEY, "generate_content_request"];
-            let there = edits
+    let nested_json = incoming.raw.get_camel_or_snake(COUNT_REQUEST_KEY);
+    let nested = nested_json.and_then(|json| RawObject::parse(json.as_bytes()).ok());
+    match nested.filter(named) {
+        Some(nested) if incoming.task == ModelTask::CountTokens => {
+            let renamed = nested.with_str("model", &name);
+            let renamed = String::from_utf8_lossy(&renamed).into_owned();
+            let key = [COUNT_REQUEST_KEY, "generate_content_request"]
                 .into_iter()
-                .find(|key| incoming.raw.get(key).is_some());
-            let key = there.unwrap_or(COUNT_REQUEST_KEY);
-            incoming.raw.with_edits(&[Edit::Set(key, &counted)]).into()
+                .find(|key| incoming.raw.get(key).is_some())
+                .unwrap_or(COUNT_REQUEST_KEY);
+            incoming.raw.with_edits(&[Edit::Set(key, &renamed)]).into()
         }
         _ => incoming.body.clone(),
     }
 }
 
-/// The client's headers, as far as they are for the upstream.
+/// The client's headers that are meant for the upstream.
 pub(crate) fn client_headers(credentials: &ClientCredentials, uses_client_key: bool) -> HeaderMap {
     let mut headers = headers::for_upstream(&credentials.headers, uses_client_key);
     headers
@@ -140,7 +139,7 @@ pub(crate) fn client_headers(credentials: &ClientCredentials, uses_client_key: b
     headers
 }
 
-/// One request to be passed on, as often as needed.
+/// One request to pass on, which can be attempted several times.
 struct PassThroughCall<'a> {
     target: &'a Target,
     http: &'a HttpBackend,
@@ -207,7 +206,7 @@ impl PassThroughCall<'_> {
         let provider = &self.target.provider;
         let error_response = provider.read_error_response(self.http, dialect, response, key);
         let (error, body) = Box::pin(error_response).await?;
-        // An error that the client would not understand is told in other words.
+        // An error that the client would not understand is translated instead.
         if is_error(self.incoming.client, &body) {
             let mut headers = headers::for_client(headers);
             headers.insert(header::CONTENT_LENGTH, body.len().into());
@@ -217,9 +216,9 @@ impl PassThroughCall<'_> {
         Err(error)
     }
 
-    /// A stream passes as it comes. Of anything else the beginning, and usually all, is
-    /// read first: while the client has heard nothing, there can still be an error
-    /// instead of an answer that breaks off or is no JSON.
+    /// A stream is passed on as it arrives. Of any other response the start, usually all
+    /// of it, is read first: as long as the client has received nothing, an error can
+    /// still replace a response that ends early or is not JSON.
     async fn start_response(
         &self,
         response: HttpResponse,
@@ -245,7 +244,7 @@ impl PassThroughCall<'_> {
         Ok(PassThroughResponse { usage, ..passed })
     }
 
-    /// The token counts of an answer, which must be JSON.
+    /// The token counts of a response, which must be JSON.
     fn read_usage(&self, body: &[u8]) -> Result<Option<TokenUsage>, CallError> {
         match raw::field(body, token_counts_key(self.incoming.client)) {
             Ok(usage) => {
@@ -278,8 +277,10 @@ impl PassThroughCall<'_> {
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("text/event-stream")
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("text/event-stream")
 }

@@ -1,4 +1,4 @@
-//! One provider at work: what it speaks, its client, its keys.
+//! A configured provider: its backend, HTTP client and keys.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,25 +21,25 @@ use crate::scripted::ModelScript;
 use crate::upstream::Upstream;
 use crate::well_known;
 
-/// A provider.
+/// A configured provider.
 #[derive(Debug)]
 pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
     pub(crate) backend: ProviderBackend,
-    /// Where calls run of models that have no entry of their own.
+    /// For calls of models without an entry of their own.
     pub(crate) slot: Arc<ModelSlot>,
     pub(crate) breaker: crate::config::BreakerPolicy,
 }
 
-/// What answers.
+/// What handles the calls.
 #[derive(Debug)]
 pub(crate) enum ProviderBackend {
     Http(Box<HttpBackend>),
     Scripted(ModelScript),
 }
 
-/// A server somewhere.
+/// An HTTP upstream.
 #[derive(Debug)]
 pub(crate) struct HttpBackend {
     pub(crate) upstream: Upstream,
@@ -52,7 +52,7 @@ pub(crate) struct HttpBackend {
 }
 
 impl Provider {
-    /// Builds and checks what a configuration describes.
+    /// Builds and validates a configured provider.
     pub(crate) fn build(config: &ProviderConfig, env: &Env) -> Result<Self, ProviderConfigError> {
         let backend = match Upstream::build(config, env)? {
             Some(upstream) => {
@@ -85,7 +85,7 @@ fn load_script(config: &ProviderConfig) -> Result<ModelScript, ProviderConfigErr
         _ => Err(ProviderConfigError::Missing {
             entry,
             what: "script",
-            remedy: "name a script file".to_owned(),
+            remedy: "set script to a file".to_owned(),
         }),
     }
 }
@@ -96,7 +96,8 @@ impl HttpBackend {
         upstream: Upstream,
         env: &Env,
     ) -> Result<Self, ProviderConfigError> {
-        // A key from a usual variable must not reach an address of someone else's.
+        // A key from a standard variable must not be sent to another address than the
+        // kind's own.
         let default_key = || match config.base_url {
             None => well_known::key_from_env(well_known::key_variables(&config.kind), env),
             Some(_) => None,
@@ -113,12 +114,12 @@ impl HttpBackend {
         })
     }
 
-    /// Whether calls on behalf of a caller are made with the caller's own key.
+    /// Whether a client's calls are made with the client's own key.
     pub(crate) fn uses_client_key(&self, credentials: &ClientCredentials) -> bool {
         self.allow_client_key && credentials.key.is_some()
     }
 
-    /// The key to call with: the caller's where that is allowed, else ours.
+    /// The key for a call: the client's if allowed, otherwise the configured one.
     pub(crate) async fn key_for(
         &self,
         credentials: &ClientCredentials,
@@ -142,7 +143,7 @@ impl HttpBackend {
         }
     }
 
-    /// Adds the headers that every request of this provider has.
+    /// Adds the headers that every request to this provider carries.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         for (name, value) in &self.headers {
             headers.insert(name.clone(), value.clone());
@@ -150,8 +151,8 @@ impl HttpBackend {
     }
 }
 
-/// Where tokens come from when there is no key. As with keys, the usual credentials are
-/// not used for an address of someone else's.
+/// Where tokens come from when there is no key. As with keys, the standard credentials
+/// are not used for another address than the kind's own.
 fn google_tokens(config: &ProviderConfig, env: &Env) -> Option<GoogleTokenSource> {
     let ProviderKind::Vertex(options) = &config.kind else {
         return None;
@@ -172,7 +173,7 @@ fn extra_headers(config: &ProviderConfig, env: &Env) -> Result<HeaderMap, Provid
             why,
         };
         let header = HeaderName::try_from(name.as_str())
-            .map_err(|_| bad("this is not a header's name".to_owned()))?;
+            .map_err(|_| bad("this is not a valid header name".to_owned()))?;
         let value = CachedKey::new(source.clone(), env).get();
         let value = value.and_then(|value| sensitive_value(value.expose()));
         headers.insert(header, value.map_err(|error| bad(error.to_string()))?);

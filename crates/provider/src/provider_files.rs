@@ -1,5 +1,5 @@
-//! Files that a provider's own servers made: asked for with the provider's key, given on
-//! as they come. Whose they are is for others to know.
+//! Files that a provider's servers create and store: requested with the provider's key
+//! and passed on as a stream. Which tenant owns them is checked by the server.
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::{ClientDialect, Dialect, is_error};
@@ -11,14 +11,14 @@ use crate::pass_through::client_headers;
 use crate::provider::{Provider, ProviderBackend};
 use crate::upstream::ProviderFileOperation;
 
-/// A provider's answer about a file that it keeps.
+/// A provider's response about a file that it stores.
 #[derive(Debug)]
 pub struct ProviderFileResponse {
     /// The status.
     pub status: StatusCode,
     /// The headers, without those about the connection.
     pub headers: HeaderMap,
-    /// The body: the file, or what is said of it.
+    /// The body: the file, or its metadata.
     pub body: ByteStream,
 }
 
@@ -30,7 +30,7 @@ impl Provider {
         }
     }
 
-    /// Asks once: whoever wants a file can ask again.
+    /// Sends the request once, without retries: the client can repeat it.
     pub(crate) async fn request_file(
         &self,
         operation: ProviderFileOperation,
@@ -69,7 +69,7 @@ impl Provider {
         }
         let refused = self.read_error_response(http, Dialect::Messages, response, key.as_ref());
         let (error, body) = refused.await?;
-        // An error that the client would not understand is told in other words.
+        // An error that the client would not understand is translated instead.
         if client != ClientDialect::Messages || !is_error(client, &body) {
             return Err(error);
         }
@@ -85,12 +85,12 @@ impl Provider {
     fn no_files_error(&self) -> CallError {
         CallError::Unsupported {
             provider: self.name.clone(),
-            what: "give files: it keeps none",
+            what: "serve files: it stores none",
         }
     }
 }
 
-/// The client's headers. Such a request has no body.
+/// The client's headers. This request has no body.
 fn client_file_headers(credentials: &ClientCredentials, uses_client_key: bool) -> HeaderMap {
     let mut headers = client_headers(credentials, uses_client_key);
     headers.remove(header::CONTENT_TYPE);

@@ -1,4 +1,4 @@
-//! All providers and models: the one door into this crate.
+//! All providers and models: the entry point of this crate.
 
 use std::sync::Arc;
 
@@ -13,26 +13,27 @@ use crate::route::Route;
 use crate::routing_table::{RouteError, RoutingTable};
 use crate::upstream::ProviderFileOperation;
 
-/// All providers and models. Cheap to clone; one per gateway, for it owns the pools.
+/// All providers and models. Cheap to clone; one per gateway, as it owns the connection
+/// pools.
 #[derive(Debug, Clone)]
 pub struct Providers {
     table: Arc<RoutingTable>,
 }
 
 impl Providers {
-    /// Builds and checks what a configuration describes. Keys are looked up later, when
-    /// they are needed, so that one missing key does not stop all else.
+    /// Builds and validates a configuration. Keys are looked up when they are needed, so
+    /// that one missing key does not affect other providers.
     pub fn new(config: ProvidersConfig) -> Result<Self, ProviderConfigError> {
         let table = Arc::new(RoutingTable::build(config)?);
         Ok(Providers { table })
     }
 
-    /// What a model's name means.
+    /// Resolves a model name.
     pub fn route(&self, model: &str) -> Result<Route, RouteError> {
         self.table.route(model)
     }
 
-    /// The models of the configuration, in its order.
+    /// The configured models, in order.
     pub fn models(&self) -> Vec<ModelEntry> {
         self.table
             .models
@@ -41,13 +42,13 @@ impl Providers {
             .collect()
     }
 
-    /// The names of all providers that can be called: those of the configuration, and
-    /// those whose usual key variable is set.
+    /// The names of all providers that can be called: the configured ones, and the
+    /// well-known ones whose key variable is set.
     pub fn names(&self) -> Vec<String> {
         self.table.provider_names()
     }
 
-    /// The models a provider lists itself, where it does.
+    /// The models that a provider lists, if it supports that.
     pub async fn upstream_models(
         &self,
         provider: &str,
@@ -57,16 +58,16 @@ impl Providers {
         provider.list_models(credentials).await
     }
 
-    /// Whether a provider's own servers make files, and keep them.
+    /// Whether a provider's servers create and store files.
     pub fn has_file_storage(&self, provider: &str) -> bool {
         let provider = self.table.find_provider(provider);
         provider.is_ok_and(|provider| provider.has_file_storage())
     }
 
-    /// Asks a provider for a file that its own servers made.
+    /// Requests a file that a provider's servers created.
     ///
-    /// Of a client that speaks the provider's own dialect the headers travel on, and an
-    /// error answer comes back as it was; to any other client it is an error of the call.
+    /// If the client uses the provider's dialect, its headers are passed on and an error
+    /// response is returned unchanged; for any other client it is a call error.
     pub async fn request_file(
         &self,
         provider: &str,

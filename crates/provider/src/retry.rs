@@ -1,12 +1,12 @@
-//! Sends a request again when that may help.
+//! Retries of failed requests.
 
 use std::time::Duration;
 
 use crate::config::RetryPolicy;
 use crate::error::CallError;
 
-/// The tries of one call. A try must not have given anything to the caller yet when it
-/// fails: retries happen before the first byte only.
+/// The retries of one call. An attempt must not have sent anything to the client when it
+/// fails: retries happen only before the first byte.
 #[derive(Debug)]
 pub(crate) struct RetryState<'a> {
     retry: &'a RetryPolicy,
@@ -18,20 +18,19 @@ impl<'a> RetryState<'a> {
         RetryState { retry, attempts: 1 }
     }
 
-    /// Waits before the next try after this failure; gives the failure back when it is
-    /// final.
+    /// Waits before the next attempt; returns the error if it is final.
     pub(crate) async fn wait_before_retry(&mut self, error: CallError) -> Result<(), CallError> {
         let Some(pause) = retry_delay(self.retry, self.attempts, &error) else {
             return Err(error);
         };
-        tracing::debug!(attempt = self.attempts, ?pause, %error, "the call failed and is tried again");
+        tracing::debug!(attempt = self.attempts, ?pause, %error, "retrying a failed call");
         tokio::time::sleep(pause).await;
         self.attempts += 1;
         Ok(())
     }
 }
 
-/// How long to wait before the next attempt; none when there shall be none.
+/// The delay before the next attempt; `None` if there is none.
 fn retry_delay(retry: &RetryPolicy, attempts: u32, error: &CallError) -> Option<Duration> {
     if attempts >= retry.max_attempts || !error.is_retryable() {
         return None;
@@ -43,7 +42,7 @@ fn retry_delay(retry: &RetryPolicy, attempts: u32, error: &CallError) -> Option<
         .first_delay
         .saturating_mul(2u32.saturating_pow(attempts - 1))
         .min(retry.max_delay);
-    // Callers that failed together should not come back together.
+    // Clients that failed together should not retry together.
     Some(doubled.mul_f64(0.75 + 0.25 * fastrand::f64()))
 }
 
@@ -66,7 +65,8 @@ mod tests {
         }
     }
 
-    /// Makes tries that all fail alike; says how many there were and how long it took.
+    /// Makes attempts that all fail alike; returns how many there were and how long they
+    /// took.
     async fn failing(error: CallError) -> (u32, f64) {
         let retry = RetryPolicy::default();
         let start = Instant::now();

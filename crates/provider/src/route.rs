@@ -1,4 +1,4 @@
-//! From a name to an answer: the targets in order, and the turning to the next.
+//! Routes: the targets of a model name, tried in order.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::pass_through::{ForwardFailure, PassThroughResponse};
 use crate::provider::{Provider, ProviderBackend};
 use crate::upstream::ModelTask;
 
-/// What a client's model name means: a model, and others to turn to when it fails.
+/// What a client's model name resolves to: a model, and its fallbacks.
 #[derive(Debug, Clone)]
 pub struct Route {
     pub(crate) name: String,
@@ -33,43 +33,43 @@ pub struct Target {
     pub(crate) model: String,
 }
 
-/// A client's request as it came.
+/// A client's request, unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientRequest<'a> {
-    /// What the client speaks.
+    /// The client's dialect.
     pub client: ClientDialect,
-    /// What it wants.
+    /// The requested operation.
     pub task: ModelTask,
     /// The body.
     pub body: &'a Bytes,
-    /// The same body with its fields found; must be parsed from `body`.
+    /// The same body with its fields located; must be parsed from `body`.
     pub raw: &'a RawObject<'a>,
-    /// The model, as the client named it.
+    /// The model name that the client sent.
     pub model: &'a str,
-    /// Whether it wants a stream.
+    /// Whether it requests a stream.
     pub stream: bool,
-    /// Whether a Gemini client wants the stream as one JSON array, and no events.
+    /// Whether a Gemini client requests the stream as one JSON array instead of events.
     pub json_array: bool,
 }
 
 impl ClientRequest<'_> {
-    /// Whether its bytes mean to an upstream of the client's dialect what they mean here.
-    /// There is no translation of what is to be compacted.
+    /// Whether its bytes mean the same to an upstream of the client's dialect. A request
+    /// to compact a conversation cannot be translated.
     fn can_pass_through(&self) -> bool {
         self.task == ModelTask::Compact || !has_signature_envelope(self.client, self.body)
     }
 
-    /// The request in no dialect.
+    /// The request in neutral form.
     ///
     /// # Errors
-    /// When it cannot be understood, or wants an answer and leaves out what the client's
-    /// vendor demands for one.
+    /// When it cannot be parsed, or requests a response without the fields that the
+    /// client's vendor requires for one.
     pub fn to_neutral(&self) -> Result<Request, WireError> {
         let mut request = read_request(self.client, self.body)?;
         if self.task == ModelTask::Generate {
             check_complete(self.client, self.raw, &request)?;
         }
-        // There the path says what elsewhere the body does.
+        // There the path carries what the body does elsewhere.
         if self.client == ClientDialect::Gemini {
             self.model.clone_into(&mut request.model);
             request.stream = self.stream;
@@ -78,19 +78,19 @@ impl ClientRequest<'_> {
     }
 }
 
-/// How a client's request was answered.
+/// The outcome of a forwarded request.
 #[derive(Debug)]
 pub enum ForwardOutcome {
-    /// By an upstream of the client's own dialect: bytes to be passed on as they are.
+    /// From an upstream of the client's dialect: bytes to pass on unchanged.
     PassedThrough(Box<PassThroughResponse>),
-    /// By one of another dialect: an answer to be written in the client's.
+    /// From an upstream of another dialect: a response to write in the client's dialect.
     Translated {
-        /// The request, as it was understood.
+        /// The parsed request.
         request: Box<Request>,
-        /// The answer.
+        /// The response.
         reply: Box<UpstreamReply>,
     },
-    /// A question for the number of tokens, by one of another dialect.
+    /// A token count from an upstream of another dialect.
     TokenCount(InputTokenCount),
 }
 
@@ -100,22 +100,22 @@ impl Target {
         &self.provider.name
     }
 
-    /// What the provider is told the model is called.
+    /// The provider's name for the model.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// The kind of provider, in the word of configuration files.
+    /// The kind of provider, as configuration files name it.
     pub fn kind(&self) -> &'static str {
         self.provider.kind
     }
 
-    /// Whether the provider's own servers make files, and keep them.
+    /// Whether the provider's servers create and store files.
     pub fn has_file_storage(&self) -> bool {
         self.provider.has_file_storage()
     }
 
-    /// Whether it is OpenAI itself, and not a server that is compatible with it.
+    /// Whether it is OpenAI itself, and not a compatible server.
     pub fn is_openai(&self) -> bool {
         match &self.provider.backend {
             ProviderBackend::Http(http) => http.upstream.is_openai(),
@@ -123,12 +123,12 @@ impl Target {
         }
     }
 
-    /// What its tokens cost, where that is configured.
+    /// The price of its tokens, if configured.
     pub fn price(&self) -> Option<&Price> {
         self.slot.price.as_ref()
     }
 
-    /// Whether a client's bytes can be passed on as they are.
+    /// Whether a client's bytes can be passed on unchanged.
     pub fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
         match &self.provider.backend {
             ProviderBackend::Http(http) => {
@@ -141,7 +141,7 @@ impl Target {
 }
 
 impl Route {
-    /// The name the client used.
+    /// The model name that the client sent.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -151,9 +151,9 @@ impl Route {
         &self.targets
     }
 
-    /// Calls the first model that answers. The model in the request is not looked at.
+    /// Calls the first model that responds. The model in the request is ignored.
     ///
-    /// Dropping the future, or the stream it gives, ends the upstream's work.
+    /// Dropping the future, or the stream it returns, cancels the upstream's work.
     pub async fn call(
         &self,
         request: &Request,
@@ -171,7 +171,7 @@ impl Route {
         Err(last.unwrap_or_else(|| self.no_targets_error()))
     }
 
-    /// Counts the tokens of a request for the first model that can be asked.
+    /// Counts the tokens of a request, with the first model that can.
     pub async fn count(
         &self,
         request: &Request,
@@ -189,17 +189,17 @@ impl Route {
         Err(last.unwrap_or_else(|| self.no_targets_error()))
     }
 
-    /// Forwards a client's request to the first model that answers: byte for byte, but
-    /// for model name and auth, where the upstream speaks the client's dialect, else
-    /// translated. Translated is also what another vendor's model gave the client before
-    /// ([`has_sealed_state`]): the upstream would refuse it.
+    /// Forwards a client's request to the first model that responds: byte for byte, except
+    /// for model name and credentials, if the upstream uses the client's dialect, otherwise
+    /// translated. A request that carries another vendor's state is translated as well
+    /// ([`has_signature_envelope`]): the upstream would reject it.
     ///
-    /// Of the client's headers all travel on but its credentials, those about its
-    /// connection, and, unless it calls with a key of its own, those that choose an
-    /// account (`openai-organization`, `openai-project`, `anthropic-workspace-id`).
+    /// All client headers are passed on except its credentials, those about its connection,
+    /// and, unless it sends its own key, those that select an account
+    /// (`openai-organization`, `openai-project`, `anthropic-workspace-id`).
     ///
-    /// An upstream's error answer is passed on like any other, unless there is another
-    /// model to turn to.
+    /// An upstream's error response is passed on like any other, unless there is another
+    /// model to try.
     pub async fn forward(
         &self,
         incoming: ClientRequest<'_>,
@@ -213,7 +213,7 @@ impl Route {
                 let passed = target.pass_through(incoming, credentials).await;
                 passed.map(Box::new).map(ForwardOutcome::PassedThrough)
             } else {
-                // Bytes that are only passed on need no room for a translation.
+                // Boxed, as a pass-through call needs no space for a translation.
                 let called = Box::pin(target.call_translated(incoming, credentials)).await;
                 called.map_err(ForwardFailure::from)
             };
@@ -239,7 +239,7 @@ impl Route {
                 provider = target.provider(),
                 model = target.model,
                 %error,
-                "the model failed"
+                "a model of the route failed"
             );
         }
         error
@@ -248,7 +248,7 @@ impl Route {
     fn no_targets_error(&self) -> CallError {
         CallError::Unsupported {
             provider: self.name.clone(),
-            what: "answer: it has no models",
+            what: "respond: the route has no models",
         }
     }
 }

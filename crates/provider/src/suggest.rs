@@ -1,6 +1,6 @@
-//! Names that are nearly the same.
+//! Suggestions for misspelled names.
 
-/// More changes than this are no slip of the hand.
+/// More edits than this are not a typing error.
 const MAX_EDIT_DISTANCE: usize = 3;
 
 /// The name that was most likely meant.
@@ -12,9 +12,9 @@ pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k String>) -
         .map(|(_, known)| known)
 }
 
-/// How many letters must change to make one name of the other.
+/// The number of edits between two names.
 fn edit_distance(a: &str, b: &str) -> usize {
-    // Clients choose the name; its length must not choose our work.
+    // Clients choose the name; its length must not determine the work done here.
     if a.len().abs_diff(b.len()) > MAX_EDIT_DISTANCE {
         return usize::MAX;
     }

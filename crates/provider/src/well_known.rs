@@ -1,4 +1,4 @@
-//! Providers that need no configuration: their key variable is enough.
+//! Providers that need no configuration: setting their key variable is enough.
 
 use crate::config::{
     AnthropicOptions, AzureOptions, BedrockOptions, GeminiOptions, OpenAiOptions, Policies,
@@ -7,14 +7,14 @@ use crate::config::{
 use crate::env::Env;
 use crate::key::KeySource;
 
-/// A provider everybody knows.
+/// A well-known provider.
 #[derive(Debug)]
 pub(crate) struct WellKnownProvider {
     /// Its name, as in `name/model`.
     pub(crate) name: &'static str,
-    /// The variables that may hold its key, best first.
+    /// The variables that may contain its key, in order of preference.
     pub(crate) key_variables: &'static [&'static str],
-    /// How the names of its models begin, where that is unmistakable.
+    /// Prefixes of its model names, where they are unambiguous.
     model_prefixes: &'static [&'static str],
     kind: WellKnownKind,
 }
@@ -128,12 +128,12 @@ pub(crate) fn all() -> &'static [WellKnownProvider] {
     &WELL_KNOWN
 }
 
-/// The one of this name.
+/// The provider with this name.
 pub(crate) fn by_name(name: &str) -> Option<&'static WellKnownProvider> {
     WELL_KNOWN.iter().find(|provider| provider.name == name)
 }
 
-/// The one whose models are called like this.
+/// The provider whose model names begin like this.
 pub(crate) fn by_model(model: &str) -> Option<&'static WellKnownProvider> {
     WELL_KNOWN.iter().find(|provider| {
         let mut prefixes = provider.model_prefixes.iter();
@@ -142,7 +142,7 @@ pub(crate) fn by_model(model: &str) -> Option<&'static WellKnownProvider> {
 }
 
 impl WellKnownProvider {
-    /// Whether it can be called here: it needs no key, or its key is set.
+    /// Whether it can be called: it needs no key, or its key is set.
     pub(crate) fn is_ready(&self, env: &Env) -> bool {
         self.key_variables.is_empty() || env.first(self.key_variables).is_some()
     }
@@ -182,7 +182,7 @@ impl WellKnownProvider {
     }
 }
 
-/// The variables that usually hold the key of a kind.
+/// The variables that contain the key of a kind.
 pub(crate) fn key_variables(kind: &ProviderKind) -> &'static [&'static str] {
     let name = match kind {
         ProviderKind::Anthropic(_) => "anthropic",
@@ -196,11 +196,11 @@ pub(crate) fn key_variables(kind: &ProviderKind) -> &'static [&'static str] {
     by_name(name).map_or(&[], |provider| provider.key_variables)
 }
 
-/// Variables that say how to get or replace a key, and hold none.
+/// Variables that are not keys, but a way to obtain or replace one.
 const NOT_KEYS: [&str; 2] = ["AWS_ACCESS_KEY_ID", "GOOGLE_APPLICATION_CREDENTIALS"];
 
-/// The variable that holds the key. When none is set: the first one, for the message, or
-/// nothing, where it also works without a key.
+/// The variable that contains the key. If none is set: the first one, for the error
+/// message, or `None` where a key is not required.
 pub(crate) fn key_from_env(keys: &[&str], env: &Env) -> Option<KeySource> {
     let mut holders = keys.iter().filter(|name| !NOT_KEYS.contains(name));
     let name = match holders.clone().find(|name| env.get(name).is_some()) {

@@ -1,4 +1,4 @@
-//! A neutral request gets a neutral answer, whatever happens on the way.
+//! Neutral calls: a neutral request gets a neutral response, whatever fails on the way.
 
 mod common;
 
@@ -61,7 +61,7 @@ async fn a_connection_is_used_again_after_a_stream() {
         let reply = call(&route, &hello(true)).await.unwrap();
         assert_eq!(collect_text(&rest(stream(reply)).await).1, None);
     }
-    // The pool may open one ahead of need.
+    // The pool may open one in advance.
     assert!(upstream.connections() < 3);
 }
 
@@ -195,7 +195,7 @@ async fn an_upstream_that_does_not_begin_to_answer_is_given_up_and_left() {
     let mut config = anthropic(upstream.url());
     config.policies.timeouts.response = Duration::from_millis(20);
     let error = call(&route_to(config), &hello(false)).await.unwrap_err();
-    assert_eq!(error.to_string(), "ant gave no answer within 20 ms");
+    assert_eq!(error.to_string(), "ant sent no response within 20 ms");
     assert_eq!(error.to_api_error().status, 504);
     upstream.client_disconnected().await;
 }
@@ -251,7 +251,7 @@ async fn an_unreachable_upstream_is_reported_without_its_address() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_only_fails_is_left_alone() {
+async fn an_upstream_that_keeps_failing_opens_the_circuit_breaker() {
     let upstream = MockUpstream::start().await;
     upstream.respond_always(MockResponse::json(500, "{}"));
     let mut config = anthropic(upstream.url());
@@ -335,7 +335,7 @@ async fn the_events_of_a_stream_come_in_their_order_however_they_are_cut() {
         };
         events.iter().map(word).collect::<Vec<_>>().join(" ")
     };
-    // In one piece, the first event is waited for and all others come along with it.
+    // In one chunk, the first event is awaited and all others arrive with it.
     for size in [1, 7, 200, 100_000] {
         let upstream = MockUpstream::start().await;
         upstream.respond(MockResponse::sse(MESSAGES_STREAM).in_chunks(size));

@@ -1,5 +1,5 @@
-//! A model is sent what models of its name take, whether it has an entry or not, and what
-//! its entry says wins.
+//! A request contains only what models of this name support, with or without an entry,
+//! and the entry's overrides win.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests stop at the first surprise"
@@ -17,7 +17,8 @@ use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
-/// What a model is sent of a request with a temperature.
+/// The body that a model receives for a request with a temperature, and the dropped
+/// fields.
 async fn sent(providers: &Providers, upstream: &MockUpstream, model: &str) -> (Value, Vec<String>) {
     upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE));
     let body = json!({"model": model, "temperature": 0.5,

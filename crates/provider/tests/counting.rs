@@ -1,5 +1,5 @@
-//! How many tokens a request has: whom each kind of provider is asked, and what is said
-//! when nobody can be.
+//! Token counts: which endpoint each kind of provider is called at, and the estimate
+//! without one.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -37,7 +37,7 @@ async fn count(config: ProviderConfig, model: &str) -> Result<InputTokenCount, C
     }
 }
 
-/// What a provider of a kind is asked, in a line and a body.
+/// The count request that a provider of a kind receives: a line and a body.
 async fn count_request(kind: ProviderKind, model: &str, answer: &str) -> String {
     let upstream = MockUpstream::start().await;
     upstream.respond(MockResponse::json(200, answer));
@@ -99,14 +99,14 @@ async fn what_nobody_counts_is_estimated_and_marked_so() {
         assert!((5..40).contains(&counted.input_tokens), "{counted:?}");
     }
     assert!(upstream.requests().await.is_empty());
-    // A counter that does not know the model is no reason to fail.
+    // A counter that does not support the model is not a failure.
     upstream.respond(MockResponse::json(404, "{}"));
     let kind = ProviderKind::Gemini(GeminiOptions::default());
     let config = ProviderConfig::new("p", kind)
         .with_base_url(upstream.url())
         .with_api_key(KEY);
     assert!(count(config.clone(), "m1").await.unwrap().estimated);
-    // One that refuses the key is.
+    // One that rejects the key is.
     upstream.respond(MockResponse::json(401, r#"{"error":{"message":"no"}}"#));
     let refused = count(config, "m1").await.unwrap_err();
     assert_eq!(refused.to_api_error().status, 401);

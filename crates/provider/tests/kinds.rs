@@ -1,4 +1,4 @@
-//! What each kind of provider is sent: method, path, headers, body.
+//! What each kind of provider receives: method, path, headers, body.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -53,8 +53,8 @@ fn route(upstream: &MockUpstream, kind: ProviderKind, model: &str) -> Route {
     providers([config]).route(&format!("p/{model}")).unwrap()
 }
 
-/// Calls a model and gives back what it said and what it was sent. A signature differs
-/// from second to second, so it is left out.
+/// Calls a model; returns its text and the request it received. A signature changes every
+/// second, so it is left out.
 async fn exchange(route: &Route, upstream: &MockUpstream, request: &Request) -> (String, String) {
     let credentials = ClientCredentials {
         key: None,
@@ -73,7 +73,7 @@ async fn exchange(route: &Route, upstream: &MockUpstream, request: &Request) -> 
     (text, sent)
 }
 
-/// What a model of a kind is sent for a whole answer and for a stream.
+/// What a model of a kind receives for a complete response and for a stream.
 async fn sent(
     kind: ProviderKind,
     model: &str,
@@ -104,7 +104,7 @@ async fn anthropic_of_a_later_version_is_sent_its_key_as_a_bearer() {
     });
     let upstream = MockUpstream::start().await;
     upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE));
-    // People write the version into the base as they do for every other provider.
+    // People write the version into the address, as for every other provider.
     let config = ProviderConfig::new("p", kind)
         .with_base_url(format!("{}/v1/", upstream.url()))
         .with_api_key(KEY);
@@ -378,7 +378,7 @@ async fn a_gemini_client_is_passed_through_to_googles_models_on_vertex() {
     assert_eq!(sent.header("x-goog-api-key"), None);
     assert_eq!(sent.header("x-goog-user-project"), None);
 
-    // Anthropic's models there are spoken to in Anthropic's words.
+    // Anthropic's models there are called in Anthropic's dialect.
     upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE));
     let claude = route(&upstream, vertex(), "claude-x");
     let given = forward(

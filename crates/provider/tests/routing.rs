@@ -1,4 +1,4 @@
-//! Which name leads to which model.
+//! How names resolve to models.
 
 mod common;
 

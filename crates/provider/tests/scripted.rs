@@ -1,4 +1,4 @@
-//! The scripted model does what its script says.
+//! The scripted model follows its script.
 
 mod common;
 
@@ -67,7 +67,7 @@ fn request_with_text(text: &str, stream: bool) -> prowess_wire::neutral::Request
 }
 
 #[tokio::test]
-async fn instructions_after_the_users_words_hide_them_not() {
+async fn instructions_after_the_users_text_do_not_hide_it() {
     let mut request = request_with_text("slow", false);
     request.messages.push(Message {
         role: Role::System,
@@ -183,7 +183,7 @@ async fn a_request_that_fits_no_step_is_an_error_with_what_was_seen() {
     let error = call(&route(), &request_with_text("what?", false))
         .await
         .unwrap_err();
-    insta::assert_snapshot!(error, @r#"no step of the script fits turn 1 with user text "what?" and tool result """#);
+    insta::assert_snapshot!(error, @r#"no step of the script matches turn 1 with user text "what?" and tool result """#);
 }
 
 #[tokio::test]

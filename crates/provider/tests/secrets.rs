@@ -23,7 +23,7 @@ fn check(what: &str, printed: &str) {
     for secret in SECRETS {
         assert!(
             !printed.contains(secret),
-            "{what} tells {secret}: {printed}"
+            "{what} reveals {secret}: {printed}"
         );
     }
 }
@@ -69,7 +69,7 @@ async fn keys_are_in_no_debug_output_and_in_no_error() {
     let route = providers.route("m").unwrap();
     check("the route", &format!("{route:?}"));
 
-    // Upstreams that repeat the key they were sent.
+    // Upstreams that repeat the key they received.
     for (status, model, key) in [
         (401, "ant/x", KEY),
         (400, "ant/x", KEY),
@@ -115,7 +115,7 @@ async fn a_well_known_key_does_not_go_to_another_address() {
     let error = call(&route, &hello(false)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "mine has no key: write api_key in its configuration"
+        "no key for mine: set api_key in its configuration"
     );
     assert_eq!(error.to_api_error().status, 401);
     assert!(upstream.requests().await.is_empty());

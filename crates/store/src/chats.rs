@@ -1,5 +1,4 @@
-//! Chat completions that clients asked to be stored: for a time, and up to a size per
-//! tenant.
+//! Stored chat completions: kept for a time, and up to a size per tenant.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,32 +11,32 @@ use crate::page::SortOrder;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// Bytes of stored chat completions a tenant may keep; beyond that the oldest go first.
+/// Bytes of stored chat completions per tenant; beyond that the oldest are dropped first.
 const MAX_TENANT_BYTES: i64 = 1 << 30;
-/// What a chat completion counts for, beside its texts.
+/// Size counted for a chat completion in addition to its texts.
 const OVERHEAD_BYTES: i64 = 1_024;
-/// What a note counts for, beside its key and value.
+/// Size counted for a metadata entry in addition to its key and value.
 const METADATA_OVERHEAD_BYTES: i64 = 256;
-/// Bytes of chat completions that are listed at once, unless one alone has more.
+/// Bytes of chat completions per page, unless a single one is larger.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
-/// A note about a chat completion: its id, a key, a value.
+/// A metadata entry of a chat completion: its id, a key, a value.
 type MetadataEntry = (String, String, String);
 
 /// A chat completion to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct NewChat<'a> {
-    /// Its id, as its client was given it.
+    /// The id that its client received.
     pub id: &'a str,
-    /// The model, as the client named it.
+    /// The model name that the client sent.
     pub model: &'a str,
-    /// What its client notes about it.
+    /// The client's metadata.
     pub metadata: &'a BTreeMap<String, String>,
     /// The messages of the request, as JSON.
     pub messages: &'a str,
-    /// The completion as its client was given it, as JSON.
+    /// The completion as sent to its client, as JSON.
     pub completion: &'a str,
-    /// How long it is kept.
+    /// How long it is stored.
     pub expires_in: Duration,
 }
 
@@ -46,15 +45,15 @@ pub struct NewChat<'a> {
 pub struct ChatRecord {
     /// Its id.
     pub id: String,
-    /// What its client notes about it.
+    /// The client's metadata.
     pub metadata: BTreeMap<String, String>,
-    /// The completion as its client was given it, as JSON.
+    /// The completion as sent to its client, as JSON.
     pub completion: String,
-    /// Bytes that it counts for, with the messages of its request and all that is noted.
+    /// Its size in bytes, including the messages of its request and its metadata.
     pub size: u64,
 }
 
-/// Some of a tenant's chat completions.
+/// A page of a tenant's chat completions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatPage {
     /// The chat completions.
@@ -63,23 +62,23 @@ pub struct ChatPage {
     pub has_more: bool,
 }
 
-/// Which of a tenant's chat completions are wanted.
+/// A filter for a tenant's chat completions.
 #[derive(Debug, Clone, Default)]
 pub struct ChatFilter {
-    /// Those of this model.
+    /// Only those of this model.
     pub model: Option<String>,
-    /// Those with all of these notes.
+    /// Only those with all of these metadata entries.
     pub metadata: BTreeMap<String, String>,
-    /// Those after the one of this id, in the order of the list.
+    /// Only those after the one with this id, in list order.
     pub after: Option<String>,
-    /// Which end comes first.
+    /// The sort order.
     pub order: SortOrder,
-    /// How many at most.
+    /// Maximum number.
     pub limit: u32,
 }
 
 impl Store {
-    /// Stores a chat completion. One of the same id is replaced.
+    /// Stores a chat completion. One with the same id is replaced.
     pub async fn save_chat(&self, tenant: &TenantId, new: &NewChat<'_>) -> Result<()> {
         let now = Timestamp::now();
         let texts = [new.id, new.model, new.messages, new.completion];
@@ -94,10 +93,15 @@ impl Store {
                  size = excluded.size, created_at = excluded.created_at,
                  expires_at = excluded.expires_at, messages = excluded.messages,
                  completion = excluded.completion",
-        );
-        let sql = sql.bind(tenant.as_str()).bind(new.id).bind(new.model);
-        let sql = sql.bind(bytes).bind(now).bind(now.after(new.expires_in));
-        let sql = sql.bind(new.messages).bind(new.completion);
+        )
+        .bind(tenant.as_str())
+        .bind(new.id)
+        .bind(new.model)
+        .bind(bytes)
+        .bind(now)
+        .bind(now.after(new.expires_in))
+        .bind(new.messages)
+        .bind(new.completion);
         let mut tx = self.db().begin().await?;
         tenant.map_unknown_tenant(tx.execute(sql).await)?;
         replace_metadata(&mut tx, tenant, new.id, new.metadata).await?;
@@ -128,7 +132,7 @@ impl Store {
         row.text("messages")
     }
 
-    /// Some of a tenant's chat completions: up to the limit, or fewer when they are large.
+    /// Lists a tenant's chat completions: up to the limit, or fewer if they are large.
     pub async fn list_chats(&self, tenant: &TenantId, filter: &ChatFilter) -> Result<ChatPage> {
         let after = match &filter.after {
             None => None,
@@ -141,14 +145,15 @@ impl Store {
         let ids = page_ids(&rows, filter.limit)?;
         let has_more = ids.len() < rows.len();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let chats = match ids.is_empty() {
-            true => Vec::new(),
-            false => self.chats_by_id(tenant, &ids).await?,
+        let chats = if ids.is_empty() {
+            Vec::new()
+        } else {
+            self.chats_by_id(tenant, &ids).await?
         };
         Ok(ChatPage { chats, has_more })
     }
 
-    /// Those of these chat completions that are still there, in the order of the ids.
+    /// Those of these chat completions that still exist, in the order of the ids.
     async fn chats_by_id(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<ChatRecord>> {
         let sql = Sql::new("SELECT id, size, completion FROM chat_completions WHERE tenant = ")
             .push_bind("", tenant.as_str())
@@ -165,7 +170,7 @@ impl Store {
         Ok(ids.iter().filter_map(|id| records.remove(*id)).collect())
     }
 
-    /// Replaces what a chat completion's client notes about it.
+    /// Replaces the metadata of a chat completion.
     pub async fn update_chat(
         &self,
         tenant: &TenantId,
@@ -198,7 +203,7 @@ impl Store {
         })
     }
 
-    /// Forgets a chat completion.
+    /// Deletes a chat completion.
     pub async fn delete_chat(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let sql = Sql::new("DELETE FROM chat_completions WHERE tenant = $1 AND id = $2");
         match self
@@ -221,12 +226,12 @@ impl Store {
             Some(row) => row.time("created_at"),
             None => Err(Error::Invalid {
                 field: "after",
-                reason: "there is no chat completion of this id".to_owned(),
+                reason: "no chat completion has this id".to_owned(),
             }),
         }
     }
 
-    /// What is noted about each of these: its id, a key, a value.
+    /// The metadata entries of these chat completions.
     async fn chat_metadata(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<MetadataEntry>> {
         read_metadata(&self.db().fetch_all(select_metadata(tenant, ids)).await?)
     }
@@ -239,7 +244,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops what is past its time, and of tenants that keep too much the oldest.
+    /// Drops expired chat completions, and the oldest of tenants over their limit.
     pub(crate) async fn drop_old_chats(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM chat_completions WHERE expires_at <= $1");
         self.db().execute(sql.bind(now)).await?;
@@ -268,7 +273,7 @@ fn where_unexpired(sql: Sql, tenant: &TenantId, id: &str) -> Sql {
         .push_bind(" AND expires_at > ", Timestamp::now())
 }
 
-/// The ids of those rows that are listed at once.
+/// The ids of the rows that fit on one page.
 fn page_ids(rows: &[DbRow], limit: u32) -> Result<Vec<String>> {
     let (mut ids, mut bytes) = (Vec::new(), 0_u64);
     for row in rows.iter().take(limit as usize) {
@@ -300,7 +305,7 @@ fn read_metadata(rows: &[DbRow]) -> Result<Vec<MetadataEntry>> {
     rows.iter().map(read).collect()
 }
 
-/// Bytes that notes count for.
+/// The counted size of metadata.
 fn metadata_bytes(metadata: &BTreeMap<String, String>) -> i64 {
     let one = |(key, value): (&String, &String)| {
         METADATA_OVERHEAD_BYTES + text_bytes(key) + text_bytes(value)
@@ -308,7 +313,7 @@ fn metadata_bytes(metadata: &BTreeMap<String, String>) -> i64 {
     metadata.iter().map(one).sum()
 }
 
-/// A row's record, and what is noted about others.
+/// A row's record, and the metadata of the other rows.
 fn to_record(
     row: &DbRow,
     metadata: Vec<MetadataEntry>,

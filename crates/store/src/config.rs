@@ -1,39 +1,44 @@
-//! What a store needs to know before it can be opened.
+//! The configuration of a store.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::quota::StorageLimits;
 
-/// Where everything is kept. [`StoreConfig::local`] needs only a folder.
+/// The SQLite database in the data directory.
+pub(crate) const DATABASE_FILE: &str = "prowess.db";
+/// The folder of large content in the data directory.
+pub(crate) const BLOB_FOLDER: &str = "blobs";
+
+/// Where everything is stored. [`StoreConfig::local`] needs only a folder.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
-    /// The folder for everything that stays on this machine.
+    /// The data directory (database, blobs).
     pub data_dir: PathBuf,
-    /// `sqlite` (a file in the data folder) or `postgres://…`.
+    /// `sqlite` (a file in the data directory) or `postgres://…`.
     pub database: String,
-    /// `local` (a folder in the data folder) or the URL of an object store, for
-    /// instance `s3://bucket/prefix`. Processes that share a database must share
-    /// the blobs too.
+    /// `local` (a folder in the data directory) or the URL of an object store, for
+    /// example `s3://bucket/prefix`. Processes that share a database must also share the
+    /// blobs.
     pub blobs: String,
-    /// Settings of the object store by name, as its environment variables are
-    /// called in lower case: `aws_access_key_id`, `aws_endpoint`, …
+    /// Options of the object store, named like its environment variables in lower case:
+    /// `aws_access_key_id`, `aws_endpoint`, …
     pub blob_options: Vec<(String, String)>,
-    /// Blobs up to this many bytes are kept in the database.
+    /// Blobs up to this many bytes are stored in the database.
     pub inline_bytes: usize,
     /// How long [`resolve`](crate::Store::resolve) and
-    /// [`authenticate`](crate::Store::authenticate) may answer from memory before
-    /// they look for changes made by other processes. Changes made through the
-    /// same store are seen at once.
+    /// [`authenticate`](crate::Store::authenticate) may use cached results before they
+    /// check for changes made by other processes. Changes made through the same store
+    /// take effect immediately.
     pub freshness: Duration,
-    /// Bytes of loaded skills to keep in memory.
+    /// Bytes of loaded skills to cache in memory.
     pub cache_bytes: u64,
-    /// The most that one tenant may keep.
+    /// Storage limits per tenant.
     pub limits: StorageLimits,
-    /// Content is refused while less than this many bytes are free on the file system,
-    /// so that deletions can always be written. 0: no reserve.
+    /// New content is refused while less than this many bytes are free on the file
+    /// system, so that deletions can always be written. 0: no reserve.
     pub reserve_bytes: u64,
-    /// Take an empty database for a new store although there is content of an earlier one.
+    /// Accept an empty database as a new store although content of an earlier one exists.
     pub accept_empty: bool,
 }
 

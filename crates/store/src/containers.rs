@@ -1,5 +1,5 @@
-//! What is remembered of a sandbox's session: which versions of which skills it was
-//! made with. Its files are the sandbox's.
+//! Records of sandbox containers: with which versions of which skills each was created.
+//! The files are stored by the sandbox.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use crate::time::Timestamp;
 /// Ids in one query.
 const BATCH_IDS: usize = 500;
 
-/// A session, as its user may name it again.
+/// A container that a later request may name again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerRecord {
     /// `container_…`.
     pub id: String,
-    /// The upstream's own container that goes with it, if there is one.
+    /// The upstream's own container that belongs to it, if there is one.
     pub upstream: Option<String>,
-    /// Its skills with their versions, as whoever made it wrote them.
+    /// Its skills with their versions, as written by the code that created it.
     pub skills: Value,
 }
 
 impl ContainerRecord {
-    /// Whether it is a session of ours: some upstream's own container may be remembered
-    /// by itself, under its own id.
+    /// Whether it is a container of Prowess: an upstream's own container may be recorded
+    /// alone, under its own id.
     pub fn is_ours(&self) -> bool {
         self.upstream.as_deref() != Some(self.id.as_str())
     }
 }
 
 impl Store {
-    /// Remembers a session, or what has changed about it.
+    /// Saves a container, or its changes.
     pub async fn save_container(
         &self,
         tenant: &TenantId,
@@ -59,7 +59,7 @@ impl Store {
             .map(drop)
     }
 
-    /// A session of the tenant's, if it is remembered.
+    /// A container of the tenant, if it is recorded.
     pub async fn container(&self, tenant: &TenantId, id: &str) -> Result<Option<ContainerRecord>> {
         let sql = Sql::new("SELECT id, upstream, skills FROM sessions WHERE tenant = ")
             .push_bind("", tenant.as_str())
@@ -78,7 +78,7 @@ impl Store {
         }))
     }
 
-    /// Gives a session of the tenant's that is remembered a name, for people.
+    /// Sets the display name of a recorded container of the tenant.
     pub async fn set_container_name(&self, tenant: &TenantId, id: &str, name: &str) -> Result<()> {
         let sql = Sql::new("UPDATE sessions SET name = ")
             .push_bind("", name)
@@ -87,8 +87,8 @@ impl Store {
         self.db().execute(sql).await.map(drop)
     }
 
-    /// The names of those among some sessions that the tenant has, and that are
-    /// remembered; empty for one that was given none.
+    /// The names of those of these containers that are recorded for the tenant; empty for
+    /// one without a name.
     pub async fn container_names(
         &self,
         tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! What is said in a conversation: items in their order, each by its id.
+//! The items of conversations: ordered, each with an id.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use crate::page::SortOrder;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// The most items that a conversation has.
+/// Maximum items of a conversation.
 pub const MAX_CONVERSATION_ITEMS: usize = 10_000;
 const MAX_ITEMS: u64 = MAX_CONVERSATION_ITEMS as u64;
-/// The most bytes that a conversation counts for. All of its items are sent to the model
-/// with each request.
+/// Maximum size of a conversation in bytes. All of its items are sent to the model with
+/// each request.
 pub const MAX_CONVERSATION_BYTES: u64 = MAX_BYTES.unsigned_abs();
 const MAX_BYTES: i64 = 16 << 20;
 /// Items in one statement.
 const BATCH_ITEMS: usize = 200;
 
-/// What was added to a conversation.
+/// The number and size of items added to a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct AddedItems {
     pub(crate) count: u64,
@@ -30,12 +30,11 @@ pub(crate) struct AddedItems {
 }
 
 impl Store {
-    /// Adds items at the end of a conversation. One that the conversation has already is
-    /// not added again.
+    /// Appends items to a conversation. An item that it already has is not added again.
     ///
     /// # Errors
-    /// [`Error::ItemIdsTaken`] when the conversation has other items with the ids of some;
-    /// [`Error::ConversationFull`] when there is no room for all of them. Then none are
+    /// [`Error::ItemIdsTaken`] when the conversation has different items with some of the
+    /// ids; [`Error::ConversationFull`] when they do not all fit. In both cases none are
     /// added.
     pub async fn add_conversation_items(
         &self,
@@ -69,7 +68,7 @@ impl Store {
         self.track_conversation_growth(tenant, added.bytes).await
     }
 
-    /// A conversation, and all of its items as JSON, the oldest first.
+    /// A conversation, and all of its items as JSON, oldest first.
     pub async fn conversation_with_items(
         &self,
         tenant: &TenantId,
@@ -88,8 +87,8 @@ impl Store {
         Ok((record, items?))
     }
 
-    /// Some items of a conversation as JSON, in an order, after one of an id; one more than
-    /// the limit when there are more.
+    /// Items of a conversation as JSON, in this order, after the one with an id; one more
+    /// than the limit if there are more.
     pub async fn conversation_items(
         &self,
         tenant: &TenantId,
@@ -139,7 +138,7 @@ impl Store {
         row.text("item")
     }
 
-    /// Takes an item out of a conversation.
+    /// Deletes an item of a conversation.
     pub async fn delete_conversation_item(
         &self,
         tenant: &TenantId,
@@ -179,7 +178,7 @@ impl Store {
             Some(row) => row.int("position"),
             None => Err(Error::Invalid {
                 field: "after",
-                reason: "there is no item of this id".to_owned(),
+                reason: "no item has this id".to_owned(),
             }),
         }
     }
@@ -208,8 +207,8 @@ pub(crate) fn check_size(id: &str, number: u64, size: i64) -> Result<()> {
     Ok(())
 }
 
-/// Writes items from a position on. Whoever calls this has the conversation's row for
-/// itself.
+/// Inserts items from a position on. The caller must hold the lock on the conversation's
+/// row.
 pub(crate) async fn insert_items(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -248,7 +247,7 @@ pub(crate) async fn insert_items(
     Ok(added)
 }
 
-/// Those items of a conversation that have the ids of these, as JSON by id.
+/// The existing items of a conversation with the ids of these, as JSON by id.
 async fn find_existing(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -269,7 +268,7 @@ async fn find_existing(
     Ok(existing)
 }
 
-/// The items without those that are there already, or stand twice among them.
+/// The items without those that already exist or are duplicates.
 fn new_items<'a>(
     conversation: &str,
     items: &'a [NewItem<'a>],
@@ -288,22 +287,22 @@ fn new_items<'a>(
             }
         }
     }
-    match taken.is_empty() {
-        true => Ok(new),
-        false => Err(Error::ItemIdsTaken {
+    if !taken.is_empty() {
+        return Err(Error::ItemIdsTaken {
             conversation: conversation.to_owned(),
             indexes: taken,
-        }),
+        });
     }
+    Ok(new)
 }
 
-/// Whether two items say the same, in whatever order their fields are.
+/// Whether two items are equal as JSON, regardless of the order of their fields.
 fn is_same_json(one: &str, other: &str) -> bool {
     let read = |item| serde_json::from_str::<serde_json::Value>(item);
     one == other || matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Counts what was added in the conversation's row.
+/// Adds the new items to the totals in the conversation's row.
 pub(crate) async fn add_to_totals(
     tx: &mut Tx,
     tenant: &TenantId,

@@ -1,8 +1,8 @@
-//! Conversations that clients keep here, to go on from in any number of requests.
+//! Stored conversations, which clients continue in any number of requests.
 //!
-//! One that nobody uses is dropped after a time, and of a tenant that keeps too much those
-//! go first that were not used for longest: no client can list them, so none could make
-//! room by itself.
+//! An unused conversation is dropped after a time. Of a tenant over its limit, the least
+//! recently used are dropped first: clients cannot list conversations, so they could not
+//! free space themselves.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use crate::items::NewItem;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// Bytes of conversations that a tenant may keep.
+/// Bytes of conversations per tenant.
 const MAX_TENANT_BYTES: i64 = 1 << 30;
-/// What a conversation counts for, beside its items and metadata.
+/// Size counted for a conversation in addition to its items and metadata.
 const OVERHEAD_BYTES: i64 = 1_024;
 
-/// A conversation to be kept.
+/// A conversation to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct NewConversation<'a> {
-    /// Its id, of its writer's making.
+    /// Its id, chosen by the caller.
     pub id: &'a str,
-    /// What its client notes about it, as JSON.
+    /// The client's metadata, as JSON.
     pub metadata: &'a str,
     /// Its first items.
     pub items: &'a [NewItem<'a>],
-    /// How long it is kept after its last use.
+    /// How long it is stored after its last use.
     pub expires_in: Duration,
 }
 
@@ -37,13 +37,13 @@ pub struct NewConversation<'a> {
 pub struct ConversationRecord {
     /// Its id.
     pub id: String,
-    /// What its client notes about it, as JSON.
+    /// The client's metadata, as JSON.
     pub metadata: String,
     /// How many items it has.
     pub items: u64,
-    /// Bytes that it counts for: its items, its metadata and an overhead.
+    /// Its size in bytes: items, metadata and an overhead.
     pub size: u64,
-    /// Since when it is there.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -60,7 +60,7 @@ impl ConversationRecord {
 }
 
 impl Store {
-    /// Begins a conversation.
+    /// Creates a conversation.
     pub async fn create_conversation(
         &self,
         tenant: &TenantId,
@@ -70,14 +70,18 @@ impl Store {
         let bytes: usize = new.items.iter().map(|new| new.json.len()).sum();
         self.disk_space()
             .check(new.metadata.len().saturating_add(bytes) as u64)?;
+        let size = OVERHEAD_BYTES.saturating_add(crate::items::text_bytes(new.metadata));
         let sql = Sql::new(
             "INSERT INTO conversations
                  (tenant, id, metadata, items, size, next, created_at, expires_at)
              VALUES ($1, $2, $3, 0, $4, 0, $5, $6)",
-        );
-        let size = OVERHEAD_BYTES.saturating_add(crate::items::text_bytes(new.metadata));
-        let sql = sql.bind(tenant.as_str()).bind(new.id).bind(new.metadata);
-        let sql = sql.bind(size).bind(now).bind(now.after(new.expires_in));
+        )
+        .bind(tenant.as_str())
+        .bind(new.id)
+        .bind(new.metadata)
+        .bind(size)
+        .bind(now)
+        .bind(now.after(new.expires_in));
         let mut tx = self.db().begin().await?;
         tenant.map_unknown_tenant(tx.execute(sql).await)?;
         let added = conversation_items::insert_items(&mut tx, tenant, new.id, new.items, 0).await?;
@@ -105,7 +109,7 @@ impl Store {
         ConversationRecord::from_row(&row)
     }
 
-    /// Replaces what a conversation's client notes about it.
+    /// Replaces the metadata of a conversation.
     pub async fn update_conversation(
         &self,
         tenant: &TenantId,
@@ -136,7 +140,7 @@ impl Store {
         })
     }
 
-    /// Forgets a conversation with its items.
+    /// Deletes a conversation with its items.
     pub async fn delete_conversation(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let sql = Sql::new("DELETE FROM conversations WHERE tenant = $1 AND id = $2");
         match self
@@ -149,8 +153,8 @@ impl Store {
         }
     }
 
-    /// Drops what was not used for too long, and of tenants that keep too much what was
-    /// not used for longest.
+    /// Drops expired conversations, and the least recently used of tenants over their
+    /// limit.
     pub(crate) async fn drop_old_conversations(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM conversations WHERE expires_at <= $1");
         self.db().execute(sql.bind(now)).await?;

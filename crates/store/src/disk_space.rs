@@ -1,8 +1,7 @@
-//! Room on the file systems of this machine: how much there is, and whether it is
-//! used up.
+//! Free space on local file systems.
 //!
-//! Content is refused while less than the reserve is free, so that the database can
-//! always write what makes room again: deletions.
+//! New content is refused while less than the reserve is free, so that the database can
+//! always write deletions, which free space again.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -11,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Bytes of a file that are written to find out whether anything can be.
+/// Size of the file written to test whether anything can be written.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// The file systems that content and rows go to, as far as they are of this machine.
+/// The local file systems that store content and rows.
 pub(crate) struct DiskSpace {
     folders: Vec<PathBuf>,
     reserve: u64,
@@ -25,7 +24,7 @@ impl DiskSpace {
         DiskSpace { folders, reserve }
     }
 
-    /// Refuses content of this size when it would leave less than the reserve.
+    /// Refuses content of this size if it would leave less than the reserve.
     pub(crate) fn check(&self, more: u64) -> Result<()> {
         if self.reserve == 0 {
             return Ok(());
@@ -40,7 +39,7 @@ impl DiskSpace {
             Some(free) if free < needed => Err(Error::StorageFull {
                 part: "file system",
                 cause: format!(
-                    "{free} bytes are free, {more} are to be written, and {} are kept in reserve",
+                    "{free} bytes are free, {more} are needed, and {} are reserved",
                     self.reserve
                 ),
             }),
@@ -49,7 +48,7 @@ impl DiskSpace {
     }
 }
 
-/// Bytes that can still be written to the file system of a folder, if it says so.
+/// Free bytes on the file system of a folder, if known.
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(folder).ok()?;
@@ -61,19 +60,19 @@ fn free(_: &Path) -> Option<u64> {
     None
 }
 
-/// Whether a failure says that there is no room left.
+/// Whether an error means that there is no space left.
 pub(crate) fn is_storage_full(error: &io::Error) -> bool {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
 }
 
-/// Whether nothing more can be written to a folder for want of room.
+/// Whether nothing more can be written to a folder for lack of space.
 pub(crate) async fn is_full(folder: PathBuf) -> bool {
     let written = tokio::task::spawn_blocking(move || write_probe(&folder)).await;
     matches!(written, Ok(Err(error)) if is_storage_full(&error))
 }
 
-/// Whether a folder takes a file.
+/// Whether a file can be written to a folder.
 pub(crate) async fn probe_folder(folder: PathBuf) -> io::Result<()> {
     let written = tokio::task::spawn_blocking(move || write_probe(&folder)).await;
     written.unwrap_or_else(|error| Err(io::Error::other(error)))

@@ -1,9 +1,9 @@
-//! Everything that can go wrong in the store, with a stable code for each.
+//! The store's errors, each with a stable code.
 //!
-//! A face of the product decides on status and wording per dialect; it needs
-//! only the variant and [`Error::code`].
+//! The server chooses status and wording per dialect; it needs only the variant and
+//! [`Error::code`].
 
-/// What is being looked for, in the words of a message.
+/// A kind of resource, as named in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceKind {
     /// A skill.
@@ -18,7 +18,7 @@ pub enum ResourceKind {
     Tenant,
     /// A run.
     Run,
-    /// A stored answer of a model.
+    /// A stored response of a model.
     Response,
     /// A conversation.
     Conversation,
@@ -50,21 +50,22 @@ impl ResourceKind {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing of this id, or it belongs to another tenant: the two are never told apart.
+    /// No resource has this id, or it belongs to another tenant: the two cases are
+    /// indistinguishable.
     #[error("{} `{id}` not found", kind.as_str())]
     NotFound {
-        /// What was looked for.
+        /// The kind of resource.
         kind: ResourceKind,
-        /// By which id, name or selector.
+        /// The id, name or selector.
         id: String,
     },
-    /// The skill is there but has no version left.
-    #[error("skill `{skill}` has no version; upload one first")]
+    /// The skill exists but has no version left.
+    #[error("skill `{skill}` has no versions; upload one first")]
     NoVersion {
-        /// The emptied skill.
+        /// The skill.
         skill: String,
     },
-    /// A new version must bear the name of its skill.
+    /// A new version must have the name of its skill.
     #[error(
         "skill `{skill}` is named `{expected}`, but the uploaded SKILL.md is named `{found}`; \
          a skill's name cannot change: keep it, or create another skill"
@@ -77,15 +78,15 @@ pub enum Error {
         /// The name in the upload.
         found: String,
     },
-    /// Another skill of the tenant has this display title, and titles were asked to be unique.
+    /// Another skill of the tenant has this display title, and titles must be unique.
     #[error("Skill cannot reuse an existing display_title: `{title}` belongs to skill `{skill}`")]
     TitleTaken {
         /// The title.
         title: String,
-        /// Who has it.
+        /// The skill that has it.
         skill: String,
     },
-    /// The skill still has versions, and they were not to be deleted with it.
+    /// The skill still has versions, and the rule does not allow deleting them with it.
     #[error(
         "Cannot delete skill with existing versions. Delete all versions first. \
          Skill `{skill}` has {versions}"
@@ -96,7 +97,7 @@ pub enum Error {
         /// How many versions it has.
         versions: i64,
     },
-    /// The only version of a skill was to be kept.
+    /// The rule does not allow deleting the only version of a skill.
     #[error("version `{version}` is the only one of skill `{skill}`; delete the skill instead")]
     LastVersion {
         /// The skill.
@@ -104,7 +105,7 @@ pub enum Error {
         /// Its only version.
         version: String,
     },
-    /// The default version was to be kept.
+    /// The rule does not allow deleting the default version.
     #[error(
         "version `{version}` is the default of skill `{skill}`; make another one the default first"
     )]
@@ -114,64 +115,64 @@ pub enum Error {
         /// Its default version.
         version: String,
     },
-    /// The file is past its time.
+    /// The file has expired.
     #[error("file `{id}` has expired")]
     FileExpired {
         /// The file.
         id: String,
     },
-    /// More bytes came than may.
+    /// The file is too large.
     #[error("the file is larger than the {limit} bytes allowed")]
     FileTooLarge {
-        /// The bound.
+        /// The limit.
         limit: u64,
     },
-    /// The same request key was used for other content.
-    #[error("request key `{key}` was already used for another upload; send a new one")]
+    /// The same request key was used for different content.
+    #[error("request key `{key}` was already used for a different upload; use a new one")]
     RequestKeyReused {
         /// The key.
         key: String,
     },
-    /// A cursor that this store did not make, or made for another list.
+    /// An invalid cursor, or one of another list.
     #[error("the page cursor is not valid here; start again from the first page")]
     InvalidCursor,
-    /// A version selector that means nothing.
+    /// An invalid version selector.
     #[error(
-        "`{text}` names no version: use `latest`, a version id, its epoch number or its integer"
+        "`{text}` is not a version: use `latest`, a version id, its epoch number or its integer"
     )]
     InvalidSelector {
-        /// As given.
+        /// The selector.
         text: String,
     },
-    /// A text cannot be stored.
-    #[error("text with a NUL character (U+0000) cannot be stored; remove it")]
+    /// A text that cannot be stored.
+    #[error("text with a NUL character (U+0000) cannot be stored; remove the character")]
     NulInText,
-    /// A conversation may not have as many items, or as many bytes of them.
+    /// The conversation has reached its limit of items or bytes.
     #[error(
-        "conversation `{id}` is full: it may have {limit} {what}; delete items, or go on in a \
-         new conversation"
+        "conversation `{id}` is full: the limit is {limit} {what}; delete items, or start a new \
+         conversation"
     )]
     ConversationFull {
         /// The conversation.
         id: String,
         /// What is counted.
         what: &'static str,
-        /// The most of it.
+        /// The limit.
         limit: u64,
     },
-    /// A conversation has other items with the ids of some that were to be added.
+    /// The conversation has different items with the ids of some new ones.
     #[error(
-        "conversation `{conversation}` has other items with the ids of {} of these; send them \
-         with new ids, or without",
+        "conversation `{conversation}` already has different items with {} of these ids; send \
+         them with new ids, or without ids",
         indexes.len()
     )]
     ItemIdsTaken {
         /// The conversation.
         conversation: String,
-        /// Which of the items that were to be added, by their place among them.
+        /// The indexes of those new items.
         indexes: Vec<usize>,
     },
-    /// A value outside its bounds.
+    /// An invalid value.
     #[error("{field}: {reason}")]
     Invalid {
         /// Which value.
@@ -179,18 +180,18 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The bytes that came in broke off.
-    #[error("the upload broke off: {0}")]
+    /// The upload ended early.
+    #[error("the upload was interrupted: {0}")]
     Interrupted(#[source] std::io::Error),
-    /// Stored content is gone or is not what its digest says.
+    /// Stored content is missing or does not match its digest.
     #[error("stored content {digest} is damaged: {reason}")]
     DamagedContent {
-        /// The digest it should have.
+        /// The expected digest.
         digest: String,
-        /// What was found.
+        /// What is wrong.
         reason: String,
     },
-    /// The configuration cannot be used.
+    /// An invalid configuration.
     #[error("{setting}: {reason}")]
     Config {
         /// Which setting.
@@ -204,22 +205,22 @@ pub enum Error {
          run the release that wrote it, or a newer one"
     )]
     SchemaTooNew {
-        /// As found.
+        /// The version found.
         found: i64,
-        /// The newest known here.
+        /// The newest known version.
         known: i64,
     },
-    /// The database is empty, but content of an earlier one is there.
+    /// The database is empty, but content of an earlier one exists.
     #[error(
-        "{found}, but content that was stored before is still there: all skills and files would \
-         be gone. Restore the database from a backup; or, to give up what was stored, set \
+        "{found}, but previously stored content still exists: all skills and files would be \
+         lost. Restore the database from a backup; or, to give up what was stored, set \
          `accept_empty = true` in [store], start once, and remove the setting again"
     )]
     DatabaseLost {
         /// What is wrong with the database.
         found: String,
     },
-    /// A tenant may not keep as much.
+    /// The tenant's storage quota is exceeded.
     #[error(
         "storage quota exceeded: {used} of {limit} {what} are in use, and this needs {more} more; \
          delete what is no longer needed, or ask the operator for a higher limit"
@@ -227,19 +228,19 @@ pub enum Error {
     QuotaExceeded {
         /// What is counted.
         what: &'static str,
-        /// The most of it.
+        /// The limit.
         limit: u64,
-        /// What is kept already.
+        /// The current usage.
         used: u64,
-        /// What was to be added.
+        /// The size of the addition.
         more: u64,
     },
-    /// There is no room left, or what is left is kept in reserve.
-    #[error("no room left in the {part}: {cause}")]
+    /// There is no space left, or only the reserve.
+    #[error("no space left in the {part}: {cause}")]
     StorageFull {
         /// Where.
         part: &'static str,
-        /// What the system said. It may name paths, so it is for the operator only.
+        /// The system's error. It may contain paths, so it is for the operator only.
         cause: String,
     },
     /// The database failed or could not be reached.
@@ -248,18 +249,18 @@ pub enum Error {
     /// The blob storage failed or could not be reached.
     #[error("blob storage: {0}")]
     BlobStorage(#[source] object_store::Error),
-    /// A row that this crate wrote does not read back: the database was changed by other means.
+    /// A row cannot be read back: the database was changed by another program.
     #[error("row of {table}: {reason}")]
     MalformedRow {
         /// Which table.
         table: &'static str,
-        /// What does not fit.
+        /// What is wrong.
         reason: String,
     },
-    /// No random numbers, so no ids and no keys.
-    #[error("the operating system gives no random numbers: {0}")]
+    /// No random numbers are available, so no ids and keys.
+    #[error("the operating system provides no random numbers: {0}")]
     NoRandomness(String),
-    /// Others kept getting in the way; the operation may simply be repeated.
+    /// Too many conflicting changes; the operation can be repeated.
     #[error("the store is busy with conflicting changes; try again")]
     Busy,
 }
@@ -310,7 +311,7 @@ impl Error {
         }
     }
 
-    /// Whether the same call may succeed later, with nothing changed by the caller.
+    /// Whether the same call may succeed later without any change.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -322,8 +323,8 @@ impl Error {
         )
     }
 
-    /// Whether a commit that failed so has surely left no trace. Of a connection that
-    /// broke, nobody knows.
+    /// Whether a commit with this error was certainly rolled back. After a broken
+    /// connection this is unknown.
     pub(crate) fn is_rolled_back(&self) -> bool {
         matches!(self, Error::StorageFull { .. })
     }

@@ -1,4 +1,4 @@
-//! Files: what clients upload and what runs produce.
+//! Files: uploaded by clients, or created by runs.
 
 use std::io;
 use std::time::Duration;
@@ -20,56 +20,56 @@ use crate::skills::{ID_COLUMN, paginate};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// A file to be kept.
+/// A file to be stored.
 #[derive(Debug, Clone)]
 pub struct NewFile<'a> {
-    /// Its name, for people. Never used as a path.
+    /// Its display name. Never used as a path.
     pub name: &'a str,
     /// Its media type.
     pub mime: &'a str,
-    /// What it is for, as OpenAI asks.
+    /// Its purpose, as in OpenAI's API.
     pub purpose: &'a str,
-    /// The session it belongs to, if any.
+    /// The container it belongs to, if any.
     pub scope: Option<&'a str>,
-    /// Whether its content may be fetched.
+    /// Whether its content may be downloaded.
     pub downloadable: bool,
-    /// How long it is kept; for ever if not said.
+    /// How long it is stored. Default: for ever.
     pub expires_in: Option<Duration>,
-    /// The most bytes it may have.
+    /// Maximum size in bytes.
     pub limit: u64,
 }
 
-/// A file as stored.
+/// A stored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
     /// `file_…`.
     pub id: String,
-    /// Its name, for people.
+    /// Its display name.
     pub name: String,
     /// Its media type.
     pub mime: String,
-    /// Bytes of its content.
+    /// Size of its content in bytes.
     pub size: i64,
-    /// Of its content.
+    /// Digest of its content.
     pub digest: Digest,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: String,
-    /// The session it belongs to, if any.
+    /// The container it belongs to, if any.
     pub scope: Option<String>,
-    /// Whether its content may be fetched.
+    /// Whether its content may be downloaded.
     pub downloadable: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// Until when it is kept, if not for ever.
+    /// When it expires, if ever.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Which files a list shows.
+/// A filter for files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFilter {
-    /// Those of this session.
+    /// Only those of this container.
     pub scope: Option<String>,
-    /// Those for this.
+    /// Only those with this purpose.
     pub purpose: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl FileRecord {
 }
 
 impl Store {
-    /// Keeps a file. Its content passes through in parts; memory stays bounded.
+    /// Stores a file. Its content is streamed in parts; memory use is bounded.
     pub async fn create_file(
         &self,
         tenant: &TenantId,
@@ -147,7 +147,7 @@ impl Store {
         };
         let written = match self.write_file(&mut tx, tenant, file, &staged).await {
             Ok(()) => match tx.commit().await {
-                // Whether it was done nobody knows; what was staged is left as it is.
+                // Whether it was committed is unknown, so staged content is kept.
                 Err(error) if !error.is_rolled_back() => return Err(error),
                 done => done,
             },
@@ -194,15 +194,15 @@ impl Store {
             ..StorageUsage::default()
         };
         self.check_quota_in_tx(tx, tenant, &added).await?;
-        // The stream cannot be read twice. Only a collector that takes what was
-        // announced a moment ago gets here, and the client may send again.
+        // The stream cannot be read twice. This happens only if a collector removes what
+        // was just recorded as pending; the client can repeat the upload.
         match activate(tx, staged, file.created_at).await? {
             ActivationOutcome::Activated => Ok(()),
             ActivationOutcome::Collected => Err(Error::Busy),
         }
     }
 
-    /// One file.
+    /// Gets a file.
     pub async fn file(&self, tenant: &TenantId, id: &str) -> Result<FileRecord> {
         let sql = Sql::new(SELECT_FILES).push_bind("", tenant.as_str());
         let sql = sql.push_bind(" AND id = ", id);
@@ -215,7 +215,7 @@ impl Store {
         Ok(file)
     }
 
-    /// Those of these files that there are, in the order asked for.
+    /// Those of these files that exist, in the order of the ids.
     pub async fn files_by_id(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<FileRecord>> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -224,7 +224,7 @@ impl Store {
             return Err(Error::Invalid {
                 field: "ids",
                 reason: format!(
-                    "{} are asked for, at most {MAX_PAGE_ITEMS} are taken",
+                    "{} were requested; at most {MAX_PAGE_ITEMS} are allowed",
                     ids.len()
                 ),
             });
@@ -241,7 +241,7 @@ impl Store {
         Ok(files)
     }
 
-    /// A page of the tenant's files, by age. Those past their time are not shown.
+    /// A page of the tenant's files, by age, without expired ones.
     pub async fn list_files(
         &self,
         tenant: &TenantId,
@@ -265,7 +265,7 @@ impl Store {
         }))
     }
 
-    /// A file and its content. Whether it may be downloaded is for the caller to ask.
+    /// A file and its content. The caller checks whether it may be downloaded.
     pub async fn read_file(
         &self,
         tenant: &TenantId,
@@ -276,7 +276,7 @@ impl Store {
         Ok((file, content))
     }
 
-    /// Deletes a file. Its content goes later, if nothing else has the same.
+    /// Deletes a file. Its content is collected later, if nothing else references it.
     pub async fn delete_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let mut tx = self.db().begin().await?;
         quota::lock_totals(&mut tx, tenant).await?;

@@ -1,7 +1,7 @@
-//! What nobody refers to any more, collected later.
+//! Collects unreferenced content and expired records.
 //!
-//! See [`blob`](crate::blob) for why this never takes what is in use, whatever
-//! runs at the same time.
+//! See [`blob`](crate::blob) for why this never removes content in use, whatever runs at
+//! the same time.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use crate::quota;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// Rows looked at in one go.
+/// Rows per query.
 const BATCH_ROWS: i64 = 500;
-/// How long a request key is remembered.
+/// How long a request key is stored.
 const REQUEST_KEY_RETENTION: Duration = Duration::from_secs(24 * 3600);
-/// How long it is remembered what an unused session was made with. No sandbox keeps
-/// its files as long.
+/// How long the record of an unused container is stored. No sandbox stores its files
+/// longer.
 const CONTAINER_RETENTION: Duration = Duration::from_secs(60 * 24 * 3600);
-/// How long the record of a run is kept.
+/// How long the record of a run is stored.
 const RUN_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How long it is remembered whose a provider's file is: as long as Anthropic lets one
-/// be kept that is to expire.
+/// How long the tenant of a provider's file is recorded: the maximum lifetime of an
+/// expiring file at Anthropic.
 const PROVIDER_FILE_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
-/// How long usage is kept: more than a year, so that years can be compared.
+/// How long usage is stored: more than a year, so that years can be compared.
 const USAGE_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// What was collected.
@@ -32,16 +32,16 @@ const USAGE_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
 pub struct GarbageReport {
     /// Blobs, in the database and in the storage.
     pub blobs: u64,
-    /// Bytes of them.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Files past their time.
+    /// Expired files.
     pub files: u64,
 }
 
 impl Store {
-    /// Removes what has not been referred to, or touched, for the grace period.
-    /// It may run at any time and in several processes at once. The grace period
-    /// is for those who still read what has just been deleted.
+    /// Removes what has not been referenced or touched for the grace period. It may run
+    /// at any time and in several processes concurrently. The grace period is for readers
+    /// of content that has just been deleted.
     pub async fn collect_garbage(&self, grace: Duration) -> Result<GarbageReport> {
         let now = Timestamp::now();
         let before = now.before(grace);
@@ -77,7 +77,7 @@ impl Store {
         Ok(collected)
     }
 
-    /// Records, sessions and hidden turns past their time.
+    /// Expired records of runs, containers and hidden turns.
     async fn drop_old_runs(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM hidden_turns WHERE expires_at < $1");
         self.db().execute(sql.bind(now)).await?;
@@ -92,7 +92,7 @@ impl Store {
             .map(drop)
     }
 
-    /// Tenant by tenant: each transaction changes the totals of one of them only.
+    /// Tenant by tenant: each transaction changes the totals of one tenant only.
     async fn drop_expired_files(&self, before: Timestamp) -> Result<u64> {
         let sql = Sql::new("SELECT DISTINCT tenant FROM files WHERE expires_at < $1");
         let mut dropped = 0;
@@ -135,8 +135,8 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// Removes one blob, unless it has been touched since it was looked at. The
-    /// object goes only after its row is doomed, and the row only after the object.
+    /// Removes one blob, unless it has been touched since it was found. The object is
+    /// deleted only after its row is doomed, and the row only after the object.
     async fn collect_blob(&self, blob: &GarbageCandidate) -> Result<bool> {
         if blob.inline {
             let sql = Sql::new("DELETE FROM blobs").push(STILL_UNREFERENCED);
@@ -152,7 +152,7 @@ impl Store {
     }
 }
 
-/// A blob that nobody referred to a moment ago.
+/// A blob that was found unreferenced.
 struct GarbageCandidate {
     place: String,
     size: i64,

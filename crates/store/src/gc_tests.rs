@@ -1,5 +1,5 @@
-//! The moments in which an uploader and the collector want the same content,
-//! each brought about on purpose, on both engines.
+//! Races between uploads and the collector for the same content, each forced
+//! deliberately, on both databases.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl TestBed {
         self.store.blobs().stage(contents).await.unwrap()
     }
 
-    /// Adopts content and lets a file refer to it, without committing.
+    /// Activates content and adds a file that references it, without committing.
     async fn add_reference(&self, staged: &[StagedBlob]) -> (Tx, ActivationOutcome) {
         let mut tx = self.store.db().begin().await.unwrap();
         let outcome = activate(&mut tx, staged, Timestamp::now()).await.unwrap();
@@ -58,7 +58,7 @@ impl TestBed {
         (tx, outcome)
     }
 
-    /// Content that is stored, and that nobody refers to.
+    /// Stores content without a reference.
     async fn leave_unreferenced(&self, data: &Bytes) {
         let staged = self.stage(data).await;
         let mut tx = self.store.db().begin().await.unwrap();
@@ -82,7 +82,7 @@ impl TestBed {
         assert_eq!(content.collect().await.unwrap(), data);
     }
 
-    /// Until some connection of PostgreSQL waits for a lock of another.
+    /// Waits until a PostgreSQL connection is blocked by a lock of another.
     async fn until_blocked(&self) {
         let sql = Sql::new("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
         while self
@@ -115,8 +115,8 @@ async fn content_referred_to_after_it_was_found_unreferenced_stays(bed: TestBed)
     }
 }
 
-/// The collector's statement begins before the uploader's commit and goes on after
-/// it, with a view of the references from before.
+/// The collector's statement starts before the uploader's commit and continues after it,
+/// with a snapshot of the references from before.
 async fn content_being_referred_to_while_it_is_collected_stays(bed: TestBed) {
     for data in contents() {
         bed.leave_unreferenced(&data).await;
@@ -155,7 +155,7 @@ async fn content_collected_after_it_was_found_stored_is_noticed(bed: TestBed) {
     }
 }
 
-async fn an_object_collected_before_it_was_adopted_is_noticed(bed: TestBed) {
+async fn an_object_collected_before_it_was_activated_is_noticed(bed: TestBed) {
     let data = Bytes::from(vec![1; SIZES[1]]);
     let staged = bed.stage(&data).await;
     assert_eq!(
@@ -190,8 +190,8 @@ async fn of_two_uploaders_of_the_same_object_one_leaves_a_copy_to_collect(bed: T
     bed.assert_readable(&data).await;
 }
 
-/// The collector died after it doomed a row; the next one finishes the work, and
-/// uploads of the same content do not care.
+/// The collector died after it doomed a row; the next one finishes the work, and uploads
+/// of the same content are unaffected.
 async fn a_collection_that_was_cut_short_is_finished_later(bed: TestBed) {
     let data = Bytes::from(vec![1; SIZES[1]]);
     bed.leave_unreferenced(&data).await;
@@ -265,7 +265,7 @@ on_both_databases! {
     content_referred_to_after_it_was_found_unreferenced_stays,
     content_being_referred_to_while_it_is_collected_stays,
     content_collected_after_it_was_found_stored_is_noticed,
-    an_object_collected_before_it_was_adopted_is_noticed,
+    an_object_collected_before_it_was_activated_is_noticed,
     of_two_uploaders_of_the_same_object_one_leaves_a_copy_to_collect,
     a_collection_that_was_cut_short_is_finished_later,
     content_of_a_deleted_skill_is_kept_for_the_grace_period,

@@ -1,30 +1,30 @@
-//! How much was written for each tenant lately, so that what a tenant keeps beside
-//! skills and files is cut back before it has grown much beyond its bound.
+//! Tracks how much was written for each tenant recently, so that stored data other than
+//! skills and files is trimmed soon after it exceeds its limit.
 //!
-//! Adding up what is there costs a walk over its rows; it is done once for many writes.
+//! Summing up the stored sizes scans all rows, so it is done once for many writes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::tenant::TenantId;
 
-/// Bytes written after which a tenant's rows are looked at.
+/// Bytes written by a tenant after which its rows are checked.
 const CHECK_INTERVAL_BYTES: u64 = 64 << 20;
-/// Tenants remembered; beyond that all are looked at once more.
+/// Tenants tracked; beyond that all are checked once more.
 const MAX_TRACKED_TENANTS: usize = 10_000;
 
-/// Bytes since the rows of a tenant were last looked at.
+/// Bytes written since the last check, by tenant.
 #[derive(Debug, Default)]
 pub(crate) struct TenantGrowth(Mutex<HashMap<TenantId, u64>>);
 
 impl TenantGrowth {
-    /// Notes a write. True: it is time to look.
+    /// Records a write. Returns true if a check is due.
     pub(crate) fn record(&self, tenant: &TenantId, bytes: usize) -> bool {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if written.len() >= MAX_TRACKED_TENANTS && !written.contains_key(tenant) {
             written.clear();
         }
-        // A process that was just started does not know what came before.
+        // A newly started process does not know earlier writes, so the first one is due.
         let sum = written
             .entry(tenant.clone())
             .or_insert(CHECK_INTERVAL_BYTES);

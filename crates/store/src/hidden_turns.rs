@@ -1,5 +1,5 @@
-//! Turns of a run that its client's dialect could not carry, kept until the client
-//! answers the call they led to.
+//! Turns of a run that the client's dialect cannot carry, stored until the client returns
+//! the result of the tool call that followed them.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// Bytes of turns kept for one answer.
+/// Bytes of turns stored for one tool call.
 const MAX_TURN_BYTES: usize = 8 << 20;
-/// Characters of turns a tenant may have kept; beyond that those go that are to be
-/// forgotten first.
+/// Characters of turns stored per tenant; beyond that those that expire first are
+/// dropped.
 const MAX_TENANT_CHARS: i64 = 256 << 20;
 /// Calls in one statement.
 const BATCH_CALLS: usize = 200;
 
 impl Store {
-    /// Keeps turns, each under the call that may bring them back.
+    /// Stores turns, each under the tool call that retrieves them.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when some are too long to be kept; then none are.
+    /// [`Error::Invalid`] when some are too large; then none are stored.
     pub async fn save_hidden_turns(
         &self,
         tenant: &TenantId,
@@ -32,7 +32,7 @@ impl Store {
         if let Some(bytes) = longest.filter(|bytes| *bytes > MAX_TURN_BYTES) {
             return Err(Error::Invalid {
                 field: "turns",
-                reason: format!("they have {bytes} bytes, and {MAX_TURN_BYTES} is the most"),
+                reason: format!("they have {bytes} bytes; the limit is {MAX_TURN_BYTES}"),
             });
         }
         let size: usize = turns_by_call.iter().map(|(_, turns)| turns.len()).sum();
@@ -61,8 +61,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops those of a tenant that are to be forgotten first, if all are more than so
-    /// many characters.
+    /// Drops those of a tenant's turns that expire first, beyond this many characters.
     async fn drop_turns_over(&self, max_chars: i64, tenant: &TenantId) -> Result<()> {
         let sql = Sql::new(
             "DELETE FROM hidden_turns WHERE (tenant, call) IN (
@@ -76,7 +75,7 @@ impl Store {
         self.db().execute(sql).await.map(drop)
     }
 
-    /// The turns kept under a call, if their time is not over.
+    /// The turns stored under a tool call, unless expired.
     pub async fn hidden_turns(&self, tenant: &TenantId, call: &str) -> Result<Option<String>> {
         let sql = Sql::new("SELECT turns FROM hidden_turns WHERE tenant = ")
             .push_bind("", tenant.as_str())
@@ -86,7 +85,7 @@ impl Store {
         row.map(|row| row.text("turns")).transpose()
     }
 
-    /// What is kept under any of these calls, with the call.
+    /// The turns stored under any of these tool calls, with the call.
     ///
     /// # Errors
     /// When the database fails.

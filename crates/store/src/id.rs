@@ -1,9 +1,9 @@
-//! Ids that sort by the time they were made.
+//! Ids that sort by creation time.
 //!
-//! An id is a prefix, eleven digits of microseconds since 1970 and thirteen of
-//! chance, in base 32 (digits and lower-case letters without `i l o u`). Because
-//! byte order is order of creation, a list can be read on from any id, even one
-//! that has been deleted since, and no second sort key is needed.
+//! An id is a prefix, eleven digits of microseconds since 1970 and thirteen random
+//! digits, in base 32 (digits and lower-case letters without `i l o u`). As byte order is
+//! creation order, a list can be continued from any id, even a deleted one, and no second
+//! sort key is needed.
 
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
@@ -12,7 +12,7 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_DIGITS: u32 = 11;
 const RANDOM_DIGITS: u32 = 13;
 
-/// What an id names.
+/// The kind of resource that an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdPrefix {
     Skill,
@@ -38,7 +38,7 @@ impl IdPrefix {
     }
 }
 
-/// A new id made at `time`.
+/// A new id for `time`.
 pub(crate) fn new_id(prefix: IdPrefix, time: Timestamp) -> Result<String> {
     let micros = u128::try_from(time.as_micros()).unwrap_or_default();
     let mut id = prefix.as_str().to_owned();
@@ -47,14 +47,14 @@ pub(crate) fn new_id(prefix: IdPrefix, time: Timestamp) -> Result<String> {
     Ok(id)
 }
 
-/// Whether a text is an id as [`new`] makes them.
+/// Whether a text has the form of [`new_id`].
 pub(crate) fn is_id(prefix: IdPrefix, text: &str) -> bool {
     let digits = text.strip_prefix(prefix.as_str()).unwrap_or_default();
     digits.len() == (TIME_DIGITS + RANDOM_DIGITS) as usize
         && digits.bytes().all(|digit| ALPHABET.contains(&digit))
 }
 
-/// Random letters and digits, five bits of chance each, at most 25 of them.
+/// Random letters and digits, five bits each, at most 25 of them.
 pub(crate) fn random_text(digits: u32) -> Result<String> {
     let mut text = String::new();
     push_digits(&mut text, random_bits()?, digits);

@@ -1,7 +1,7 @@
-//! Items of stored answers and conversations, found by the ids that clients were given.
+//! Items of stored responses and conversations, by the ids that clients received.
 //!
-//! An item is JSON whose meaning is its writer's. It lives as long as the answer or the
-//! conversation that it belongs to.
+//! An item is JSON that the store does not interpret. It is stored as long as the
+//! response or conversation that it belongs to.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// Items in one statement.
 const BATCH_ITEMS: usize = 200;
 
-/// An item to be kept.
+/// An item to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewItem<'a> {
     /// Its id.
@@ -29,7 +29,7 @@ const FROM_CONVERSATIONS: &str = " FROM conversation_items i
     JOIN conversations o ON o.tenant = i.tenant AND o.id = i.conversation WHERE i.tenant = ";
 
 impl Store {
-    /// How many bytes those of these items have that are there.
+    /// The sizes in bytes of those of these items that exist.
     pub async fn item_sizes(
         &self,
         tenant: &TenantId,
@@ -49,7 +49,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Those of these items that are there, as JSON by id. The caller has seen their sizes.
+    /// Those of these items that exist, as JSON by id. Callers check the sizes first.
     pub async fn items(
         &self,
         tenant: &TenantId,
@@ -69,7 +69,7 @@ impl Store {
     }
 }
 
-/// The ids that were not found yet.
+/// The ids not found yet.
 fn missing_ids<'a, T>(ids: &BTreeSet<&'a str>, found: &HashMap<String, T>) -> Vec<&'a str> {
     let unknown = |id: &&&str| !found.contains_key(**id);
     ids.iter().filter(unknown).copied().collect()
@@ -82,8 +82,7 @@ fn where_ids(sql: Sql, tenant: &TenantId, ids: &[&str]) -> Sql {
         .push_list(ids.iter().copied())
 }
 
-/// Writes the items of an answer, in place of those that it had. Of two of one id the
-/// last counts.
+/// Replaces the items of a response. Of duplicates the last one counts.
 pub(crate) async fn replace_items(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -92,7 +91,7 @@ pub(crate) async fn replace_items(
 ) -> Result<()> {
     let sql = Sql::new("DELETE FROM response_items WHERE tenant = $1 AND response = $2");
     tx.execute(sql.bind(tenant.as_str()).bind(response)).await?;
-    // No statement may write a row twice.
+    // A statement must not write a row twice.
     let items: HashMap<&str, &str> = items.iter().map(|new| (new.id, new.json)).collect();
     let items: Vec<(&str, &str)> = items.into_iter().collect();
     for batch in items.chunks(BATCH_ITEMS) {
@@ -116,7 +115,7 @@ pub(crate) async fn replace_items(
     Ok(())
 }
 
-/// Bytes of an item, for its row.
+/// Size of a text in bytes, for its row.
 pub(crate) fn text_bytes(item: &str) -> i64 {
     i64::try_from(item.len()).unwrap_or(i64::MAX)
 }

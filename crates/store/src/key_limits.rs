@@ -1,41 +1,41 @@
-//! What a key may spend: on which models, how fast, and how much.
+//! Limits of keys: models, rates and budget.
 //!
-//! The store keeps the limits; whoever answers requests holds to them.
+//! The store only stores the limits; the server enforces them.
 
 use crate::db::{DbRow, Sql, SqlValue};
 use crate::error::{Error, Result};
 
-/// Patterns a key may have at most, and bytes of each.
+/// Maximum number of patterns per key, and bytes of each.
 const MAX_MODEL_PATTERNS: usize = 100;
 const MAX_PATTERN_BYTES: usize = 256;
 
-/// What a key may spend; nothing said is no limit.
+/// The limits of a key; `None` is unlimited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyLimits {
-    /// Patterns of the models it may call, by the names clients use; a `*` stands for
-    /// anything. Empty: all.
+    /// Patterns of the models it may call, by the names that clients use; a `*` matches
+    /// anything. Empty: all models.
     pub models: Vec<String>,
     /// Requests per minute, to models and over MCP.
     pub requests_per_minute: Option<u32>,
-    /// Tokens per minute, in and out.
+    /// Tokens per minute, input and output.
     pub tokens_per_minute: Option<u64>,
-    /// Money.
+    /// Budget.
     pub budget: Option<KeyBudget>,
 }
 
-/// An amount of money and how often it is granted anew.
+/// An amount of money per period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBudget {
-    /// In billionths of the currency prices are given in.
+    /// In billionths of the price currency.
     pub nanos: u64,
-    /// How often it is granted.
+    /// The period.
     pub period: BudgetPeriod,
 }
 
-/// How often a budget is granted. Days and months are those of UTC.
+/// The period of a budget. Days and months are in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetPeriod {
-    /// Once.
+    /// No period: a total budget.
     Ever,
     /// Every day.
     Day,
@@ -44,7 +44,7 @@ pub enum BudgetPeriod {
 }
 
 impl BudgetPeriod {
-    /// The name used everywhere.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             BudgetPeriod::Ever => "ever",
@@ -53,7 +53,7 @@ impl BudgetPeriod {
         }
     }
 
-    /// From its name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self> {
         let all = [BudgetPeriod::Ever, BudgetPeriod::Day, BudgetPeriod::Month];
         let found = all.into_iter().find(|period| period.as_str() == text);
@@ -65,7 +65,7 @@ impl BudgetPeriod {
 }
 
 impl KeyLimits {
-    /// Whether a model may be called, by the name a client uses.
+    /// Whether a model may be called, by the name that a client uses.
     pub fn allows_model(&self, model: &str) -> bool {
         self.models.is_empty()
             || self
@@ -84,8 +84,8 @@ impl KeyLimits {
             return Err(Error::Invalid {
                 field: "models",
                 reason: format!(
-                    "a key has at most {MAX_MODEL_PATTERNS} patterns, each of 1 to {MAX_PATTERN_BYTES} \
-                     bytes without blanks"
+                    "a key may have at most {MAX_MODEL_PATTERNS} patterns, each of 1 to {MAX_PATTERN_BYTES} \
+                     bytes without spaces"
                 ),
             });
         }
@@ -93,14 +93,14 @@ impl KeyLimits {
         if none {
             return Err(Error::Invalid {
                 field: "limits",
-                reason: "a limit of 0 per minute lets nothing through; revoke the key instead"
+                reason: "a limit of 0 per minute blocks all requests; revoke the key instead"
                     .to_owned(),
             });
         }
         Ok(())
     }
 
-    /// Binds the columns in the order of the statement that writes them.
+    /// Binds the columns in the order of the insert statement.
     pub(crate) fn bind_to(&self, sql: Sql) -> Sql {
         let number = |n: Option<u64>| n.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
         let models = (!self.models.is_empty()).then(|| self.models.join(" "));
@@ -137,8 +137,8 @@ impl KeyLimits {
     }
 }
 
-/// Whether a text fits a pattern in which each `*` stands for anything. Linear: what
-/// stands between two stars is taken where it is found first.
+/// Whether a text matches a pattern in which each `*` matches anything. Linear: the text
+/// between two stars is matched at its first occurrence.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == text;

@@ -1,7 +1,7 @@
-//! Virtual keys: who may do what, for which tenant.
+//! Virtual keys: their tenant, scopes and limits.
 //!
-//! A key is shown once and kept as its SHA-256 only. 128 bits of chance need no
-//! slow hash. It is found by its prefix, which is no secret, and compared in
+//! A key is shown once and stored only as its SHA-256. A random secret of 128 bits needs
+//! no slow hash. It is looked up by its prefix, which is not secret, and compared in
 //! constant time.
 
 use std::fmt;
@@ -24,20 +24,20 @@ use crate::time::Timestamp;
 const KEY_PREFIX: &str = "sk-pw-";
 const PREFIX_DIGITS: u32 = 10;
 const SECRET_DIGITS: u32 = 25;
-/// Keys remembered; each is small.
+/// Cached keys; each is small.
 const MAX_CACHED_KEYS: u64 = 10_000;
-/// How long a key is taken as it was while the database does not answer. A key that is
-/// revoked elsewhere in that time is refused when this is over.
+/// How long a cached key is accepted while the database is unreachable. A key that is
+/// revoked elsewhere meanwhile is refused after this time.
 const STALE_KEY_LIFETIME: Duration = Duration::from_secs(300);
-/// How long a known key waits for the database.
+/// How long the lookup of a cached key waits for the database.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a key may do.
+/// What a key permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyScope {
-    /// See skills and files.
+    /// List and read skills and files.
     Read,
-    /// Run requests.
+    /// Send requests to models.
     Use,
     /// Upload and delete skills and files.
     Publish,
@@ -53,7 +53,7 @@ impl KeyScope {
         KeyScope::Admin,
     ];
 
-    /// The name used everywhere.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             KeyScope::Read => "read",
@@ -63,7 +63,7 @@ impl KeyScope {
         }
     }
 
-    /// From its name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self> {
         let found = KeyScope::ALL
             .into_iter()
@@ -78,44 +78,44 @@ impl KeyScope {
     }
 }
 
-/// A key to be made.
+/// A key to be created.
 #[derive(Debug, Clone)]
 pub struct NewKey<'a> {
-    /// What it is for, for people.
+    /// Its display name.
     pub name: &'a str,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: &'a [KeyScope],
-    /// How long it is valid; for ever if not said.
+    /// How long it is valid. Default: for ever.
     pub expires_in: Option<Duration>,
 }
 
-/// A key as stored: all but the key itself.
+/// A stored key, without the key itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRecord {
     /// `key_…`.
     pub id: String,
-    /// For whom it acts.
+    /// Its tenant.
     pub tenant: TenantId,
-    /// What it is for, for people.
+    /// Its display name.
     pub name: String,
-    /// How it begins; enough to recognise it, not to use it.
+    /// Its first characters: enough to recognise it, not to use it.
     pub prefix: String,
-    /// What it may do, in order.
+    /// Its scopes, in order.
     pub scopes: Vec<KeyScope>,
-    /// What it may spend.
+    /// Its limits.
     pub limits: KeyLimits,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was last seen, to the minute.
+    /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// Until when it is valid, if not for ever.
+    /// When it expires, if ever.
     pub expires_at: Option<Timestamp>,
-    /// Since when it is no longer.
+    /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 
 impl KeyRecord {
-    /// Whether it may do this. An admin's key may do everything.
+    /// Whether it has this scope. An admin key has all scopes.
     pub fn allows(&self, scope: KeyScope) -> bool {
         self.scopes.contains(&scope) || self.scopes.contains(&KeyScope::Admin)
     }
@@ -144,7 +144,7 @@ impl KeyRecord {
     }
 }
 
-/// A key in the clear. It is shown once and never printed by accident.
+/// A key in plain text. It is shown once and never printed by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey(String);
 
@@ -155,7 +155,7 @@ impl SecretKey {
         Ok((SecretKey(format!("{prefix}-{secret}")), prefix))
     }
 
-    /// The key itself, to be shown to its owner.
+    /// The key, to be shown to its owner.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -167,11 +167,11 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// Keys seen lately, by the digest of the whole key.
+/// Recently used keys, by the digest of the whole key.
 pub(crate) struct KeyCache {
-    /// As they are.
+    /// Up to date.
     fresh: Cache<Digest, Arc<KeyRecord>>,
-    /// As they were when the database last answered, for when it does not.
+    /// As of the last successful lookup, for when the database is unreachable.
     stale: Cache<Digest, Arc<KeyRecord>>,
     outage: Outage,
 }
@@ -201,7 +201,7 @@ const SELECT_KEYS: &str = "SELECT id, tenant, name, prefix, hash, scopes, models
     expires_at, revoked_at FROM keys WHERE ";
 
 impl Store {
-    /// Makes a key without limits. This is the only time it can be seen.
+    /// Creates a key without limits. The key is only returned here.
     pub async fn create_key(
         &self,
         tenant: &TenantId,
@@ -211,7 +211,7 @@ impl Store {
         self.create_limited_key(tenant, new, &limits).await
     }
 
-    /// Makes a key that may spend only so much. This is the only time it can be seen.
+    /// Creates a key with limits. The key is only returned here.
     pub async fn create_limited_key(
         &self,
         tenant: &TenantId,
@@ -239,19 +239,22 @@ impl Store {
             "INSERT INTO keys (id, tenant, name, prefix, hash, scopes, created_at, expires_at,
                  models, requests_per_minute, tokens_per_minute, budget_nanos, budget_period)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        );
-        let sql = sql.bind(&key.id).bind(tenant.as_str()).bind(&key.name);
-        let sql = sql
-            .bind(&key.prefix)
-            .bind(key_digest(secret.reveal()).hex());
-        let sql = sql.bind(names.join(" ")).bind(now).bind(key.expires_at);
+        )
+        .bind(&key.id)
+        .bind(tenant.as_str())
+        .bind(&key.name)
+        .bind(&key.prefix)
+        .bind(key_digest(secret.reveal()).hex())
+        .bind(names.join(" "))
+        .bind(now)
+        .bind(key.expires_at);
         tenant.map_unknown_tenant(self.db().execute(limits.bind_to(sql)).await)?;
         Ok((key, secret))
     }
 
-    /// Whose key this is; nothing when it is none, has expired or was revoked.
-    /// Cheap: keys are remembered for the configured freshness. While the database does
-    /// not answer, keys that it knew a few minutes ago are taken as they were then.
+    /// The record of a key; `None` if it is unknown, expired or revoked. Cheap: keys are
+    /// cached for the configured freshness. While the database is unreachable, keys that
+    /// were valid a few minutes ago are still accepted.
     pub async fn authenticate(&self, presented: &str) -> Result<Option<Arc<KeyRecord>>> {
         let digest = key_digest(presented);
         let key = match self.key_cache().fresh.get(&digest).await {
@@ -311,8 +314,8 @@ impl Store {
         Ok(Some(key))
     }
 
-    /// Notes that a key was used. Meant to be done off the path of a request; at
-    /// most once a minute anything is written.
+    /// Records that a key was used. Call it outside of the request path; it writes at
+    /// most once a minute.
     pub async fn touch_key(&self, key: &KeyRecord) -> Result<()> {
         let now = Timestamp::now();
         let lately = now.before(Duration::from_secs(60));
@@ -329,15 +332,15 @@ impl Store {
             .map(drop)
     }
 
-    /// All keys of a tenant, newest first, revoked ones included.
+    /// All keys of a tenant, newest first, including revoked ones.
     pub async fn list_keys(&self, tenant: &TenantId) -> Result<Vec<KeyRecord>> {
         let sql = Sql::new(SELECT_KEYS).push_bind("tenant = ", tenant.as_str());
         let rows = self.db().fetch_all(sql.push(" ORDER BY id DESC")).await?;
         rows.iter().map(KeyRecord::from_row).collect()
     }
 
-    /// Ends a key, by its id or its prefix. Here it is refused at once; other
-    /// processes may take it until their freshness is over.
+    /// Revokes a key, by its id or its prefix. It takes effect here immediately; other
+    /// processes may accept the key until their cached entry expires.
     pub async fn revoke_key(&self, tenant: &TenantId, key: &str) -> Result<()> {
         let sql = Sql::new(
             "UPDATE keys SET revoked_at = COALESCE(revoked_at, $1)
@@ -367,7 +370,8 @@ fn key_digest(key: &str) -> Digest {
     Digest::from_content(key.as_bytes())
 }
 
-/// The part of a key by which it is found. Nothing when it cannot be one of ours.
+/// The prefix of a key, by which it is looked up. `None` if it cannot be a key of
+/// Prowess.
 fn key_prefix(key: &str) -> Option<&str> {
     let whole = KEY_PREFIX.len() + PREFIX_DIGITS as usize;
     let prefix = key

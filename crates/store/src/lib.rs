@@ -1,9 +1,9 @@
-//! Where things stay: skills, their versions, files, keys and tenants, on SQLite
-//! or PostgreSQL by one set of queries, and their content by digest.
+//! Persistent storage: skills, versions, files, keys, runs, usage and tenants in SQLite or
+//! PostgreSQL, with one set of queries, and their content by digest.
 //!
-//! This crate knows rows and bytes. It knows no HTTP and no vendor's JSON; where
-//! the vendors' generations differ in meaning, the caller says which rule holds
-//! ([`DeleteSkill`], [`DeleteVersion`], [`NewSkill::unique_title`], …).
+//! This crate handles rows and bytes, not HTTP or any vendor's JSON. Where the vendors' API
+//! generations differ in meaning, the caller selects the rule ([`SkillDeleteRule`],
+//! [`VersionDeleteRule`], [`NewSkill::unique_title`], …).
 //!
 //! ```
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -17,7 +17,7 @@
 //!
 //! let text = "---\nname: pdf-forms\ndescription: Fills in PDF forms.\n---\nUse `fill.py`.\n";
 //! let skill = Skill::from_text(text, &Options::default()).skill.expect("it is valid");
-//! let uploaded = store.create_skill(&tenant, &NewSkill::of(&skill)).await?;
+//! let uploaded = store.create_skill(&tenant, &NewSkill::from_skill(&skill)).await?;
 //! assert_eq!(uploaded.version.ordinal, 1);
 //!
 //! let hits = store.search_skills(&tenant, "fill form", &PageRequest::default()).await?;
@@ -36,26 +36,26 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `store`, `config` | opening, and what all operations share |
-//! | `db` | the two engines behind one kind of statement; the schema |
-//! | `blob` | content by digest: staging, adopting, reading |
+//! | `store`, `config` | opening a store, and the state shared by all operations |
+//! | `db` | SQLite and PostgreSQL behind one kind of statement; the schema |
+//! | `blob` | content by digest: staging, activating, reading |
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
-//! | `resolve` | the way from an id to a loaded skill, mostly from memory |
-//! | `runs`, `sessions`, `hidden` | what runs leave behind |
-//! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
-//! | `foreign` | which files a provider keeps, and for whom |
-//! | `usage`, `responses`, `items` | what requests to models used; answers kept for later, and their items |
-//! | `conversations`, `conversation_items`, `chats` | conversations and chat completions that clients keep here |
-//! | `quota`, `growth`, `space`, `incoming` | what a tenant may keep, and what the disk can |
-//! | `readiness`, `emptied`, `outage` | whether the store can be written, was lost, or is away |
-//! | `gc` | collecting what nobody refers to |
-//! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
+//! | `resolve` | from an id to a loaded skill, mostly from a cache |
+//! | `runs`, `containers`, `hidden_turns` | records of runs, their containers, and turns that a dialect cannot carry |
+//! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
+//! | `provider_files` | which provider stores a file, and for which tenant |
+//! | `usage`, `responses`, `items` | usage of models; stored responses and their items |
+//! | `conversations`, `conversation_items`, `chats` | stored conversations and chat completions |
+//! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
+//! | `readiness`, `lost_database`, `outage` | whether the store is writable, was lost, or is unreachable |
+//! | `gc` | collecting unreferenced content and expired records |
+//! | `page`, `id`, `time`, `words`, `error` | pagination, ids, timestamps, words for search, errors |
 //!
-//! # Promises
+//! # Guarantees
 //!
 //! - Every operation names a tenant; another tenant's id is *not found*.
-//! - An upload is seen whole or not at all, and once acknowledged it stays, also
-//!   when the process is killed at any moment.
+//! - An upload becomes visible as a whole or not at all; once acknowledged it is durable,
+//!   even if the process is killed at any moment.
 //! - Listing, getting, searching and resolving read no content.
 
 mod blob;

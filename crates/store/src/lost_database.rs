@@ -1,28 +1,27 @@
-//! A database that was lost while the content it knew of is still there.
+//! Detects a database that was lost while its content still exists.
 //!
-//! Taken for a new store, everything in it would silently be gone, and a restored
-//! backup would find a database in its place. So it is refused, unless the operator
-//! says that it is meant.
+//! If it were accepted as a new store, all data would silently be gone, and a restored
+//! backup would find another database in its place. So it is refused unless the operator
+//! confirms it.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::blob::storage::ObjectStorage;
-use crate::config::StoreConfig;
+use crate::config::{BLOB_FOLDER, DATABASE_FILE, StoreConfig};
 use crate::error::{Error, Result};
-use crate::store::{BLOB_FOLDER, DATABASE_FILE};
 
-/// Another process may be making the database right now; it takes far less than this.
+/// Another process may be creating the database; that takes far less than this.
 const CREATION_TIMEOUT: Duration = Duration::from_secs(2);
 const CREATION_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How deep objects lie in the folder of content: a shard, and the object.
+/// Depth of objects in the content folder: a shard, and the object.
 const BLOB_DEPTH: usize = 2;
 
-/// Where content of an earlier database may lie.
+/// Where content of an earlier database may be.
 pub(crate) struct EarlierContent<'a> {
     config: &'a StoreConfig,
-    /// Nothing: the folder in the data folder.
+    /// `None`: the folder in the data directory.
     storage: Option<&'a ObjectStorage>,
 }
 
@@ -31,8 +30,8 @@ impl<'a> EarlierContent<'a> {
         EarlierContent { config, storage }
     }
 
-    /// Whether there is content although the database knows of none. Asked only when
-    /// the database is empty: an object store need not answer for a server to start.
+    /// Whether there is content although the database has none. Called only if the
+    /// database is empty: an object store need not be reachable for a server to start.
     async fn is_present(&self) -> Result<bool> {
         if self.config.accept_empty {
             return Ok(false);
@@ -46,8 +45,8 @@ impl<'a> EarlierContent<'a> {
         }
     }
 
-    /// Refuses a database without a schema. Whoever asks holds the lock under which
-    /// schemas are made, so no other process is about to make one.
+    /// Refuses a database without a schema. The caller holds the migration lock, so no
+    /// other process is about to create one.
     pub(crate) async fn refuse_if_present(&self) -> Result<()> {
         if self.is_present().await? {
             return Err(Error::DatabaseLost {
@@ -57,8 +56,8 @@ impl<'a> EarlierContent<'a> {
         Ok(())
     }
 
-    /// Refuses an SQLite file that is missing or has 0 bytes, before a database would
-    /// be made in its place.
+    /// Refuses an SQLite file that is missing or has 0 bytes, before a new database is
+    /// created in its place.
     pub(crate) async fn check_sqlite_file(&self) -> Result<()> {
         let folder = &self.config.data_dir;
         let file = folder.join(DATABASE_FILE);
@@ -72,7 +71,7 @@ impl<'a> EarlierContent<'a> {
         }
         let log = folder.join(format!("{DATABASE_FILE}-wal"));
         let has_log = file_size(&log).is_some_and(|bytes| bytes > 0);
-        // The folder of content is made after the database, at the first start.
+        // At the first start the content folder is created after the database.
         let has_folder = file.exists() && folder.join(BLOB_FOLDER).is_dir();
         if (has_log || has_folder || self.is_present().await?)
             && !is_filled_by_other_process(&file).await
@@ -98,7 +97,7 @@ fn file_size(file: &Path) -> Option<u64> {
     fs::metadata(file).ok().map(|found| found.len())
 }
 
-/// Whether there is any file in a folder or in the folders in it.
+/// Whether a folder or its subfolders contain any file.
 fn has_files(folder: &Path, depth: usize) -> bool {
     let Ok(entries) = fs::read_dir(folder) else {
         return false;

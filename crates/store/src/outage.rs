@@ -1,6 +1,7 @@
-//! A database that does not answer, remembered for a moment.
+//! Remembers briefly that the database is unreachable.
 //!
-//! Without this, everybody who could do without the database would first wait for it.
+//! Without this, every request that could use cached data would first wait for the
+//! database.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,13 +11,13 @@ use tokio::time::Instant;
 /// How often the database is tried during an outage.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// When the database may be tried next; nothing while all is well.
+/// When the database may be tried next; `None` if there is no outage.
 #[derive(Debug, Default)]
 pub(crate) struct Outage(Mutex<Option<Instant>>);
 
 impl Outage {
-    /// Whether the caller shall ask the database. During an outage one caller at a time
-    /// does, now and then.
+    /// Whether to query the database. During an outage one request at a time does, at
+    /// intervals.
     pub(crate) fn can_try(&self) -> bool {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

@@ -1,21 +1,21 @@
-//! Lists in pages that stay right while others insert and delete.
+//! Pagination that stays correct while others insert and delete.
 //!
-//! A page begins after (or before) the last thing seen, so nothing is skipped or shown
-//! twice when the list changes. The thing a cursor names may itself be gone. Only clients
-//! that know nothing else begin at a count of things.
+//! A page begins after (or before) a cursor, so nothing is skipped or repeated when the
+//! list changes. The item of the cursor may have been deleted. An offset is only for
+//! clients that do not support cursors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::error::{Error, Result};
 
-/// The most a page holds.
+/// Maximum items per page.
 pub const MAX_PAGE_ITEMS: u32 = 1_000;
 
-/// The most that a page may begin after by count: the database walks over all of them.
+/// Maximum offset: the database scans all rows before it.
 pub const MAX_PAGE_OFFSET: u32 = 100_000;
 
-/// Which end of a list comes first.
+/// The sort order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SortOrder {
     /// Oldest first.
@@ -25,14 +25,14 @@ pub enum SortOrder {
     Descending,
 }
 
-/// Which part of a list is wanted.
+/// The requested part of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageRequest {
-    /// How many at most, 1 to [`MAX_LIMIT`]; what is outside is moved inside.
+    /// Maximum number of items, clamped to 1 to [`MAX_PAGE_ITEMS`].
     pub limit: u32,
-    /// Which end comes first.
+    /// The sort order.
     pub order: SortOrder,
-    /// From where.
+    /// The start.
     pub from: PagePosition,
 }
 
@@ -47,7 +47,7 @@ impl Default for PageRequest {
 }
 
 impl PageRequest {
-    /// One more than the page holds, which tells whether there is another page.
+    /// One more than the page size, to find out whether there is another page.
     pub(crate) fn fetch_limit(&self) -> i64 {
         i64::from(self.clamped_limit()) + 1
     }
@@ -57,28 +57,28 @@ impl PageRequest {
     }
 }
 
-/// Where a page begins, in the order of the list.
+/// Where a page begins, in list order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum PagePosition {
-    /// At the first one.
+    /// At the first item.
     #[default]
     Start,
-    /// After the one a cursor names.
+    /// After the item of a cursor.
     After(PageCursor),
-    /// With the ones right before the one a cursor names.
+    /// The items directly before that of a cursor.
     Before(PageCursor),
-    /// After so many, at most [`MAX_OFFSET`]; what is above is moved down. For clients that
-    /// count: they may miss some, or see some twice, when the list changes in between.
+    /// After this many items, clamped to [`MAX_PAGE_OFFSET`]. For clients that count:
+    /// they may miss or repeat items when the list changes.
     Offset(u32),
 }
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordPage<T> {
-    /// What is on it, in the order asked for.
+    /// The items, in the requested order.
     pub items: Vec<T>,
-    /// Where the next page begins; nothing at the end. When the page was asked for
-    /// with [`Position::Before`], the next page is the one further up.
+    /// Where the next page begins; `None` at the end. If the page was requested with
+    /// [`PagePosition::Before`], the next page is the preceding one.
     pub next: Option<PageCursor>,
 }
 
@@ -88,7 +88,7 @@ impl<T> RecordPage<T> {
         self.next.is_some()
     }
 
-    /// The same page of something else.
+    /// Converts the items.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> RecordPage<U> {
         RecordPage {
             items: self.items.into_iter().map(change).collect(),
@@ -96,7 +96,8 @@ impl<T> RecordPage<T> {
         }
     }
 
-    /// From what was fetched for `request`: one more than the page holds, if there is more.
+    /// From the items fetched for `request`: one more than the page size, if there are
+    /// more.
     pub(crate) fn from_fetched(
         mut items: Vec<T>,
         request: &PageRequest,
@@ -113,7 +114,7 @@ impl<T> RecordPage<T> {
     }
 }
 
-/// A place in a list: the sort key and id of the thing there. Opaque as text.
+/// A position in a list: the sort key and id of an item. Opaque as text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageCursor {
     score: Option<f64>,
@@ -121,7 +122,7 @@ pub struct PageCursor {
 }
 
 impl PageCursor {
-    /// The place of the thing with this id, for dialects whose cursors are ids.
+    /// The position of the item with this id, for dialects whose cursors are ids.
     pub fn from_id(id: impl Into<String>) -> Self {
         PageCursor {
             score: None,
@@ -140,12 +141,12 @@ impl PageCursor {
         &self.id
     }
 
-    /// The sort key, where the list is one that has them.
+    /// The sort key, in lists that have one.
     pub(crate) fn score(&self) -> Option<f64> {
         self.score
     }
 
-    /// As text for a client, to be given back as it is.
+    /// As opaque text for a client.
     pub fn encode(&self) -> String {
         let key = match self.score {
             None => format!("i:{}", self.id),
@@ -154,7 +155,7 @@ impl PageCursor {
         URL_SAFE_NO_PAD.encode(key)
     }
 
-    /// What [`Cursor::encode`] made.
+    /// Parses the text of [`PageCursor::encode`].
     pub fn decode(text: &str) -> Result<Self> {
         let bytes = URL_SAFE_NO_PAD
             .decode(text)

@@ -1,5 +1,5 @@
-//! Files that a provider's own servers made and keep: which provider has them, and in
-//! whose answer they were named. Nothing of the files themselves.
+//! Files that a provider's servers create and store: which provider has them, and in
+//! which tenant's responses they were named. The files themselves are not stored here.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 const BATCH_FILES: usize = 200;
 
 impl Store {
-    /// Remembers that a provider keeps files which an answer to the tenant named.
+    /// Records files of a provider that a response to the tenant named.
     pub async fn record_provider_files(
         &self,
         tenant: &TenantId,
@@ -21,7 +21,7 @@ impl Store {
         ids: &[&str],
     ) -> Result<()> {
         let now = Timestamp::now();
-        // No statement may write a row twice.
+        // A statement must not write a row twice.
         let ids: Vec<&str> = BTreeSet::from_iter(ids.iter().copied())
             .into_iter()
             .collect();
@@ -46,7 +46,7 @@ impl Store {
         Ok(())
     }
 
-    /// The provider that keeps a file for the tenant, if one is known to.
+    /// The provider that stores a file of the tenant, if known.
     pub async fn find_file_provider(&self, tenant: &TenantId, id: &str) -> Result<Option<String>> {
         let sql = Sql::new("SELECT provider FROM foreign_files WHERE tenant = ")
             .push_bind("", tenant.as_str())
@@ -55,7 +55,7 @@ impl Store {
         row.map(|row| row.text("provider")).transpose()
     }
 
-    /// Forgets a file that its provider no longer has.
+    /// Removes the record of a file that its provider no longer has.
     pub async fn forget_provider_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let sql = Sql::new("DELETE FROM foreign_files WHERE tenant = $1 AND id = $2");
         let sql = sql.bind(tenant.as_str()).bind(id);

@@ -1,22 +1,22 @@
-//! What a tenant may keep: bytes of skills and files, and how many of each.
+//! Storage quotas per tenant: bytes, and numbers of skills, versions and files.
 //!
-//! Totals are kept by triggers of the schema, in the transaction that changes what
-//! they count. An upload is checked twice: before its content is written, so that
-//! nothing is written in vain, and again in its transaction, where no other upload of
-//! the tenant can be overlooked.
+//! Triggers of the schema maintain the totals, in the transaction that changes what they
+//! count. An upload is checked twice: before its content is written, so that nothing is
+//! written needlessly, and again in its transaction, where no concurrent upload of the
+//! tenant is missed.
 //!
 //! # Order of locks
 //!
-//! On PostgreSQL the row of totals is locked by the first write that changes them.
-//! Whoever also locks rows of skills or blobs must have locked the totals before
-//! ([`lock`]), or two of a tenant's requests could wait for each other.
+//! On PostgreSQL the row of totals is locked by the first write that changes them. A
+//! transaction that also locks rows of skills or blobs must lock the totals first
+//! ([`lock_totals`]), otherwise two requests of a tenant could deadlock.
 
 use crate::Store;
 use crate::db::{Database, DbRow, Sql, Tx};
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
-/// The most that one tenant may keep; nothing is no limit.
+/// Storage limits of a tenant; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StorageLimits {
     /// Bytes of files and of all versions of skills.
@@ -29,7 +29,7 @@ pub struct StorageLimits {
     pub versions: Option<u64>,
 }
 
-/// What a tenant keeps, or is about to add.
+/// What a tenant stores, or is about to add.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StorageUsage {
     /// Bytes of files and of all versions of skills.
@@ -43,8 +43,8 @@ pub struct StorageUsage {
 }
 
 impl StorageLimits {
-    /// Refuses what does not fit. Only what is added to is looked at: who keeps too
-    /// many files may still upload a skill.
+    /// Refuses an addition that exceeds a limit. Only what is added to is checked: a
+    /// tenant with too many files may still upload a skill.
     fn check(&self, used: &StorageUsage, added: &StorageUsage) -> Result<()> {
         for (what, limit, used, more) in [
             ("bytes", self.bytes, used.bytes, added.bytes),
@@ -95,7 +95,7 @@ impl StorageUsage {
     }
 }
 
-/// How many more bytes a stream may bring, and what is said when it brings more.
+/// How many more bytes a stream may have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteAllowance {
     limit: u64,
@@ -103,7 +103,7 @@ pub(crate) struct ByteAllowance {
 }
 
 impl ByteAllowance {
-    /// Refuses a stream that has come to this size.
+    /// Refuses a stream that has reached this size.
     pub(crate) fn check(&self, size: u64) -> Result<()> {
         if self.used.saturating_add(size) <= self.limit {
             return Ok(());
@@ -118,7 +118,7 @@ impl ByteAllowance {
 }
 
 impl Store {
-    /// What a tenant keeps.
+    /// What a tenant stores.
     pub async fn storage_usage(&self, tenant: &TenantId) -> Result<StorageUsage> {
         let row = self.db().fetch_optional(select_totals(tenant)).await?;
         row.map_or(Ok(StorageUsage::default()), |row| {
@@ -126,7 +126,8 @@ impl Store {
         })
     }
 
-    /// Refuses what does not fit as things are now; gives what a stream may still bring.
+    /// Refuses an addition that exceeds a limit now; returns how many bytes a stream may
+    /// still have.
     pub(crate) async fn check_quota(
         &self,
         tenant: &TenantId,
@@ -143,7 +144,7 @@ impl Store {
         }))
     }
 
-    /// Refuses what a transaction has just added, if it was too much.
+    /// Refuses what a transaction has just added, if it exceeds a limit.
     pub(crate) async fn check_quota_in_tx(
         &self,
         tx: &mut Tx,
@@ -166,8 +167,8 @@ fn select_totals(tenant: &TenantId) -> Sql {
         .push_bind("", tenant.as_str())
 }
 
-/// Makes other writers of the tenant's skills and files wait until this transaction
-/// ends. SQLite's writers always do.
+/// Makes other writers of the tenant's skills and files wait until this transaction ends.
+/// On SQLite they always do.
 pub(crate) async fn lock_totals(tx: &mut Tx, tenant: &TenantId) -> Result<()> {
     if tx.database() == Database::Postgres {
         tx.fetch_optional(select_totals(tenant).for_update())

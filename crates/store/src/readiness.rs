@@ -1,7 +1,7 @@
-//! Whether the store can be written right now, found out by writing.
+//! Readiness: whether the store can be written, tested by writing.
 //!
-//! One attempt serves everybody who asks within a moment, so that asking often does
-//! not load the disk.
+//! One probe serves all requests within a short time, so that frequent checks do not load
+//! the disk.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::db::Sql;
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-/// How long an outcome is given to others.
+/// How long a result is reused.
 const PROBE_LIFETIME: Duration = Duration::from_secs(2);
-/// How long an attempt may take.
+/// How long a probe may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The code of an attempt that took longer.
+/// The code of a probe that timed out.
 const TIMEOUT_CODE: &str = "timeout";
 
 /// Why the store is not ready.
@@ -27,15 +27,15 @@ pub struct ReadinessFailure {
     pub part: &'static str,
     /// Stable identifier of the reason.
     pub code: &'static str,
-    /// Whether the reason is that there is no room left.
+    /// Whether there is no space left.
     pub full: bool,
-    /// What the system said. It may name paths, so it is for the operator only.
+    /// The system's error. It may contain paths, so it is for the operator only.
     pub cause: String,
 }
 
 type ReadinessResult = std::result::Result<(), ReadinessFailure>;
 
-/// The last outcome, and when it was found.
+/// The last probe.
 #[derive(Default)]
 pub(crate) struct ReadinessCache(Mutex<Option<ReadinessProbe>>);
 
@@ -43,14 +43,14 @@ pub(crate) struct ReadinessCache(Mutex<Option<ReadinessProbe>>);
 struct ReadinessProbe {
     at: Instant,
     outcome: ReadinessResult,
-    /// Whether it took too long, whatever the outcome was said to be.
+    /// Whether it timed out, whatever result was reported.
     late: bool,
 }
 
 impl ReadinessProbe {
-    /// One attempt that takes too long says nothing yet: the database has one writer, and
-    /// many may wait for it. Two in a row say that the store is not ready; and one does
-    /// where it was not before. A failure is one at once.
+    /// One timeout does not count yet: the database has one writer, and many may wait for
+    /// it. Two timeouts in a row mean that the store is not ready, and so does one if it
+    /// was not ready before. Any other failure counts immediately.
     fn after(before: Option<&ReadinessProbe>, outcome: ReadinessResult) -> ReadinessProbe {
         let late = matches!(&outcome, Err(unready) if unready.code == TIMEOUT_CODE);
         let was_ready = before.is_some_and(|before| before.outcome.is_ok() && !before.late);
@@ -63,10 +63,10 @@ impl ReadinessProbe {
 }
 
 impl Store {
-    /// Writes a row, and tries the blob storage.
+    /// Writes a row, and probes the blob storage.
     ///
     /// # Errors
-    /// Why uploads and changes would fail right now.
+    /// Why uploads and changes would fail now.
     pub async fn check_ready(&self) -> std::result::Result<(), ReadinessFailure> {
         let mut last = self.readiness().0.lock().await;
         if let Some(found) = &*last
@@ -110,7 +110,7 @@ async fn with_probe_timeout(
             part,
             code: TIMEOUT_CODE,
             full: false,
-            cause: format!("no answer within {} s", PROBE_TIMEOUT.as_secs()),
+            cause: format!("no response within {} s", PROBE_TIMEOUT.as_secs()),
         }),
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(
             thrice.outcome,
             failed(TIMEOUT_CODE),
-            "it is not forgiven again"
+            "a third timeout in a row is a failure too"
         );
     }
 

@@ -1,13 +1,13 @@
-//! From a skill's id and a version to something a run can use, mostly from memory.
+//! Resolves a skill's id and version for a run, mostly from a cache.
 //!
-//! # What is kept, and how it stays true
+//! # What is cached, and how it stays correct
 //!
-//! - *Which version is meant* is kept for the configured freshness (a second by
-//!   default), so a version made by another process is seen that much later at
-//!   most. Every change made through this store begins a new era, and answers of
-//!   earlier eras are not used: its own writes are seen at once.
-//! - *What a version is* never changes, so it is kept by its id as long as memory
-//!   allows. Files are loaded when first asked for, once, however many ask.
+//! - *Which version is selected* is cached for the configured freshness (a second by
+//!   default), so a version created by another process is seen that much later at most.
+//!   Every change made through this store starts a new generation, and entries of earlier
+//!   generations are not used: its own writes are seen immediately.
+//! - *What a version contains* never changes, so it is cached by its id as long as memory
+//!   allows. Files are loaded on first use, once for all concurrent users.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,23 +28,23 @@ use crate::skills::{
 };
 use crate::tenant::TenantId;
 
-/// Answers kept of each kind; they are small.
+/// Cached lookups; each is small.
 const MAX_CACHED_LOOKUPS: u64 = 20_000;
 
 /// A version of a skill, ready for a run. Its files are loaded by [`Store::load`].
 #[derive(Debug)]
 pub struct ResolvedSkill {
-    /// What the skill's owner calls it, if anything but its name.
+    /// The skill's display title, if it has one.
     pub title: Option<String>,
-    /// Everything that was read from it at upload.
+    /// Everything that was parsed from it at upload.
     pub detail: VersionDetail,
     loaded: OnceCell<Arc<Skill>>,
 }
 
-/// One question: era, tenant, skill, version.
+/// Generation, tenant, skill, version.
 type LookupKey = (u64, TenantId, String, VersionSelector);
 
-/// What [`Store::resolve`] remembers.
+/// The cache of [`Store::resolve`].
 pub(crate) struct ResolveCache {
     generation: AtomicU64,
     version_ids: Cache<LookupKey, Arc<str>>,
@@ -70,7 +70,8 @@ impl ResolveCache {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A question, as it is asked now: before the database is.
+    /// The key of a lookup in the current generation; taken before the database is
+    /// queried.
     fn lookup_key(&self, tenant: &TenantId, skill: &str, selector: &VersionSelector) -> LookupKey {
         let generation = self.generation.load(Ordering::Acquire);
         (
@@ -87,7 +88,7 @@ impl ResolveCache {
     }
 }
 
-/// What a version may come to occupy: its texts, and its files once loaded.
+/// The memory that a version may occupy: its texts, and its files once loaded.
 fn weight(resolved: &ResolvedSkill) -> u32 {
     let files = resolved.detail.version.total_bytes;
     let texts = resolved.detail.body.len() + 256 * resolved.detail.manifest.files().len();
@@ -95,7 +96,7 @@ fn weight(resolved: &ResolvedSkill) -> u32 {
 }
 
 impl Store {
-    /// The version that is meant, without touching its files.
+    /// The selected version, without reading its files.
     pub async fn resolve(
         &self,
         tenant: &TenantId,
@@ -112,9 +113,9 @@ impl Store {
         }
     }
 
-    /// The newest versions of the skills of a request, by skill: what memory does not
-    /// hold is asked for at once. A skill that has none is left out, and
-    /// [`Store::resolve`] says why.
+    /// The newest versions of several skills, by skill; what is not cached is queried at
+    /// once. A skill without a version is left out; [`Store::resolve`] returns the
+    /// reason.
     pub async fn resolve_latest(
         &self,
         tenant: &TenantId,
@@ -138,7 +139,7 @@ impl Store {
             };
             match self.cache_lookup(key, id).await {
                 Ok(resolved) => found.insert(skill, resolved),
-                // Deleted since.
+                // Deleted meanwhile.
                 Err(Error::NotFound { .. }) => continue,
                 Err(error) => return Err(error),
             };
@@ -146,7 +147,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Keeps an answer of the database, and gives the version it names.
+    /// Caches a result of the database, and returns the version.
     async fn cache_lookup(&self, key: LookupKey, id: String) -> Result<Arc<ResolvedSkill>> {
         let id: Arc<str> = id.into();
         let resolved = self.load_version(&id).await?;
@@ -174,7 +175,7 @@ impl Store {
         Ok(resolved)
     }
 
-    /// The skill with all its files, read and checked once and then shared.
+    /// The skill with all its files, read and verified once and then shared.
     pub async fn load(&self, resolved: &ResolvedSkill) -> Result<Arc<Skill>> {
         let load = || async {
             let version = &resolved.detail.version;
@@ -185,7 +186,7 @@ impl Store {
     }
 }
 
-/// The bundle as it was uploaded, read again as it was then.
+/// Rebuilds the bundle as it was uploaded.
 fn assemble(detail: &VersionDetail, contents: &HashMap<Digest, Bytes>) -> Result<Skill> {
     let version = &detail.version;
     let damaged = |reason: String| Error::DamagedContent {
@@ -212,11 +213,11 @@ fn assemble(detail: &VersionDetail, contents: &HashMap<Digest, Bytes>) -> Result
     let loaded = Skill::load(bundle, &options);
     loaded.skill.ok_or_else(|| {
         let first = loaded.diagnostics.first();
-        damaged(first.map_or_else(|| "it does not load".to_owned(), |d| d.message.clone()))
+        damaged(first.map_or_else(|| "it cannot be loaded".to_owned(), |d| d.message.clone()))
     })
 }
 
-/// What was accepted once, by whatever limits, is read back whole.
+/// Content that was accepted once, with whatever limits, is always readable.
 fn stored_limits() -> BundleLimits {
     BundleLimits {
         archive_bytes: u64::MAX,

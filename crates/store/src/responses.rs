@@ -1,7 +1,7 @@
-//! Answers that can be asked for, and answered to, later.
+//! Stored responses, which can be retrieved and continued later.
 //!
-//! Both the conversation and the answer are JSON whose meaning is their writer's; the
-//! store only keeps them: for a time, and up to a size per tenant.
+//! Conversation and response are JSON that the store does not interpret. They are stored
+//! for a time, and up to a size per tenant.
 
 use std::time::Duration;
 
@@ -12,41 +12,41 @@ use crate::items::{self, NewItem};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// Bytes of stored answers a tenant may keep; beyond that the oldest go first.
+/// Bytes of stored responses per tenant; beyond that the oldest are dropped first.
 const MAX_TENANT_BYTES: i64 = 1 << 30;
 
-/// An answer to be kept.
+/// A response to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct NewResponse<'a> {
-    /// Its id, of its writer's making.
+    /// Its id, chosen by the caller.
     pub id: &'a str,
-    /// All that was said before it and in it, as JSON.
+    /// The whole conversation including the response, as JSON.
     pub conversation: &'a str,
-    /// The answer as its client was given it, as JSON.
+    /// The response as sent to its client, as JSON.
     pub response: &'a str,
-    /// The items of the answer that can be referred to by their ids.
+    /// The items of the response that can be referenced by id.
     pub items: &'a [NewItem<'a>],
-    /// How long it is kept.
+    /// How long it is stored.
     pub expires_in: Duration,
 }
 
-/// An answer that was kept.
+/// A stored response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseRecord {
     /// Its id.
     pub id: String,
-    /// All that was said before it and in it, as JSON.
+    /// The whole conversation including the response, as JSON.
     pub conversation: String,
-    /// The answer as its client was given it, as JSON.
+    /// The response as sent to its client, as JSON.
     pub response: String,
-    /// When it was kept.
+    /// When it was stored.
     pub created_at: Timestamp,
-    /// Until when.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
 impl Store {
-    /// Keeps an answer. One of the same id is replaced.
+    /// Stores a response. One with the same id is replaced.
     pub async fn save_response(&self, tenant: &TenantId, new: &NewResponse<'_>) -> Result<()> {
         let now = Timestamp::now();
         let items: usize = new.items.iter().map(|item| item.json.len()).sum();
@@ -58,11 +58,7 @@ impl Store {
              ON CONFLICT (tenant, id) DO UPDATE SET size = excluded.size,
                  created_at = excluded.created_at, expires_at = excluded.expires_at,
                  conversation = excluded.conversation, response = excluded.response",
-        );
-        let sql = sql.bind(tenant.as_str()).bind(new.id);
-        let sql = sql.bind(i64::try_from(size).unwrap_or(i64::MAX));
-        let sql = sql.bind(now).bind(now.after(new.expires_in));
-        let sql = sql.bind(new.conversation).bind(new.response);
+        ).bind(tenant.as_str()).bind(new.id).bind(i64::try_from(size).unwrap_or(i64::MAX)).bind(now).bind(now.after(new.expires_in)).bind(new.conversation).bind(new.response);
         let mut tx = self.db().begin().await?;
         tenant.map_unknown_tenant(tx.execute(sql).await)?;
         items::replace_items(&mut tx, tenant, new.id, new.items).await?;
@@ -74,7 +70,7 @@ impl Store {
         Ok(())
     }
 
-    /// An answer that was kept and is not past its time.
+    /// A stored response, unless expired.
     pub async fn load_response(&self, tenant: &TenantId, id: &str) -> Result<ResponseRecord> {
         let sql = Sql::new(
             "SELECT created_at, expires_at, conversation, response FROM responses
@@ -92,7 +88,7 @@ impl Store {
         })
     }
 
-    /// Forgets an answer.
+    /// Deletes a response.
     pub async fn delete_response(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let sql = Sql::new("DELETE FROM responses WHERE tenant = $1 AND id = $2");
         match self
@@ -105,14 +101,14 @@ impl Store {
         }
     }
 
-    /// Drops what is past its time, and of tenants that keep too much the oldest.
+    /// Drops expired responses, and the oldest of tenants over their limit.
     pub(crate) async fn drop_old_responses(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM responses WHERE expires_at <= $1");
         self.db().execute(sql.bind(now)).await?;
         self.drop_responses_over(MAX_TENANT_BYTES, None).await
     }
 
-    /// Drops the oldest of one tenant, or of each, that are more than so many bytes.
+    /// Drops the oldest responses of one tenant, or of each, beyond this many bytes.
     async fn drop_responses_over(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
         let mut sql = Sql::new(
             "DELETE FROM responses WHERE (tenant, id) IN (

@@ -1,4 +1,4 @@
-//! Records of runs: written once, when a run has ended, and read by people.
+//! Records of runs: written once when a run has ended, and read by people.
 
 use serde_json::Value;
 
@@ -14,19 +14,19 @@ use crate::time::Timestamp;
 /// A run that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun {
-    /// `run_…`, as [`Store::new_run_id`] gave it.
+    /// `run_…`, from [`Store::new_run_id`].
     pub id: String,
-    /// The model, as the client named it.
+    /// The model name that the client sent.
     pub model: String,
-    /// The provider that answered, if one did.
+    /// The provider that responded, if any.
     pub provider: Option<String>,
-    /// What the client spoke.
+    /// The client's dialect.
     pub dialect: &'static str,
     /// How it ended.
     pub status: &'static str,
-    /// Turns of the model.
+    /// Number of model turns.
     pub turns: i64,
-    /// Calls of our tools.
+    /// Number of calls of Prowess's tools.
     pub calls: i64,
     /// Input tokens of all turns, cached or not.
     pub input_tokens: i64,
@@ -36,15 +36,15 @@ pub struct NewRun {
     pub started_at: Timestamp,
     /// When it ended.
     pub ended_at: Timestamp,
-    /// The session its code ran in, if any did.
+    /// The container its code ran in, if any.
     pub container: Option<String>,
-    /// What ended it before its time, if anything.
+    /// What ended it early, if anything.
     pub error: Option<String>,
     /// The usage of all turns.
     pub usage: Value,
     /// Its skills, and how each was used.
     pub skills: Value,
-    /// The files it made.
+    /// The files it created.
     pub files: Value,
     /// What happened, in order.
     pub events: Value,
@@ -55,17 +55,17 @@ pub struct NewRun {
 pub struct RunRecord {
     /// `run_…`.
     pub id: String,
-    /// The model, as the client named it.
+    /// The model name that the client sent.
     pub model: String,
-    /// The provider that answered, if one did.
+    /// The provider that responded, if any.
     pub provider: Option<String>,
-    /// What the client spoke.
+    /// The client's dialect.
     pub dialect: String,
     /// How it ended.
     pub status: String,
-    /// Turns of the model.
+    /// Number of model turns.
     pub turns: i64,
-    /// Calls of our tools.
+    /// Number of calls of Prowess's tools.
     pub calls: i64,
     /// Input tokens of all turns, cached or not.
     pub input_tokens: i64,
@@ -75,13 +75,13 @@ pub struct RunRecord {
     pub started_at: Timestamp,
     /// When it ended.
     pub ended_at: Timestamp,
-    /// The session its code ran in, if any did.
+    /// The container its code ran in, if any.
     pub container: Option<String>,
-    /// What ended it before its time, if anything.
+    /// What ended it early, if anything.
     pub error: Option<String>,
 }
 
-/// A run with everything that is kept of it.
+/// A run with all stored details.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunDetail {
     /// As lists show it.
@@ -90,7 +90,7 @@ pub struct RunDetail {
     pub usage: Value,
     /// Its skills, and how each was used.
     pub skills: Value,
-    /// The files it made.
+    /// The files it created.
     pub files: Value,
     /// What happened, in order.
     pub events: Value,
@@ -120,12 +120,12 @@ impl RunRecord {
 }
 
 impl Store {
-    /// An id for a run that begins now.
+    /// A new id for a run that begins now.
     pub fn new_run_id() -> Result<String> {
         id::new_id(IdPrefix::Run, Timestamp::now())
     }
 
-    /// Keeps the record of a run.
+    /// Stores the record of a run.
     pub async fn record_run(&self, tenant: &TenantId, run: &NewRun) -> Result<()> {
         let row = vec![
             run.id.as_str().into(),
@@ -175,7 +175,7 @@ impl Store {
         }))
     }
 
-    /// One run.
+    /// Gets a run.
     pub async fn run(&self, tenant: &TenantId, id: &str) -> Result<RunDetail> {
         let sql = Sql::new("SELECT usage, skills, files, events, ").push(COLUMNS);
         let sql = sql.push_bind(" FROM runs WHERE tenant = ", tenant.as_str());

@@ -1,4 +1,4 @@
-//! The store itself: what its operations share.
+//! The store: opening it, and the state shared by its operations.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::blob::Blobs;
 use crate::blob::storage::ObjectStorage;
-use crate::config::StoreConfig;
+use crate::config::{BLOB_FOLDER, DATABASE_FILE, StoreConfig};
 use crate::db::{Database, Db, Sql};
 use crate::disk_space::DiskSpace;
 use crate::error::{Error, Result};
@@ -16,11 +16,6 @@ use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
-
-/// The SQLite database in the data folder.
-pub(crate) const DATABASE_FILE: &str = "prowess.db";
-/// The folder of large content in the data folder.
-pub(crate) const BLOB_FOLDER: &str = "blobs";
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
@@ -42,11 +37,11 @@ struct StoreInner {
 }
 
 impl Store {
-    /// Opens a store, and brings its schema up to date. Any number of processes
-    /// may do so at once.
+    /// Opens a store and migrates its schema. Any number of processes may do so
+    /// concurrently.
     pub async fn open(config: &StoreConfig) -> Result<Store> {
         let storage = match config.blobs.as_str() {
-            // Made only when there is a database that knows of it.
+            // Created only after the database.
             "local" => None,
             url => Some(ObjectStorage::open_url(url, &config.blob_options)?),
         };
@@ -72,18 +67,18 @@ impl Store {
         })))
     }
 
-    /// Which engine holds the rows.
+    /// The kind of database.
     pub fn database(&self) -> Database {
         self.db().database()
     }
 
-    /// Whether the database answers.
+    /// Whether the database responds.
     pub async fn ping(&self) -> Result<()> {
         let sql = Sql::new("SELECT id FROM tenants LIMIT 1");
         self.db().fetch_optional(sql).await.map(drop)
     }
 
-    /// Ends all connections, after what is under way. Clones are closed too.
+    /// Closes all connections after operations in progress. This also closes all clones.
     pub async fn close(&self) {
         self.db().close().await;
     }
@@ -112,22 +107,22 @@ impl Store {
         &self.0.disk_space
     }
 
-    /// Of stored answers.
+    /// Growth of stored responses.
     pub(crate) fn response_growth(&self) -> &TenantGrowth {
         &self.0.response_growth
     }
 
-    /// Of conversations.
+    /// Growth of conversations.
     pub(crate) fn conversation_growth(&self) -> &TenantGrowth {
         &self.0.conversation_growth
     }
 
-    /// Of stored chat completions.
+    /// Growth of stored chat completions.
     pub(crate) fn chat_growth(&self) -> &TenantGrowth {
         &self.0.chat_growth
     }
 
-    /// Of turns kept for later.
+    /// Growth of hidden turns.
     pub(crate) fn turn_growth(&self) -> &TenantGrowth {
         &self.0.turn_growth
     }
@@ -136,7 +131,7 @@ impl Store {
         &self.0.readiness
     }
 
-    /// To be called after every commit that changes what a skill resolves to.
+    /// Must be called after every commit that changes what a skill resolves to.
     pub(crate) fn invalidate_resolved(&self) {
         self.resolve_cache().invalidate();
     }
@@ -145,12 +140,12 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("engine", &self.database())
+            .field("database", &self.database())
             .finish_non_exhaustive()
     }
 }
 
-/// The folders of this machine that rows and content go to.
+/// The local folders that store rows and content.
 fn local_folders(config: &StoreConfig) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if config.database == "sqlite" {
@@ -168,7 +163,7 @@ async fn open_database(config: &StoreConfig, evidence: &EarlierContent<'_>) -> R
             let folder = &config.data_dir;
             std::fs::create_dir_all(folder).map_err(|error| Error::Config {
                 setting: "data_dir",
-                reason: format!("cannot make folder {}: {error}", folder.display()),
+                reason: format!("cannot create folder {}: {error}", folder.display()),
             })?;
             evidence.check_sqlite_file().await?;
             Db::open_sqlite(&folder.join(DATABASE_FILE), evidence).await
@@ -176,7 +171,7 @@ async fn open_database(config: &StoreConfig, evidence: &EarlierContent<'_>) -> R
         url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
             Db::open_postgres(url, evidence).await
         }
-        // What was given may hold a password; it is not repeated.
+        // The value may contain a password, so it is not quoted.
         _ => Err(Error::Config {
             setting: "store.url",
             reason: "must be `sqlite` or begin with `postgres://`".to_owned(),

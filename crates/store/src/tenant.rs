@@ -1,5 +1,5 @@
-//! Who owns things. Everything in the store belongs to one tenant, and every
-//! operation names the one it is done for.
+//! Tenants. Everything in the store belongs to one tenant, and every operation names its
+//! tenant.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::db::{DbRow, Sql};
 use crate::error::{Error, ResourceKind, Result};
 use crate::time::Timestamp;
 
-/// The name of a tenant: 1 to 64 lower-case letters, digits, `-`, `_`.
+/// The id of a tenant: 1 to 64 lower-case letters, digits, `-`, `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(String);
 
 impl TenantId {
-    /// Checks a name.
+    /// Validates an id.
     pub fn new(id: impl Into<String>) -> Result<Self> {
         let id = id.into();
         let letter = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
@@ -29,13 +29,12 @@ impl TenantId {
         Ok(TenantId(id))
     }
 
-    /// The tenant of those who need only one. It always exists.
+    /// The tenant of installations that need only one. It always exists.
     pub fn default_tenant() -> Self {
         TenantId("default".to_owned())
     }
 
-    /// Says of a row that could not be written for want of its owner that there
-    /// is no such tenant.
+    /// Maps a foreign key violation to "tenant not found".
     pub(crate) fn map_unknown_tenant<T>(&self, written: Result<T>) -> Result<T> {
         written.map_err(|error| match error {
             Error::Database(sqlx::Error::Database(cause)) if cause.is_foreign_key_violation() => {
@@ -57,14 +56,14 @@ impl fmt::Display for TenantId {
     }
 }
 
-/// A tenant as stored.
+/// A stored tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TenantRecord {
     /// Its id.
     pub id: TenantId,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// Since when.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -79,7 +78,7 @@ impl TenantRecord {
 }
 
 impl Store {
-    /// Makes sure that a tenant exists. One that does keeps its name.
+    /// Creates a tenant if it does not exist. An existing one keeps its name.
     pub async fn ensure_tenant(&self, id: &TenantId, name: &str) -> Result<()> {
         let sql = Sql::new(
             "INSERT INTO tenants (id, name, created_at) VALUES ($1, $2, $3)

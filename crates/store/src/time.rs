@@ -1,8 +1,8 @@
-//! Points in time as the store keeps them.
+//! Timestamps as stored.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Microseconds since 1970, UTC. Faces render it as their dialect wants.
+/// Microseconds since 1970, UTC. Each API renders it in its own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 

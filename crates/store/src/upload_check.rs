@@ -1,5 +1,5 @@
-//! Files on their way in. A file may be kept elsewhere until the request that brings it has
-//! ended; what could not be kept in the end is refused before that, as far as it can be seen.
+//! Checks before an upload. A file may be spooled elsewhere until its request has ended;
+//! what could not be stored is refused before that, as far as it is known.
 
 use crate::Store;
 use crate::error::Result;
@@ -7,8 +7,8 @@ use crate::quota::StorageUsage;
 use crate::tenant::TenantId;
 
 impl Store {
-    /// Refuses one more file of a tenant, of which so many bytes are known to come, when
-    /// the tenant may not keep it or this machine has no room for it.
+    /// Refuses another file of a tenant, of which this many bytes are expected, if the
+    /// tenant's quota or the free space does not allow it.
     pub async fn check_new_file(&self, tenant: &TenantId, bytes: u64) -> Result<()> {
         self.check_space(bytes)?;
         let added = StorageUsage {
@@ -19,7 +19,7 @@ impl Store {
         self.check_quota(tenant, &added).await.map(drop)
     }
 
-    /// Refuses so many more bytes when this machine has no room for them.
+    /// Refuses this many more bytes if there is not enough free space.
     pub fn check_space(&self, bytes: u64) -> Result<()> {
         self.disk_space().check(bytes)
     }

@@ -1,7 +1,7 @@
-//! What requests to models used: written in batches, read in sums.
+//! Usage of models: written in batches, read as sums.
 //!
-//! A row counts all requests of one kind that ended within a moment of each other.
-//! Rows are only ever added, so any number of processes may write at once.
+//! A row counts all requests of one kind that ended at about the same time. Rows are only
+//! ever added, so any number of processes may write concurrently.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use crate::id::{self, IdPrefix};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-/// Groups given at most; days and models are far fewer.
+/// Maximum groups returned; days and models are far fewer.
 const MAX_GROUPS: i64 = 10_000;
 
-/// Requests that agree in all but what they used.
+/// Requests that are equal in everything but what they used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRow {
-    /// For whom.
+    /// The tenant.
     pub tenant: TenantId,
-    /// With which key; none for the server's owner.
+    /// The key; `None` for the operator.
     pub key: Option<String>,
-    /// The model, as the client named it; `(unknown)` when there was no way to it, and
+    /// The model name that the client sent; `(unknown)` if there was no route to it, and
     /// `(other)` for the rest of a tenant that named too many at once.
     pub model: String,
-    /// The provider that answered; empty when none was reached.
+    /// The provider that responded; empty if none was reached.
     pub provider: String,
-    /// What the provider calls the model.
+    /// The provider's name for the model.
     pub upstream_model: String,
-    /// What the client speaks.
+    /// The client's dialect.
     pub dialect: String,
-    /// The status the client was given; 499 when it left before the end.
+    /// The status sent to the client; 499 if it disconnected early.
     pub status: u16,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// How many of them have no price.
     pub unpriced: u64,
-    /// How many of them have estimated counts, because the upstream gave none.
+    /// How many of them have estimated counts, because the upstream sent none.
     pub estimated: u64,
     /// Input that was neither read from nor written to a cache.
     pub input_tokens: u64,
@@ -49,16 +49,16 @@ pub struct UsageRow {
     pub cache_read_tokens: u64,
     /// Input written to a cache.
     pub cache_write_tokens: u64,
-    /// What they cost, in billionths of the currency prices are given in.
+    /// Their cost, in billionths of the price currency.
     pub cost_nanos: u64,
-    /// How long they took, in all.
+    /// Their total duration.
     pub millis: u64,
 }
 
-/// What to add up by.
+/// What to group by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageGrouping {
-    /// The model, as clients name it.
+    /// The model name that clients send.
     Model,
     /// The key's id.
     Key,
@@ -80,7 +80,7 @@ impl UsageGrouping {
         UsageGrouping::Day,
     ];
 
-    /// The name used everywhere.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             UsageGrouping::Model => "model",
@@ -91,14 +91,14 @@ impl UsageGrouping {
         }
     }
 
-    /// From its name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         UsageGrouping::ALL
             .into_iter()
             .find(|by| by.as_str() == text)
     }
 
-    /// What rows are grouped by, as text that sorts.
+    /// The grouping expression, as sortable text.
     fn column(self) -> &'static str {
         match self {
             UsageGrouping::Model => "model",
@@ -124,17 +124,17 @@ impl UsageGrouping {
 /// Which rows to add up.
 #[derive(Debug, Clone)]
 pub struct UsageQuery<'a> {
-    /// Of this tenant; of all when none.
+    /// Only this tenant; `None` for all.
     pub tenant: Option<&'a TenantId>,
-    /// Since this moment.
+    /// The start of the period.
     pub since: Timestamp,
-    /// By what.
+    /// The grouping.
     pub by: UsageGrouping,
 }
 
 impl UsageQuery<'_> {
-    /// A moment as people write it: `7d`, `24h`, `30m` before now, a day
-    /// (`2026-11-01`) or a time (`2026-11-01T12:00:00Z`).
+    /// Parses a time: `7d`, `24h`, `30m` before now, a day (`2026-11-01`) or a timestamp
+    /// (`2026-11-01T12:00:00Z`).
     pub fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp> {
         let unit = |suffix, seconds: u64| {
             let count: u64 = text.strip_suffix(suffix)?.parse().ok()?;
@@ -156,7 +156,7 @@ impl UsageQuery<'_> {
         at.ok_or_else(|| Error::Invalid {
             field: "since",
             reason: format!(
-                "`{}` is not a time: write 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z",
+                "`{}` is not a time: use 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z",
                 text.escape_debug()
             ),
         })
@@ -184,9 +184,9 @@ pub struct UsageSum {
     pub cache_read_tokens: u64,
     /// Input written to a cache.
     pub cache_write_tokens: u64,
-    /// What they cost, in billionths of the currency prices are given in.
+    /// Their cost, in billionths of the price currency.
     pub cost_nanos: u64,
-    /// How long they took, in all.
+    /// Their total duration.
     pub millis: u64,
 }
 
@@ -231,7 +231,7 @@ const SELECT_SUMS: &str = " AS part,
     FROM usage";
 
 impl Store {
-    /// Writes rows, all or none. A caller gives a few hundred at most.
+    /// Writes rows, all or none. Callers pass a few hundred at most.
     pub async fn record_usage(&self, rows: &[UsageRow]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -244,7 +244,7 @@ impl Store {
         Ok(())
     }
 
-    /// What was used, in sums; the groups in order.
+    /// The usage as sums, with the groups in order.
     pub async fn usage(&self, query: &UsageQuery<'_>) -> Result<Vec<UsageSum>> {
         let sql = Sql::new("SELECT ")
             .push(query.by.column())
@@ -262,7 +262,7 @@ impl Store {
             .collect()
     }
 
-    /// What a key has spent since a moment, in billionths.
+    /// What a key has spent since a time, in billionths.
     pub async fn spent_nanos(&self, key: &str, since: Timestamp) -> Result<u64> {
         let sql =
             Sql::new("SELECT CAST(COALESCE(SUM(cost_nanos), 0) AS BIGINT) AS spent FROM usage");
@@ -288,7 +288,7 @@ impl UsageRow {
             id::new_id(IdPrefix::Usage, now)?.into(),
             self.tenant.as_str().into(),
             self.key.as_deref().into(),
-            // What clients write may hold anything.
+            // Model names come from clients and may contain anything.
             self.model.replace('\0', "").into(),
             (&self.provider).into(),
             self.upstream_model.replace('\0', "").into(),

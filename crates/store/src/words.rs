@@ -1,17 +1,16 @@
-//! The words of a text, for full-text search.
+//! Splits text into words, for full-text search.
 //!
-//! Both engines are given words that were cut here, and neither cuts for itself:
-//! that is what makes a query find the same skills on both. A word is a run of
-//! letters and digits, lower-case, without accents and plural endings; scripts
-//! written without blanks give a word for each character.
+//! Both databases receive words that were split here, so a query finds the same skills on
+//! both. A word is a run of letters and digits, lower-case, without accents and plural
+//! endings; in scripts without spaces each character is a word.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Characters of a word that count; the rest of it is left out.
+/// Characters of a word that count; the rest is ignored.
 const MAX_WORD_CHARS: usize = 40;
 
-/// The first `most` words of a text, in order.
+/// The first `limit` words of a text, in order.
 pub(crate) fn words(text: &str, limit: usize) -> impl Iterator<Item = String> {
     letter_runs(text).map(stem).take(limit)
 }
@@ -39,13 +38,13 @@ fn letter_runs(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether a character is of a script that puts no blanks between words.
+/// Whether a character belongs to a script without spaces between words.
 fn stands_alone(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Takes off the endings of English plurals. Words that only look like one lose
-/// a letter too, which does no harm: queries lose it as well.
+/// Removes the endings of English plurals. Words that only look like a plural lose a
+/// letter too; so do queries, so it does no harm.
 fn stem(mut word: String) -> String {
     if word.len() > 4 && word.ends_with("ies") {
         word.truncate(word.len() - 3);

@@ -1,41 +1,43 @@
-//! What is wrong with a configuration, and where.
+//! Errors in a provider configuration, and where they are.
 
-/// Why a configuration was refused. Every message begins with the entry at fault.
+/// Why a configuration is rejected. Every message begins with the entry at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderConfigError {
-    /// A price that is none.
-    #[error("{entry}: {price} is no price; prices are numbers from 0, per million tokens")]
+    /// An invalid price.
+    #[error(
+        "{entry}: {price} is not a valid price; use a number of at least 0, per million tokens"
+    )]
     BadPrice {
-        /// Where.
+        /// The entry.
         entry: String,
-        /// What is there.
+        /// The configured value.
         price: String,
     },
-    /// Two entries have one name.
-    #[error("{entry}: there is already an entry of this name; give it another")]
+    /// Two entries have the same name.
+    #[error("{entry}: this name is already used; choose another")]
     Duplicate {
         /// The entry.
         entry: String,
     },
-    /// A name cannot be used.
+    /// An invalid name.
     #[error("{entry}: {why}")]
     BadName {
         /// The entry.
         entry: String,
-        /// What is wrong with it, and what to write.
+        /// What is wrong with it, and what to use instead.
         why: &'static str,
     },
-    /// A model names a provider that is not there.
-    #[error("{entry}: there is no provider called {name:?}{hint}")]
+    /// A model names an unknown provider.
+    #[error("{entry}: unknown provider {name:?}{hint}")]
     UnknownProvider {
         /// The entry.
         entry: String,
-        /// The name that was looked for.
+        /// The unknown name.
         name: String,
-        /// What may have been meant.
+        /// A suggestion.
         hint: String,
     },
-    /// A model names a fallback that is not there or cannot be called.
+    /// A model names a fallback that does not exist or cannot be called.
     #[error("{entry}: {error}")]
     Fallback {
         /// The entry.
@@ -43,31 +45,31 @@ pub enum ProviderConfigError {
         /// What is wrong with the name.
         error: crate::routing_table::RouteError,
     },
-    /// An address cannot be used.
+    /// An invalid address.
     #[error("{entry}: {why}")]
     BadUrl {
         /// The entry.
         entry: String,
-        /// What is wrong with it, and what to write.
+        /// What is wrong with it, and what to use instead.
         why: String,
     },
-    /// Something a provider of this kind must be told is not there.
+    /// An option that this kind of provider requires is missing.
     #[error("{entry}: {what} is missing; {remedy}")]
     Missing {
         /// The entry.
         entry: String,
-        /// What is missing.
+        /// The missing option.
         what: &'static str,
-        /// How to give it.
+        /// How to set it.
         remedy: String,
     },
-    /// A limit would let no call through.
-    #[error("{entry}: at least one call must be allowed to run; leave it out for no limit")]
+    /// A limit that would allow no call.
+    #[error("{entry}: at least one concurrent call must be allowed; omit it for no limit")]
     BadLimit {
         /// The entry.
         entry: String,
     },
-    /// An extra header cannot be sent.
+    /// An extra header that cannot be sent.
     #[error("{entry}: {why}")]
     BadHeader {
         /// The entry.
@@ -75,7 +77,7 @@ pub enum ProviderConfigError {
         /// What is wrong with it.
         why: String,
     },
-    /// A script cannot be read.
+    /// A script that cannot be read.
     #[error("{entry}: {error}")]
     Script {
         /// The entry.

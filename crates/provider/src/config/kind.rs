@@ -1,10 +1,10 @@
-//! The kinds of provider and what is particular to each.
+//! The kinds of provider and the options of each.
 
 use std::path::PathBuf;
 
 use crate::key::KeySource;
 
-/// The words for the kinds, as configuration files spell them.
+/// The names of the kinds in configuration files.
 pub const PROVIDER_KIND_NAMES: [&str; 7] = [
     "anthropic",
     "openai",
@@ -15,7 +15,7 @@ pub const PROVIDER_KIND_NAMES: [&str; 7] = [
     "scripted",
 ];
 
-/// What kind of server a provider is.
+/// The kind of server a provider is.
 #[derive(Debug, Clone)]
 pub enum ProviderKind {
     /// Anthropic's API.
@@ -30,12 +30,12 @@ pub enum ProviderKind {
     Vertex(VertexOptions),
     /// Google's Gemini API.
     Gemini(GeminiOptions),
-    /// A model that follows a script; see [`crate::scripted`].
+    /// A scripted model; see [`crate::scripted`].
     Scripted(ScriptedOptions),
 }
 
 impl ProviderKind {
-    /// The word configuration files use.
+    /// The name in configuration files.
     pub fn as_str(&self) -> &'static str {
         match self {
             ProviderKind::Anthropic(_) => "anthropic",
@@ -49,10 +49,10 @@ impl ProviderKind {
     }
 }
 
-/// What is particular to Anthropic.
+/// Options of Anthropic.
 #[derive(Debug, Clone)]
 pub struct AnthropicOptions {
-    /// The API version sent when the caller names none.
+    /// The API version sent when the client names none.
     pub version: String,
 }
 
@@ -64,30 +64,30 @@ impl Default for AnthropicOptions {
     }
 }
 
-/// What is particular to a server compatible with OpenAI's.
+/// Options of a server compatible with OpenAI's.
 #[derive(Debug, Clone, Default)]
 pub struct OpenAiOptions {
-    /// Whether it has `/responses`. Unset: only OpenAI itself does.
+    /// Whether it has `/responses`. Default: only OpenAI itself does.
     pub responses: Option<bool>,
 }
 
-/// What is particular to Azure.
+/// Options of Azure.
 #[derive(Debug, Clone, Default)]
 pub struct AzureOptions {
-    /// The `api-version` of the classic paths with the deployment in them; without it
+    /// The `api-version` of the classic paths, which contain the deployment; without it
     /// the newer `/openai/v1` paths are used.
     pub api_version: Option<String>,
     /// Whether the key is an Entra ID token, sent as `Authorization: Bearer`.
     pub bearer: bool,
 }
 
-/// What is particular to Bedrock. An `api_key` is a Bedrock bearer token; without one,
-/// requests are signed with AWS keys.
+/// Options of Bedrock. An `api_key` is a Bedrock bearer token; without one, requests are
+/// signed with AWS keys.
 #[derive(Debug, Clone, Default)]
 pub struct BedrockOptions {
-    /// The region; else `AWS_REGION` or `AWS_DEFAULT_REGION`.
+    /// The region. Default: `AWS_REGION` or `AWS_DEFAULT_REGION`.
     pub region: Option<String>,
-    /// AWS keys; else the usual `AWS_…` variables.
+    /// AWS keys. Default: the standard `AWS_…` variables.
     pub keys: Option<AwsKeys>,
     /// Which of its two APIs to use.
     pub api: BedrockApi,
@@ -106,7 +106,7 @@ pub struct AwsKeys {
     pub session_token: Option<KeySource>,
 }
 
-/// Bedrock's two ways to call a model.
+/// Bedrock's two APIs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BedrockApi {
     /// InvokeModel for Anthropic's models, which loses nothing; Converse for all others.
@@ -118,27 +118,28 @@ pub enum BedrockApi {
     Converse,
 }
 
-/// What is particular to Vertex AI. An `api_key` is an OAuth access token (from a file,
-/// say, that something else keeps fresh); without one, tokens are fetched with a file of
-/// credentials.
+/// Options of Vertex AI. An `api_key` is an OAuth access token (for example from a file
+/// that another process refreshes); without one, tokens are fetched with a credentials
+/// file.
 #[derive(Debug, Clone, Default)]
 pub struct VertexOptions {
-    /// A service account's key or a user's credentials, as `gcloud` writes them; else
-    /// the file `GOOGLE_APPLICATION_CREDENTIALS` names. Google's metadata server and
-    /// workload identity are not asked.
+    /// A service account key or user credentials, as `gcloud` writes them. Default: the
+    /// file named by `GOOGLE_APPLICATION_CREDENTIALS`. Google's metadata server and
+    /// workload identity are not supported.
     pub credentials: Option<PathBuf>,
-    /// The project; else `VERTEXAI_PROJECT` or `GOOGLE_CLOUD_PROJECT`.
+    /// The project. Default: `VERTEXAI_PROJECT` or `GOOGLE_CLOUD_PROJECT`.
     pub project: Option<String>,
-    /// The location; else `VERTEXAI_LOCATION` or `GOOGLE_CLOUD_LOCATION`, else `global`.
+    /// The location. Default: `VERTEXAI_LOCATION` or `GOOGLE_CLOUD_LOCATION`, else
+    /// `global`.
     pub location: Option<String>,
     /// `anthropic_version` in the body for Anthropic's models.
     pub anthropic_version: Option<String>,
 }
 
-/// What is particular to Gemini.
+/// Options of Gemini.
 #[derive(Debug, Clone)]
 pub struct GeminiOptions {
-    /// The version in the path.
+    /// The API version in the path.
     pub api_version: String,
 }
 
@@ -155,6 +156,6 @@ impl Default for GeminiOptions {
 pub enum ScriptedOptions {
     /// In a file.
     File(PathBuf),
-    /// Given as text.
+    /// As text.
     Text(String),
 }

@@ -1,7 +1,7 @@
-//! What can be configured: providers, models, and how to treat them.
+//! Configuration of providers and models.
 //!
-//! Plain values; how a file spells them is for whoever reads files. They are checked
-//! when [`crate::Providers::new`] builds from them.
+//! Plain values; parsing files is the task of other crates. [`crate::Providers::new`]
+//! validates them.
 
 mod error;
 mod kind;
@@ -21,27 +21,27 @@ pub use write_overrides::WriteOverrides;
 use crate::env::Env;
 use crate::key::KeySource;
 
-/// Everything there is to know about providers and models.
+/// The configuration of all providers and models.
 #[derive(Debug, Clone, Default)]
 pub struct ProvidersConfig {
     /// The providers, by name.
     pub providers: Vec<ProviderConfig>,
-    /// The models, by the names clients use.
+    /// The models, by the names that clients use.
     pub models: Vec<ModelConfig>,
-    /// How providers are treated that work without configuration.
+    /// Policies of the well-known providers, which need no configuration.
     pub default_policies: Policies,
-    /// Where variables are looked up.
+    /// Where environment variables are looked up.
     pub env: Env,
 }
 
-/// How calls to a provider are treated.
+/// Timeouts, retries and circuit breaker of calls to a provider.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
-    /// How long to wait.
+    /// Timeouts.
     pub timeouts: ProviderTimeouts,
-    /// How to try again.
+    /// Retries.
     pub retry: RetryPolicy,
-    /// When to leave it alone.
+    /// Circuit breaker.
     pub breaker: BreakerPolicy,
 }
 
@@ -50,22 +50,23 @@ pub struct Policies {
 pub struct ProviderConfig {
     /// Its name, as in `name/model`.
     pub name: String,
-    /// What it speaks.
+    /// Its kind.
     pub kind: ProviderKind,
-    /// Its address; the kind's own when left out.
+    /// Its address. Default: the kind's own.
     pub base_url: Option<String>,
-    /// Its key. When left out, and only at the kind's own address, the usual variable.
+    /// Its key. Default: the kind's standard variable, but only at the kind's own
+    /// address.
     pub api_key: Option<KeySource>,
-    /// Whether a caller may bring a key of their own, which then replaces ours.
+    /// Whether a client may send its own key, which then replaces the configured one.
     pub allow_client_key: bool,
     /// Headers added to every request; the values may come from variables and files.
     pub headers: Vec<(String, KeySource)>,
-    /// How calls are treated.
+    /// Policies of its calls.
     pub policies: Policies,
 }
 
 impl ProviderConfig {
-    /// A provider with nothing but a name and a kind.
+    /// A provider with only a name and a kind.
     pub fn new(name: impl Into<String>, kind: ProviderKind) -> Self {
         ProviderConfig {
             name: name.into(),
@@ -78,46 +79,46 @@ impl ProviderConfig {
         }
     }
 
-    /// The same at an address.
+    /// Sets the address.
     pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
         self
     }
 
-    /// The same with a key: `env:NAME`, `file:PATH` or the key itself.
+    /// Sets the key: `env:NAME`, `file:PATH` or the key itself.
     pub fn with_api_key(mut self, key: &str) -> Self {
         self.api_key = Some(KeySource::parse(key));
         self
     }
 }
 
-/// A model by the name clients use.
+/// A model, by the name that clients use.
 #[derive(Debug, Clone)]
 pub struct ModelConfig {
-    /// The name; a trailing `*` matches any rest.
+    /// The name; a trailing `*` matches any suffix.
     pub name: String,
     /// Other names for it.
     pub aliases: Vec<String>,
     /// The provider that has it.
     pub provider: String,
-    /// What the provider is told: the client's name when left out. A trailing `*` stands
-    /// for what the name's own `*` matched.
+    /// The model name sent to the provider. Default: the client's name. A trailing `*` is
+    /// replaced by what the `*` of the name matched.
     pub model: Option<String>,
-    /// Models to turn to, in this order, when this one fails: names of other entries or
+    /// Models to try, in this order, when this one fails: names of other entries or
     /// `provider/model`. Their own fallbacks are not followed.
     pub fallbacks: Vec<String>,
-    /// How many calls may run at once.
+    /// Limit of concurrent calls.
     pub limit: Option<ConcurrencyLimit>,
-    /// What the model can do, where models of one dialect differ.
+    /// What the model supports, where models of one dialect differ.
     pub write_overrides: WriteOverrides,
-    /// When to leave it alone; as its provider says when left out.
+    /// Circuit breaker. Default: its provider's.
     pub breaker: Option<BreakerPolicy>,
-    /// What its tokens cost.
+    /// The price of its tokens.
     pub price: Option<Price>,
 }
 
 impl ModelConfig {
-    /// A model of a provider, under the name both use.
+    /// A model of a provider, under the name that both use.
     pub fn new(name: impl Into<String>, provider: impl Into<String>) -> Self {
         ModelConfig {
             name: name.into(),
@@ -132,13 +133,13 @@ impl ModelConfig {
         }
     }
 
-    /// The same, called otherwise by its provider.
+    /// Sets the name that the provider uses.
     pub fn with_upstream_model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// The same with models to turn to when it fails.
+    /// Sets the fallbacks.
     pub fn with_fallbacks<const N: usize>(mut self, fallbacks: [&str; N]) -> Self {
         self.fallbacks = fallbacks.map(str::to_owned).to_vec();
         self

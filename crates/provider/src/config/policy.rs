@@ -1,15 +1,15 @@
-//! How patient, insistent and crowded calls to a provider may be.
+//! Timeouts, retries, circuit breaker and concurrency of calls to a provider.
 
 use std::time::Duration;
 
-/// How long to wait. There is no limit on a whole answer: a stream may take hours.
+/// Timeouts. There is no limit on a whole response: a stream may take hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderTimeouts {
-    /// Until the connection stands.
+    /// Until the connection is established.
     pub connect: Duration,
-    /// From the request until the answer's head. Models that do not stream think first.
+    /// From the request to the response headers. Models that do not stream think first.
     pub response: Duration,
-    /// Between two pieces of an answer.
+    /// Between two chunks of a response.
     pub idle: Duration,
 }
 
@@ -23,17 +23,17 @@ impl Default for ProviderTimeouts {
     }
 }
 
-/// How a failed request is sent again; only ever before the first byte of an answer.
+/// Retries of a failed request; only ever before the first byte of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often a request is sent at most; 1 for no second try.
+    /// Maximum number of attempts; 1 for no retry.
     pub max_attempts: u32,
-    /// The pause before the second try; it doubles from try to try.
+    /// The delay before the first retry; it doubles with each retry.
     pub first_delay: Duration,
-    /// The longest pause of our own choosing.
+    /// The longest delay that Prowess chooses itself.
     pub max_delay: Duration,
-    /// The longest pause asked for by the upstream (`retry-after`) that is kept; when it
-    /// asks for more, its answer is given to the caller instead.
+    /// The longest delay requested by the upstream (`retry-after`) that is honoured; if
+    /// it requests more, its response is returned to the client instead.
     pub max_retry_after: Duration,
 }
 
@@ -48,12 +48,13 @@ impl Default for RetryPolicy {
     }
 }
 
-/// When an upstream that only fails is left alone for a while.
+/// When to stop calling an upstream that keeps failing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BreakerPolicy {
-    /// Failures in a row (no answer, or 5xx) until calls are refused; 0 for never.
+    /// Consecutive failures (no response, or 5xx) that open the circuit breaker; 0 for
+    /// never.
     pub failures: u32,
-    /// How long they are refused before one is let through to see.
+    /// How long calls are refused before one probe is let through.
     pub pause: Duration,
 }
 
@@ -66,19 +67,20 @@ impl Default for BreakerPolicy {
     }
 }
 
-/// How many calls of a model run and wait at once.
+/// How many calls of a model may run and wait at the same time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConcurrencyLimit {
     /// Calls that run; a stream runs until it ends or is dropped.
     pub concurrent: usize,
-    /// Calls that wait for a place; more are refused.
+    /// Calls that wait for a permit; more are refused.
     pub queued: usize,
-    /// How long a call waits for a place.
+    /// How long a call waits for a permit.
     pub wait: Duration,
 }
 
 impl ConcurrencyLimit {
-    /// At most this many calls at once, and ten times as many waiting up to a minute.
+    /// At most this many concurrent calls, and ten times as many waiting for up to a
+    /// minute.
     pub fn new(concurrent: usize) -> Self {
         ConcurrencyLimit {
             concurrent,

@@ -1,25 +1,25 @@
-//! What a model's tokens cost.
+//! The price of a model's tokens.
 
 use prowess_wire::neutral::TokenUsage;
 
-/// Prices of a million tokens, in any one currency.
+/// Prices per million tokens, in any one currency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
     /// Of input.
     pub input: f64,
     /// Of output.
     pub output: f64,
-    /// Of input read from a cache; that of input when left out.
+    /// Of input read from a cache. Default: the price of input.
     pub cache_read: Option<f64>,
-    /// Of input written to a cache; that of input when left out.
+    /// Of input written to a cache. Default: the price of input.
     pub cache_write: Option<f64>,
 }
 
-/// Billionths per token, of a price per million tokens.
+/// Billionths per token, for a price of 1 per million tokens.
 const NANOS_PER_TOKEN: f64 = 1_000.0;
 
 impl Price {
-    /// What tokens cost, in billionths of the currency.
+    /// The cost of tokens, in billionths of the currency.
     pub fn cost_nanos(&self, usage: &TokenUsage) -> u64 {
         let part = |tokens: u64, price: f64| tokens as f64 * price * NANOS_PER_TOKEN;
         let cost = part(usage.input_tokens, self.input)
@@ -32,7 +32,7 @@ impl Price {
                 usage.cache_creation_input_tokens,
                 self.cache_write.unwrap_or(self.input),
             );
-        // Prices are checked to be finite and not negative.
+        // Prices are validated to be finite and not negative.
         cost.round() as u64
     }
 }

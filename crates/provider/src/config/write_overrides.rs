@@ -1,14 +1,14 @@
-//! What a model can do, where it differs from what is known of a model of its name.
+//! What a model supports, where it differs from the defaults for its name.
 
 use prowess_wire::models::{Efforts, Sampling};
 use prowess_wire::{ReasoningContent, WriteOptions};
 
-/// Changes to what is assumed of a model; what is left out stays. See
-/// [`WriteOptions`] for what each means.
+/// Overrides of the defaults for a model; fields left out keep the default. See
+/// [`WriteOptions`] for their meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(
     missing_docs,
-    reason = "each is a field of WriteOptions, and told there"
+    reason = "each is a field of WriteOptions, documented there"
 )]
 pub struct WriteOverrides {
     pub default_max_tokens: Option<u64>,
@@ -22,7 +22,7 @@ pub struct WriteOverrides {
 }
 
 impl WriteOverrides {
-    /// What holds for the model: what is said here, over what is known of it.
+    /// The options of the model: these overrides applied to the defaults.
     pub(crate) fn apply(&self, mut known: WriteOptions) -> WriteOptions {
         let set = |option: &mut bool, change: Option<bool>| {
             *option = change.unwrap_or(*option);
@@ -42,9 +42,10 @@ impl WriteOverrides {
             _ => {}
         }
         if let Some(thoughts) = self.reasoning_content {
-            known.reasoning_content = match thoughts {
-                true => ReasoningContent::Always,
-                false => ReasoningContent::Never,
+            known.reasoning_content = if thoughts {
+                ReasoningContent::Always
+            } else {
+                ReasoningContent::Never
             };
             known.reasoning_required &= thoughts;
         }

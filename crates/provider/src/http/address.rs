@@ -1,10 +1,10 @@
-//! Where a request goes, as it stands on the wire.
+//! The address of a request.
 
 use http::uri::InvalidUri;
 use http::{HeaderValue, Uri};
 use url::Url;
 
-/// An address, taken apart once and cheap to clone.
+/// A parsed address, cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestAddress {
     pub(super) uri: Uri,
@@ -22,8 +22,7 @@ impl TryFrom<&Url> for RequestAddress {
     }
 }
 
-/// Where a request goes: to one of a few places that were known before, or to one made
-/// up for it.
+/// The destination of a request: one of a few known addresses, or a URL built for it.
 #[derive(Debug)]
 pub(crate) enum Destination {
     Known(RequestAddress),

@@ -1,4 +1,4 @@
-//! The bytes of an answer as they come, and the patience with them.
+//! Response bodies: chunks as they arrive, with an idle timeout.
 
 use std::fmt;
 use std::future::Future;
@@ -17,13 +17,13 @@ use super::connection::ResponseBody;
 use crate::error::CallError;
 use crate::limiter::CallPermit;
 
-/// A body that fails when it stops growing for too long.
+/// A body that fails when no data arrives for too long.
 #[derive(Debug)]
 pub(crate) struct IdleTimeoutBody<B> {
     body: B,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    // The timer is only set when there is something to wait for.
+    // The timer is reset only when there is something to wait for.
     waiting: bool,
 }
 
@@ -53,7 +53,7 @@ where
                 }
                 Poll::Ready(Some(Ok(frame))) => {
                     self.waiting = false;
-                    // Trailers say nothing a model's answer needs.
+                    // Model responses use no trailers.
                     if let Ok(data) = frame.into_data() {
                         return Poll::Ready(Some(Ok(data)));
                     }
@@ -83,7 +83,7 @@ where
     }
 }
 
-/// Why a body broke off.
+/// Why a body ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyError {
     Broken(String),
@@ -95,18 +95,18 @@ impl BodyError {
         match self {
             BodyError::Broken(reason) => CallError::Unreachable {
                 provider: provider.to_owned(),
-                reason: format!("the connection broke in the middle of an answer: {reason}"),
+                reason: format!("the connection broke during the response: {reason}"),
             },
             BodyError::Idle(after) => CallError::Timeout {
                 provider: provider.to_owned(),
-                what: "further piece of its answer",
+                what: "more data",
                 after: *after,
             },
         }
     }
 }
 
-/// The whole body, when it has no more than `limit` bytes; none when it has more.
+/// The whole body if it has at most `limit` bytes; otherwise `None`.
 pub(crate) async fn read_all<B>(
     body: &mut IdleTimeoutBody<B>,
     limit: usize,
@@ -126,7 +126,7 @@ where
     Ok(Some(all))
 }
 
-/// The beginning of a body, of `limit` bytes or a little more, and whether it is all.
+/// The start of a body, `limit` bytes or a little more, and whether it is complete.
 pub(crate) async fn read_ahead<B>(
     body: &mut IdleTimeoutBody<B>,
     limit: usize,
@@ -149,7 +149,7 @@ where
     Ok((concat_chunks(read), false))
 }
 
-/// Most answers come in one piece, which is not copied.
+/// Most responses arrive in one chunk, which is not copied.
 fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
     match (chunks.pop(), chunks.is_empty()) {
         (Some(only), true) => only,
@@ -160,11 +160,11 @@ fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
     }
 }
 
-/// The bytes of an upstream's answer, as they come. Dropping it closes the connection,
-/// which tells the upstream to stop.
+/// The bytes of an upstream's response, as they arrive. Dropping it closes the
+/// connection, which stops the upstream.
 ///
-/// An error is the last item; it is no part of the bytes. The bytes before it may end
-/// anywhere, also inside an event.
+/// An error is the last item and not part of the bytes. The bytes before it may end
+/// anywhere, even inside an event.
 pub struct ByteStream {
     source: ByteSource,
     provider: String,
@@ -183,7 +183,7 @@ impl ByteStream {
         ByteStream::from_source(ByteSource::Upstream(Box::new(body)), provider)
     }
 
-    /// A body whose beginning has been read.
+    /// A body whose start has been read.
     pub(crate) fn with_prefix(
         start: Bytes,
         rest: IdleTimeoutBody<ResponseBody>,
@@ -204,7 +204,7 @@ impl ByteStream {
         }
     }
 
-    /// The same, keeping a call's place until it is dropped.
+    /// Holds a call permit until it is dropped.
     pub(crate) fn with_permit(mut self, permit: Option<CallPermit>) -> Self {
         self.permit = permit;
         self
@@ -237,7 +237,7 @@ impl Stream for ByteStream {
     }
 }
 
-/// The error a client is told in the middle of an answer.
+/// The error sent to a client in the middle of a response.
 pub(crate) fn mid_stream_error(error: &BodyError, provider: &str) -> ApiError {
     let error = error.to_call_error(provider);
     ApiError {
@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives a byte after each of these pauses, then nothing for ever.
+    /// Yields a byte after each of these pauses, then stays pending.
     struct Paced(Vec<Duration>, Option<Pin<Box<Sleep>>>);
 
     impl Body for Paced {

@@ -1,8 +1,8 @@
-//! The client of one provider: its connections, and the patience with them.
+//! The HTTP client of one provider: its connections and timeouts.
 //!
-//! HTTP/1.1 only. Over HTTP/2 all calls to a host would share one connection, and past
-//! the peer's limit of streams (often 100) they wait without a word; and dropping a
-//! call here closes its connection, which every upstream understands as "stop".
+//! HTTP/1.1 only. Over HTTP/2 all calls to a host would share one connection, and beyond
+//! the peer's stream limit (often 100) they would wait silently. Dropping a call here
+//! closes its connection, which every upstream understands as a cancellation.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -24,9 +24,10 @@ use crate::error::CallError;
 pub(crate) struct HttpClient {
     provider: String,
     timeouts: ProviderTimeouts,
-    /// Whether it is on this machine, so that no proxy stands between.
+    /// Whether the upstream is on this machine, so that no proxy is used.
     local: bool,
-    // Building it reads the system's certificates; a gateway should start without.
+    // Created on first use: it reads the system's certificates, which would slow down the
+    // start.
     connector: OnceLock<Result<UpstreamConnector, String>>,
     pool: Arc<ConnectionPool>,
 }
@@ -40,7 +41,7 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Bytes,
 }
 
-/// The head of an answer, and its body to be read.
+/// The headers of a response, and its unread body.
 #[derive(Debug)]
 pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
@@ -63,12 +64,12 @@ impl HttpClient {
         &self.timeouts
     }
 
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the response headers.
     pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
         let sent = self.exchange(request);
         tokio::time::timeout(self.timeouts.response, sent)
             .await
-            .map_err(|_| self.timeout_error("answer", self.timeouts.response))?
+            .map_err(|_| self.timeout_error("response", self.timeouts.response))?
     }
 
     async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
@@ -78,15 +79,14 @@ impl HttpClient {
             headers,
             body,
         } = request;
-        let to = RequestAddress::try_from(to).map_err(|error| {
-            self.unreachable_error(format!("its address cannot be used: {error}"))
-        })?;
+        let to = RequestAddress::try_from(to)
+            .map_err(|error| self.unreachable_error(format!("its address is invalid: {error}")))?;
         let uri = &to.uri;
         let mut request = build_request(&to, method, headers, body);
         while let Some(mut connection) = self.pool.take(uri) {
             match connection.send(request).await {
                 Ok(response) => return Ok(self.into_response(connection, response)),
-                // It was closed before anything was sent; the next may not be.
+                // It was closed before anything was sent; the next one may work.
                 Err(SendError::Unsent(unsent)) => request = *unsent,
                 Err(SendError::Broken(error)) => {
                     return Err(self.unreachable_error(root_cause(&error)));
@@ -96,9 +96,9 @@ impl HttpClient {
         let mut connection = Box::pin(self.connect(uri)).await?;
         match connection.send(request).await {
             Ok(response) => Ok(self.into_response(connection, response)),
-            Err(SendError::Unsent(_)) => {
-                Err(self.unreachable_error("it closes new connections".to_owned()))
-            }
+            Err(SendError::Unsent(_)) => Err(self.unreachable_error(
+                "it closed a new connection before the request was sent".to_owned(),
+            )),
             Err(SendError::Broken(error)) => Err(self.unreachable_error(root_cause(&error))),
         }
     }
@@ -147,7 +147,7 @@ impl HttpClient {
     }
 }
 
-/// The request with what HTTP asks of every request.
+/// Adds the headers that HTTP requires.
 fn build_request(
     to: &RequestAddress,
     method: Method,
@@ -176,7 +176,7 @@ fn is_local(base: &Url) -> bool {
     })
 }
 
-/// The innermost cause: the outer ones only say that sending failed.
+/// The innermost cause: the outer errors only say that sending failed.
 pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -1,4 +1,4 @@
-//! New connections: to an upstream itself, or through the proxy that stands between.
+//! New connections: directly to an upstream, or through a proxy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,24 +16,24 @@ use tower_service::Service;
 use super::connection::UpstreamConnection;
 
 pub(super) type ConnectError = Box<dyn std::error::Error + Send + Sync>;
-/// Bytes to an upstream and back, encrypted or not.
+/// A byte stream to an upstream, encrypted or not.
 pub(super) type BoxedSocket = Box<dyn UpstreamSocket>;
 
-/// A connection that is not silent for a reason is found dead after three of these.
+/// An unresponsive connection is detected after three of these.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Anything that bytes travel by.
+/// Any byte stream.
 pub(super) trait UpstreamSocket: Read + Write + Send + Unpin {}
 
 impl<T: Read + Write + Send + Unpin> UpstreamSocket for T {}
 
-/// Makes connections.
+/// Opens connections.
 #[derive(Debug)]
 pub(super) struct UpstreamConnector {
     tcp: HttpConnector,
     tls: Arc<ClientConfig>,
-    /// As HTTPS_PROXY and its like say; none for an upstream on this machine.
+    /// From HTTPS_PROXY and similar variables; `None` for an upstream on this machine.
     proxies: Option<Matcher>,
 }
 
@@ -53,7 +53,7 @@ impl UpstreamConnector {
         })
     }
 
-    /// Connects.
+    /// Opens a connection.
     pub(super) async fn connect(&self, to: &Uri) -> Result<Box<UpstreamConnection>, ConnectError> {
         let proxy = self.proxies.as_ref().and_then(|all| all.intercept(to));
         let Some(proxy) = proxy else {
@@ -87,7 +87,7 @@ impl UpstreamConnector {
     }
 }
 
-/// Certificates are judged as the system does.
+/// Certificates are verified as the system does.
 fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider);

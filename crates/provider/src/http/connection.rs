@@ -1,9 +1,8 @@
-//! One connection to an upstream, driven by whoever waits for its answer.
+//! One connection to an upstream, driven by the call that waits for its response.
 //!
-//! No task of its own stands behind a connection: the call that waits for bytes reads
-//! them. That saves every piece of an answer a hand-over between tasks, which costs
-//! more than all else that is done with it, and dropping a call closes its connection
-//! there and then.
+//! A connection has no task of its own: the call that waits for bytes reads them. This
+//! avoids passing every chunk between tasks, which would cost more than everything else
+//! done with it, and dropping a call closes its connection immediately.
 
 use std::fmt;
 use std::pin::Pin;
@@ -21,12 +20,12 @@ use hyper::client::conn::http1;
 use super::connect::{BoxedSocket, ConnectError};
 use super::pool::ConnectionPool;
 
-/// The most that is read ahead of whoever reads the answer.
+/// Maximum bytes buffered ahead of the reader.
 const READ_AHEAD_BYTES: usize = 64 << 10;
-/// Pieces that are there at once are given as one of about this size.
+/// Chunks that are available together are merged up to about this size.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// A connection.
+/// A connection to an upstream.
 pub(super) struct UpstreamConnection {
     to: Uri,
     sender: http1::SendRequest<Full<Bytes>>,
@@ -35,12 +34,12 @@ pub(super) struct UpstreamConnection {
     proxy: Option<Proxy>,
 }
 
-/// A proxy that is told the whole address of what it shall fetch.
+/// An HTTP proxy, which needs the absolute URI of the target.
 struct Proxy {
     auth: Option<HeaderValue>,
 }
 
-/// Why a request was not answered.
+/// Why sending a request failed.
 pub(super) enum SendError {
     /// The connection was closed before any of it was sent.
     Unsent(Box<Request<Bytes>>),
@@ -69,18 +68,18 @@ impl UpstreamConnection {
         self
     }
 
-    /// Whether it leads there.
+    /// Whether it connects to the host of this URI.
     pub(super) fn connects_to(&self, uri: &Uri) -> bool {
         self.to.authority() == uri.authority() && self.to.scheme() == uri.scheme()
     }
 
-    /// Whether a request can be sent. Notices what happened while nobody looked.
+    /// Whether a request can be sent. Also processes what happened while it was idle.
     pub(super) fn is_ready(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
         self.open && self.sender.is_ready()
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the response headers.
     pub(super) async fn send(
         &mut self,
         mut request: Request<Bytes>,
@@ -91,7 +90,7 @@ impl UpstreamConnection {
         let mut answer = std::pin::pin!(answer);
         let answered = std::future::poll_fn(|context| {
             self.drive(context);
-            // Only driving the connection brings an answer, so nothing need be woken.
+            // Only driving the connection makes progress, so no waker is needed.
             answer
                 .as_mut()
                 .poll(&mut Context::from_waker(Waker::noop()))
@@ -109,7 +108,7 @@ impl UpstreamConnection {
             })
     }
 
-    /// An upstream is told the path only; a proxy the whole address.
+    /// An upstream gets the path only; a proxy gets the absolute URI.
     fn set_request_target(&self, request: &mut Request<Bytes>) {
         match &self.proxy {
             Some(proxy) => {
@@ -127,20 +126,20 @@ impl UpstreamConnection {
     }
 
     fn drive(&mut self, context: &mut Context<'_>) {
-        // How it ended is told to whoever waits for an answer.
+        // The result is reported to the call that waits for a response.
         if self.open && Pin::new(&mut self.connection).poll(context).is_ready() {
             self.open = false;
         }
     }
 }
 
-/// The body of an answer. Read to its end it leaves its connection for the next call;
-/// dropped before, it closes it.
+/// The body of a response. When read to its end, it returns its connection to the pool;
+/// when dropped before, it closes it.
 pub(crate) struct ResponseBody {
     body: Incoming,
     connection: Option<Box<UpstreamConnection>>,
     pool: Arc<ConnectionPool>,
-    /// What came after a piece that was given first.
+    /// A frame that was read after a chunk and is returned next.
     held: Option<Result<Frame<Bytes>, hyper::Error>>,
     ended: bool,
 }
@@ -162,7 +161,7 @@ impl ResponseBody {
         answer
     }
 
-    /// The next piece that is there or comes by.
+    /// The next available frame.
     fn poll_next_frame(
         &mut self,
         context: &mut Context<'_>,
@@ -182,8 +181,8 @@ impl ResponseBody {
         frame
     }
 
-    /// Adds to a piece what else is there already, so that what came at once also
-    /// travels on at once.
+    /// Appends to a chunk what else has arrived, so that data that arrived together is
+    /// passed on together.
     fn coalesce(&mut self, first: Bytes, context: &mut Context<'_>) -> Bytes {
         let mut all = BytesMut::new();
         while first.len().max(all.len()) < CHUNK_BYTES {
@@ -208,7 +207,8 @@ impl ResponseBody {
         if all.is_empty() { first } else { all.freeze() }
     }
 
-    /// Gives the connection back once the answer has ended, if it can be used again.
+    /// Returns the connection to the pool once the response is complete, if it can be
+    /// reused.
     fn release_if_ended(&mut self) {
         if self.ended
             && let Some(mut connection) = self.connection.take()

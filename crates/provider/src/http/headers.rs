@@ -1,4 +1,4 @@
-//! Which headers travel on, and which end here.
+//! Which headers are passed on, and which are dropped.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -19,8 +19,8 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
     )
 }
 
-/// Headers of a client that are meant for us alone: its credentials and what its way to
-/// us left behind.
+/// Client headers that are only for Prowess: credentials, and headers added by proxies on
+/// the way.
 fn is_gateway_only(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -32,7 +32,8 @@ fn is_gateway_only(name: &HeaderName) -> bool {
             | "cookie"
             | "host"
             | "content-length"
-            // What we pass on must be readable for us too, so no compression is agreed on.
+            // Prowess must be able to read what it passes on, so no compression is
+            // negotiated.
             | "accept-encoding"
             | "content-encoding"
             | "expect"
@@ -44,7 +45,7 @@ fn is_gateway_only(name: &HeaderName) -> bool {
     )
 }
 
-/// Headers of an upstream that speak of its own host, not of ours.
+/// Upstream headers about its own host.
 fn is_host_specific(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -52,7 +53,7 @@ fn is_host_specific(name: &HeaderName) -> bool {
     )
 }
 
-/// Headers that choose an account of the key's owner.
+/// Headers that select an account of the key's owner.
 fn is_account_selector(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -60,8 +61,8 @@ fn is_account_selector(name: &HeaderName) -> bool {
     )
 }
 
-/// The client's headers that go to the upstream with its request. Those that choose an
-/// account are for the client to set only where it also brings the key.
+/// The client's headers to send to the upstream. Headers that select an account are only
+/// passed on if the client also sends its own key.
 pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(client.len() + 4);
     let is_dropped = |name: &HeaderName| {
@@ -81,7 +82,7 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
     headers
 }
 
-/// The upstream's headers that go to the client with its answer.
+/// The upstream's headers to send to the client.
 pub(crate) fn for_client(mut upstream: HeaderMap) -> HeaderMap {
     let is_dropped = |name: &&HeaderName| is_hop_by_hop(name) || is_host_specific(name);
     let dropped: Vec<_> = upstream.keys().filter(is_dropped).cloned().collect();
@@ -91,7 +92,7 @@ pub(crate) fn for_client(mut upstream: HeaderMap) -> HeaderMap {
     upstream
 }
 
-/// Headers of a request of our own making.
+/// The headers of a request that Prowess writes itself.
 pub(crate) fn default_headers(stream: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(8);
     let accept = if stream {
@@ -135,7 +136,7 @@ pub(crate) fn set_bearer(headers: &mut HeaderMap, key: &SecretText) -> Result<()
     Ok(())
 }
 
-/// A header value that does not print.
+/// A header value that is never printed.
 pub(crate) fn sensitive_value(text: &str) -> Result<HeaderValue, KeyError> {
     let mut value = HeaderValue::from_str(text).map_err(|_| KeyError::NotHeaderSafe)?;
     value.set_sensitive(true);

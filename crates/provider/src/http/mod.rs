@@ -1,5 +1,5 @@
-//! HTTP as this crate uses it: one client per provider, bodies with an idle timeout,
-//! and the rules about headers. Knows nothing of models or dialects.
+//! HTTP for this crate: one client per provider, bodies with an idle timeout, and the
+//! header rules. Independent of models and dialects.
 
 mod address;
 mod body;

@@ -1,8 +1,8 @@
-//! Connections that rest until the next call.
+//! Idle connections, kept for the next call.
 //!
-//! Each thread has connections of its own. A server that gives every connection of a
-//! client to one thread thus has both ends of a conversation on it, and nothing about
-//! a request travels between processors.
+//! Each thread has its own connections. A server that handles all connections of a client
+//! on one thread thus has both ends of an exchange there, and a request never moves
+//! between processors.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,14 +13,14 @@ use http::Uri;
 
 use super::connection::UpstreamConnection;
 
-/// Connections kept per thread: enough for bursts, few enough to be polite.
+/// Idle connections per thread: enough for bursts, few enough for the upstream.
 const MAX_IDLE_CONNECTIONS: usize = 128;
-/// Below the minute after which most load balancers close an idle connection.
+/// Less than the minute after which most load balancers close an idle connection.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(50);
-/// More threads than this share.
+/// More threads than this share a shard.
 const SHARDS: usize = 16;
 
-/// Resting connections, those longest at rest first.
+/// Idle connections, the longest idle first.
 #[derive(Default)]
 pub(super) struct ConnectionPool {
     shards: [Mutex<Vec<IdleConnection>>; SHARDS],
@@ -32,7 +32,7 @@ struct IdleConnection {
 }
 
 impl ConnectionPool {
-    /// A connection that leads there and still works.
+    /// A working connection to the host of this URI.
     pub(super) fn take(&self, to: &Uri) -> Option<Box<UpstreamConnection>> {
         let mut idle = self.shard()?.lock().unwrap_or_else(PoisonError::into_inner);
         remove_expired(&mut idle);
@@ -45,7 +45,7 @@ impl ConnectionPool {
         None
     }
 
-    /// Lets a connection rest.
+    /// Returns a connection to the pool.
     pub(super) fn put(&self, connection: Box<UpstreamConnection>) {
         let Some(shard) = self.shard() else {
             return;

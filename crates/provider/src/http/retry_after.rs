@@ -1,10 +1,10 @@
-//! When an upstream wants to be called again.
+//! Retry hints of an upstream.
 
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 
-/// The pause an answer asks for: milliseconds, seconds, or a date.
+/// The delay that a response requests: milliseconds, seconds or a date.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(millis) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
@@ -22,7 +22,7 @@ fn seconds_to_duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What an answer says itself about calling again.
+/// Whether a response recommends a retry.
 pub(crate) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get("x-should-retry")?.as_bytes() {
         b"true" => Some(true),

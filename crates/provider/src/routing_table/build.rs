@@ -1,4 +1,4 @@
-//! From a configuration to the table of names, checked.
+//! Builds and validates the routing table.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ impl RoutingTable {
         })
     }
 
-    /// An entry may name a provider that needs no configuration.
+    /// An entry may name a well-known provider, which needs no configuration.
     fn well_known_for_entry(
         &self,
         model: &ModelConfig,
@@ -106,7 +106,7 @@ impl RoutingTable {
         Ok(())
     }
 
-    /// Once all names are known, those of fallbacks are looked up.
+    /// Resolves the names of fallbacks, once all names are known.
     fn add_fallbacks(
         &self,
         model: &ModelConfig,
@@ -122,7 +122,7 @@ impl RoutingTable {
                 })?;
             fallbacks.extend(route.targets.into_iter().next());
         }
-        // Set once per entry, so it cannot be taken yet.
+        // Set once per entry, so it cannot fail.
         let _ = entry.fallbacks.set(fallbacks);
         Ok(())
     }
@@ -134,7 +134,7 @@ fn build_providers(config: &ProvidersConfig) -> Result<Vec<Arc<Provider>>, Provi
         if entry.name.is_empty() || entry.name.contains(['/', '*']) {
             return Err(ProviderConfigError::BadName {
                 entry: format!("providers.{}", entry.name),
-                why: "a provider's name must not be empty nor hold / or *",
+                why: "a provider's name must not be empty or contain / or *",
             });
         }
         if providers.iter().any(|known| known.name == entry.name) {
@@ -178,7 +178,7 @@ fn check_name(name: &str, model: &str) -> Result<(), ProviderConfigError> {
         return Err(ProviderConfigError::BadName { entry, why });
     }
     if body.contains('*') {
-        let why = "a * may only stand at the end of a name";
+        let why = "a * is only allowed at the end of a name";
         return Err(ProviderConfigError::BadName { entry, why });
     }
     Ok(())

@@ -1,20 +1,20 @@
-//! Why a name means no model.
+//! Why a name matches no model.
 
 use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
-/// Why a name means no model.
+/// Why a name matches no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// No entry and no provider matches.
-    #[error("there is no model called \"{}\"{hint}", excerpt(.name))]
+    #[error("unknown model \"{}\"{hint}", excerpt(.name))]
     Unknown {
         /// The name.
         name: String,
-        /// What may be done about it.
+        /// A suggestion.
         hint: String,
     },
-    /// The provider is known, but not how to reach it.
+    /// The provider is known, but it cannot be called.
     #[error("{}: {why}", excerpt(.name))]
     NotReady {
         /// The name.
@@ -33,7 +33,7 @@ impl RouteError {
         }
     }
 
-    /// The error as a client is told of it.
+    /// The error as sent to a client.
     pub fn to_api_error(&self) -> ApiError {
         let kind = match self {
             RouteError::Unknown { .. } => ErrorKind::NotFound,

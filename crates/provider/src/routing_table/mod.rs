@@ -1,4 +1,4 @@
-//! Which name means which model of which provider.
+//! Resolves names to models of providers.
 
 mod build;
 mod error;
@@ -21,15 +21,15 @@ pub(crate) struct RoutingTable {
     pub(crate) models: Vec<ModelConfig>,
     pub(crate) providers: Vec<Arc<Provider>>,
     exact: HashMap<String, Arc<RouteEntry>>,
-    /// By what stands before the `*`, the longest first.
+    /// By the prefix before the `*`, the longest first.
     patterns: Vec<(String, Arc<RouteEntry>)>,
-    /// Providers without configuration that were asked for.
+    /// Well-known providers that have been used.
     well_known: Mutex<HashMap<&'static str, Arc<Provider>>>,
     default_policies: Policies,
     env: Env,
 }
 
-/// A model's entry.
+/// A configured model.
 #[derive(Debug)]
 struct RouteEntry {
     name: String,
@@ -40,8 +40,8 @@ struct RouteEntry {
 }
 
 impl RoutingTable {
-    /// What a name means: an entry's name or alias, an entry's pattern (the longest that
-    /// fits), `provider/model`, or a model whose name says whose it is.
+    /// Resolves a name: an entry's name or alias, an entry's pattern (the longest that
+    /// matches), `provider/model`, or a model whose name identifies its provider.
     pub(crate) fn route(&self, name: &str) -> Result<Route, RouteError> {
         if let Some(entry) = self.exact.get(name) {
             return Ok(entry.route(name, name));
@@ -102,7 +102,7 @@ impl RoutingTable {
         if !well_known.is_ready(&self.env) {
             let variables = well_known.key_variables.join(" or ");
             return Err(not_ready(format!(
-                "{} has no key here; set {variables}",
+                "no key for {}; set {variables}",
                 well_known.name
             )));
         }
@@ -110,7 +110,7 @@ impl RoutingTable {
             .map_err(|error| not_ready(error.to_string()))
     }
 
-    /// A provider without configuration; built once.
+    /// A well-known provider; built once.
     fn well_known_provider(
         &self,
         well_known: &'static WellKnownProvider,
@@ -128,14 +128,14 @@ impl RoutingTable {
         Ok(provider)
     }
 
-    /// A provider by its name, configured or not.
+    /// A provider by name, configured or well-known.
     pub(crate) fn find_provider(&self, name: &str) -> Result<Arc<Provider>, RouteError> {
         match (self.configured_provider(name), well_known::by_name(name)) {
             (Some(provider), _) => Ok(provider),
             (None, Some(well_known)) => self.ready_provider(well_known, name),
             (None, None) => Err(RouteError::NotReady {
                 name: name.to_owned(),
-                why: format!("there is no such provider{}", self.provider_hint()),
+                why: format!("unknown provider{}", self.provider_hint()),
             }),
         }
     }
@@ -160,7 +160,7 @@ impl RoutingTable {
         let hint = match nearest(name, self.exact.keys()) {
             Some(near) => format!("; did you mean {near:?}?"),
             None => format!(
-                "; name one of the configuration, or write PROVIDER/MODEL{}",
+                "; use a configured model or PROVIDER/MODEL{}",
                 self.provider_hint()
             ),
         };
@@ -179,7 +179,7 @@ impl RoutingTable {
 }
 
 impl RouteEntry {
-    /// The route of a client's name, of which `rest` was matched by the `*`.
+    /// The route of a client's name, whose `rest` was matched by the `*`.
     fn route(&self, name: &str, rest: &str) -> Route {
         let first = Target {
             provider: Arc::clone(&self.provider),
@@ -193,7 +193,7 @@ impl RouteEntry {
         }
     }
 
-    /// What the provider is told.
+    /// The model name sent to the provider.
     fn upstream_model(&self, name: &str, rest: &str) -> String {
         match &self.model {
             Some(model) => match model.strip_suffix('*') {

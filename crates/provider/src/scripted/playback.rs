@@ -1,4 +1,4 @@
-//! Plays a step: as a whole answer, or as a stream with its pace and its accidents.
+//! Plays a step: as a complete response, or as a stream with its pace and its failures.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -24,7 +24,7 @@ use crate::http::{BodyError, mid_stream_error};
 use crate::route::Target;
 
 impl Target {
-    /// Answers as the script says.
+    /// Responds as the script defines.
     pub(crate) async fn call_script(
         &self,
         script: &ModelScript,
@@ -55,7 +55,7 @@ impl Target {
 fn no_step_error(provider: &str, view: &RequestView<'_>) -> CallError {
     let start = |text: &str| text.chars().take(200).collect::<String>();
     let message = format!(
-        "no step of the script fits turn {} with user text {:?} and tool result {:?}",
+        "no step of the script matches turn {} with user text {:?} and tool result {:?}",
         view.turn,
         start(&view.user),
         start(&view.tool_result),
@@ -160,7 +160,7 @@ fn scripted_usage(step: &ScriptStep, request: &Request, content: &[Block]) -> To
     }
 }
 
-/// The events of a step that are still to come.
+/// The remaining events of a step.
 pub(crate) struct Playback {
     events: VecDeque<StreamEvent>,
     delay: Duration,
@@ -189,7 +189,7 @@ impl Playback {
         }
     }
 
-    /// Gives the next event; says whether there is more.
+    /// Returns the next event, and whether there are more.
     pub(crate) fn poll_more(
         &mut self,
         context: &mut Context<'_>,
@@ -209,10 +209,10 @@ impl Playback {
 }
 
 fn cut_error() -> BodyError {
-    BodyError::Broken("the script cuts it here".to_owned())
+    BodyError::Broken("cut by the script".to_owned())
 }
 
-/// One event as several of at most `chunk` characters.
+/// Splits an event into events of at most `chunk` characters.
 fn split_event(event: StreamEvent, chunk: usize) -> Vec<StreamEvent> {
     let StreamEvent::BlockDelta { index, delta } = event else {
         return vec![event];

@@ -1,19 +1,19 @@
-//! What a script can see of a request.
+//! The parts of a request that a script can match.
 
 use prowess_wire::neutral::{Block, Content, Message, Request, Role};
 
-/// What a script can see of a request.
+/// The parts of a request that a script can match.
 #[derive(Debug)]
 pub(super) struct RequestView<'a> {
     pub(super) model: &'a str,
-    /// The text of the last message, when it is the user's. Instructions that follow it,
-    /// as some clients send them in the middle of a conversation, are no message here.
+    /// The text of the last message, if it is the user's. Instructions after it, which
+    /// some clients send in the middle of a conversation, are ignored here.
     pub(super) user: String,
-    /// The text of the tools' results in the last message.
+    /// The text of the tool results in the last message.
     pub(super) tool_result: String,
-    /// All instructions, those in the middle of the conversation too.
+    /// All instructions, including those in the middle of the conversation.
     pub(super) system: String,
-    /// Which turn of the model it will be.
+    /// The number of the model's turn.
     pub(super) turn: usize,
     tools: Vec<&'a str>,
 }
@@ -51,9 +51,9 @@ impl<'a> RequestView<'a> {
         self.tools.contains(&tool)
     }
 
-    /// A text of the script with what was sent put in.
+    /// A text of the script with its variables replaced.
     pub(super) fn expand(&self, text: &str) -> String {
-        // One pass: what is put in is not looked at again.
+        // One pass: replaced text is not expanded again.
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -85,7 +85,7 @@ impl<'a> RequestView<'a> {
         }
     }
 
-    /// How many tokens it may be: a quarter of the bytes.
+    /// Estimated tokens: a quarter of the bytes.
     pub(super) fn estimate_input_tokens(request: &Request) -> u64 {
         let messages = request.messages.iter().map(|message| &message.content);
         let blocks = messages.chain(std::iter::once(&request.system)).flatten();

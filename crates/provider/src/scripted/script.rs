@@ -1,4 +1,4 @@
-//! The script file: its steps, and which one fits.
+//! The script file: its steps, and which one matches.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,10 +9,10 @@ use super::request_view::RequestView;
 use crate::config::ScriptedOptions;
 use crate::small_file::read_small_file;
 
-/// More is no script but a mistaken path.
+/// A larger file is not a script but a wrong path.
 const MAX_SCRIPT_BYTES: u64 = 4 << 20;
 
-/// Why a script cannot be followed.
+/// Why a script cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// The file cannot be read.
@@ -20,13 +20,13 @@ pub enum ScriptError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// It is not a script.
     #[error("the script is not valid: {reason}")]
     Invalid {
-        /// The parser's words, with line and column.
+        /// The parser's message, with line and column.
         reason: String,
     },
 }
@@ -41,7 +41,7 @@ impl ScriptError {
     }
 }
 
-/// A script at work.
+/// A loaded script.
 #[derive(Debug)]
 pub(crate) struct ModelScript {
     steps: Vec<ScriptStep>,
@@ -54,7 +54,7 @@ struct ScriptToml {
     step: Vec<ScriptStep>,
 }
 
-/// A condition and an answer.
+/// A condition and a response.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScriptStep {
@@ -118,7 +118,7 @@ pub(super) struct ScriptedFailure {
     pub(super) status: u16,
     pub(super) message: String,
     pub(super) retry_after_ms: Option<u64>,
-    /// Events of the stream that come before it.
+    /// Events of the stream that precede it.
     pub(super) after: Option<usize>,
 }
 
@@ -137,7 +137,7 @@ impl ModelScript {
         match file.step.iter().position(ScriptStep::is_empty) {
             Some(at) => Err(ScriptError::Invalid {
                 reason: format!(
-                    "step {} says nothing; give it text, calls, thinking or an error",
+                    "step {} has no response; give it text, calls, thinking or an error",
                     at + 1
                 ),
             }),
@@ -145,7 +145,7 @@ impl ModelScript {
         }
     }
 
-    /// The first step that fits; it counts as used.
+    /// The first step that matches; it counts as used.
     pub(super) fn next_step(&self, view: &RequestView<'_>) -> Option<&ScriptStep> {
         self.steps
             .iter()
@@ -169,7 +169,7 @@ impl ScriptStep {
             && self.cut_after.is_none()
     }
 
-    /// Takes one of the times the step may answer.
+    /// Uses one of the times that the step may respond.
     fn try_use(&self) -> bool {
         let Some(times) = self.times else {
             return true;
@@ -215,7 +215,7 @@ mod tests {
         let error = ModelScript::parse("[[step]]\nwhen.turn = 1\n").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the script is not valid: step 1 says nothing; give it text, calls, thinking or an error"
+            "the script is not valid: step 1 has no response; give it text, calls, thinking or an error"
         );
     }
 }

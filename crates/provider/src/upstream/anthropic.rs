@@ -10,19 +10,19 @@ use crate::key::{KeyError, SecretText};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("anthropic-version");
 const BETA_HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
-/// What older versions of the API want to be told by those who ask for files.
+/// The beta header that older API versions require for files.
 const FILES_BETA: &str = "files-api-2025-04-14";
-/// From this version on the SDKs send keys as bearer tokens, and the API refuses
-/// sampling parameters.
+/// Since this version the SDKs send keys as bearer tokens, and the API rejects sampling
+/// parameters.
 const BEARER_AUTH_VERSION: &str = "2026-10-21";
-/// Tokens of a subscription are bearer tokens under every version.
+/// Subscription tokens are bearer tokens in every version.
 const OAUTH_PREFIX: &str = "sk-ant-oat";
 
 #[derive(Debug)]
 pub(crate) struct Anthropic {
     pub(crate) base: Url,
     pub(crate) version: HeaderValue,
-    /// Where it is asked.
+    /// The addresses of its endpoints.
     messages_address: RequestAddress,
     count_address: RequestAddress,
 }

@@ -1,4 +1,4 @@
-//! OpenAI's models on Azure: other paths, another header for the key.
+//! OpenAI's models on Azure: different paths, and a different header for the key.
 
 use http::HeaderMap;
 use prowess_wire::Dialect;
@@ -11,7 +11,7 @@ use crate::key::{KeyError, SecretText};
 #[derive(Debug)]
 pub(crate) struct Azure {
     pub(crate) base: Url,
-    /// The version of the classic paths; none for the paths under `/openai/v1`.
+    /// The version of the classic paths; `None` for the paths under `/openai/v1`.
     pub(crate) api_version: Option<String>,
     /// Whether the key is an Entra ID token.
     pub(crate) bearer: bool,
@@ -26,7 +26,7 @@ impl Azure {
         let operation = openai::operation_path(job.dialect, job.task);
         let url = match &self.api_version {
             None => self.v1_url(operation),
-            // Of the classic paths only the older ones name the deployment.
+            // Only the older classic paths contain the deployment.
             Some(version) if job.dialect == Dialect::Chat => {
                 let head = ["openai", "deployments", job.model];
                 self.classic_url(&[&head, operation].concat(), version)

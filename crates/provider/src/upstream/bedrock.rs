@@ -39,7 +39,7 @@ impl Bedrock {
         key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         let betas = take_betas(&mut job.headers);
-        // Its streams are no server-sent events.
+        // Its streams are not server-sent events.
         job.headers.remove(http::header::ACCEPT);
         let (operation, body) = match (job.dialect, job.stream) {
             _ if job.task == ModelTask::CountTokens => {
@@ -68,7 +68,7 @@ impl Bedrock {
         }
     }
 
-    /// The request to be counted stands inside another; one of InvokeModel in base64.
+    /// The request to be counted is nested in another; one for InvokeModel in base64.
     fn count_body(&self, job: &UpstreamJob<'_>, betas: &[String]) -> bytes::Bytes {
         let input = match job.dialect {
             Dialect::Messages => {
@@ -93,7 +93,7 @@ impl Bedrock {
                 &betas,
             )
             .into(),
-            // Not an object, so nothing of ours: the upstream will say so.
+            // Not a JSON object: the upstream will reject it.
             Err(_) => job.body.clone(),
         }
     }

@@ -1,4 +1,4 @@
-//! From a provider's configuration to its address, checked.
+//! Builds and validates an upstream from a provider's configuration.
 
 use http::HeaderValue;
 use prowess_wire::hosting::AnthropicHost;
@@ -14,14 +14,14 @@ use crate::config::{
 use crate::env::Env;
 use crate::key::{CachedKey, KeySource};
 
-/// A provider's configuration under check.
+/// Validates a provider's configuration.
 struct UpstreamBuilder<'a> {
     config: &'a ProviderConfig,
     env: &'a Env,
 }
 
 impl Upstream {
-    /// Builds what a configuration describes; none for a kind that has no address.
+    /// Builds the configured upstream; `None` for a kind without an address.
     pub(crate) fn build(
         config: &ProviderConfig,
         env: &Env,
@@ -47,7 +47,7 @@ impl Upstream {
 impl UpstreamBuilder<'_> {
     fn anthropic(&self, options: &AnthropicOptions) -> Result<Anthropic, ProviderConfigError> {
         let mut base = self.base_or("https://api.anthropic.com")?;
-        // Every other base has the version in it, so people write it here too.
+        // Other providers' addresses contain the version, so people write it here too.
         let path = base.path().trim_end_matches('/').to_owned();
         if let Some(path) = path.strip_suffix("/v1") {
             base.set_path(path);
@@ -74,7 +74,7 @@ impl UpstreamBuilder<'_> {
             (Some(base), _) => self.parse_base_url(base)?,
             (None, Some(base)) => self.parse_base_url(&base)?,
             (None, None) => {
-                return Err(self.missing_error("base_url", "write base_url or set AZURE_API_BASE"));
+                return Err(self.missing_error("base_url", "set base_url or AZURE_API_BASE"));
             }
         };
         Ok(Azure {
@@ -85,10 +85,11 @@ impl UpstreamBuilder<'_> {
     }
 
     fn bedrock(&self, options: &BedrockOptions) -> Result<Bedrock, ProviderConfigError> {
-        let region = options.region.clone();
-        let region = region.or_else(|| self.env.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
-        let region =
-            region.ok_or_else(|| self.missing_error("region", "write region or set AWS_REGION"))?;
+        let region = options
+            .region
+            .clone()
+            .or_else(|| self.env.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]))
+            .ok_or_else(|| self.missing_error("region", "set region or AWS_REGION"))?;
         Ok(Bedrock {
             base: self.base_or(&format!("https://bedrock-runtime.{region}.amazonaws.com"))?,
             api: options.api,
@@ -118,20 +119,18 @@ impl UpstreamBuilder<'_> {
     }
 
     fn vertex(&self, options: &VertexOptions) -> Result<Vertex, ProviderConfigError> {
-        let project = options.project.clone();
-        let project = project.or_else(|| {
-            self.env
-                .first(&["VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"])
-        });
-        let project = project.ok_or_else(|| {
-            self.missing_error("project", "write project or set VERTEXAI_PROJECT")
-        })?;
-        let location = options.location.clone();
-        let location = location.or_else(|| {
-            self.env
-                .first(&["VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"])
-        });
-        let location = location.unwrap_or_else(|| "global".to_owned());
+        let project_variables = ["VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"];
+        let project = options
+            .project
+            .clone()
+            .or_else(|| self.env.first(&project_variables))
+            .ok_or_else(|| self.missing_error("project", "set project or VERTEXAI_PROJECT"))?;
+        let location_variables = ["VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"];
+        let location = options
+            .location
+            .clone()
+            .or_else(|| self.env.first(&location_variables))
+            .unwrap_or_else(|| "global".to_owned());
         let host = match location.as_str() {
             "global" => "https://aiplatform.googleapis.com".to_owned(),
             region => format!("https://{region}-aiplatform.googleapis.com"),
@@ -161,11 +160,11 @@ impl UpstreamBuilder<'_> {
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(bad(
-                "it holds a user name or password; use api_key or headers".to_owned(),
+                "it contains a user name or password; use api_key or headers".to_owned(),
             ));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(bad(format!("{text:?} may have no query and no fragment")));
+            return Err(bad(format!("{text:?} must not have a query or a fragment")));
         }
         Ok(url)
     }

@@ -31,7 +31,7 @@ impl Gemini {
         Ok(post(url, with_key(job.headers, key)?, job.body))
     }
 
-    /// The request to be counted, model and all, stands inside another.
+    /// The request to be counted, including its model, is nested in another.
     fn count_request(
         &self,
         job: UpstreamJob<'_>,
@@ -62,7 +62,7 @@ impl Gemini {
     }
 }
 
-/// The last segment of the path: model and method in one.
+/// The last segment of the path: model and method.
 pub(super) fn operation(model: &str, stream: bool) -> String {
     let method = if stream {
         "streamGenerateContent"
@@ -72,7 +72,7 @@ pub(super) fn operation(model: &str, stream: bool) -> String {
     format!("{model}:{method}")
 }
 
-/// Whether the answer comes as events: a client may also want it as one JSON array.
+/// Whether the response is an event stream: a client may also request one JSON array.
 pub(super) fn has_events(job: &UpstreamJob<'_>) -> bool {
     job.stream && job.body_origin != (BodyOrigin::Client { json_array: true })
 }

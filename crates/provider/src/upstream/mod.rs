@@ -1,5 +1,5 @@
-//! How each kind of provider is addressed: path, headers, auth, body, and the dialect
-//! it speaks. One file per kind. Builds requests; sends none.
+//! How each kind of provider is called: path, headers, credentials, body and dialect. One
+//! file per kind. Builds requests; sends none.
 
 mod anthropic;
 mod azure;
@@ -24,25 +24,25 @@ pub(crate) use self::vertex::Vertex;
 use crate::http::{Destination, HttpRequest};
 use crate::key::{KeyError, SecretText};
 
-/// What is asked of a model's server.
+/// An operation of a model API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelTask {
-    /// An answer.
+    /// Generate a response.
     Generate,
-    /// How many tokens a request has.
+    /// Count the tokens of a request.
     CountTokens,
-    /// A shorter form of a conversation. Only OpenAI has this.
+    /// Compact a conversation. Only OpenAI supports this.
     Compact,
 }
 
-/// What is asked of a provider about a file that it keeps.
+/// An operation on a file that a provider stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderFileOperation {
-    /// What it is.
+    /// Get its metadata.
     Metadata,
-    /// What is in it.
+    /// Get its content.
     Content,
-    /// That it be no more.
+    /// Delete it.
     Delete,
 }
 
@@ -53,27 +53,28 @@ pub(crate) struct UpstreamJob<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
-    /// The body in the dialect, with the upstream's name of the model in it.
+    /// The body in this dialect, with the upstream's model name in it.
     pub(crate) body: Bytes,
-    /// Headers to start from: the caller's, or ours.
+    /// The headers to start from: the client's, or Prowess's own.
     pub(crate) headers: HeaderMap,
-    /// Whose words the body is in.
+    /// Who wrote the body.
     pub(crate) body_origin: BodyOrigin,
 }
 
-/// Whose words the body of a request is in.
+/// Who wrote the body of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyOrigin {
-    /// Ours.
+    /// Prowess.
     Gateway,
-    /// The client's, which pass as they came.
+    /// The client; it is passed on unchanged.
     Client {
-        /// Whether it wants a stream as one JSON array, which only Gemini's clients may.
+        /// Whether the stream is requested as one JSON array, which only Gemini clients
+        /// may do.
         json_array: bool,
     },
 }
 
-/// A kind of provider at an address.
+/// An upstream: a kind of provider at an address.
 #[derive(Debug)]
 pub(crate) enum Upstream {
     Anthropic(Anthropic),
@@ -106,7 +107,7 @@ impl Upstream {
         }
     }
 
-    /// Whether it takes a client's bytes as they are, and answers in kind.
+    /// Whether it accepts a client's bytes unchanged, and responds in the same dialect.
     pub(crate) fn supports_pass_through(
         &self,
         client: ClientDialect,
@@ -119,17 +120,17 @@ impl Upstream {
             Upstream::Azure(_) => openai::supports_pass_through(client, task),
             Upstream::Vertex(vertex) => vertex.supports_pass_through(client, model),
             Upstream::Gemini(_) => client == ClientDialect::Gemini,
-            // It frames Anthropic's events its own way.
+            // It frames Anthropic's events differently.
             Upstream::Bedrock(_) => false,
         }
     }
 
-    /// The dialect in which a model is called, on behalf of a client of this dialect.
+    /// The dialect in which a model is called, for a client of this dialect.
     pub(crate) fn dialect(&self, model: &str, origin: Dialect) -> Dialect {
         match self {
             Upstream::Anthropic(_) => Dialect::Messages,
             Upstream::OpenAi(openai) if !openai.responses => Dialect::Chat,
-            // What a client said in Responses is lost least in Responses.
+            // A Responses request loses least in Responses.
             Upstream::OpenAi(_) | Upstream::Azure(_) if origin == Dialect::Responses => origin,
             Upstream::OpenAi(_) | Upstream::Azure(_) => Dialect::Chat,
             Upstream::Bedrock(bedrock) => bedrock.dialect(model),
@@ -138,7 +139,7 @@ impl Upstream {
         }
     }
 
-    /// The dialect in which its own counter of tokens is asked, where it has one.
+    /// The dialect of its token counter, if it has one.
     pub(crate) fn token_counter_dialect(&self, model: &str) -> Option<Dialect> {
         match self {
             Upstream::Anthropic(_) => Some(Dialect::Messages),
@@ -150,7 +151,7 @@ impl Upstream {
         }
     }
 
-    /// Whether it cannot be called without a key. Bedrock can: by signature.
+    /// Whether it requires a key. Bedrock does not: requests can be signed.
     pub(crate) fn needs_key(&self) -> bool {
         match self {
             Upstream::OpenAi(openai) => openai.is_openai(),
@@ -159,7 +160,7 @@ impl Upstream {
         }
     }
 
-    /// What a model of it can do, unless an entry says otherwise.
+    /// What a model of it supports, unless its entry overrides it.
     pub(crate) fn write_options(&self, model: &str) -> WriteOptions {
         let defaults = WriteOptions::default();
         let options = match self {
@@ -167,7 +168,7 @@ impl Upstream {
                 sampling: !anthropic.refuses_sampling(),
                 ..defaults
             },
-            // Compatible servers know the old name of the limit; some only that.
+            // Compatible servers support the old name of the limit; some only that.
             Upstream::OpenAi(openai) => WriteOptions {
                 legacy_max_tokens: !openai.is_openai(),
                 ..defaults
@@ -177,7 +178,7 @@ impl Upstream {
         options.for_model(model, self.base().host_str())
     }
 
-    /// The request as it goes over the wire.
+    /// The HTTP request.
     pub(crate) fn request(
         &self,
         job: UpstreamJob<'_>,
@@ -193,7 +194,7 @@ impl Upstream {
         }
     }
 
-    /// The request for the list of its models, where it has one.
+    /// The request that lists its models, if it supports that.
     pub(crate) fn list_request(
         &self,
         headers: HeaderMap,
@@ -208,12 +209,12 @@ impl Upstream {
         }
     }
 
-    /// Whether its servers make files, and keep them.
+    /// Whether its servers create and store files.
     pub(crate) fn has_file_storage(&self) -> bool {
         matches!(self, Upstream::Anthropic(_))
     }
 
-    /// The request about a file that it keeps, where it keeps any.
+    /// The request about a file that it stores, if it stores any.
     pub(crate) fn file_request(
         &self,
         operation: ProviderFileOperation,
@@ -229,7 +230,7 @@ impl Upstream {
         }
     }
 
-    /// A reader of its streams.
+    /// A reader for its streams.
     pub(crate) fn reader(&self, dialect: Dialect, context: ReadContext) -> StreamReader {
         match self {
             Upstream::Bedrock(_) => Bedrock::reader(dialect, context),
@@ -238,7 +239,7 @@ impl Upstream {
     }
 }
 
-/// Takes Anthropic's headers out for a host that wants the betas elsewhere.
+/// Removes Anthropic's headers, for hosts that expect the betas in the body.
 fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
     headers.remove("anthropic-version");
     let betas = headers.get_all("anthropic-beta").iter();
@@ -252,8 +253,8 @@ fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
     betas
 }
 
-/// An address below the base. Segments are encoded as needed; the check of the
-/// configuration made sure that the base has segments.
+/// Appends path segments to the base address, encoded as needed; validation has ensured
+/// that the base has a path.
 fn append_segments<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
     let mut url = base.clone();
     if let Ok(mut path) = url.path_segments_mut() {

@@ -16,7 +16,7 @@ pub(crate) struct OpenAi {
     pub(crate) base: Url,
     /// Whether it has `/responses`.
     pub(crate) responses: bool,
-    /// Where each dialect is spoken.
+    /// The addresses of its endpoints.
     chat_address: RequestAddress,
     responses_address: RequestAddress,
     count_address: RequestAddress,
@@ -44,7 +44,7 @@ impl OpenAi {
 
     pub(crate) fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
         match task {
-            // Servers that are compatible with the rest do not have this.
+            // Compatible servers do not support this.
             ModelTask::Compact => {
                 client == ClientDialect::Responses && self.responses && self.is_openai()
             }
@@ -61,7 +61,7 @@ impl OpenAi {
         key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         if job.task == ModelTask::Compact {
-            // Seldom enough to look for the place each time.
+            // Rare enough to build the URL each time.
             let path = operation_path(job.dialect, job.task).iter().copied();
             let url = append_segments(&self.base, path);
             return Ok(post(url, with_key(job.headers, key)?, job.body));
@@ -84,7 +84,7 @@ impl OpenAi {
     }
 }
 
-/// What a server with all of OpenAI's paths speaks.
+/// Which requests a server with all of OpenAI's paths accepts unchanged.
 pub(super) fn supports_pass_through(client: ClientDialect, task: ModelTask) -> bool {
     match client {
         ClientDialect::Messages | ClientDialect::Gemini => false,
@@ -93,7 +93,7 @@ pub(super) fn supports_pass_through(client: ClientDialect, task: ModelTask) -> b
     }
 }
 
-/// Where a dialect is spoken.
+/// The path of a dialect's operation.
 pub(super) fn operation_path(dialect: Dialect, task: ModelTask) -> &'static [&'static str] {
     match (dialect, task) {
         (Dialect::Responses, ModelTask::Generate) => &["responses"],

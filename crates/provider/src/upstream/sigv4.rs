@@ -23,7 +23,7 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Adds the headers that prove who sends the request.
+    /// Adds the headers of the signature.
     pub(crate) fn sign(
         &self,
         url: &Url,
@@ -41,8 +41,8 @@ impl Signer {
         body: &[u8],
     ) -> Result<(), KeyError> {
         let identity = self.credentials()?.into();
-        // None of these can fail with what is given here: all parts of the parameters
-        // are set, the URL is valid, and the values are text.
+        // These cannot fail here: all parameters are set, the URL is valid, and the
+        // values are text.
         let unsignable = |_| KeyError::NotHeaderSafe;
         let params = v4::SigningParams::builder()
             .identity(&identity)
@@ -53,7 +53,7 @@ impl Signer {
             .build()
             .map_err(|_| KeyError::NotHeaderSafe)?
             .into();
-        // As few as possible: proxies on the way may change any other.
+        // As few headers as possible: proxies on the way may change any other.
         let signed = headers
             .get("content-type")
             .and_then(|value| value.to_str().ok())

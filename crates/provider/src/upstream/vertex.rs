@@ -1,4 +1,4 @@
-//! Vertex AI: Anthropic's and Google's models under one roof.
+//! Vertex AI: Anthropic's and Google's models.
 
 use bytes::Bytes;
 use prowess_wire::hosting::{AnthropicHost, hosted_body};
@@ -28,7 +28,7 @@ impl Vertex {
         }
     }
 
-    /// Models are told apart by name: all of Anthropic's begin alike.
+    /// The vendor follows from the name: all of Anthropic's model names begin alike.
     pub(crate) fn dialect(&self, model: &str) -> Dialect {
         if model.starts_with("claude") {
             Dialect::Messages
@@ -58,7 +58,7 @@ impl Vertex {
             (ModelTask::Generate | ModelTask::Compact, false) => (job.model, "rawPredict"),
         };
         let url = self.model_url("anthropic", &format!("{model}:{method}"));
-        // Here the version is a field of the body, and not the API's own.
+        // Here the version is a field of the body, and differs from the API's own.
         job.headers.remove("anthropic-version");
         let body = self.anthropic_body(&job);
         post(url, job.headers, body)
@@ -66,13 +66,13 @@ impl Vertex {
 
     fn anthropic_body(&self, job: &UpstreamJob<'_>) -> Bytes {
         let Ok(raw) = RawObject::parse(&job.body) else {
-            // Not an object, so nothing of ours: the upstream will say so.
+            // Not a JSON object: the upstream will reject it.
             return job.body.clone();
         };
         if job.task == ModelTask::Generate {
             return hosted_body(&raw, AnthropicHost::Vertex, &self.anthropic_version, &[]).into();
         }
-        // Counting takes its model from the body, where it stays.
+        // Counting takes the model from the body, so it stays there.
         let version = serde_json::Value::from(self.anthropic_version.as_str()).to_string();
         raw.with_edits(&[Edit::Set("anthropic_version", &version)])
             .into()

@@ -1,5 +1,4 @@
-//! What the tests of this crate share: providers against a mock upstream, and the few
-//! bodies they send.
+//! Shared by the tests of this crate: providers with a mock upstream, and a few bodies.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -49,7 +48,7 @@ pub const CHAT_STREAM: &str = concat!(
     "data: [DONE]\n\n",
 );
 
-/// Pauses so short that retries cost no time.
+/// Delays so short that retries take no time.
 pub fn quick() -> Policies {
     Policies {
         retry: RetryPolicy {
@@ -101,7 +100,7 @@ pub fn route_to(provider: ProviderConfig) -> Route {
     providers([provider]).route(&name).unwrap()
 }
 
-/// A request of one word, from a Messages client.
+/// A request with one word, from a Messages client.
 pub fn hello(stream: bool) -> Request {
     let mut request = Request::new(Dialect::Messages, "anything");
     request.max_tokens = Some(5);
@@ -128,7 +127,7 @@ pub fn stream(reply: UpstreamReply) -> EventStream {
     }
 }
 
-/// The rest of a stream.
+/// The remaining events of a stream.
 pub async fn rest(mut events: EventStream) -> Vec<StreamEvent> {
     let mut all = Vec::new();
     while let Some(event) = events.next().await {
@@ -137,7 +136,7 @@ pub async fn rest(mut events: EventStream) -> Vec<StreamEvent> {
     all
 }
 
-/// The text a stream tells, and the error it ends with.
+/// The text of a stream, and the error it ends with.
 pub fn collect_text(events: &[StreamEvent]) -> (String, Option<ApiError>) {
     use prowess_wire::neutral::Delta;
     let mut text = String::new();

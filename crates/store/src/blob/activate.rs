@@ -1,7 +1,7 @@
-//! Staged content becomes referable, in the transaction that refers to it.
+//! Makes staged content ready, in the transaction that references it.
 //!
-//! Rows are locked and written in order of their digests, so that uploads which
-//! share content wait for one another and never in a circle.
+//! Rows are locked and written in order of their digests, so that uploads with shared
+//! content wait for one another without a deadlock.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use crate::error::Result;
 use crate::id::{self, IdPrefix};
 use crate::time::Timestamp;
 
-/// Rows per statement, far below what either engine takes.
+/// Rows per statement, far below the limit of either database.
 const BATCH_ROWS: usize = 200;
 
-/// What came of [`adopt`].
+/// The outcome of [`activate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum ActivationOutcome {
-    /// All of it may be referred to.
+    /// All of it may be referenced.
     Activated,
-    /// Some was collected since it was staged: roll back, stage again.
+    /// Some was collected since it was staged: roll back and stage again.
     Collected,
 }
 
-/// Makes all of `staged`, sorted by digest, ready. The caller's transaction must
-/// also write who refers to it.
+/// Makes all of `staged`, sorted by digest, ready. The caller's transaction must also
+/// write the references to it.
 pub(crate) async fn activate(
     tx: &mut Tx,
     staged: &[StagedBlob],
@@ -42,7 +42,7 @@ pub(crate) async fn activate(
     Ok(ActivationOutcome::Activated)
 }
 
-/// Removes the pending rows of what was written. False: some are gone.
+/// Deletes the pending rows of written content. Returns false if some are missing.
 async fn delete_pending(tx: &mut Tx, staged: &[StagedBlob]) -> Result<bool> {
     let places: Vec<_> = staged
         .iter()
@@ -58,8 +58,8 @@ async fn delete_pending(tx: &mut Tx, staged: &[StagedBlob]) -> Result<bool> {
     Ok(true)
 }
 
-/// One statement, which meets its rows in order: content that is ready is touched,
-/// the rest becomes so.
+/// One statement, which processes its rows in order: content that is ready is touched,
+/// the rest becomes ready.
 async fn activate_batch(
     tx: &mut Tx,
     batch: &[StagedBlob],
@@ -83,9 +83,10 @@ async fn activate_batch(
     let inserted = returned.collect::<Result<HashSet<_>>>()?;
     for (staged, place) in batch.iter().zip(&places) {
         match (&staged.body, inserted.contains(place)) {
-            // It was known, so nobody brought it along; now there is a row without content.
+            // It was stored when it was staged, so its data was not sent; now its row has
+            // no content.
             (StagedBody::Known, true) => return Ok(ActivationOutcome::Collected),
-            // Ours turned out to be a second copy.
+            // Another upload stored the same content; this copy is not needed.
             (StagedBody::Written(_), false) => insert_doomed(tx, place, now).await?,
             _ => {}
         }
@@ -107,7 +108,7 @@ impl StagedBlob {
         }
     }
 
-    /// Whether it was there before, and costs no room.
+    /// Whether it was stored before, and needs no space.
     pub(super) fn is_known(&self) -> bool {
         matches!(self.body, StagedBody::Known)
     }
@@ -134,8 +135,8 @@ async fn insert_doomed(tx: &mut Tx, place: &str, now: Timestamp) -> Result<()> {
     tx.execute(sql.bind(place).bind(now)).await.map(drop)
 }
 
-/// Touches the content of a version that is about to go, so that those who are
-/// reading it have the whole grace period to finish.
+/// Touches the content of a version about to be deleted, so that readers have the whole
+/// grace period to finish.
 pub(crate) async fn touch_version_blobs(tx: &mut Tx, version: &str, now: Timestamp) -> Result<()> {
     let sql = Sql::new("SELECT digest FROM version_blobs WHERE version = $1 ORDER BY digest");
     let rows = tx.fetch_all(sql.bind(version)).await?;

@@ -1,4 +1,4 @@
-//! What a failure of the blob storage means.
+//! Failures of the blob storage.
 
 use std::error::Error as StdError;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use crate::disk_space;
 use crate::error::Error;
 
-/// What object stores say when there is no room left, in the bodies of their errors.
+/// Codes in the error bodies of object stores that have no space left.
 const FULL_CODES: [&str; 4] = [
     "XMinioStorageFull",
     "QuotaExceeded",

@@ -1,26 +1,26 @@
 //! Content by digest.
 //!
-//! Small content lies in the database, larger content in the [`storage`]: a
-//! folder or an object store. Either way a row of `blobs` is the only truth: an
-//! object that no ready row names does not exist for readers.
+//! Small content is stored in the database, larger content in the [`storage`]: a folder
+//! or an object store. In both cases the row in `blobs` is authoritative: an object
+//! without a ready row does not exist for readers.
 //!
-//! # How content comes in
+//! # How content is added
 //!
-//! 1. [`Blobs::stage`]: each large object gets a place of its own, a row that says
-//!    *pending*, and is then written.
-//! 2. [`adopt`], in the transaction that also writes who refers to the content:
-//!    pending rows become ready, rows that are there already are touched.
+//! 1. [`Blobs::stage`]: each large object gets a unique place and a *pending* row, and is
+//!    then written.
+//! 2. [`activate()`], in the transaction that also writes the references to the content:
+//!    pending rows become ready, existing rows are touched.
 //!
-//! A crash before the commit leaves pending rows, which are collected later; there
-//! is no moment in which an object has no row.
+//! A crash before the commit leaves pending rows, which are collected later; an object
+//! never exists without a row.
 //!
-//! # Why collecting never takes what is in use
+//! # Why the collector never removes content in use
 //!
-//! Whoever refers to content touches its row in the same transaction, and every
-//! touch changes `touched_at`. The collector removes a row only if `touched_at` is
-//! still what it was when the row was found unreferenced. An uploader whose row was
-//! taken finds it gone, and stages again. Neither clocks nor the grace period
-//! matter for this; the grace period is for readers.
+//! Every transaction that references content touches its row, and every touch changes
+//! `touched_at`. The collector removes a row only if `touched_at` is unchanged since the
+//! row was found unreferenced. An uploader whose row was removed finds it missing and
+//! stages again. Neither clocks nor the grace period matter for this; the grace period is
+//! for readers.
 
 mod activate;
 mod fault;
@@ -43,16 +43,16 @@ use crate::disk_space::DiskSpace;
 use crate::error::Result;
 use storage::ObjectStorage;
 
-/// Where content is staged and read.
+/// Stages and reads content.
 pub(crate) struct Blobs {
     pub(super) db: Arc<Db>,
     pub(super) storage: ObjectStorage,
-    /// Content up to this many bytes lies in the database.
+    /// Content up to this many bytes is stored in the database.
     pub(super) inline_bytes: usize,
     pub(super) space: Arc<DiskSpace>,
 }
 
-/// Content that may be adopted.
+/// Content that can be activated.
 #[derive(Debug, Clone)]
 pub(crate) struct StagedBlob {
     pub(crate) digest: Digest,
@@ -62,11 +62,11 @@ pub(crate) struct StagedBlob {
 
 #[derive(Debug, Clone)]
 enum StagedBody {
-    /// Small: goes into its row.
+    /// Small: stored in its row.
     Inline(Bytes),
-    /// Written to a place of its own, whose row is pending.
+    /// Written to its own place, whose row is pending.
     Written(String),
-    /// Was there already when staged.
+    /// Already stored when staged.
     Known,
 }
 
@@ -85,12 +85,12 @@ impl Blobs {
         }
     }
 
-    /// Whether objects can be written, or at least looked for.
+    /// Whether objects can be written, or at least looked up.
     pub(crate) async fn probe(&self) -> Result<()> {
         self.storage.probe().await
     }
 
-    /// Removes the object at a place, for the collector.
+    /// Deletes the object at a place, for the collector.
     pub(crate) async fn delete_object(&self, place: &str) -> Result<()> {
         self.storage.delete(place).await
     }

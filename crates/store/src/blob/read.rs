@@ -1,4 +1,4 @@
-//! Content on its way out, checked against its digest.
+//! Reads content and verifies it against its digest.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -14,11 +14,10 @@ use super::Blobs;
 use crate::db::{DbRow, Sql};
 use crate::error::{Error, Result};
 
-/// Objects read at once.
+/// Objects read concurrently.
 const MAX_CONCURRENT_READS: usize = 8;
 
-/// Content as it comes from where it lies. Ends with an error if it is not what
-/// its digest says.
+/// A stream of content. Ends with an error if the content does not match its digest.
 pub struct ContentStream {
     chunks: BoxStream<'static, object_store::Result<Bytes>>,
     hash: Option<Sha256>,
@@ -34,7 +33,7 @@ impl ContentStream {
         }
     }
 
-    /// All of it.
+    /// Reads all of it.
     pub async fn collect(self) -> Result<Bytes> {
         let whole = self.try_fold(BytesMut::new(), |mut whole, chunk| async move {
             whole.extend_from_slice(&chunk);
@@ -43,11 +42,11 @@ impl ContentStream {
         Ok(whole.await?.freeze())
     }
 
-    /// At the end: nothing more, or what is wrong.
+    /// At the end: `None`, or the mismatch.
     fn verify(&mut self) -> Option<Result<Bytes>> {
         let found = format_digest(self.hash.take()?);
         let right = found == self.digest.to_string();
-        (!right).then(|| Err(damaged_error(self.digest, format!("it reads as {found}"))))
+        (!right).then(|| Err(damaged_error(self.digest, format!("its digest is {found}"))))
     }
 }
 
@@ -74,7 +73,7 @@ impl Blobs {
     pub(crate) async fn open(&self, digest: Digest) -> Result<ContentStream> {
         let sql = Sql::new("SELECT place, data FROM blobs WHERE digest = $1 AND state = 'ready'");
         let row = self.db.fetch_optional(sql.bind(digest.to_string())).await?;
-        let row = row.ok_or_else(|| damaged_error(digest, "there is none".to_owned()))?;
+        let row = row.ok_or_else(|| damaged_error(digest, "it is missing".to_owned()))?;
         self.open_row(digest, &row).await
     }
 
@@ -87,7 +86,7 @@ impl Blobs {
     }
 }
 
-/// Everything a version refers to, by digest.
+/// All content of a version, by digest.
 pub(crate) async fn read_version(blobs: &Blobs, version: &str) -> Result<HashMap<Digest, Bytes>> {
     let sql = Sql::new(
         "SELECT b.digest, b.place, b.data FROM version_blobs v
@@ -105,7 +104,7 @@ pub(crate) async fn read_version(blobs: &Blobs, version: &str) -> Result<HashMap
         .await
 }
 
-/// What a hash has come to, as a digest is written.
+/// A finished hash in the form of a digest.
 pub(super) fn format_digest(hash: Sha256) -> String {
     format!("sha256:{:x}", Bytes::copy_from_slice(&hash.finalize()))
 }

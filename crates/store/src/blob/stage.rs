@@ -1,4 +1,4 @@
-//! Content on its way in, before anyone refers to it.
+//! Stages content before it is referenced.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -16,17 +16,17 @@ use crate::id::{self, IdPrefix};
 use crate::quota::ByteAllowance;
 use crate::time::Timestamp;
 
-/// Digests asked for at once.
+/// Digests per query.
 const QUERY_DIGESTS: usize = 500;
-/// Objects written at once.
+/// Objects written concurrently.
 const MAX_CONCURRENT_WRITES: usize = 4;
-/// Parts of one object under way at once: a bound on memory, 5 MiB each.
+/// Parts of one object uploaded concurrently: a memory limit, 5 MiB each.
 const MAX_CONCURRENT_PARTS: usize = 3;
-/// Bytes of a stream after which it is asked again whether there is room.
+/// Bytes of a stream after which the free space is checked again.
 const SPACE_CHECK_BYTES: usize = 4 << 20;
 
 impl Blobs {
-    /// Stages contents by digest. Those that are stored already cost one query.
+    /// Stages contents by digest. Content that is already stored costs one query.
     pub(crate) async fn stage(&self, contents: BTreeMap<Digest, Bytes>) -> Result<Vec<StagedBlob>> {
         let known = self.find_stored(contents.keys()).await?;
         let mut staged = Vec::new();
@@ -52,8 +52,8 @@ impl Blobs {
             .iter()
             .map(|(place, data)| (place.as_str(), data.len()));
         self.insert_pending(places).await?;
-        // All are waited for, also after a failure: none may be left under way when
-        // the objects are discarded.
+        // All are awaited, also after a failure: none may be in progress when the objects
+        // are discarded.
         let written = stream::iter(writes)
             .map(|(place, data)| async move { self.write(&place, data).await })
             .buffer_unordered(MAX_CONCURRENT_WRITES)
@@ -68,17 +68,17 @@ impl Blobs {
         }
     }
 
-    /// Removes the objects of what was staged and will not be adopted. Their rows,
-    /// if the collector has not had them already, are left to it, and so are objects
-    /// that cannot be removed right now.
+    /// Deletes the objects of staged content that will not be activated. Their rows, if
+    /// the collector has not removed them yet, are left to it, and so are objects that
+    /// cannot be deleted now.
     pub(crate) async fn discard(&self, staged: &[StagedBlob]) {
         for place in staged.iter().filter_map(StagedBlob::written_place) {
             let _ = self.storage.delete(place).await;
         }
     }
 
-    /// Writes one object. A collector that took the announcement for a forgotten
-    /// one may have removed the object while it was being written.
+    /// Writes one object. A collector that considered the pending row abandoned may have
+    /// deleted the object while it was being written.
     async fn write(&self, place: &str, data: Bytes) -> Result<()> {
         let Err(error) = self.storage.put(place, data).await else {
             return Ok(());
@@ -90,7 +90,7 @@ impl Blobs {
         }
     }
 
-    /// Stages a stream, without ever holding more of it than a few parts.
+    /// Stages a stream, holding at most a few parts in memory.
     pub(crate) async fn stage_stream(
         &self,
         content: impl Stream<Item = io::Result<Bytes>>,
@@ -117,7 +117,7 @@ impl Blobs {
         {
             Ok(()) => intake.finish(StagedBody::Written(place)),
             Err(error) => {
-                // Whatever an attempt to write it has left behind.
+                // Deletes whatever the failed write has left.
                 let _ = self.storage.delete(&place).await;
                 Err(self.storage.explain(error).await)
             }
@@ -138,7 +138,7 @@ impl Blobs {
         {
             Ok(()) => Ok(writer.finish().await.map(drop)?),
             Err(error) => {
-                // Why it failed is the first error, not what came of clearing up.
+                // The first error is the reason, not the result of the cleanup.
                 let _ = writer.abort().await;
                 Err(error)
             }
@@ -167,7 +167,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Which of these digests can be referred to right now.
+    /// Those of these digests that can be referenced now.
     async fn find_stored(&self, digests: impl Iterator<Item = &Digest>) -> Result<HashSet<String>> {
         let digests: Vec<_> = digests.map(Digest::to_string).collect();
         let mut known = HashSet::new();
@@ -180,7 +180,7 @@ impl Blobs {
         Ok(known)
     }
 
-    /// Says where objects are about to be written, so that none is ever forgotten.
+    /// Records where objects are about to be written, so that none is ever lost track of.
     async fn insert_pending<'p>(
         &self,
         places: impl IntoIterator<Item = (&'p str, usize)>,
@@ -203,16 +203,16 @@ impl Blobs {
     }
 }
 
-/// The most that a stream may bring.
+/// The size limits of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UploadBounds {
     /// Bytes of one file.
     pub(crate) limit: u64,
-    /// Bytes that its tenant may still keep.
+    /// Bytes that its tenant may still store.
     pub(crate) allowance: Option<ByteAllowance>,
 }
 
-/// Counts and hashes what passes.
+/// Counts and hashes a stream.
 struct UploadMeter {
     hash: Sha256,
     size: u64,

@@ -1,6 +1,6 @@
-//! Where large content lies: a folder of this machine or any object store.
+//! Storage of large content: a local folder or any object store.
 //!
-//! Knows places and bytes, nothing of digests, rows or references.
+//! Handles places and bytes only, not digests, rows or references.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use crate::disk_space;
 use crate::error::{Error, Result};
 use crate::id::{self, IdPrefix};
 
-/// How often, and for how long, a request to an object store is repeated.
+/// Retries of a request to an object store, and their time limit.
 const MAX_RETRIES: usize = 3;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Objects that are looked through for one of ours: in a bucket of others' there may be
-/// any number.
+/// Objects listed when looking for one of Prowess's: a shared bucket may contain any
+/// number.
 const MAX_LISTED_OBJECTS: usize = 50_000;
-/// How the library words the statuses of a refusal.
+/// How the library reports the status of a refusal.
 const REFUSAL_MESSAGES: [&str; 2] = [
     "Server returned non-2xx status code: 401",
     "Server returned non-2xx status code: 403",
 ];
 
-/// An object store, and where in it our objects are.
+/// An object store, and the prefix of Prowess's objects in it.
 pub(crate) struct ObjectStorage {
     objects: Arc<dyn ObjectStore>,
     prefix: Path,
-    /// The folder behind it, when it is one of this machine.
+    /// The folder, if the storage is a local one.
     folder: Option<PathBuf>,
 }
 
 impl ObjectStorage {
-    /// A folder, made if missing. Objects are written beside their place, synced
-    /// and renamed, so that none is ever seen half written.
+    /// Opens a folder, creating it if missing. Objects are written to a temporary file,
+    /// synced and renamed, so that none is ever visible half written.
     pub(crate) fn open_folder(folder: &FilePath) -> Result<Self> {
         let config = |reason: std::io::Error| Error::Config {
             setting: "blobs.url",
@@ -57,7 +57,7 @@ impl ObjectStorage {
         })
     }
 
-    /// An object store by its URL.
+    /// Opens an object store by its URL.
     pub(crate) fn open_url(url: &str, options: &[(String, String)]) -> Result<Self> {
         let config = |reason: String| Error::Config {
             setting: "blobs.url",
@@ -73,9 +73,9 @@ impl ObjectStorage {
         })
     }
 
-    /// Whether there is any object of ours. A bucket may be shared with others, and who
-    /// may read and write its objects need not be allowed to list them: then it is not
-    /// known, and none counts.
+    /// Whether it contains any of Prowess's objects. A bucket may be shared, and
+    /// permission to read and write its objects need not include listing them: in that
+    /// case the answer is unknown and counts as no.
     pub(crate) async fn has_objects(&self) -> Result<bool> {
         let mut found = self
             .objects
@@ -92,15 +92,15 @@ impl ObjectStorage {
         Ok(false)
     }
 
-    /// Whether an object has a place as [`Storage::path`] makes them.
+    /// Whether an object's path has the form that [`ObjectStorage::path`] creates.
     fn is_ours(&self, path: &Path) -> bool {
         let name = path.filename().unwrap_or_default();
         id::is_id(IdPrefix::Blob, name) && *path == self.path(name)
     }
 
-    /// Whether a folder takes a file, or an object store answers. Nothing is written to
-    /// an object store: that is paid for. That the object which is looked for is missing
-    /// is a refusal where objects may not be listed, so a refusal is an answer too.
+    /// Whether a folder accepts a file, or an object store responds. Nothing is written
+    /// to an object store, as that is billed. Without permission to list, a missing
+    /// object is reported as a refusal, so a refusal counts as a response.
     pub(crate) async fn probe(&self) -> Result<()> {
         if let Some(folder) = &self.folder {
             let written = disk_space::probe_folder(folder.clone()).await;
@@ -116,7 +116,7 @@ impl ObjectStorage {
         }
     }
 
-    /// A failed write whose reason was lost on its way, such as while clearing up.
+    /// Restores the reason of a failed write that was lost, for example during cleanup.
     pub(crate) async fn explain(&self, error: Error) -> Error {
         match (&error, &self.folder) {
             (Error::BlobStorage(cause), Some(folder))
@@ -131,8 +131,8 @@ impl ObjectStorage {
         }
     }
 
-    /// Objects are spread by the end of their place, which is chance; its
-    /// beginning is the time and would put a day's objects into one folder.
+    /// Objects are distributed by the end of their place, which is random; its start is
+    /// the time and would put a day's objects into one folder.
     fn path(&self, place: &str) -> Path {
         let shard = place.get(place.len().saturating_sub(2)..).unwrap_or(place);
         self.prefix.clone().join(shard).join(place)
@@ -143,7 +143,7 @@ impl ObjectStorage {
         Ok(())
     }
 
-    /// Begins an object of unknown size.
+    /// Starts an upload of unknown size.
     pub(crate) async fn begin_upload(&self, place: &str) -> Result<WriteMultipart> {
         let upload = self.objects.put_multipart(&self.path(place)).await?;
         Ok(WriteMultipart::new(upload))
@@ -157,8 +157,8 @@ impl ObjectStorage {
         Ok(found.into_stream().boxed())
     }
 
-    /// Removes an object and whatever was left of an attempt to write it. That
-    /// there is none is fine.
+    /// Deletes an object and whatever a failed write has left of it. A missing object is
+    /// not an error.
     pub(crate) async fn delete(&self, place: &str) -> Result<()> {
         self.remove_unfinished(place).await?;
         match self.objects.delete(&self.path(place)).await {
@@ -167,8 +167,8 @@ impl ObjectStorage {
         }
     }
 
-    /// A process that dies while it writes to a folder leaves the file it was
-    /// writing, under the object's name with a number behind.
+    /// A process that dies while writing to a folder leaves the temporary file, with the
+    /// object's name and a number as suffix.
     async fn remove_unfinished(&self, place: &str) -> Result<()> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -186,8 +186,8 @@ impl ObjectStorage {
     }
 }
 
-/// Whether an object store has answered, and that this is not allowed. For a list the
-/// library says so only in words, and the types in which it has the status are its own.
+/// Whether an object store responded with a refusal. For a list the library reports this
+/// only as text, and its types with the status are private.
 fn is_refusal(error: &object_store::Error) -> bool {
     use object_store::Error::{Generic, PermissionDenied, Unauthenticated};
     match error {
@@ -207,7 +207,8 @@ fn is_refusal(error: &object_store::Error) -> bool {
 }
 
 /// An object store by its URL, and the prefix in it. S3 is opened with bounded retries:
-/// by itself the library would go on for minutes before it says that a server is gone.
+/// by default the library would retry for minutes before it reports that a server is
+/// unreachable.
 fn open_object_store(
     url: &Url,
     options: &[(String, String)],

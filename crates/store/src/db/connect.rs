@@ -1,4 +1,4 @@
-//! How each engine is opened.
+//! Opens each kind of database.
 
 use std::io;
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::lost_database::EarlierContent;
 
 /// How long a writer waits for its turn, and for the writers of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a request waits for a connection to a server, or to read. When the database
-/// is gone it is better to say so soon.
+/// How long a request waits for a connection to a server, or for a reader. When the
+/// database is unreachable, failing soon is better.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server may take to say that a connection is alive.
+/// How long a server may take to confirm that a connection is alive.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_READERS: u32 = 4;
 const MAX_POSTGRES_CONNECTIONS: u32 = 10;
 
 impl Db {
-    /// Opens, or creates, an SQLite database and brings its schema up to date. One
-    /// without a schema is refused if there is evidence of an earlier one.
+    /// Opens or creates an SQLite database and migrates its schema. A database without a
+    /// schema is refused if there is content of an earlier one.
     pub(crate) async fn open_sqlite(file: &Path, evidence: &EarlierContent<'_>) -> Result<Db> {
         // An upload is acknowledged after its commit, so the writer syncs every
         // commit to disk. Readers never commit; their setting does not matter.
@@ -52,12 +52,12 @@ impl Db {
             .connect_with(options.clone())
             .await?;
         migrate::migrate_sqlite(&writer, evidence).await?;
-        // A connection that takes the place of another must never make a new database
-        // because somebody has removed the file.
+        // A replacement connection must never create a new database because the file was
+        // removed.
         let options = options.create_if_missing(false);
         writer.set_connect_options(options.clone());
-        // One of them stays open all the time: the last connection that is closed removes
-        // the log, and on a full disk a new one could not be made.
+        // One of them always stays open: closing the last connection removes the log, and
+        // on a full disk a new one could not be created.
         let readers = SqlitePoolOptions::new()
             .min_connections(1)
             .max_connections(MAX_READERS)
@@ -73,8 +73,8 @@ impl Db {
         })
     }
 
-    /// Connects to a PostgreSQL database and brings its schema up to date. One without
-    /// a schema is refused if there is evidence of an earlier one.
+    /// Connects to a PostgreSQL database and migrates its schema. A database without a
+    /// schema is refused if there is content of an earlier one.
     pub(crate) async fn open_postgres(url: &str, evidence: &EarlierContent<'_>) -> Result<Db> {
         let options: PgConnectOptions =
             url.parse().map_err(|error: sqlx::Error| Error::Config {
@@ -86,8 +86,8 @@ impl Db {
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .after_release(|connection, _| {
                 Box::pin(async move {
-                    // Without a bound, a server whose machine is gone would keep its
-                    // connections from being replaced.
+                    // Without a limit, an unreachable server would keep its connections
+                    // from being replaced.
                     match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
                         Ok(alive) => alive.map(|()| true),
                         Err(_) => Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())),

@@ -1,5 +1,5 @@
-//! What a failure of the database means: whether its connection may be used again,
-//! and whether the reason is that no room is left.
+//! Failures of the database: whether the connection can be reused, and whether the reason
+//! is a lack of space.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use sqlx::{Connection, SqliteConnection};
 use crate::disk_space;
 use crate::error::Error;
 
-/// SQLite's primary result codes after which a connection is as good as before.
+/// SQLite's primary result codes after which a connection is still usable.
 const HARMLESS_CODES: [i32; 7] = [
     1,  // ERROR: the statement is wrong
     5,  // BUSY
@@ -26,16 +26,16 @@ const SQLITE_FULL: i32 = 13;
 const POSTGRES_DISK_FULL: &str = "53100";
 const POSTGRES_IO_ERROR: &str = "58030";
 
-/// What is known of the SQLite connections beyond what their driver knows.
+/// State of the SQLite connections that their driver does not track.
 ///
-/// After some failures (no room, an IO error, no memory) SQLite rolls a transaction
-/// back by itself, and the driver goes on counting it as open. Such a connection must
-/// never be used again: see [`SqliteFaults::may_stay`].
+/// After some failures (no space, an I/O error, no memory) SQLite rolls back a
+/// transaction by itself, while the driver still counts it as open. Such a connection
+/// must never be used again: see [`SqliteFaults::can_reuse`].
 pub(crate) struct SqliteFaults {
-    /// Where the database lies, to find out whether it has room.
+    /// The folder of the database, to check whether it has space.
     folder: PathBuf,
-    /// The writing connection is to be closed when it comes back to its pool. There is
-    /// only one, so a flag is enough.
+    /// The writing connection must be closed when it returns to its pool. There is only
+    /// one, so a flag is enough.
     suspect: AtomicBool,
 }
 
@@ -47,7 +47,8 @@ impl SqliteFaults {
         }
     }
 
-    /// The failure of a statement of the writing connection, which is still in use.
+    /// Handles the failure of a statement on the writing connection, which is still in
+    /// use.
     pub(super) async fn on_writer_error(&self, error: sqlx::Error) -> Error {
         if is_suspect(&error) {
             self.suspect.store(true, Ordering::Release);
@@ -55,9 +56,9 @@ impl SqliteFaults {
         self.explain(error).await
     }
 
-    /// The failure as callers see it.
+    /// The failure as returned to callers.
     pub(super) async fn explain(&self, error: sqlx::Error) -> Error {
-        // A quota that is used up, or no room for the shared memory file.
+        // An exhausted quota, or no space for the shared memory file.
         let maybe_full = sqlite_code(&error) == Some(SQLITE_IOERR);
         if maybe_full && disk_space::is_full(self.folder.clone()).await {
             return full_error(&error);
@@ -65,17 +66,17 @@ impl SqliteFaults {
         error.into()
     }
 
-    /// Whether the writing connection may be used for another transaction. It is asked
-    /// when the connection comes back, and no one gets the connection before that.
+    /// Whether the writing connection can be used for another transaction. Called when
+    /// the connection returns to its pool, before anyone else gets it.
     pub(super) async fn can_reuse(&self, connection: &mut SqliteConnection) -> sqlx::Result<bool> {
-        // The rollback of a transaction that was dropped is ahead of this in the queue.
+        // The rollback of a dropped transaction precedes this in the queue.
         connection.ping().await?;
         let suspect = self.suspect.swap(false, Ordering::AcqRel);
         Ok(!suspect && !connection.is_in_transaction())
     }
 }
 
-/// Whether a connection may be in a state that its driver does not know of.
+/// Whether a connection may be in a state that its driver does not track.
 pub(super) fn is_suspect(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(_) => {
@@ -90,7 +91,7 @@ pub(super) fn is_suspect(error: &sqlx::Error) -> bool {
     }
 }
 
-/// A failure of a driver as callers see it, by what it says itself.
+/// A driver's failure as returned to callers, by its own error code.
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         let full = match &error {
@@ -116,7 +117,7 @@ fn full_error(error: &sqlx::Error) -> Error {
     }
 }
 
-/// The primary result code of SQLite, if it is a failure of SQLite.
+/// The primary result code, if it is a failure of SQLite.
 fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
     let sqlx::Error::Database(cause) = error else {
         return None;

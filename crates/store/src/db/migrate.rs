@@ -1,20 +1,20 @@
-//! The schema, brought up to date at start-up.
+//! Schema migrations, applied at start-up.
 //!
-//! All missing steps run in one transaction, under a lock that every starting
-//! process asks for: the first one does the work, the others find it done.
+//! All pending migrations run in one transaction, under a lock that every starting
+//! process acquires: the first one does the work, the others find it done.
 
 use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 
 use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
-/// The steps, oldest first. A step that has been released is never changed.
+/// The migrations, oldest first. A released migration is never changed.
 const MIGRATIONS: [Migration; 7] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
     },
-    // Runs, their sessions, and turns that a dialect cannot carry.
+    // Runs, containers, and turns that a dialect cannot carry.
     Migration {
         sqlite: include_str!("../../migrations/0002_sqlite.sql"),
         postgres: include_str!("../../migrations/0002_postgres.sql"),
@@ -24,17 +24,17 @@ const MIGRATIONS: [Migration; 7] = [
         sqlite: include_str!("../../migrations/0003_sqlite.sql"),
         postgres: include_str!("../../migrations/0003_postgres.sql"),
     },
-    // Names of sessions.
+    // Names of containers.
     Migration {
         sqlite: include_str!("../../migrations/0004_sqlite.sql"),
         postgres: include_str!("../../migrations/0004_postgres.sql"),
     },
-    // Files that providers keep.
+    // Files stored by providers.
     Migration {
         sqlite: include_str!("../../migrations/0005_sqlite.sql"),
         postgres: include_str!("../../migrations/0005_postgres.sql"),
     },
-    // What each tenant keeps, and a row to try writing with.
+    // Storage totals per tenant, and a row for readiness checks.
     Migration {
         sqlite: include_str!("../../migrations/0006_sqlite.sql"),
         postgres: include_str!("../../migrations/0006_postgres.sql"),
@@ -51,7 +51,7 @@ struct Migration {
     postgres: &'static str,
 }
 
-/// Any number will do that no other program uses on the same database.
+/// Any number that no other program uses on the same database.
 const ACQUIRE_LOCK: &str = "SELECT pg_advisory_xact_lock(7381250463)";
 const CREATE_VERSION_TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
@@ -93,7 +93,7 @@ pub(super) async fn migrate_postgres(pool: &PgPool, evidence: &EarlierContent<'_
     Ok(tx.commit().await?)
 }
 
-/// The steps after `current`, with their numbers.
+/// The migrations after `current`, with their numbers.
 fn pending_migrations(current: i64) -> Result<impl Iterator<Item = (i64, &'static Migration)>> {
     let known = MIGRATIONS.len() as i64;
     if current > known {

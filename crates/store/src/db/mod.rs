@@ -1,17 +1,17 @@
-//! The database: one set of queries, two engines.
+//! The database: one set of queries for SQLite and PostgreSQL.
 //!
-//! The rest of the crate writes [`Sql`] that both engines read alike and knows
-//! neither driver. What cannot be said alike (the schema, full-text search) is
-//! told apart by [`Db::engine`].
+//! The rest of the crate writes [`Sql`] that both databases accept, independent of the
+//! drivers. Where they differ (the schema, full-text search), [`Db::database`] selects
+//! the variant.
 //!
 //! # SQLite
 //!
-//! One connection writes, a few read. Every writing transaction begins with
-//! `BEGIN IMMEDIATE`, so it never fails half-way because another process wrote
-//! first: it waits its turn at the start.
+//! One connection writes, a few read. Every writing transaction begins with `BEGIN
+//! IMMEDIATE`, so it never fails half-way because another process wrote first: it waits
+//! its turn at the start.
 //!
-//! A connection that failed in a way which leaves its state in doubt is closed and
-//! replaced by a new one: [`fault`] knows which failures do.
+//! A connection whose state is in doubt after a failure is closed and replaced by a new
+//! one; see [`fault`].
 
 mod connect;
 pub(crate) mod fault;
@@ -31,20 +31,20 @@ pub(crate) use sql::{Sql, SqlValue};
 
 use crate::error::{Error, Result};
 
-/// Which engine holds the rows.
+/// The kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
-    /// Embedded, in the data folder.
+    /// Embedded, in the data directory.
     Sqlite,
     /// A server.
     Postgres,
 }
 
-/// How long a server may take for one statement. A server whose machine is gone gives
-/// no answer and no error.
+/// How long a server may take for one statement. An unreachable server returns neither a
+/// response nor an error.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The pools of one database.
+/// The connection pools of one database.
 pub(crate) enum Db {
     Sqlite {
         writer: SqlitePool,
@@ -54,13 +54,13 @@ pub(crate) enum Db {
     Postgres(PgPool),
 }
 
-/// A transaction. Dropped without [`Tx::commit`], it leaves no trace.
+/// A transaction. If dropped without [`Tx::commit`], it is rolled back.
 pub(crate) enum Tx {
     Sqlite(Transaction<'static, Sqlite>, Arc<SqliteFaults>),
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// The statement with its values bound, for whichever driver the executor is of.
+/// The statement with its values bound, for the driver of the executor.
 macro_rules! prepared {
     ($sql:expr) => {{
         let mut query = sqlx::query(AssertSqlSafe($sql.text));
@@ -75,14 +75,13 @@ macro_rules! prepared {
     }};
 }
 
-/// What a driver gave.
+/// Rows of either driver.
 enum DriverRows<S, P> {
     Sqlite(S),
     Postgres(P),
 }
 
-/// Reads outside of any transaction. A connection that failed in doubtful ways is
-/// closed.
+/// Reads outside of any transaction. A connection in doubt is closed.
 macro_rules! read {
     ($db:expr, $sql:expr, $fetch:ident) => {
         match $db {
@@ -120,7 +119,7 @@ macro_rules! read {
 }
 
 impl Db {
-    /// Which engine this is.
+    /// The kind of database.
     pub(crate) fn database(&self) -> Database {
         match self {
             Db::Sqlite { .. } => Database::Sqlite,
@@ -162,7 +161,7 @@ impl Db {
         }
     }
 
-    /// Runs one writing statement by itself; gives the number of rows it changed.
+    /// Executes one writing statement; returns the number of changed rows.
     pub(crate) async fn execute(&self, sql: Sql) -> Result<u64> {
         let mut tx = self.begin().await?;
         let changed = tx.execute(sql).await?;
@@ -170,7 +169,7 @@ impl Db {
         Ok(changed)
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub(crate) async fn close(&self) {
         match self {
             Db::Sqlite {
@@ -185,7 +184,7 @@ impl Db {
 }
 
 impl Tx {
-    /// Which engine this is.
+    /// The kind of database.
     pub(crate) fn database(&self) -> Database {
         match self {
             Tx::Sqlite(..) => Database::Sqlite,
@@ -209,13 +208,13 @@ impl Tx {
         }
     }
 
-    /// The first row of a statement, if any. All of them are read: a statement
-    /// with RETURNING is done only when its rows have been taken.
+    /// The first row of a statement, if any. All rows are read: a statement with
+    /// RETURNING completes only when its rows have been read.
     pub(crate) async fn fetch_optional(&mut self, sql: Sql) -> Result<Option<DbRow>> {
         Ok(self.fetch_all(sql).await?.into_iter().next())
     }
 
-    /// Runs a statement; gives the number of rows it changed.
+    /// Executes a statement; returns the number of changed rows.
     pub(crate) async fn execute(&mut self, sql: Sql) -> Result<u64> {
         let sql = reject_nul(sql)?;
         match self {
@@ -230,7 +229,7 @@ impl Tx {
         }
     }
 
-    /// Makes everything of this transaction permanent and visible, at once.
+    /// Commits the transaction.
     pub(crate) async fn commit(self) -> Result<()> {
         match self {
             Tx::Sqlite(tx, faults) => match tx.commit().await {
@@ -241,8 +240,8 @@ impl Tx {
         }
     }
 
-    /// Undoes everything of this transaction. That this fails is of no interest: what
-    /// is not committed is never seen, and the connection is looked at before its next use.
+    /// Rolls back the transaction. A failure can be ignored: nothing uncommitted is ever
+    /// visible, and the connection is checked before its next use.
     pub(crate) async fn rollback(self) {
         match self {
             Tx::Sqlite(tx, faults) => {
@@ -257,7 +256,7 @@ impl Tx {
     }
 }
 
-/// Waits for a server, but not for ever.
+/// Limits the time of a statement on a server.
 async fn with_statement_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
     let done = tokio::time::timeout(STATEMENT_TIMEOUT, work).await;
     done.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
@@ -270,8 +269,8 @@ fn with_row_locks(mut sql: Sql) -> Sql {
     sql
 }
 
-/// PostgreSQL has no NUL in text. Refusing it here, for both engines, keeps a
-/// skill that one takes from being a skill that the other does not.
+/// PostgreSQL does not accept NUL in text. Rejecting it for both databases keeps them
+/// from accepting different skills.
 fn reject_nul(sql: Sql) -> Result<Sql> {
     let nul = |value: &SqlValue| matches!(value, SqlValue::Text(Some(text)) if text.contains('\0'));
     if sql.values.iter().any(nul) {

@@ -1,4 +1,4 @@
-//! One row of either engine, read by column name.
+//! A row of either database, read by column name.
 
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
@@ -7,7 +7,7 @@ use sqlx::{ColumnIndex, Decode, Row as _, Type};
 use crate::error::Result;
 use crate::time::Timestamp;
 
-/// A row as an engine gives it.
+/// A row as the driver returns it.
 pub(crate) enum DbRow {
     Sqlite(SqliteRow),
     Postgres(PgRow),

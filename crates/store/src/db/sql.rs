@@ -1,6 +1,6 @@
-//! One statement with its values, for either engine.
+//! A statement with its values, for either database.
 //!
-//! Only literals of this crate become SQL text; everything else is a value.
+//! Only literals of this crate become SQL text; everything else is a bound value.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,8 @@ pub(crate) struct Sql {
     pub(super) for_update: bool,
 }
 
-/// What both engines can store. Absent values keep their type: PostgreSQL asks.
+/// A value that both databases can store. Absent values keep their type, as PostgreSQL
+/// requires it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SqlValue {
     Int(Option<i64>),
@@ -31,7 +32,7 @@ impl Sql {
         }
     }
 
-    /// Gives the next `$n` its value.
+    /// Binds the next `$n`.
     pub(crate) fn bind(mut self, value: impl Into<SqlValue>) -> Self {
         self.values.push(value.into());
         self
@@ -51,7 +52,8 @@ impl Sql {
         sql
     }
 
-    /// Appends `(a, b, …)`. The caller gives at least one value: an empty list is no SQL.
+    /// Appends `(a, b, …)`. There must be at least one value: an empty list is not valid
+    /// SQL.
     pub(crate) fn push_list<V: Into<SqlValue>>(self, values: impl IntoIterator<Item = V>) -> Self {
         let mut sql = self;
         for (at, value) in values.into_iter().enumerate() {
@@ -60,7 +62,7 @@ impl Sql {
         sql.push(")")
     }
 
-    /// Appends `(…), (…), …`, one list for each row.
+    /// Appends `(…), (…), …`, one list per row.
     pub(crate) fn push_rows(self, rows: impl IntoIterator<Item = Vec<SqlValue>>) -> Self {
         let mut sql = self;
         for (at, row) in rows.into_iter().enumerate() {
@@ -70,15 +72,15 @@ impl Sql {
         sql
     }
 
-    /// Asks SQLite how it would answer, instead of for the answer.
+    /// Requests SQLite's query plan instead of the result.
     #[cfg(test)]
     pub(crate) fn explain_query_plan(mut self) -> Self {
         self.text.to_mut().insert_str(0, "EXPLAIN QUERY PLAN ");
         self
     }
 
-    /// Locks the rows a SELECT gives until the transaction ends. SQLite needs no
-    /// word for it: its writing transactions have the database to themselves.
+    /// Locks the selected rows until the transaction ends. SQLite needs no clause for it:
+    /// its writing transactions are exclusive.
     pub(crate) fn for_update(mut self) -> Self {
         self.for_update = true;
         self

@@ -1,7 +1,7 @@
-//! The default version: the one meant when none is named.
+//! The default version, used when none is named.
 
 use super::read::select_version;
-use super::upload::skill_in_tx;
+use super::read::skill_in_tx;
 use super::{SkillRecord, VersionSelector};
 use crate::Store;
 use crate::db::{Sql, Tx};

@@ -1,9 +1,9 @@
-//! Deletion. The vendors' generations disagree on the edges, so the caller says
-//! which rules hold.
+//! Deletion. The vendors' API generations differ in special cases, so the caller selects
+//! the rule.
 
 use super::default_version::lock_skill;
 use super::read::select_version;
-use super::upload::skill_in_tx;
+use super::read::skill_in_tx;
 use super::{SkillRecord, VersionRecord, VersionSelector, search};
 use crate::Store;
 use crate::blob::touch_version_blobs;
@@ -16,16 +16,16 @@ use crate::time::Timestamp;
 /// What deleting a skill does to its versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillDeleteRule {
-    /// They go with it (Anthropic since general availability, OpenAI).
+    /// They are deleted with it (Anthropic since general availability, OpenAI).
     Cascade,
     /// They must have been deleted before (Anthropic's beta).
     OnlyEmpty,
 }
 
-/// What deleting a version may do.
+/// Rules for deleting a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VersionDeleteRule {
-    /// What happens when it is the only one.
+    /// What happens if it is the only one.
     pub last: LastVersionRule,
     /// Refuse to delete the default version while there are others.
     pub keep_default: bool,
@@ -36,9 +36,9 @@ pub struct VersionDeleteRule {
 pub enum LastVersionRule {
     /// It cannot be deleted.
     Refuse,
-    /// It can, and leaves a skill without versions.
+    /// It is deleted, and the skill is left without versions.
     LeaveEmpty,
-    /// It can, and takes the skill with it.
+    /// It is deleted together with the skill.
     DeleteSkill,
 }
 
@@ -63,14 +63,14 @@ impl VersionDeleteRule {
 /// A version that was deleted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeletedVersion {
-    /// What it was.
+    /// Its last state.
     pub version: VersionRecord,
-    /// Whether its skill went with it.
+    /// Whether its skill was deleted too.
     pub skill_deleted: bool,
 }
 
 impl Store {
-    /// Deletes a skill. Gives what it was.
+    /// Deletes a skill. Returns its last state.
     pub async fn delete_skill(
         &self,
         tenant: &TenantId,
@@ -98,7 +98,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Deletes a version. When it was the default, the latest of the others is.
+    /// Deletes a version. If it was the default, the latest of the others becomes the
+    /// default.
     pub async fn delete_version(
         &self,
         tenant: &TenantId,
@@ -166,7 +167,7 @@ async fn version_ids(tx: &mut Tx, skill: &str) -> Result<Vec<String>> {
     rows.iter().map(|row| row.text("id")).collect()
 }
 
-/// Versions, references and search words go with it, by the schema's rules.
+/// Versions, references and search words are deleted with it, by foreign keys.
 async fn remove_skill(tx: &mut Tx, skill: &str) -> Result<()> {
     let sql = Sql::new("DELETE FROM skills WHERE id = $1");
     tx.execute(sql.bind(skill)).await.map(drop)

@@ -1,8 +1,8 @@
-//! The one transaction of an upload.
+//! The transaction of an upload.
 
 use prowess_skill::Skill;
 
-use super::upload::{UploadTarget, skill_in_tx};
+use super::read::skill_in_tx;
 use super::{
     NewSkill, NewVersion, SkillRecord, UnchangedRule, UploadOutcome, UploadedVersion,
     VersionRecord, VersionRef, search,
@@ -15,19 +15,26 @@ use crate::quota;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
+/// What an upload creates a version of.
+pub(super) enum UploadTarget<'a> {
+    New(&'a NewSkill<'a>),
+    /// A skill by its id, and its record a moment ago.
+    Skill(&'a str, &'a SkillRecord),
+}
+
 /// Rows per statement.
 const BATCH_ROWS: usize = 500;
 
-/// What came of trying. Only [`Attempt::Done`] is to be committed.
+/// The outcome of an attempt. Only [`InsertOutcome::Done`] may be committed.
 pub(super) enum InsertOutcome {
     Done(Box<UploadedVersion>),
     /// The latest version has the same files.
     Unchanged(Box<UploadedVersion>),
-    /// Someone else used the request key in the meantime.
+    /// Another upload used the request key meanwhile.
     Repeated,
     /// Staged content was collected.
     BlobsCollected,
-    /// The commit failed in a way that does not say whether it was done.
+    /// The commit failed, and whether it took effect is unknown.
     Uncertain(Error),
 }
 
@@ -106,8 +113,8 @@ async fn insert_skill(
     })
 }
 
-/// Two uploads of the same new title must not miss one another. SQLite has one
-/// writer anyway; PostgreSQL is asked for a lock that stands for the title.
+/// Two uploads with the same new title must see one another. SQLite has one writer
+/// anyway; PostgreSQL takes an advisory lock for the title.
 async fn refuse_taken_title(tx: &mut Tx, tenant: &TenantId, title: &str) -> Result<()> {
     if tx.database() == Database::Postgres {
         let lock = Sql::new("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
@@ -127,8 +134,8 @@ async fn refuse_taken_title(tx: &mut Tx, tenant: &TenantId, title: &str) -> Resu
     }
 }
 
-/// Takes the next numbers of a skill. From here on other writers of the same
-/// skill wait, so numbers are given in the order of commits.
+/// Takes the next numbers of a skill. From here on other writers of the skill wait, so
+/// numbers are assigned in the order of commits.
 async fn next_slot(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -282,7 +289,7 @@ async fn set_latest(
     tx.execute(sql.bind(&version.skill)).await.map(drop)
 }
 
-/// Remembers who used the request key. False: someone else did.
+/// Records the upload of a request key. Returns false if another upload has used it.
 async fn claim_request_key(
     tx: &mut Tx,
     tenant: &TenantId,

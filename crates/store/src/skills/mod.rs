@@ -1,15 +1,16 @@
-//! Skills and their versions: what is known of them, and every operation on them.
+//! Skills and their versions: records and operations.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `record` | what a caller gets to see of the rows |
-//! | `selector` | the ways to name a version |
+//! | `record` | the records that callers receive |
+//! | `selector` | version selectors |
 //! | `upload`, `insert` | a new skill or version: blobs first, then rows, one transaction |
 //! | `read` | get and list |
-//! | `default` | the default version |
-//! | `delete` | deletion, with the rules of each wire generation |
-//! | `search` | full-text search, the one place with a query per engine |
-//! | `rank` | in which order what was found is shown |
+//! | `default_version` | the default version |
+//! | `delete` | deletion, with the rules of each API generation |
+//! | `search` | full-text search, the only place with a query per database |
+//! | `ranking` | the order of search results |
+//! | `query_plan` | tests that queries use indexes |
 
 mod default_version;
 mod delete;

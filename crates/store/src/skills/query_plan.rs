@@ -1,18 +1,18 @@
-//! How SQLite means to answer a query: what keeps answers quick in a large store,
-//! asked without a clock.
+//! Checks SQLite's query plans: keeps queries fast in a large store, without measuring
+//! time.
 
 use crate::db::Sql;
 use crate::{Store, StoreConfig};
 
-/// Results of the query itself may be walked through, and so may what the
-/// full-text index finds.
+/// Results of the query itself may be scanned, and so may the matches of the full-text
+/// index.
 const ALLOWED_SCANS: [&str; 3] = [
     "SCAN skill_index VIRTUAL TABLE",
     "SCAN found",
     "SCAN (subquery",
 ];
 
-/// Every table must be met by one of its indexes. Gives the steps of all queries.
+/// Asserts that every table is accessed by an index. Returns the steps of all plans.
 pub(crate) fn assert_no_table_is_scanned(queries: impl IntoIterator<Item = Sql>) -> Vec<String> {
     let mut all = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,10 +1,10 @@
-//! How well a skill fits a query.
+//! Ranks skills for a search query.
 //!
-//! What counts is where the words of the query stand: in the name, in the
-//! description, or in the body only; and how much of the name or description they
-//! make up. It is worked out here and not by the engines: then both give the same
-//! order, and the cost is that of the skills that are ranked. (The engines' own
-//! measures weigh a word by how many skills have it, so they read of all of them.)
+//! The score depends on where the words of the query occur: in the name, in the
+//! description, or in the body only; and on how much of the name or description they make
+//! up. It is computed here and not by the databases: both then give the same order, and
+//! only the skills found are read. (The databases' own ranking weighs a word by how many
+//! skills have it, so it reads all of them.)
 
 use crate::words::words;
 
@@ -14,7 +14,7 @@ const BODY_WEIGHT: f64 = 1.0;
 /// Words of a name or a description that count.
 pub(super) const MAX_LINE_WORDS: usize = 400;
 
-/// The score of a skill in which every term begins some word; higher is better.
+/// The score of a skill in which every term is the prefix of some word; higher is better.
 pub(super) fn score(terms: &[String], name: &str, description: &str) -> f64 {
     let name: Vec<_> = words(name, MAX_LINE_WORDS).collect();
     let description: Vec<_> = words(description, MAX_LINE_WORDS).collect();
@@ -26,7 +26,7 @@ pub(super) fn score(terms: &[String], name: &str, description: &str) -> f64 {
     terms.iter().map(term_score).sum()
 }
 
-/// Nothing when no word begins with the term; up to two when there is no other word.
+/// 0 if no word begins with the term; up to 2 if there is no other word.
 fn term_fit(term: &str, words: &[String]) -> f64 {
     let word_score = |word: &String| match word.strip_prefix(term) {
         Some("") => 1.0,

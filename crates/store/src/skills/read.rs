@@ -1,4 +1,4 @@
-//! Get and list. No blob is touched, and lists read no large column.
+//! Get and list. No blob is read, and lists read no large column.
 
 use super::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionSelector};
 use crate::Store;
@@ -7,19 +7,19 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::page::{MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder};
 use crate::tenant::TenantId;
 
-/// Which skills a list shows.
+/// A filter for skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillFilter {
-    /// Those of this name.
+    /// Only those with this name.
     pub name: Option<String>,
-    /// Those from here.
+    /// Only those from this source.
     pub source: Option<SkillSource>,
-    /// Also those whose versions have all been deleted.
+    /// Include those whose versions have all been deleted.
     pub include_empty: bool,
 }
 
 impl Store {
-    /// One skill.
+    /// Gets a skill.
     pub async fn skill(&self, tenant: &TenantId, id: &str) -> Result<SkillRecord> {
         let row = self.db().fetch_optional(select_skill(tenant, id)).await?;
         let row = row.ok_or_else(|| Error::not_found(ResourceKind::Skill, id))?;
@@ -46,7 +46,7 @@ impl Store {
         }))
     }
 
-    /// One version, as lists show it.
+    /// Gets a version, without details.
     pub async fn version(
         &self,
         tenant: &TenantId,
@@ -64,7 +64,7 @@ impl Store {
         }
     }
 
-    /// One version with its frontmatter, manifest, body and scan report.
+    /// Gets a version with its frontmatter, manifest, body and scan report.
     pub async fn version_detail(
         &self,
         tenant: &TenantId,
@@ -89,9 +89,10 @@ impl Store {
         skill: &str,
         page: &PageRequest,
     ) -> Result<RecordPage<VersionRecord>> {
-        let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-        let sql = sql.push_bind(" FROM versions WHERE skill = ", skill);
-        let sql = sql.push_bind(" AND tenant = ", tenant.as_str());
+        let sql = Sql::new("SELECT ")
+            .push(VersionRecord::COLUMNS)
+            .push_bind(" FROM versions WHERE skill = ", skill)
+            .push_bind(" AND tenant = ", tenant.as_str());
         let rows = self.db().fetch_all(paginate(sql, &ID_COLUMN, page)).await?;
         if rows.is_empty() {
             self.skill(tenant, skill).await?;
@@ -105,7 +106,7 @@ impl Store {
         }))
     }
 
-    /// No skill, a skill without versions, or just not this version.
+    /// The reason: no such skill, a skill without versions, or no such version.
     pub(crate) async fn missing_version_error(
         &self,
         tenant: &TenantId,
@@ -143,7 +144,7 @@ fn select_skill_page(tenant: &TenantId, filter: &SkillFilter, page: &PageRequest
     paginate(sql, &SKILL_ID_COLUMN, page)
 }
 
-/// `SELECT …` completed to the one version that is meant.
+/// Completes `SELECT …` to the selected version.
 pub(super) fn select_version(
     select: Sql,
     tenant: &TenantId,
@@ -167,7 +168,7 @@ pub(super) fn select_version(
             );
             sql.push(")")
         }
-        // Ids of an older spelling name the same version.
+        // The older form of an id names the same version.
         VersionSelector::Id(id) => match id.strip_prefix("skill_version_") {
             Some(rest) => sql.push_bind(" AND id = ", format!("skver_{rest}")),
             None => sql.push_bind(" AND id = ", id),
@@ -177,7 +178,7 @@ pub(super) fn select_version(
     }
 }
 
-/// The id of the version that is meant: the cheapest question there is.
+/// The id of the selected version: the cheapest query.
 pub(crate) async fn version_id(
     db: &Db,
     tenant: &TenantId,
@@ -218,7 +219,7 @@ fn select_latest(tenant: &TenantId, skills: &[&str]) -> Sql {
         .push_list(skills.iter().copied())
 }
 
-/// A version by its id alone, which the caller got from this store.
+/// A version by its id alone, which must come from this store.
 pub(crate) async fn version_detail_by_id(db: &Db, id: &str) -> Result<Option<VersionDetail>> {
     let row = db
         .fetch_optional(Sql::new(SELECT_DETAIL).push_bind(" FROM versions WHERE id = ", id))
@@ -236,7 +237,7 @@ pub(crate) async fn skill_title(db: &Db, skill: &str) -> Result<Option<String>> 
         .flatten())
 }
 
-/// How the id column is compared and sorted by, in words of SQL.
+/// SQL fragments that compare and sort by the id column.
 pub(crate) struct IdColumn {
     above: &'static str,
     below: &'static str,
@@ -258,7 +259,7 @@ pub(crate) const ID_COLUMN: IdColumn = IdColumn {
     down: " ORDER BY id DESC LIMIT ",
 };
 
-/// `SELECT … WHERE …` completed to one page, read towards the asked direction.
+/// Completes `SELECT … WHERE …` to one page, read in the requested direction.
 pub(crate) fn paginate(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
     let upwards = match page.from {
         PagePosition::Before(_) => page.order == SortOrder::Descending,
@@ -277,6 +278,17 @@ pub(crate) fn paginate(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
         }
         _ => sql,
     }
+}
+
+/// A tenant's skill, as seen by a transaction.
+pub(super) async fn skill_in_tx(
+    tx: &mut crate::db::Tx,
+    tenant: &TenantId,
+    skill: &str,
+) -> Result<SkillRecord> {
+    let row = tx.fetch_optional(select_skill(tenant, skill)).await?;
+    let row = row.ok_or_else(|| Error::not_found(ResourceKind::Skill, skill))?;
+    SkillRecord::from_row(&row)
 }
 
 #[cfg(test)]

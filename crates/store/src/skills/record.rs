@@ -1,4 +1,4 @@
-//! What a caller gets to see of skills and versions.
+//! The records of skills and versions that callers receive.
 
 use prowess_skill::{Digest, Manifest};
 use serde_json::{Map, Value};
@@ -8,22 +8,22 @@ use crate::db::DbRow;
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-/// A skill. Its name never changes; everything else of it is in its versions.
+/// A skill. Its name never changes; everything else is in its versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillRecord {
     /// `skill_…`.
     pub id: String,
-    /// The name of every version of it.
+    /// The name of all its versions.
     pub name: String,
-    /// What its owner calls it, if anything else.
+    /// Its display title, if it has one.
     pub title: Option<String>,
     /// Where it comes from.
     pub source: SkillSource,
-    /// The newest version; nothing when all have been deleted.
+    /// The newest version; `None` if all have been deleted.
     pub latest: Option<VersionRef>,
-    /// The version meant when none is named; nothing when all have been deleted.
+    /// The version used when none is named; `None` if all have been deleted.
     pub default: Option<VersionRef>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When a version was last added or deleted, or the default changed.
     pub updated_at: Timestamp,
@@ -35,7 +35,8 @@ impl SkillRecord {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// The columns [`SkillRecord::read`] needs, from `skills s`, up to its WHERE.
+    /// The columns that [`SkillRecord::from_row`] needs, from `skills s`, up to its
+    /// WHERE.
     pub(super) const SELECT: &'static str = "
         SELECT s.id, s.name, s.title, s.source, s.created_at, s.updated_at,
                l.id AS latest_id, l.number AS latest_number, l.ordinal AS latest_ordinal,
@@ -60,7 +61,7 @@ impl SkillRecord {
     }
 }
 
-/// A version as its skill knows it: the three ways to name it, and what it is about.
+/// A reference to a version: its three names, and its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRef {
     /// `skver_…`.
@@ -71,7 +72,7 @@ pub struct VersionRef {
     pub ordinal: i64,
     /// What the skill does and when to use it.
     pub description: String,
-    /// Of all its files.
+    /// Digest of all its files.
     pub digest: Digest,
 }
 
@@ -124,23 +125,23 @@ pub struct VersionRecord {
     pub skill: String,
     /// Microseconds since 1970, larger than any before it in the skill.
     pub number: i64,
-    /// 1, 2, 3, … in the skill. Never given twice, even after a deletion.
+    /// 1, 2, 3, … in the skill. Never reused, even after a deletion.
     pub ordinal: i64,
     /// The skill's name.
     pub name: String,
     /// What the skill does and when to use it.
     pub description: String,
-    /// The folder its files came wrapped in, if they did.
+    /// The top-level folder of its files, if they had one.
     pub folder: Option<String>,
-    /// Of all its files.
+    /// Digest of all its files.
     pub digest: Digest,
     /// How many files it has.
     pub file_count: i64,
     /// Bytes of its files together.
     pub total_bytes: i64,
-    /// What the scanner made of it, if it was asked.
+    /// The scanner's verdict, if it was scanned.
     pub scan_status: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -166,8 +167,7 @@ impl VersionRecord {
     }
 }
 
-/// A version with everything that was read from it at upload. Still no file of it
-/// has been touched.
+/// A version with everything that was parsed from it at upload, without its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionDetail {
     /// As lists show it.
@@ -178,7 +178,7 @@ pub struct VersionDetail {
     pub manifest: Manifest,
     /// The Markdown after the frontmatter.
     pub body: String,
-    /// The scanner's report, if it was asked.
+    /// The scanner's report, if it was scanned.
     pub scan: Option<ScanRecord>,
 }
 
@@ -209,16 +209,16 @@ pub enum SkillSource {
     /// Uploaded by its owner.
     #[default]
     Custom,
-    /// Stands in for a skill of Anthropic's.
+    /// A replacement of one of Anthropic's skills.
     Anthropic,
-    /// An example of Anthropic's.
+    /// One of Anthropic's examples.
     AnthropicExample,
-    /// Came with a plugin.
+    /// From a plugin.
     Plugin,
 }
 
 impl SkillSource {
-    /// As the wires spell it.
+    /// The name in the vendors' APIs.
     pub fn as_str(self) -> &'static str {
         match self {
             SkillSource::Custom => "custom",
@@ -228,7 +228,7 @@ impl SkillSource {
         }
     }
 
-    /// From the wires' spelling.
+    /// Parses the name in the vendors' APIs.
     pub fn parse(text: &str) -> Result<Self> {
         [
             SkillSource::Custom,

@@ -1,16 +1,15 @@
-//! Full-text search over the name, description and body of each skill's latest
-//! version.
+//! Full-text search over the name, description and body of each skill's latest version.
 //!
-//! The words are cut by [`words`](crate::words), not by the engines, and every
-//! word of a query must begin some word of the skill; so both engines find the
-//! same skills, and [`rank`](super::rank) puts them in the same order.
+//! Words are split by [`words`](crate::words), not by the databases, and every word of a
+//! query must be the prefix of some word of the skill; so both databases find the same
+//! skills, and [`ranking`](super::ranking) puts them in the same order.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! A search ends at [`MOST`] skills. Should more fit, those are taken that have the
-//! words themselves before those with words that only begin so; of these, those with
-//! all words in their names, then in name or description, then the others; newest
-//! first. So a word that every skill has costs no more than one that few have.
+//! A search returns at most [`MAX_HITS`] skills. If more match, whole-word matches are
+//! preferred to prefix matches; among these, those with all words in their names, then in
+//! name or description, then the others; newest first. So a word that every skill has
+//! costs no more than a rare one.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -24,27 +23,28 @@ use crate::page::{PageCursor, PagePosition, PageRequest, RecordPage};
 use crate::tenant::TenantId;
 use crate::words::words;
 
-/// Skills that a search gives, on all its pages together.
+/// Maximum skills returned by a search, on all its pages together.
 const MAX_HITS: i64 = 200;
-/// Words of a body that are indexed. PostgreSQL counts positions up to 16,383.
+/// Words of a body that are indexed. PostgreSQL supports positions up to 16,383.
 const MAX_BODY_WORDS: usize = 8_000;
 /// Words of a query.
 const MAX_QUERY_WORDS: usize = 16;
 
-/// A skill that was found.
+/// A skill found by a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
     /// The skill.
     pub skill: SkillRecord,
-    /// How well it fits; comparable within one search only.
+    /// How well it matches; comparable within one search only.
     pub score: f64,
 }
 
 impl Store {
-    /// The tenant's skills that fit a query, best first; 200 at most, on all pages
-    /// together. A query without a word finds nothing.
+    /// The tenant's skills that match a query, best first; 200 at most, on all pages
+    /// together. A query without a word matches nothing.
     ///
-    /// A page may begin after a hit's cursor, or after [`Cursor::at`] a hit's id.
+    /// A page may begin after a hit's cursor, or after [`PageCursor::from_id`] of a hit's
+    /// id.
     pub async fn search_skills(
         &self,
         tenant: &TenantId,
@@ -68,8 +68,8 @@ impl Store {
         }))
     }
 
-    /// All there is to show of some skills, in the order given. One that has been
-    /// deleted in this moment is left out.
+    /// The full records of some skills, in the given order. One deleted meanwhile is left
+    /// out.
     async fn load_hits(
         &self,
         tenant: &TenantId,
@@ -95,7 +95,7 @@ impl Store {
     }
 }
 
-/// A skill's place in the list of what was found.
+/// A skill's position in the results.
 #[derive(Debug, Clone)]
 struct RankedSkill {
     score: f64,
@@ -103,7 +103,7 @@ struct RankedSkill {
 }
 
 impl RankedSkill {
-    /// Best first; of equals the newest.
+    /// Best first; among equals the newest.
     fn compare(&self, score: f64, id: &str) -> Ordering {
         score.total_cmp(&self.score).then(id.cmp(&self.id))
     }
@@ -121,7 +121,7 @@ fn rank_rows(rows: &[DbRow], terms: &[String]) -> Result<Vec<RankedSkill>> {
     Ok(ranked)
 }
 
-/// What is on a page, and the one after it, in the direction of reading.
+/// The hits of a page, plus one, in reading order.
 fn page_slice(ranked: &[RankedSkill], page: &PageRequest) -> Result<Vec<RankedSkill>> {
     let fetch = usize::try_from(page.fetch_limit()).unwrap_or_default();
     let (before, after) = match &page.from {
@@ -138,8 +138,8 @@ fn page_slice(ranked: &[RankedSkill], page: &PageRequest) -> Result<Vec<RankedSk
     })
 }
 
-/// How many stand before a cursor, and how many with the one it names. That one may
-/// be gone if the cursor knows its score.
+/// How many hits precede a cursor, without and with its own. The cursor's skill may have
+/// been deleted if the cursor has its score.
 fn cursor_range(ranked: &[RankedSkill], cursor: &PageCursor) -> Result<(usize, usize)> {
     let Some(score) = cursor.score() else {
         let at = ranked.iter().position(|ranked| ranked.id == cursor.id());
@@ -151,7 +151,7 @@ fn cursor_range(ranked: &[RankedSkill], cursor: &PageCursor) -> Result<(usize, u
     Ok((count(Ordering::Less), count(Ordering::Equal)))
 }
 
-/// The best skills, with what they are ranked by.
+/// The query for the best skills, with the columns for ranking.
 fn search_query(database: Database, tenant: &TenantId, terms: &[String]) -> Sql {
     let sql = match database {
         Database::Sqlite => Sql::new(SQLITE_SEARCH),
@@ -166,11 +166,11 @@ fn search_query(database: Database, tenant: &TenantId, terms: &[String]) -> Sql 
     })
 }
 
-/// Where all words of a query stand, in the words of each engine.
+/// Where all words of a query must occur, in the syntax of each database.
 struct MatchTier {
     columns: &'static str,
     weights: &'static str,
-    /// Whether the beginning of a word is enough.
+    /// Whether a prefix of a word is enough.
     is_prefix: bool,
 }
 
@@ -182,8 +182,8 @@ const fn tier(columns: &'static str, weights: &'static str, is_prefix: bool) -> 
     }
 }
 
-/// Best first. The last one holds all others. Whole words come first as they are the
-/// cheapest to find: a page full of them is found without looking for beginnings.
+/// Best first. The last one includes all others. Whole words come first as they are the
+/// cheapest to find: a page full of them needs no prefix search.
 const TIERS: [MatchTier; 6] = [
     tier("{name}", "A", false),
     tier("{name description}", "AB", false),
@@ -204,9 +204,8 @@ macro_rules! sqlite_tier {
     };
 }
 
-/// The index gives skills newest first without reading further than asked. What is
-/// joined with CROSS JOIN is met in the order written: SQLite must ask its index
-/// once, not once for each skill.
+/// The index returns skills newest first without reading more than needed. CROSS JOIN
+/// fixes the join order: SQLite must query its index once, not once per skill.
 const SQLITE_SEARCH: &str = concat!(
     "WITH found AS MATERIALIZED (SELECT DISTINCT number FROM (",
     sqlite_tier!("$3"),
@@ -239,8 +238,8 @@ const POSTGRES_SEARCH: &str = "
     FROM found JOIN skills s ON s.id = found.skill JOIN versions l ON l.id = s.latest_version
     WHERE s.tenant = $1";
 
-/// Words hold letters and digits only, so quoting them is safe. The tenant is a
-/// word too: the index then never walks through other tenants' skills.
+/// Words contain letters and digits only, so quoting them is safe. The tenant is a word
+/// too, so that the index never scans other tenants' skills.
 fn sqlite_query(tenant: &TenantId, terms: &[String], tier: &MatchTier) -> String {
     let mut query = format!("tenant:\"{}\"", tenant_word(tenant));
     let star = if tier.is_prefix { "*" } else { "" };
@@ -256,12 +255,12 @@ fn postgres_query(terms: &[String], tier: &MatchTier) -> String {
     terms.iter().map(term).collect::<Vec<_>>().join(" & ")
 }
 
-/// A tenant's name as one word: its `-` and `_` would be cut at.
+/// A tenant's name as one word: it would be split at `-` and `_`.
 fn tenant_word(tenant: &TenantId) -> String {
     tenant.as_str().replace('-', "0h").replace('_', "0u")
 }
 
-/// Puts a version's words in the place of its skill's former ones.
+/// Replaces the indexed words of a skill by those of a version.
 pub(super) async fn index_version(
     tx: &mut Tx,
     tenant: &TenantId,
@@ -287,19 +286,21 @@ pub(super) async fn index_version(
     let sql = Sql::new(
         "INSERT INTO skill_index (rowid, tenant, name, description, body)
          VALUES ($1, $2, $3, $4, $5)",
-    );
-    let sql = sql.bind(number).bind(tenant_word(tenant));
-    let sql = sql.bind(name.join(" ")).bind(description.join(" "));
+    )
+    .bind(number)
+    .bind(tenant_word(tenant))
+    .bind(name.join(" "))
+    .bind(description.join(" "));
     tx.execute(sql.bind(body.join(" "))).await.map(drop)
 }
 
-/// Takes a skill out of the index.
+/// Removes a skill from the index.
 pub(super) async fn remove_from_index(tx: &mut Tx, skill: &str) -> Result<()> {
     let sql = Sql::new("DELETE FROM skill_words WHERE skill = $1");
     tx.execute(sql.bind(skill)).await.map(drop)
 }
 
-/// Words with their positions and weights, as PostgreSQL writes them.
+/// Words with their positions and weights, in PostgreSQL's syntax.
 fn tsvector(parts: &[(&[String], char)]) -> String {
     let mut text = String::new();
     let mut position = 0;

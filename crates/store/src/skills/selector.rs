@@ -1,29 +1,30 @@
-//! The ways to name a version.
+//! Version selectors.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 
-/// Epoch microseconds passed this mark in January 1970; no skill has as many versions.
+/// Epoch microseconds reached this value in January 1970; no skill has that many
+/// versions.
 const MIN_EPOCH_NUMBER: i64 = 1_000_000_000_000;
 
-/// Which version of a skill is meant.
+/// Selects a version of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum VersionSelector {
     /// The newest.
     Latest,
-    /// The one its owner made the default.
+    /// The default version.
     Default,
     /// By id: `skver_…`.
     Id(String),
     /// By epoch microseconds.
     Number(i64),
-    /// By its integer in the skill.
+    /// By its ordinal in the skill.
     Ordinal(i64),
 }
 
 impl VersionSelector {
-    /// Reads what any dialect may send: `latest`, `default`, a version id, epoch
+    /// Parses the forms of all dialects: `latest`, `default`, a version id, epoch
     /// microseconds or a small integer.
     pub fn parse(text: &str) -> Result<Self> {
         match text {

@@ -1,8 +1,7 @@
-//! A new skill, or a new version of one.
+//! Uploads of a new skill, or of a new version.
 //!
-//! Blobs are written first; then one transaction writes every row and makes the
-//! version visible. Until its commit nothing of the upload can be seen, after it
-//! everything can.
+//! Blobs are written first; then one transaction writes all rows and makes the version
+//! visible. Before its commit nothing of the upload is visible, after it everything is.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +9,26 @@ use prowess_skill::Skill;
 use prowess_skill::scan::ScanReport;
 use serde_json::Value;
 
-use super::insert::{self, InsertOutcome};
-use super::{SkillRecord, SkillSource, VersionRecord, VersionSelector, read};
+use super::insert::{self, InsertOutcome, UploadTarget};
+use super::{SkillRecord, SkillSource, VersionRecord, VersionSelector};
 use crate::Store;
 use crate::blob::StagedBlob;
 use crate::db::Sql;
-use crate::error::{Error, ResourceKind, Result};
+use crate::error::{Error, Result};
 use crate::quota::StorageUsage;
 use crate::tenant::TenantId;
 
-/// How often content may vanish between being staged and being referred to.
+/// How often staged content may be collected before it is referenced.
 const MAX_ATTEMPTS: usize = 5;
 
-/// A skill to be made, with its first version.
+/// A skill to be created, with its first version.
 #[derive(Debug, Clone)]
 pub struct NewSkill<'a> {
     /// Its first version.
     pub version: NewVersion<'a>,
-    /// What its owner calls it.
+    /// Its display title.
     pub title: Option<&'a str>,
-    /// Refuse a title that another skill of the tenant has (the beta generation's rule).
+    /// Refuse a title that another skill of the tenant has (the rule of the beta API).
     pub unique_title: bool,
     /// Where it comes from.
     pub source: SkillSource,
@@ -47,19 +46,19 @@ impl<'a> NewSkill<'a> {
     }
 }
 
-/// A version to be made.
+/// A version to be created.
 #[derive(Debug, Clone)]
 pub struct NewVersion<'a> {
-    /// The checked skill. Its files are the version.
+    /// The validated skill. Its files become the version.
     pub skill: &'a Skill,
-    /// What the scanner said of it.
+    /// The scanner's report.
     pub scan: Option<&'a ScanRecord>,
     /// Make it the default version. The first version always is.
     pub make_default: bool,
-    /// What to do when the latest version has the same files.
+    /// What to do if the latest version has the same files.
     pub unchanged: UnchangedRule,
-    /// A key by which the client repeats this very upload, when it does not know
-    /// whether an earlier attempt arrived.
+    /// An idempotency key, for a client that does not know whether an earlier attempt
+    /// succeeded.
     pub request_key: Option<&'a str>,
 }
 
@@ -79,27 +78,27 @@ impl<'a> NewVersion<'a> {
 /// What to do with an upload whose files are those of the latest version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnchangedRule {
-    /// Make a version all the same, as the vendors do.
+    /// Create a version anyway, as the vendors do.
     #[default]
     NewVersion,
-    /// Answer with the latest version.
+    /// Return the latest version.
     KeepLatest,
 }
 
-/// A scanner's report, as it is kept.
+/// A scanner's report, as stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanRecord {
-    /// The verdict in a word.
+    /// The verdict.
     pub status: String,
     /// The whole report.
     pub report: Value,
 }
 
 impl ScanRecord {
-    /// A report, as it is kept.
+    /// A report, as stored.
     ///
     /// # Errors
-    /// When it cannot be told as JSON.
+    /// When it cannot be serialized to JSON.
     pub fn from_report(report: &ScanReport) -> Result<Self> {
         let kept = serde_json::to_value(report).map_err(|error| Error::Invalid {
             field: "scan",
@@ -112,37 +111,30 @@ impl ScanRecord {
     }
 }
 
-/// What came of an upload.
+/// The result of an upload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UploadedVersion {
-    /// The skill as it is now.
+    /// The skill after the upload.
     pub skill: SkillRecord,
     /// The version.
     pub version: VersionRecord,
-    /// How it came to be.
+    /// The outcome.
     pub outcome: UploadOutcome,
 }
 
-/// How the answer to an upload came to be.
+/// The outcome of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UploadOutcome {
-    /// The version was made.
+    /// The version was created.
     Created,
-    /// The latest version has the same files, and was to be kept.
+    /// The latest version has the same files, and was returned.
     Unchanged,
-    /// An upload with the same request key had made it before.
+    /// An earlier upload with the same request key created it.
     Repeated,
 }
 
-/// What an upload is a version of.
-pub(super) enum UploadTarget<'a> {
-    New(&'a NewSkill<'a>),
-    /// A skill by its id, and what it was a moment ago.
-    Skill(&'a str, &'a SkillRecord),
-}
-
 impl UploadTarget<'_> {
-    /// What the upload adds to what its tenant keeps.
+    /// What the upload adds to its tenant's storage.
     fn storage_delta(&self, new: &NewVersion<'_>) -> StorageUsage {
         StorageUsage {
             bytes: new.skill.manifest.total_bytes(),
@@ -164,7 +156,7 @@ impl UploadTarget<'_> {
 }
 
 impl Store {
-    /// Makes a skill with its first version.
+    /// Creates a skill with its first version.
     pub async fn create_skill(
         &self,
         tenant: &TenantId,
@@ -174,14 +166,14 @@ impl Store {
             .await
     }
 
-    /// Makes a version of a skill. It must bear the skill's name.
+    /// Creates a version of a skill. It must have the skill's name.
     pub async fn create_version(
         &self,
         tenant: &TenantId,
         skill: &str,
         new: &NewVersion<'_>,
     ) -> Result<UploadedVersion> {
-        // Asked again in the transaction; here it saves writing blobs in vain.
+        // Checked again in the transaction; here it avoids writing blobs needlessly.
         let found = self.skill(tenant, skill).await?;
         insert::check_same_name(skill, &found.name, &new.skill.name)?;
         self.upload(tenant, &UploadTarget::Skill(skill, &found), new)
@@ -229,7 +221,8 @@ impl Store {
         Err(Error::Busy)
     }
 
-    /// The transaction of an upload. Unless it is done, nothing refers to what was staged.
+    /// The transaction of an upload. Unless it is committed, nothing references the
+    /// staged content.
     async fn insert(
         &self,
         tenant: &TenantId,
@@ -260,7 +253,7 @@ impl Store {
         }
     }
 
-    /// What an earlier upload with the same request key made.
+    /// The result of an earlier upload with the same request key.
     async fn find_repeated(
         &self,
         tenant: &TenantId,
@@ -293,15 +286,4 @@ impl Store {
             outcome: UploadOutcome::Repeated,
         }))
     }
-}
-
-/// The skill of a tenant, as a transaction sees it.
-pub(super) async fn skill_in_tx(
-    tx: &mut crate::db::Tx,
-    tenant: &TenantId,
-    skill: &str,
-) -> Result<SkillRecord> {
-    let row = tx.fetch_optional(read::select_skill(tenant, skill)).await?;
-    let row = row.ok_or_else(|| Error::not_found(ResourceKind::Skill, skill))?;
-    SkillRecord::from_row(&row)
 }

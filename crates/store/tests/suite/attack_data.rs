@@ -1,5 +1,5 @@
-//! Transactions that end in the middle: cancelled requests, and failures that the
-//! engine answers by rolling back.
+//! Transactions that end early: cancelled requests, and failures after which the database
+//! rolls back.
 
 use std::io;
 
@@ -23,7 +23,7 @@ pub(crate) const NEW_FILE: NewFile<'static> = NewFile {
     limit: 100 << 20,
 };
 
-/// Stores a file of so many bytes that no other file has.
+/// Stores a file of this size with unique content.
 pub(crate) async fn upload(
     store: &Store,
     tenant: &TenantId,
@@ -39,7 +39,7 @@ pub(crate) async fn upload(
         .await
 }
 
-/// Done after the caller was polled this often.
+/// Completes after this many polls.
 async fn polled(times: usize) {
     for _ in 0..times {
         tokio::task::yield_now().await;

@@ -1,5 +1,5 @@
 //! A bucket in which objects may be read and written but not listed, and one that is
-//! shared with others.
+//! shared.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use prowess_store::{Database, Store};
 
 use crate::testbed::{TestBed, run};
 
-/// Serves an S3 bucket that answers every request with what is given for its method.
+/// Serves an S3 bucket that returns a fixed response for each method.
 fn bucket(answer: impl Fn(&str) -> String + Send + 'static) -> TestBed {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -22,7 +22,7 @@ fn bucket(answer: impl Fn(&str) -> String + Send + 'static) -> TestBed {
                 }
             }
             let method = head.split(' ').next().unwrap_or_default();
-            // Whoever asked may be gone.
+            // The client may have disconnected.
             let _ = stream.write_all(answer(method).as_bytes());
         }
     });
@@ -44,7 +44,7 @@ fn http_response(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
-/// A bucket that holds one object.
+/// A bucket with one object.
 fn bucket_with(key: &'static str) -> TestBed {
     bucket(move |method| match method {
         "GET" => http_response(

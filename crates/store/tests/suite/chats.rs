@@ -174,7 +174,7 @@ async fn a_page_of_large_chats_has_fewer_of_them(bed: TestBed) {
     let mut filter = five();
     for (ids, has_more) in [
         (&["1", "2"][..], true),
-        // One alone is listed, however large.
+        // A single one is listed, however large.
         (&["3"], true),
         (&["4"], false),
     ] {

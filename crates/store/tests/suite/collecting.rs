@@ -1,4 +1,4 @@
-//! What nobody refers to goes; what somebody refers to stays, whatever happens.
+//! Unreferenced content is collected; referenced content stays, whatever happens.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -65,7 +65,7 @@ async fn what_was_deleted_goes_after_the_grace_period(bed: TestBed) {
         .await
         .unwrap();
     assert_eq!(waiting, GarbageReport::default());
-    // Both versions have the same SKILL.md; the other two files go.
+    // Both versions have the same SKILL.md; the other two files are collected.
     let collected = collect(&store).await;
     assert_eq!((collected.blobs, collected.bytes), (2, 3_100));
     assert_eq!(bed.objects(), 1);
@@ -96,7 +96,7 @@ async fn content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them(bed: Te
     };
     let content = stream::iter([Ok(Bytes::from(vec![1; 3_000]))]);
     let file = store.create_file(&bed.tenant, &new, content).await.unwrap();
-    // The second copy, which was written before its digest was known, goes first.
+    // The second copy, which was written before its digest was known, is collected first.
     collect(&store).await;
     assert_eq!(bed.objects(), 1);
     let id = &made.skill.id;
@@ -112,8 +112,8 @@ async fn content_shared_by_a_file_and_a_skill_goes_with_the_last_of_them(bed: Te
     assert_eq!(bed.objects(), 0);
 }
 
-/// Uploaders and deleters of the same few contents, and collectors without any
-/// grace, all at once and from several processes' handles: the hardest case.
+/// Uploads and deletions of the same few contents, and collectors without a grace period,
+/// all concurrently and through several handles: the hardest case.
 async fn uploads_that_race_with_the_collector_end_up_whole(bed: TestBed) {
     let stores = future::join_all((0..3).map(|_| bed.open())).await;
     let done = AtomicBool::new(false);
@@ -150,8 +150,8 @@ async fn uploads_that_race_with_the_collector_end_up_whole(bed: TestBed) {
     assert_eq!(collect(&stores[0]).await, GarbageReport::default());
 }
 
-/// Every third skill is kept. An upload may give up when the collector keeps
-/// winning; it must never succeed and be incomplete.
+/// Every third skill is kept. An upload may give up when the collector keeps winning; it
+/// must never succeed and be incomplete.
 async fn write_and_delete(
     bed: &TestBed,
     store: &Store,

@@ -17,7 +17,7 @@ on_both_databases! {
     items_that_are_added_at_once_all_have_their_place,
     an_unused_conversation_is_forgotten,
     metadata_counts_for_the_size_of_a_conversation,
-    metadata_that_is_counted_leaves_less_room_for_items,
+    metadata_that_is_counted_leaves_less_space_for_items,
     an_item_with_the_id_of_another_is_refused,
 }
 
@@ -72,7 +72,7 @@ async fn items_are_listed_in_order_and_in_pages(bed: TestBed) {
     assert_eq!(there.unwrap(), "3");
     let record = store.conversation(&bed.tenant, "conv_1").await.unwrap();
     assert_eq!(record.items, 2);
-    // What is added later comes after what is there.
+    // Later items follow the existing ones.
     add(&bed, &store, "4", DAY).await;
     assert_eq!(list(up, None, 5).await.unwrap(), ["1", "3", "4"]);
 }
@@ -110,7 +110,7 @@ async fn a_conversation_is_updated_and_deleted(bed: TestBed) {
     ] {
         assert_eq!(failed.unwrap_err().code(), "conversation-not-found");
     }
-    // Its items went with it.
+    // Its items were deleted with it.
     assert_eq!(begin(&bed, &store, &[item("1")]).await.items, 1);
 }
 
@@ -160,7 +160,7 @@ async fn a_conversation_has_an_end(bed: TestBed) {
     let many: Vec<NewItem<'_>> = ids.iter().map(|id| item(id)).collect();
     let added = store.add_conversation_items(&bed.tenant, "conv_1", &many, DAY);
     assert_eq!(added.await.unwrap_err().code(), "conversation-full");
-    // An item that is taken out leaves room.
+    // Deleting an item frees space.
     let deleted = store.delete_conversation_item(&bed.tenant, "conv_1", "2");
     deleted.await.unwrap();
     add("3").await.unwrap();
@@ -191,7 +191,7 @@ async fn an_unused_conversation_is_forgotten(bed: TestBed) {
     add(&bed, &store, "1", Duration::ZERO).await;
     assert!(store.conversation(&bed.tenant, "conv_1").await.is_err());
     store.collect_garbage(Duration::ZERO).await.unwrap();
-    // Its id is free again.
+    // Its id can be used again.
     begin(&bed, &store, &[]).await;
 }
 
@@ -204,7 +204,7 @@ async fn metadata_counts_for_the_size_of_a_conversation(bed: TestBed) {
         record.unwrap().size
     };
     assert_eq!(size().await, made.size);
-    // Bytes, not characters; and what was there before counts no longer.
+    // Bytes, not characters; and the previous metadata no longer counts.
     for metadata in [r#"{"a":"äöü"}"#.repeat(100), "{}".to_owned()] {
         let updated = store.update_conversation(&bed.tenant, "conv_1", &metadata);
         let expected = 1_024 + metadata.len() as u64 + 5;
@@ -215,7 +215,7 @@ async fn metadata_counts_for_the_size_of_a_conversation(bed: TestBed) {
     assert_eq!(size().await, 1_024 + 2 + 5 + 3);
 }
 
-async fn metadata_that_is_counted_leaves_less_room_for_items(bed: TestBed) {
+async fn metadata_that_is_counted_leaves_less_space_for_items(bed: TestBed) {
     let store = bed.open().await;
     let large = "x".repeat(16 << 20);
     let items = [NewItem {
@@ -256,7 +256,7 @@ async fn an_item_with_the_id_of_another_is_refused(bed: TestBed) {
     let all = store.conversation_with_items(&bed.tenant, "conv_1");
     let (record, all) = all.await.unwrap();
     assert_eq!((record.items, all.len()), (1, 1));
-    // The same in another order is the same.
+    // The same fields in another order are the same item.
     let same = [item("a", r#"{"y":2, "x":1}"#), item("b", "1")];
     assert!(add(&same).await.is_empty());
     let all = store.conversation_with_items(&bed.tenant, "conv_1");

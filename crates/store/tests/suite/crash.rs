@@ -1,5 +1,5 @@
-//! Killed at any moment, the store loses nothing it acknowledged and shows
-//! nothing that is not whole.
+//! Killed at any moment, the store loses nothing it acknowledged and shows nothing
+//! incomplete.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ on_both_databases! {
 
 const ROUNDS: usize = 10;
 
-/// The content of the nth version is known by its number, so that anyone can check it.
+/// The content of the nth version follows from its number, so that it can be checked.
 fn content(name: &str, nth: usize) -> Skill {
     let seed = (nth % 200) as u8;
     let (small, large) = (vec![seed; 300], vec![seed; 40_000]);
@@ -31,7 +31,7 @@ fn content(name: &str, nth: usize) -> Skill {
     described(name, &format!("Version {nth}."), "x", files)
 }
 
-/// Which version this is, by its description.
+/// The number of a version, from its description.
 fn nth(description: &str) -> usize {
     let digits: String = description.chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap()
@@ -42,7 +42,7 @@ async fn ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half(b
     for round in 0..ROUNDS {
         let mut child = children::start(&bed, &format!("upload-{round}"));
         let output = BufReader::new(child.stdout.take().unwrap());
-        // Later each time, so that every phase of an upload is met.
+        // Later each time, so that every phase of an upload is interrupted.
         let lines = output.lines().map(Result::unwrap);
         let acks = lines.filter_map(|line| line.strip_prefix("ack ").map(str::to_owned));
         for ack in acks.take(4 + 3 * round) {
@@ -65,7 +65,7 @@ async fn ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half(b
     assert_eq!(bed.objects(), large);
 }
 
-/// Loads everything that can be seen; gives how many large contents there are.
+/// Loads everything visible; returns the number of large contents.
 async fn assert_all_whole(bed: &TestBed, store: &Store) -> usize {
     let all = PageRequest {
         limit: 1_000,
@@ -107,7 +107,7 @@ async fn assert_all_whole(bed: &TestBed, store: &Store) -> usize {
     large.len()
 }
 
-/// Processes that are this very test program, asked to do something else.
+/// Child processes of this test program, with another role.
 pub(crate) mod children {
     use std::process::{Child, Command, Stdio};
 
@@ -130,7 +130,7 @@ pub(crate) mod children {
             .unwrap()
     }
 
-    /// What a child does. Without a role, as in an ordinary run, that is nothing.
+    /// The work of a child. Without a role, as in a normal run, it does nothing.
     #[test]
     fn child() {
         let Ok(role) = std::env::var(ROLE) else {
@@ -149,8 +149,8 @@ pub(crate) mod children {
         });
     }
 
-    /// Three writers, until killed: one of new skills, two of versions of the same
-    /// skill. Each acknowledges what was acknowledged to it.
+    /// Three writers, until killed: one of new skills, two of versions of the same skill.
+    /// Each prints what was acknowledged to it.
     async fn upload(store: &Store, round: &str) {
         let tenant = TenantId::default_tenant();
         let name = format!("shared-{round}");

@@ -1,4 +1,4 @@
-//! Deletion, by the rules of each wire generation.
+//! Deletion, by the rules of each API generation.
 
 use prowess_store::{
     PageRequest, SkillDeleteRule, SkillFilter, VersionDeleteRule, VersionSelector,
@@ -7,7 +7,7 @@ use prowess_store::{
 use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
-    a_skill_goes_with_its_versions_when_asked_to,
+    a_skill_is_deleted_with_its_versions_when_cascading,
     a_skill_with_versions_stays_when_only_empty_ones_may_go,
     the_only_version_is_kept_by_the_anthropic_rule,
     the_only_version_leaves_an_empty_skill_by_the_beta_rule,
@@ -20,7 +20,7 @@ on_both_databases! {
 
 const LATEST: VersionSelector = VersionSelector::Latest;
 
-async fn a_skill_goes_with_its_versions_when_asked_to(bed: TestBed) {
+async fn a_skill_is_deleted_with_its_versions_when_cascading(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     bed.update(&store, &id, "second").await;

@@ -1,7 +1,7 @@
-//! A disk that is full, or refuses to write, and later does not any more.
+//! A disk that is full or refuses writes, and later recovers.
 //!
-//! The disk is a small file system of its own, in a mount namespace of a child process
-//! that is this very test program.
+//! The disk is a small file system in a mount namespace of a child process, which is this
+//! test program.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -19,7 +19,7 @@ const FOLDER: &str = "PROWESS_STORE_TEST_DISK_FOLDER";
 
 /// Mounts a small file system over a folder, then becomes the test program.
 const ON_SMALL_DISK: &str = r#"mount -t tmpfs -o size=12m none "$1" && shift && exec "$@""#;
-/// A file that grows beyond the limit gives an error, not a signal.
+/// A file that grows beyond the limit causes an error, not a signal.
 const WITHOUT_SIGNAL: &str = r#"trap '' XFSZ; shift; exec "$@""#;
 
 fn in_child(role: &str, program: &[&str], script: &str) {
@@ -62,7 +62,7 @@ fn a_write_error_of_the_disk_heals_as_soon_as_it_is_over() {
     in_child("write-error", &["env"], WITHOUT_SIGNAL);
 }
 
-/// What a child does. Without a role, as in an ordinary run, that is nothing.
+/// The work of a child. Without a role, as in a normal run, it does nothing.
 #[test]
 fn child() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -88,7 +88,7 @@ fn config(folder: &Path) -> StoreConfig {
     }
 }
 
-/// Uses up all room but for so many bytes.
+/// Fills the disk except for this many bytes.
 fn fill(folder: &Path, left: u64) -> PathBuf {
     let ballast = folder.join("ballast");
     let mut file = File::create(&ballast).unwrap();
@@ -98,7 +98,7 @@ fn fill(folder: &Path, left: u64) -> PathBuf {
     ballast
 }
 
-/// Writes until it fails; gives the code of the failure.
+/// Writes until it fails; returns the code of the failure.
 async fn write_until_it_fails(store: &Store, tenant: &TenantId, first: usize) -> &'static str {
     for number in first..first + 5_000 {
         if let Err(error) = upload(store, tenant, number, 900).await {
@@ -139,7 +139,7 @@ async fn full(folder: &Path) {
         write_until_it_fails(&store, &tenant, 0).await,
         "storage-full"
     );
-    // Every kind of write says the same, however often, and leaves nothing behind.
+    // Every kind of write reports the same, however often, and leaves nothing behind.
     for number in 0..5 {
         let error = upload(&store, &tenant, number, 900).await.unwrap_err();
         assert_eq!(error.code(), "storage-full", "{error}");
@@ -152,10 +152,10 @@ async fn full(folder: &Path) {
         assert_eq!(error.unwrap_err().code(), "storage-full");
     }
     assert_eq!(part_files(&folder.join("data")), [] as [PathBuf; 0]);
-    // What is there can be read meanwhile.
+    // Existing data can be read meanwhile.
     assert_eq!(store.skill(&tenant, &skill_id).await.unwrap().id, skill_id);
     let unready = loop {
-        // An outcome is given to all who ask within a moment.
+        // A result is reused for a short time.
         if let Err(unready) = store.check_ready().await {
             break unready;
         }
@@ -163,7 +163,7 @@ async fn full(folder: &Path) {
     };
     assert!(unready.full, "{unready:?}");
     fs::remove_file(ballast).unwrap();
-    // The very next writes succeed.
+    // The next writes succeed immediately.
     upload(&store, &tenant, 10_000, 900).await.unwrap();
     upload(&store, &tenant, 10_001, 3 << 20).await.unwrap();
     let new = skill("after", "x");
@@ -180,7 +180,7 @@ async fn full(folder: &Path) {
     }
 }
 
-/// The room ends at another place each time: in a row, in the log, in an object.
+/// Space runs out at another point each time: in a row, in the log, in an object.
 async fn full_again(folder: &Path) {
     let store = Store::open(&config(folder)).await.unwrap();
     let tenant = TenantId::default_tenant();
@@ -223,7 +223,7 @@ async fn write_error(folder: &Path) {
         };
         setrlimit(Resource::Fsize, limit).unwrap();
         let code = write_until_it_fails(&store, &tenant, 100 * (round + 1)).await;
-        // It is not for want of room, and may pass by itself.
+        // The reason is not a lack of space, and may pass.
         assert_eq!(code, "database");
         let error = upload(&store, &tenant, 99, 900).await.unwrap_err();
         assert!(error.is_transient(), "{error}");
@@ -242,7 +242,7 @@ fn content_is_refused_while_less_than_the_reserve_is_free_and_deletions_are_not(
         let skill_id = bed.create(&store, "one").await.skill.id;
         let file = upload(&store, &bed.tenant, 0, 100).await.unwrap();
         store.close().await;
-        // No file system has as much.
+        // No file system has that much.
         bed.config.reserve_bytes = u64::MAX;
         let store = bed.open().await;
         let objects = bed.objects();

@@ -14,7 +14,7 @@ on_both_databases! {
     a_file_is_read_in_parts,
     a_file_that_is_too_large_leaves_nothing,
     an_upload_that_breaks_off_leaves_nothing,
-    an_expired_file_is_said_to_be_expired_and_not_listed,
+    an_expired_file_is_reported_as_expired_and_not_listed,
     files_are_listed_filtered_and_fetched_by_id,
     a_deleted_file_is_gone,
     damaged_content_is_never_given_out_as_good,
@@ -102,7 +102,7 @@ async fn an_upload_that_breaks_off_leaves_nothing(bed: TestBed) {
     assert_eq!(bed.objects(), 0);
 }
 
-async fn an_expired_file_is_said_to_be_expired_and_not_listed(bed: TestBed) {
+async fn an_expired_file_is_reported_as_expired_and_not_listed(bed: TestBed) {
     let store = bed.open().await;
     let new = NewFile {
         expires_in: Some(Duration::ZERO),

@@ -1,4 +1,4 @@
-//! Items of stored answers, by their ids.
+//! Items of stored responses, by id.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -56,7 +56,7 @@ async fn items_go_with_their_answer(bed: TestBed) {
     store.save_response(&bed.tenant, &new).await.unwrap();
     store.delete_response(&bed.tenant, "resp_1").await.unwrap();
     assert!(store.items(&bed.tenant, &ids).await.unwrap().is_empty());
-    // One whose time is over is not found, even before it is collected.
+    // An item of an expired response is not found, even before it is collected.
     let new = answer("resp_1", &[ITEM], 0);
     store.save_response(&bed.tenant, &new).await.unwrap();
     assert!(store.items(&bed.tenant, &ids).await.unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! A database that is lost while its content is there is not taken for a new store.
+//! A database that is lost while its content exists is not accepted as a new store.
 
 use std::fs::{self, File};
 
@@ -7,7 +7,7 @@ use prowess_store::{Database, Store};
 use crate::attack_data::upload;
 use crate::testbed::{TestBed, run};
 
-/// A store that was used, with or without large content.
+/// A used store, with or without large content.
 async fn used(bed: &TestBed, size: usize) -> std::path::PathBuf {
     let store = bed.open().await;
     upload(&store, &bed.tenant, 1, size).await.unwrap();
@@ -119,7 +119,7 @@ fn a_folder_that_nothing_was_stored_in_is_new_whatever_was_made_there() {
         let bed = TestBed::new(Database::Sqlite);
         File::create(bed.config.data_dir.join("prowess.db")).unwrap();
         bed.open().await;
-        // A volume that is mounted where content will go.
+        // A volume mounted at the content folder.
         let bed = TestBed::new(Database::Sqlite);
         fs::create_dir_all(bed.config.data_dir.join("blobs/lost+found")).unwrap();
         bed.open().await;

@@ -1,13 +1,13 @@
-//! What the store promises, held to it on both engines.
+//! The guarantees of the store, tested on both databases.
 //!
-//! Every behaviour is one `async fn(Bed)`, which [`on_both_databases!`] turns into a
+//! Every behaviour is one `async fn(TestBed)`, which [`on_both_databases!`] turns into a
 //! test on SQLite and one on a real PostgreSQL.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a test stops at the first surprise, and the child process of one speaks to its parent"
+    reason = "a test stops at the first surprise, and a child process prints to its parent"
 )]
 
 mod testbed;

@@ -1,4 +1,4 @@
-//! Large content in an object store, on a server that speaks S3.
+//! Large content in an object store, on an S3 server.
 
 use std::io;
 use std::time::Duration;

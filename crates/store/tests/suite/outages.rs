@@ -1,4 +1,4 @@
-//! A server that goes away and comes back.
+//! A server that becomes unreachable and recovers.
 
 use prowess_store::{Database, KeyScope, NewKey, Store};
 use prowess_testkit::postgres::TestPostgres;
@@ -27,7 +27,7 @@ fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
         };
         assert!(authenticate(&store, &known).await.unwrap().is_some());
         server.stop();
-        // What needs the database says so; who was known a moment ago still is.
+        // What needs the database fails; recently used keys are still accepted.
         let error = store.skill(&bed.tenant, &made).await.unwrap_err();
         assert!(error.is_transient(), "{error}");
         let error = upload(&store, &bed.tenant, 1, 5_000).await.unwrap_err();
@@ -63,7 +63,7 @@ fn a_key_that_is_revoked_is_not_known_any_more() {
             let found = store.authenticate(secret.reveal()).await.unwrap();
             assert!(found.is_none());
         }
-        // What was last known of it is that it was revoked.
+        // Its last known state is revoked.
         for store in [&store, &other] {
             store.close().await;
             assert_eq!(store.authenticate(secret.reveal()).await.unwrap(), None);
@@ -95,7 +95,7 @@ fn a_database_server_without_space_is_full() {
 #[test]
 fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
     let mut bed = TestBed::new(Database::Sqlite);
-    // Nobody listens here: the port is taken, and given back.
+    // Nobody listens here: the port was bound and released.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     bed.config.blobs = "s3://skills/here".to_owned();
@@ -116,7 +116,7 @@ fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
         assert!(error.is_transient());
         let unready = store.check_ready().await.unwrap_err();
         assert_eq!((unready.part, unready.full), ("blob storage", false));
-        // What needs no object goes on.
+        // What needs no object still works.
         upload(&store, &bed.tenant, 1, 100).await.unwrap();
         let new = skill("one", "x");
         let new = prowess_store::NewSkill::from_skill(&new);

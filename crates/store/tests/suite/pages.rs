@@ -1,4 +1,4 @@
-//! Lists in pages.
+//! Pagination.
 
 use prowess_store::{
     NewSkill, PageCursor, PagePosition, PageRequest, SkillDeleteRule, SkillFilter, SkillSource,
@@ -10,7 +10,7 @@ use crate::testbed::{TestBed, on_both_databases, skill};
 on_both_databases! {
     every_skill_is_on_exactly_one_page_in_either_order,
     pages_survive_insertions_and_deletions,
-    a_page_can_be_asked_for_backwards,
+    a_page_can_be_requested_backwards,
     a_list_is_filtered_by_name_and_source,
     versions_come_in_pages_too,
     a_limit_outside_its_bounds_is_moved_inside,
@@ -84,7 +84,7 @@ async fn pages_survive_insertions_and_deletions(bed: TestBed) {
     )
     .await;
     assert_eq!(first, [&*ids[5], &ids[4], &ids[3]]);
-    // The one the cursor stands on goes, and a new one comes at the head.
+    // The item of the cursor is deleted, and a new one is added at the start.
     for id in [&ids[3], &ids[1]] {
         store
             .delete_skill(&bed.tenant, id, SkillDeleteRule::Cascade)
@@ -98,7 +98,7 @@ async fn pages_survive_insertions_and_deletions(bed: TestBed) {
     assert_eq!(next, None);
 }
 
-async fn a_page_can_be_asked_for_backwards(bed: TestBed) {
+async fn a_page_can_be_requested_backwards(bed: TestBed) {
     let store = bed.open().await;
     let ids = ids(&bed, &store, 5).await;
     let before = |id: &str| PagePosition::Before(PageCursor::from_id(id));

@@ -1,16 +1,16 @@
-//! Files that a provider keeps, and for whom.
+//! Files that a provider stores, and for which tenant.
 
 use prowess_store::{Error, ResourceKind, TenantId};
 
 use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
-    a_providers_file_is_known_to_the_tenant_that_heard_of_it,
-    a_providers_file_that_is_named_again_is_where_it_was_last_said_to_be,
-    an_unknown_tenant_hears_of_no_files,
+    a_providers_file_is_known_to_the_tenant_whose_response_named_it,
+    a_providers_file_that_is_named_again_belongs_to_its_latest_provider,
+    an_unknown_tenant_cannot_record_provider_files,
 }
 
-async fn a_providers_file_is_known_to_the_tenant_that_heard_of_it(bed: TestBed) {
+async fn a_providers_file_is_known_to_the_tenant_whose_response_named_it(bed: TestBed) {
     let store = bed.open().await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "other").await.unwrap();
@@ -43,7 +43,7 @@ async fn a_providers_file_is_known_to_the_tenant_that_heard_of_it(bed: TestBed) 
     nothing.await.unwrap();
 }
 
-async fn a_providers_file_that_is_named_again_is_where_it_was_last_said_to_be(bed: TestBed) {
+async fn a_providers_file_that_is_named_again_belongs_to_its_latest_provider(bed: TestBed) {
     let store = bed.open().await;
     for provider in ["first", "second"] {
         let remembered = store.record_provider_files(&bed.tenant, provider, &["file_1"]);
@@ -56,7 +56,7 @@ async fn a_providers_file_that_is_named_again_is_where_it_was_last_said_to_be(be
     assert_eq!(known.as_deref(), Some("second"));
 }
 
-async fn an_unknown_tenant_hears_of_no_files(bed: TestBed) {
+async fn an_unknown_tenant_cannot_record_provider_files(bed: TestBed) {
     let store = bed.open().await;
     let nobody = TenantId::new("nobody").unwrap();
     let error = store.record_provider_files(&nobody, "anthropic", &["file_1"]);

@@ -1,4 +1,4 @@
-//! What a tenant may keep, counted exactly and never exceeded.
+//! Storage quotas: counted exactly and never exceeded.
 
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ async fn tenants_do_not_share_a_quota(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(10_000)).await;
     let other = TenantId::new("other").unwrap();
     store.ensure_tenant(&other, "Other").await.unwrap();
-    // The same content is kept once, and counts for each.
+    // The same content is stored once, and counts for each tenant.
     for tenant in [&bed.tenant, &other] {
         upload(&store, tenant, 1, 9_000).await.unwrap();
         upload(&store, tenant, 2, 9_000).await.unwrap_err();
@@ -182,7 +182,7 @@ async fn execute(bed: &TestBed, sql: &str) {
     }
 }
 
-/// Undoes the step that counts and those after it, so that the store is one of an earlier
+/// Undoes the migration that counts and those after it, to get a store of an earlier
 /// release.
 const EARLIER_SQLITE: &str = "
     DROP TRIGGER tenants_inserted; DROP TRIGGER files_inserted; DROP TRIGGER files_deleted;
@@ -235,7 +235,7 @@ async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {
 async fn uploads_and_deletions_of_one_tenant_do_not_lock_each_other_out(mut bed: TestBed) {
     let store = limited(&mut bed, bytes(1 << 30)).await;
     let other = bed.open().await;
-    // The same large contents in all of them, so that all meet at the same blobs.
+    // The same large contents in all of them, so that all compete for the same blobs.
     let (one, two) = (vec![1; 2_000], vec![2; 2_000]);
     let work = |store: Store, name: String| {
         let (one, two, tenant) = (one.clone(), two.clone(), bed.tenant.clone());

@@ -1,4 +1,4 @@
-//! From an id to a skill, mostly from memory.
+//! From an id to a skill, mostly from a cache.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What runs leave behind: records, sessions, hidden turns.
+//! Records of runs, containers and hidden turns.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
     a_run_is_listed_newest_first_and_read_back_whole,
-    a_session_is_remembered_for_its_tenant_only,
+    a_container_is_saved_for_its_tenant_only,
     turns_are_kept_under_every_call_until_their_time_is_over,
 }
 
@@ -61,32 +61,32 @@ async fn a_run_is_listed_newest_first_and_read_back_whole(bed: TestBed) {
     assert_eq!(missing.code(), "run-not-found");
 }
 
-async fn a_session_is_remembered_for_its_tenant_only(bed: TestBed) {
+async fn a_container_is_saved_for_its_tenant_only(bed: TestBed) {
     let store = bed.open().await;
-    let mut session = ContainerRecord {
+    let mut container = ContainerRecord {
         id: "container_1".to_owned(),
         upstream: None,
         skills: json!([{"skill_id": "skill_1"}]),
     };
-    store.save_container(&bed.tenant, &session).await.unwrap();
-    session.upstream = Some("container_theirs".to_owned());
-    store.save_container(&bed.tenant, &session).await.unwrap();
+    store.save_container(&bed.tenant, &container).await.unwrap();
+    container.upstream = Some("container_theirs".to_owned());
+    store.save_container(&bed.tenant, &container).await.unwrap();
     let found = store.container(&bed.tenant, "container_1").await.unwrap();
-    assert_eq!(found.as_ref(), Some(&session));
+    assert_eq!(found.as_ref(), Some(&container));
     let other = other(&store).await;
     store
         .save_container(
             &other,
             &ContainerRecord {
                 skills: json!([]),
-                ..session.clone()
+                ..container.clone()
             },
         )
         .await
         .unwrap();
     assert_eq!(store.container(&other, "container_1").await.unwrap(), None);
     let found = store.container(&bed.tenant, "container_1").await.unwrap();
-    assert_eq!(found, Some(session), "another tenant changes nothing");
+    assert_eq!(found, Some(container), "another tenant changes nothing");
 }
 
 async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: TestBed) {

@@ -1,4 +1,4 @@
-//! Full-text search: the same expectations on both engines.
+//! Full-text search: the same expectations on both databases.
 
 use prowess_store::{
     NewSkill, PageCursor, PagePosition, PageRequest, SkillDeleteRule, Store, TenantId,
@@ -66,9 +66,9 @@ async fn queries_find_the_same_skills_in_the_same_order(bed: TestBed) {
     let store = bed.open().await;
     fill(&bed, &store).await;
     let expectations: &[(&str, &[&str])] = &[
-        // In the name before in the description before in the body.
+        // Matches in the name come first, then in the description, then in the body.
         ("invoice", &["invoice-writer", "pdf-forms"]),
-        // Every word must be there.
+        // Every word must match.
         ("pdf merge", &["pdf-merge"]),
         ("pdf", &["pdf-forms", "pdf-merge", "invoice-writer"]),
         ("merge slides", &[]),
@@ -77,14 +77,14 @@ async fn queries_find_the_same_skills_in_the_same_order(bed: TestBed) {
         ("resume", &["resume-helper"]),
         ("résumés", &["resume-helper"]),
         ("invoice-writer", &["invoice-writer"]),
-        // The beginning of a word is enough.
+        // The prefix of a word is enough.
         ("present", &["slides"]),
         ("speak", &["slides"]),
         ("peaker", &[]),
-        // Scripts without blanks.
+        // Scripts without spaces.
         ("看板", &["kanban"]),
         ("動", &["kanban"]),
-        // Nothing to look for.
+        // No words.
         ("", &[]),
         ("!?", &[]),
         ("zzz", &[]),
@@ -96,7 +96,7 @@ async fn queries_find_the_same_skills_in_the_same_order(bed: TestBed) {
 
 async fn a_search_ends_at_two_hundred_and_keeps_the_best(bed: TestBed) {
     let store = bed.open().await;
-    // The best are the oldest: no order but that of their fit brings them to the top.
+    // The best are the oldest: only their rank puts them first.
     let named = described("ledger", "Keeps books.", "Of accounts.", &[]);
     let in_description = described("books", "Keeps a ledger.", "Of accounts.", &[]);
     let only_prefix = described("ledgers-of-old", "Reads ledgerbooks.", "In archives.", &[]);
@@ -128,7 +128,7 @@ async fn a_search_ends_at_two_hundred_and_keeps_the_best(bed: TestBed) {
     let second = search(&request).await;
     assert_eq!(first.items.len() + second.items.len(), 200);
     assert_eq!(second.next, None);
-    // The same page after an id alone, and the way back.
+    // The same page after an id alone, and backwards.
     let last = &first.items[149].skill.id;
     request.from = PagePosition::After(PageCursor::from_id(last));
     assert_eq!(search(&request).await, second);
@@ -191,7 +191,7 @@ async fn a_search_ends_at_the_tenant(bed: TestBed) {
         .items;
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].skill, theirs.skill);
-    // The tenant is no word of the skill.
+    // The tenant is not a word of the skill.
     assert_eq!(
         store
             .search_skills(&bed.tenant, "default", &page)
@@ -262,7 +262,7 @@ async fn no_query_is_a_syntax_error(bed: TestBed) {
         "' OR 1=1 --",
         "\\",
         "pdf\0form",
-        // Letters that are younger than the tables of some tokenizers.
+        // Letters that some tokenizers do not know yet.
         "a\u{1e900}b",
         &long,
     ];

@@ -94,7 +94,7 @@ fn both_engines_have_the_same_tables_and_columns() {
                         WHERE table_schema = 'public'";
         let columns = async |bed: &TestBed, sql: &str| -> BTreeSet<_> {
             let all = execute(bed, sql).await.into_iter();
-            // How words are indexed is each engine's own business.
+            // How words are indexed differs between the databases.
             all.filter(|(table, _)| !table.starts_with("skill_"))
                 .collect()
         };

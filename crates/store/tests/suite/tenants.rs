@@ -1,4 +1,4 @@
-//! Nothing of one tenant is there for another.
+//! A tenant's data is not accessible to another tenant.
 
 use bytes::Bytes;
 use futures_util::stream;

@@ -1,4 +1,4 @@
-//! What every test stands on: a fresh store on either engine, and small skills.
+//! The basis of every test: a new store on either database, and small skills.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,10 +12,10 @@ use prowess_store::{
 use prowess_testkit::postgres::TestPostgres;
 use tempfile::TempDir;
 
-/// One server for all tests of a process; each test has a database of its own.
+/// One server for all tests of a process; each test has its own database.
 static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(TestPostgres::start);
 
-/// A place for a store, and the tenant most tests act for.
+/// A folder and configuration for a store, and the tenant of most tests.
 pub(crate) struct TestBed {
     pub(crate) config: StoreConfig,
     pub(crate) tenant: TenantId,
@@ -26,9 +26,9 @@ impl TestBed {
     pub(crate) fn new(database: Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = StoreConfig::local(folder.path());
-        // Small, so that small tests meet both kinds of blobs.
+        // Small, so that small tests cover both kinds of blobs.
         config.inline_bytes = 1_000;
-        // Another handle stands for another process; tests about staleness set more.
+        // Another handle acts as another process; tests about staleness set more.
         config.freshness = Duration::ZERO;
         if database == Database::Postgres {
             config.database = POSTGRES.database();
@@ -40,18 +40,21 @@ impl TestBed {
         }
     }
 
-    /// A handle of its own, as another process would have.
+    /// A separate handle, as another process would have.
     pub(crate) async fn open(&self) -> Store {
         Store::open(&self.config).await.unwrap()
     }
 
-    /// How many objects lie in the blob folder, finished or not.
+    /// The number of objects in the blob folder, complete or not.
     pub(crate) fn objects(&self) -> usize {
         fn count(folder: &Path) -> usize {
             let entries = std::fs::read_dir(folder).unwrap();
-            let size = |entry: std::fs::DirEntry| match entry.file_type().unwrap().is_dir() {
-                true => count(&entry.path()),
-                false => 1,
+            let size = |entry: std::fs::DirEntry| {
+                if entry.file_type().unwrap().is_dir() {
+                    count(&entry.path())
+                } else {
+                    1
+                }
             };
             entries.map(|entry| size(entry.unwrap())).sum()
         }
@@ -62,7 +65,7 @@ impl TestBed {
         self.folder.path().join("blobs")
     }
 
-    /// Uploads a skill of this name.
+    /// Uploads a skill with this name.
     pub(crate) async fn create(&self, store: &Store, name: &str) -> UploadedVersion {
         let skill = skill(name, "first");
         store
@@ -81,7 +84,8 @@ impl TestBed {
             .unwrap()
     }
 
-    /// Loads a version from a handle that remembers nothing, and compares it file by file.
+    /// Loads a version through a new handle without a cache, and compares it file by
+    /// file.
     pub(crate) async fn assert_intact(&self, id: &str, version: &str, expected: &Skill) {
         let selector = VersionSelector::Id(version.to_owned());
         let store = self.open().await;
@@ -99,7 +103,7 @@ pub(crate) fn skill(name: &str, text: &str) -> Skill {
     described(name, "Does one thing.", text, &[])
 }
 
-/// A skill of more files: path, content, executable.
+/// A skill with more files: path, content, executable.
 pub(crate) fn described(
     name: &str,
     description: &str,
@@ -122,7 +126,7 @@ pub(crate) fn described(
         .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
 }
 
-/// Makes two tests of each behaviour.
+/// Generates two tests for each behaviour.
 macro_rules! on_both_databases {
     ($($behaviour:ident,)+) => {
         mod sqlite {

@@ -18,7 +18,7 @@ on_both_databases! {
     unchanged_content_can_keep_the_latest_version,
     a_repeated_request_is_answered_and_not_done_again,
     the_same_request_many_times_at_once_makes_one_version,
-    titles_can_be_asked_to_be_unique,
+    titles_can_be_required_to_be_unique,
     of_many_equal_titles_at_once_one_wins,
     an_unknown_tenant_cannot_own_a_skill,
     text_with_nul_is_refused_and_leaves_nothing,
@@ -198,7 +198,7 @@ async fn the_same_request_many_times_at_once_makes_one_version(bed: TestBed) {
     assert_eq!(made.count(), 1);
 }
 
-async fn titles_can_be_asked_to_be_unique(bed: TestBed) {
+async fn titles_can_be_required_to_be_unique(bed: TestBed) {
     let store = bed.open().await;
     let upload = skill("one", "text");
     let unique = NewSkill {
@@ -332,9 +332,9 @@ async fn a_large_skill_goes_in_and_out(bed: TestBed) {
         .await;
 }
 
-/// However writers of several processes interleave, a skill's versions are
-/// numbered 1 to n without a gap, in the order of strictly increasing epoch
-/// numbers, and every writer sees its own number grow.
+/// However writers of several processes interleave, a skill's versions are numbered 1 to
+/// n without a gap, in the order of strictly increasing epoch numbers, and every writer
+/// sees its own numbers increase.
 async fn numbers_hold(bed: &TestBed, writers: &[usize]) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;

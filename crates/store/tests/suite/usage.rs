@@ -1,4 +1,4 @@
-//! What requests to models used, and answers that are kept.
+//! Usage of models, and stored responses.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use prowess_store::{
 use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
-    usage_is_added_up_by_what_is_asked_for,
+    usage_is_added_up_by_the_requested_group,
     a_keys_spending_is_counted_since_a_moment,
     a_key_keeps_its_limits,
     limits_that_mean_nothing_are_refused,
@@ -41,7 +41,7 @@ fn row(bed: &TestBed, model: &str, status: u16) -> UsageRow {
     }
 }
 
-async fn usage_is_added_up_by_what_is_asked_for(bed: TestBed) {
+async fn usage_is_added_up_by_the_requested_group(bed: TestBed) {
     let store = bed.open().await;
     let other = UsageRow {
         tenant: TenantId::new("other").unwrap(),

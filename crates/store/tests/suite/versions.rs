@@ -1,4 +1,4 @@
-//! Naming versions, and the default one.
+//! Version selectors, and the default version.
 
 use prowess_store::{NewVersion, VersionDeleteRule, VersionSelector};
 
@@ -10,7 +10,7 @@ on_both_databases! {
     the_default_stays_until_it_is_changed,
     a_version_can_become_the_default_when_it_is_made,
     numbers_are_not_given_again_after_a_deletion,
-    what_is_missing_is_said_precisely,
+    what_is_missing_is_reported_precisely,
 }
 
 fn select(text: &str) -> VersionSelector {
@@ -93,7 +93,7 @@ async fn numbers_are_not_given_again_after_a_deletion(bed: TestBed) {
     assert!(third.version.number > second.version.number);
 }
 
-async fn what_is_missing_is_said_precisely(bed: TestBed) {
+async fn what_is_missing_is_reported_precisely(bed: TestBed) {
     let store = bed.open().await;
     let id = bed.create(&store, "one").await.skill.id;
     let code = async |skill: &str, selector: &str| {

@@ -1,4 +1,4 @@
-//! Files that a provider's own servers made, asked for on behalf of a client.
+//! Files that a provider's servers created, requested for a client.
 
 mod common;
 
@@ -153,6 +153,6 @@ async fn a_provider_without_files_or_an_unknown_one_is_an_error() {
         );
         response.await.unwrap_err()
     };
-    insta::assert_snapshot!(request_file("oai").await, @"oai cannot give files: it keeps none");
+    insta::assert_snapshot!(request_file("oai").await, @"oai cannot serve files: it stores none");
     assert!(matches!(request_file("gone").await, CallError::Route(_)));
 }

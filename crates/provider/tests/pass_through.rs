@@ -1,4 +1,4 @@
-//! Bytes pass through untouched, but for model name and auth.
+//! Bytes pass through unchanged, except for model name and credentials.
 
 mod common;
 
@@ -333,7 +333,7 @@ async fn a_fallback_of_another_dialect_is_translated_to() {
     )
     .await;
     let ForwardOutcome::Translated { request, reply } = answer.unwrap() else {
-        panic!("the second speaks another dialect");
+        panic!("the second uses another dialect");
     };
     assert_eq!(request.max_tokens, Some(5));
     assert_eq!(

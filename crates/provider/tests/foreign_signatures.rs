@@ -1,5 +1,5 @@
-//! What one vendor's model gave a client does not reach another vendor as it is, even
-//! where the client's bytes could be passed on.
+//! State of one vendor's model is not sent to another vendor unchanged, even where the
+//! client's bytes could be passed on.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -30,7 +30,7 @@ fn gemini(url: &str) -> ProviderConfig {
     }
 }
 
-/// A server that has OpenAI's Responses.
+/// A server with OpenAI's Responses API.
 fn with_responses(url: &str) -> ProviderConfig {
     let kind = ProviderKind::OpenAi(OpenAiOptions {
         responses: Some(true),
@@ -41,7 +41,7 @@ fn with_responses(url: &str) -> ProviderConfig {
     }
 }
 
-/// What an upstream of the client's own dialect receives for a body.
+/// What an upstream of the client's dialect receives for a body.
 async fn received(client: ClientDialect, body: &Value) -> (ForwardOutcome, String) {
     let upstream = MockUpstream::start().await;
     let (provider, answer) = match client {
@@ -89,8 +89,8 @@ fn contents(part: &Value) -> Value {
         {"role": "user", "parts": [{"text": "So."}]}]})
 }
 
-/// Asserts that a body was translated, and that of it only what the vendor understands
-/// arrived.
+/// Asserts that a body was translated, and that only what the vendor understands was
+/// sent.
 async fn assert_translated(client: ClientDialect, body: &Value, foreign: &str) {
     let (forwarded, sent) = received(client, body).await;
     let ForwardOutcome::Translated { .. } = forwarded else {
