@@ -1,9 +1,9 @@
-//! Requests that are for Anthropic's own skills.
+//! Forwards requests to Anthropic's skills API.
 //!
-//! `custom_llm_provider=anthropic`, in the query, a header or the form, or as the
-//! configured default, sends a request about skills to the account at Anthropic and
-//! brings its answer back as it is. The account belongs to the server's owner, so
-//! only the default tenant may use it: others would see its skills.
+//! `custom_llm_provider=anthropic`, in the query, a header or the form, or as the configured
+//! default, forwards a request about skills to the account at Anthropic and returns its
+//! response unchanged. The account belongs to the server's owner, so only the default tenant
+//! may use it: others would see its skills.
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ use crate::settings::{AnthropicAccount, SkillsLocation};
 
 const PROVIDER_PARAM: &str = "custom_llm_provider";
 const PROVIDER_HEADER: &str = "custom-llm-provider";
-/// What clients send to Anthropic that Anthropic is to see.
+/// Client headers that are forwarded to Anthropic.
 const FORWARDED_HEADERS: [&str; 4] = [
     "anthropic-version",
     "anthropic-beta",
     "accept",
     "content-type",
 ];
-/// What Anthropic answers that clients are to see.
+/// Response headers that are returned to clients.
 const RETURNED_HEADERS: [&str; 6] = [
     "content-type",
     "content-disposition",
@@ -46,7 +46,7 @@ const RETURNED_HEADERS: [&str; 6] = [
     "x-should-retry",
 ];
 
-/// The account at Anthropic, and the way to it.
+/// The account at Anthropic, and its HTTP client.
 pub(crate) struct AnthropicSkills {
     account: AnthropicAccount,
     client: Option<reqwest::Client>,
@@ -64,7 +64,7 @@ impl AnthropicSkills {
         }
     }
 
-    /// A request to the account, with what of the client's headers concerns it.
+    /// A request to the account, with the forwarded client headers.
     fn request(
         &self,
         method: Method,
@@ -72,7 +72,7 @@ impl AnthropicSkills {
         headers: &HeaderMap,
     ) -> Result<reqwest::RequestBuilder, HttpError> {
         let client = self.client.as_ref().ok_or_else(|| {
-            HttpError::internal("upstream-client", &"the HTTP client cannot be made")
+            HttpError::internal("upstream-client", &"cannot create the HTTP client")
         })?;
         let base = self.account.base_url.trim_end_matches('/');
         let base = base.strip_suffix("/v1").unwrap_or(base);
@@ -93,7 +93,7 @@ impl AnthropicSkills {
     }
 }
 
-/// Where a request says that it leads, by its query or a header.
+/// The location that a request selects by its query or a header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestedLocation(Option<SkillsLocation>);
 
@@ -106,7 +106,7 @@ impl RequestedLocation {
         named.map(parse_provider).transpose().map(RequestedLocation)
     }
 
-    /// The form may say it too; else the configured default holds.
+    /// The form may select it too; else the configured default applies.
     pub(crate) fn or_form_location(
         self,
         form: &SkillForm,
@@ -132,8 +132,8 @@ fn parse_provider(name: &str) -> Result<SkillsLocation, HttpError> {
         other => {
             let other = excerpt(other);
             let message = format!(
-                "{PROVIDER_PARAM}: there are no skills at `{other}`; say `anthropic`, or `litellm_proxy` \
-                 for the skills kept here"
+                "{PROVIDER_PARAM}: unknown skill provider `{other}`; use `anthropic`, or \
+                `litellm_proxy` for the skills stored here"
             );
             Err(HttpError::bad_request("skill-provider-unknown", message)
                 .with_detail("param", PROVIDER_PARAM))
@@ -141,7 +141,7 @@ fn parse_provider(name: &str) -> Result<SkillsLocation, HttpError> {
     }
 }
 
-/// Sends what is for Anthropic there, and everything else on its way.
+/// Forwards requests for Anthropic; passes all others on.
 pub(crate) async fn divert(
     State(app): State<App>,
     request: Request,
@@ -149,7 +149,7 @@ pub(crate) async fn divert(
 ) -> Result<Response, HttpError> {
     let (mut parts, body) = request.into_parts();
     let requested = RequestedLocation::from_parts(&parts)?;
-    // A form may say otherwise; whoever reads it decides.
+    // A form may select the location; its handler decides.
     let undecided = requested.0.is_none() && FormKind::from_headers(&parts.headers).is_some();
     if undecided || requested.0.unwrap_or(app.settings().skills_location) == SkillsLocation::Store {
         return Ok(next.run(Request::from_parts(parts, body)).await);
@@ -173,7 +173,7 @@ pub(crate) async fn divert(
     send(outgoing).await
 }
 
-/// Sends an upload that has been read already.
+/// Forwards an upload that was read already.
 pub(crate) async fn create_skill(
     app: &App,
     principal: &Principal,
@@ -213,15 +213,15 @@ pub(crate) async fn create_skill(
     send(outgoing.multipart(multipart)).await
 }
 
-/// Refuses what Anthropic's forms have no field for.
+/// Rejects fields that Anthropic's forms do not have.
 fn check_fields(form: &SkillForm) -> Result<(), HttpError> {
     let default = form.make_default.then_some("default");
     let Some(field) = form.fields.first_present().or(default) else {
         return Ok(());
     };
     let message = format!(
-        "{field}: Anthropic's skills API has no such field: leave it out, or store the skill \
-         here with {PROVIDER_PARAM}=litellm_proxy"
+        "{field}: Anthropic's skills API has no such field: remove it, or store the skill here \
+        with {PROVIDER_PARAM}=litellm_proxy"
     );
     Err(HttpError::bad_request("form-field-unknown", message).with_detail("param", field))
 }
@@ -253,12 +253,12 @@ fn authorize<'a>(
 }
 
 fn unconfigured_error(why: &str) -> HttpError {
-    let message = format!("skills at Anthropic cannot be reached: {why}");
+    let message = format!("Anthropic's skills API cannot be used: {why}");
     HttpError::bad_request("skill-provider-unconfigured", message)
 }
 
-/// The path at Anthropic of one of our routes, which is given without its mount. Its
-/// parts are ids and fixed words only: nothing in it may lead elsewhere in the API.
+/// The path at Anthropic of a route without its mount. Its segments are only ids and fixed
+/// words: nothing in it may lead elsewhere in the API.
 pub(crate) fn upstream_path(path: &str) -> Result<String, HttpError> {
     let plain = |part: &str| {
         let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':');
@@ -278,8 +278,8 @@ pub(crate) fn upstream_path(path: &str) -> Result<String, HttpError> {
 
 async fn send(request: reqwest::RequestBuilder) -> Result<Response, HttpError> {
     let upstream_response = request.send().await.map_err(|error| {
-        tracing::warn!(error = %error.without_url(), "Anthropic cannot be reached");
-        let message = "Anthropic's skills API cannot be reached; try again";
+        tracing::warn!(error = %error.without_url(), "Anthropic's skills API is unreachable");
+        let message = "Anthropic's skills API is unreachable; try again";
         HttpError::new(StatusCode::BAD_GATEWAY, "upstream-unreachable", message)
     })?;
     let mut response = upstream_response.status().into_response();

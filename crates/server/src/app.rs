@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State shared by all requests.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::settings::ServerSettings;
 use crate::telemetry::Telemetry;
 use crate::tenant_requests::TenantRequests;
 
-/// The server's state. Cheap to clone; clones share everything.
+/// The server state. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct App(Arc<AppState>);
 
@@ -74,7 +74,7 @@ impl App {
         }))
     }
 
-    /// All routes.
+    /// The HTTP service with all routes.
     pub fn service(&self) -> HttpService {
         HttpService::new(self.clone(), route::router(self.clone()))
     }
@@ -84,13 +84,12 @@ impl App {
         &self.0.store
     }
 
-    /// What runs skills.
+    /// The engine that runs skills.
     pub fn engine(&self) -> &Engine {
         &self.0.engine
     }
 
-    /// Waits until what requests used so far has been written down, and their traces
-    /// sent.
+    /// Waits until usage rows are written and traces are sent.
     pub async fn flush(&self) {
         self.ledger().flush().await;
         if let Some(telemetry) = self.telemetry() {
@@ -110,7 +109,7 @@ impl App {
         &self.0.open_sockets
     }
 
-    /// What connections that are WebSockets remember.
+    /// Memory of WebSocket connections.
     pub(crate) fn socket_memories(&self) -> &SocketMemories {
         &self.0.socket_memories
     }

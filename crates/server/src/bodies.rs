@@ -1,10 +1,10 @@
-//! The bytes of request bodies that are in memory at once, and how slow bodies may come.
+//! Memory for request bodies, and their minimum transfer rate.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `budget` | bytes in memory, of all tenants and of each |
-//! | `gate` | how much of a body a parser takes in before it makes something of it |
-//! | `pace` | how long a body may stand still, and its least rate |
+//! | `budget` | bytes in memory, overall and per tenant |
+//! | `gate` | how many bytes a parser may take before it produces an item |
+//! | `pace` | idle timeout and minimum rate of a body |
 
 mod budget;
 mod gate;

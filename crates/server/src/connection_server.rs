@@ -1,4 +1,4 @@
-//! What a connection speaks, and how it closes.
+//! Serves HTTP on one connection, and closes it.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -18,17 +18,15 @@ use tokio::sync::mpsc;
 use crate::connections::{Admission, CloseMode, ConnectionSlot, Takeover, TrackedBody, current};
 use crate::http_service::HttpService;
 
-/// What is held for a client that does not read its answer, and the most that the
-/// head of a request may have.
+/// Maximum size of a request head, and of the buffer for a client that does not read.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
-/// How often an HTTP/2 client is asked whether it is still there, and how long it may take
-/// to say so.
+/// Interval of HTTP/2 pings, and the time to answer one.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// Requests at once on an HTTP/2 connection.
+/// Concurrent requests on an HTTP/2 connection.
 const MAX_CONCURRENT_STREAMS: u32 = 256;
 
-/// Where connections come in.
+/// Serves connections with the HTTP service.
 #[derive(Clone)]
 pub(crate) struct ConnectionServer {
     service: HttpService,
@@ -39,19 +37,19 @@ impl ConnectionServer {
         ConnectionServer { service }
     }
 
-    /// One connection, from its first byte to its last. How long it may be without a
-    /// request is for `connections` to say.
+    /// Serves one connection until it closes. Timeouts without a request are enforced by
+    /// `connections`.
     pub(crate) fn serve_connection(
         &self,
         stream: TcpStream,
         admission: Admission,
     ) -> impl Future<Output = ()> + Send + use<> {
-        // Small answers shall not wait for more to send.
+        // Small responses must not wait for more data.
         let _ = stream.set_nodelay(true);
         let slot = admission.slot();
         let http_service = self.service.clone();
         let state = admission.state().clone();
-        // One that is taken over keeps its place until it is given back.
+        // An upgraded connection keeps its slot until it is released.
         let (alive, mut taken_over) = mpsc::channel(1);
         let service = service_fn(move |mut request: Request<Incoming>| {
             let (http_service, active) = (http_service.clone(), state.begin_request());
@@ -99,10 +97,8 @@ impl ConnectionServer {
             };
             match ended {
                 Some(Ok(())) => {}
-                Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
-                None => tracing::debug!(
-                    "a connection was closed: it had no request, or an answer that was not read"
-                ),
+                Some(Err(error)) => tracing::debug!(%error, "connection ended with an error"),
+                None => tracing::debug!("connection closed: idle, or its response was not read"),
             }
             taken_over.recv().await;
         }
@@ -114,7 +110,7 @@ fn http_builder(slot: ConnectionSlot) -> Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        // The sweep over all connections sees to that, without a timer for each request.
+        // The sweep over all connections enforces it, without a timer per request.
         .header_read_timeout(None)
         .keep_alive(slot == ConnectionSlot::Regular)
         .max_buf_size(MAX_BUFFER_BYTES);

@@ -1,9 +1,9 @@
-//! Whose shapes a request speaks.
+//! The API dialect of a request.
 //!
-//! Both vendors use the same paths. Every Anthropic SDK sends `anthropic-version`
-//! with every call and no OpenAI SDK does, so that header decides; a request below
-//! `/anthropic` or `/openai` is told by its path, and so is one to a model: each
-//! dialect has a path of its own for those. Google's paths are in [`crate::google`].
+//! Both vendors use the same paths. Every Anthropic SDK sends `anthropic-version` with every
+//! call and no OpenAI SDK does, so that header decides. Below `/anthropic` or `/openai` the
+//! path decides, and so it does for calls to models: each dialect has its own path for those.
+//! Google's paths are in [`crate::google`].
 
 use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::HeaderMap;
@@ -14,7 +14,7 @@ use prowess_wire::ClientDialect;
 use crate::error::HttpError;
 use crate::google::is_google;
 
-/// The versions of Anthropic's API that are spoken here.
+/// Supported versions of Anthropic's API.
 const ANTHROPIC_VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", "2026-10-21"];
 
 /// The dialect of one request.
@@ -24,7 +24,7 @@ pub(crate) enum ApiDialect {
     OpenAi,
 }
 
-/// The betas whose older shapes an Anthropic client asks for.
+/// Betas whose older response formats an Anthropic client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Betas {
     /// `skills-2025-10-02`
@@ -34,7 +34,7 @@ pub(crate) struct Betas {
 }
 
 impl ApiDialect {
-    /// From a request's path and headers.
+    /// Detects the dialect from path and headers.
     pub(crate) fn detect(path: &str, headers: &HeaderMap) -> ApiDialect {
         let below = |mount: &str| {
             let rest = path.strip_prefix(mount);
@@ -55,7 +55,7 @@ impl ApiDialect {
     }
 }
 
-/// In whose words a request is told of an error.
+/// The dialect of error responses.
 pub(crate) fn client_dialect(path: &str, headers: &HeaderMap) -> ClientDialect {
     if is_google(path, headers) {
         return ClientDialect::Gemini;
@@ -66,7 +66,7 @@ pub(crate) fn client_dialect(path: &str, headers: &HeaderMap) -> ClientDialect {
     }
 }
 
-/// Whether a request speaks Gemini: what Google's API has as well, it has in other shapes.
+/// Whether a request uses the Gemini API, which has other formats for the same resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsGoogle(pub(crate) bool);
 
@@ -74,14 +74,14 @@ impl<S: Sync> FromRequestParts<S> for IsGoogle {
     type Rejection = HttpError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
-        // A nested router sees the rest of the path only.
+        // A nested router sees only the rest of the path.
         let original = parts.extensions.get::<OriginalUri>();
         let path = original.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
         Ok(IsGoogle(is_google(path, &parts.headers)))
     }
 }
 
-/// The first word of a path after its mount.
+/// The first path segment after the mount.
 fn resource(path: &str) -> &str {
     let vendor = path.strip_prefix("/anthropic");
     let vendor = vendor.or_else(|| path.strip_prefix("/openai"));
@@ -105,7 +105,7 @@ impl Betas {
     }
 }
 
-/// Refuses a version of Anthropic's API that means nothing here.
+/// Rejects an unsupported version of Anthropic's API.
 pub(crate) fn check_version(headers: &HeaderMap) -> Result<(), HttpError> {
     let Some(version) = headers.get("anthropic-version") else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Paths, queries and JSON bodies, with our own errors instead of the framework's.
+//! Extractors for paths, queries and JSON bodies that fail with our own errors.
 
 use std::str::FromStr;
 
@@ -13,12 +13,12 @@ use crate::error::HttpError;
 use crate::route::gateway::read_body;
 use prowess_wire::excerpt;
 
-/// Parameters of a path.
+/// Path parameters.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(HttpError))]
 pub(crate) struct PathParams<T>(pub(crate) T);
 
-/// A JSON body of a caller, who was looked for before.
+/// A JSON body. The principal must be extracted before.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
@@ -35,8 +35,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     }
 }
 
-/// The query of a URL. Keys that mean nothing here (`beta=true`) are left alone, as
-/// both vendors do.
+/// The query of a URL. Unknown keys (`beta=true`) are ignored, as both vendors do.
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
@@ -48,7 +47,7 @@ impl Query {
         )
     }
 
-    /// The value of a key, if it has one that is not empty.
+    /// The value of a key, if not empty.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.all(key).next().filter(|value| !value.is_empty())
     }
@@ -65,7 +64,7 @@ impl Query {
         pairs.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The value of a key, read as something else.
+    /// The parsed value of a key.
     pub(crate) fn parse_value<T: FromStr>(
         &self,
         key: &str,
@@ -80,7 +79,7 @@ impl Query {
         self.get(key).map(read).transpose()
     }
 
-    /// The query again, without a key.
+    /// The query without a key.
     pub(crate) fn without(&self, key: &str) -> String {
         let kept = self.0.iter().filter(|(name, _)| name != key);
         form_urlencoded::Serializer::new(String::new())

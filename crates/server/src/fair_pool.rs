@@ -1,9 +1,9 @@
-//! A number of permits that many owners share, so that no owner has them all.
+//! A pool of permits shared fairly by many owners.
 //!
-//! An owner holds at most its bound, whoever else is there. When permits are short, the
-//! next one goes to the waiting owner that holds fewest (of several, to the one that got
-//! none for longest), and within an owner to whoever has waited longest. So one owner's
-//! queue never delays another's by more than a permit.
+//! An owner holds at most its bound, whether or not others wait. When permits are short, the
+//! next one goes to the waiting owner with the fewest (of several, to the one that got none
+//! for longest), and within an owner to the longest waiting request. So one owner's queue
+//! never delays another's by more than a permit.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// How many permits there are, and who may have or wait for how many.
+/// The number of permits, in total and per owner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PoolBounds {
     pub(crate) total: usize,
     pub(crate) per_owner: usize,
-    /// Requests of one owner that wait at once.
+    /// Waiting requests of one owner.
     pub(crate) waiting_per_owner: usize,
 }
 
 impl PoolBounds {
-    /// Half of all permits for each owner, and at least one.
+    /// Half of all permits for each owner, at least one.
     pub(crate) fn half_per_owner(total: usize, waiting_per_owner: usize) -> PoolBounds {
         let total = total.max(1);
         PoolBounds {
@@ -33,10 +33,10 @@ impl PoolBounds {
     }
 }
 
-/// Permits that are shared fairly. Cheap to clone; clones share everything.
+/// A pool of permits. Cheap to clone; clones share everything.
 pub(crate) struct FairPool<O: Owner>(Arc<Shared<O>>);
 
-/// What owners are told apart by.
+/// Identifies an owner.
 pub(crate) trait Owner: Eq + Hash + Clone + Send {}
 
 impl<O: Eq + Hash + Clone + Send> Owner for O {}
@@ -48,18 +48,18 @@ struct Shared<O: Owner> {
 
 struct State<O> {
     free: usize,
-    /// Of everyone who holds a permit or waits for one.
+    /// Everyone who holds a permit or waits for one.
     owners: HashMap<O, Account>,
-    /// Numbers those who wait, in the order in which they came.
+    /// Numbers the waiting requests in order of arrival.
     next: u64,
-    /// Permits given so far.
+    /// Permits granted so far.
     grants: u64,
 }
 
 #[derive(Default)]
 struct Account {
     holds: usize,
-    /// When it was last given a permit, as a number that grows; 0 for not yet.
+    /// Number of its last grant, which increases; 0 for none.
     last_grant: u64,
     waiting: VecDeque<Waiter>,
 }
@@ -69,7 +69,7 @@ struct Waiter {
     granted: oneshot::Sender<()>,
 }
 
-/// An owner has as many requests waiting as it may.
+/// An owner has reached its limit of waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooManyWaiting;
 
@@ -86,7 +86,7 @@ impl<O: Owner> FairPool<O> {
         }))
     }
 
-    /// A permit, as soon as it is the owner's turn. Whoever drops this gives up waiting.
+    /// Waits for a permit. Dropping the future cancels the request.
     pub(crate) async fn acquire(&self, owner: &O) -> Result<PoolPermit<O>, TooManyWaiting> {
         let mut ticket = match self.enter(owner)? {
             Acquisition::Permit(permit) => return Ok(permit),
@@ -112,7 +112,7 @@ impl<O: Owner> FairPool<O> {
         let free = state.free > 0;
         let grant = state.grants + 1;
         let account = state.owners.entry(owner.clone()).or_default();
-        // Whoever waits although permits are free is kept back by its own bound.
+        // Whoever waits although permits are free has reached its own bound.
         if free && account.holds < bounds.per_owner {
             account.holds += 1;
             account.last_grant = grant;
@@ -145,8 +145,8 @@ enum Acquisition<O: Owner> {
     Queued(QueueTicket<O>),
 }
 
-/// A place in the queue. Dropped without having been taken, it gives back the permit that
-/// it may have been granted.
+/// A position in the queue. If dropped before it was taken, it releases the permit that it may
+/// have been granted.
 struct QueueTicket<O: Owner> {
     pool: Arc<Shared<O>>,
     owner: O,
@@ -175,7 +175,7 @@ impl<O: Owner> Shared<O> {
 }
 
 impl<O: Owner> State<O> {
-    /// Takes a permit back and gives it to whoever is next.
+    /// Takes a permit back and grants it to the next owner.
     fn release(&mut self, owner: &O, bounds: &PoolBounds) {
         self.free += 1;
         if let Some(account) = self.owners.get_mut(owner) {
@@ -185,7 +185,7 @@ impl<O: Owner> State<O> {
         self.forget(owner);
     }
 
-    /// Gives a permit to the next owner; says whether there was one.
+    /// Grants a permit to the next owner; returns whether there was one.
     fn grant(&mut self, bounds: &PoolBounds) -> bool {
         let may = self.owners.values_mut().filter_map(|account| {
             let number = account.waiting.front()?.number;
@@ -195,7 +195,7 @@ impl<O: Owner> State<O> {
         let Some((_, account)) = may.min_by_key(|(turn, _)| *turn) else {
             return false;
         };
-        // Whoever gives up takes the lock to leave, so that its receiver is still there.
+        // Cancelling takes the lock first, so the receiver still exists.
         if let Some(waiting) = account.waiting.pop_front()
             && waiting.granted.send(()).is_ok()
         {
@@ -222,7 +222,7 @@ impl<O: Owner> State<O> {
     }
 }
 
-/// One of the permits, until it is dropped.
+/// One permit; released on drop.
 pub(crate) struct PoolPermit<O: Owner> {
     pool: Arc<Shared<O>>,
     owner: O,

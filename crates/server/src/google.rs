@@ -1,29 +1,29 @@
-//! Paths as Google's API has them.
+//! Paths of Google's API.
 //!
-//! The model and what is wanted of it stand in the path: `/v1beta/models/{model}:{method}`,
-//! and on Vertex AI behind a project, a location and a publisher. Names of models may hold
-//! slashes and colons; the last colon ends them.
+//! Model and method are in the path: `/v1beta/models/{model}:{method}`, and on Vertex AI after
+//! a project, a location and a publisher. Model names may contain slashes and colons; the last
+//! colon ends them.
 
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode_str;
 use prowess_provider::ModelTask;
 
-/// The mount below which requests are Google's whatever they look like.
+/// Below this mount every request is Google's.
 const MOUNT: &str = "/gemini";
-/// Versions of the API that are Google's alone, and the one that all vendors have.
+/// API versions that only Google has, and the one that all vendors have.
 const VERSIONS: [&str; 3] = ["v1beta", "v1alpha", "v1beta1"];
 const SHARED_VERSION: &str = "v1";
-/// Some clients write the version of their base URL twice.
+/// Some clients send the version of their base URL twice.
 const MAX_VERSION_SEGMENTS: usize = 2;
 
-/// What is asked of a model, and of which.
+/// The model and method of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelPath {
     pub(crate) model: String,
     pub(crate) method: ModelMethod,
 }
 
-/// What can be asked of a model.
+/// A method of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModelMethod {
     Generate,
@@ -48,8 +48,7 @@ impl ModelMethod {
         }
     }
 
-    /// The pattern of its paths, for logs and metrics: clients may write anything for the
-    /// model.
+    /// The route pattern, for logs and metrics: the model name is chosen by clients.
     pub(crate) fn route(self) -> &'static str {
         match self {
             ModelMethod::Generate => "/v1beta/models/{model}:generateContent",
@@ -59,18 +58,17 @@ impl ModelMethod {
     }
 }
 
-/// What a path asks of a model, if it asks anything.
+/// Parses the path of a call to a model.
 pub(crate) fn parse_model_path(path: &str) -> Option<ModelPath> {
-    // Most paths are none of Google's, and end otherwise.
+    // Most paths are not Google's and end differently.
     let last = path.get(path.rfind([':', '%'])?..)?;
     if !last.ends_with("Content") && !last.ends_with("Tokens") {
         return None;
     }
-    let rest = strip_version(path)?;
-    let (publisher, rest) = strip_vertex_prefix(rest)?;
-    let rest = rest.strip_prefix("models/")?;
-    let rest = percent_decode_str(rest).decode_utf8().ok()?;
-    let (model, method) = rest.rsplit_once(':')?;
+    let (publisher, rest) = strip_vertex_prefix(strip_version(path)?)?;
+    let encoded = rest.strip_prefix("models/")?;
+    let name = percent_decode_str(encoded).decode_utf8().ok()?;
+    let (model, method) = name.rsplit_once(':')?;
     let method = ModelMethod::parse(method)?;
     let model = match publisher {
         None | Some("google") => model.to_owned(),
@@ -79,8 +77,8 @@ pub(crate) fn parse_model_path(path: &str) -> Option<ModelPath> {
     (!model.is_empty()).then_some(ModelPath { model, method })
 }
 
-/// Whether a request speaks Gemini, by its path, or on a path that all vendors share by
-/// the headers that Google's clients send.
+/// Whether a request uses the Gemini API: by its path, or on a shared path by the headers that
+/// Google's clients send.
 pub(crate) fn is_google(path: &str, headers: &HeaderMap) -> bool {
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
@@ -111,7 +109,7 @@ fn strip_version(path: &str) -> Option<&str> {
     (versions > 0).then_some(rest)
 }
 
-/// Goes past the project, the location and the publisher of Vertex AI's paths.
+/// Strips project, location and publisher of Vertex AI's paths.
 fn strip_vertex_prefix(rest: &str) -> Option<(Option<&str>, &str)> {
     let rest = match rest.strip_prefix("projects/") {
         None => rest,

@@ -1,9 +1,8 @@
-//! The way in: a request to a model goes straight to the gateway, all others go by the
+//! The HTTP service: calls to models go straight to the gateway, all other requests to the
 //! router.
 //!
-//! A router looks for one of many patterns, and carries what it found along in boxes
-//! and maps. Requests to models have a few fixed paths, and theirs is the road whose
-//! cost counts.
+//! A router matches one of many patterns and carries the result in boxes and maps. Calls to
+//! models have a few fixed paths, and only their overhead matters.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -21,10 +20,10 @@ use crate::context::{self, DrainedBody, Exchange};
 use crate::error::HttpError;
 use crate::route::gateway;
 
-/// When it is worth trying a busy server again.
+/// Retry delay sent when the server is busy.
 const BUSY_RETRY_SECONDS: u64 = 1;
 
-/// All routes. Cheap to clone.
+/// The HTTP service with all routes. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpService {
     app: App,
@@ -36,7 +35,7 @@ impl HttpService {
         HttpService { app, router }
     }
 
-    /// Answers a request.
+    /// Responds to a request.
     pub(crate) async fn respond<B>(self, request: Request<B>) -> Response
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -54,8 +53,8 @@ impl HttpService {
         exchange.end(response.unwrap_or_else(IntoResponse::into_response))
     }
 
-    /// Answers a request on a connection for which there was no place: how the server
-    /// does, or that it is busy.
+    /// Responds to a request on a connection without a regular slot: health checks, and 503
+    /// for everything else.
     pub(crate) async fn respond_in_spare_slot<B>(self, request: Request<B>) -> Response
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -66,20 +65,18 @@ impl HttpService {
             return self.respond(request).await;
         }
         let exchange = Exchange::begin(&request, "busy");
-        // What is left of its body is read, so that the answer is heard.
+        // Read the rest of the body, so that the client receives the response.
         drop(request.map(DrainedBody::new));
         exchange.end(busy_error().into_response())
     }
 }
 
-/// Every connection that the server takes has a request under way, or those of the
-/// caller's address have.
+/// All connections, or all of the client's address, have active requests.
 fn busy_error() -> HttpError {
     HttpError::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "connections-busy",
-        "this server has as many requests under way as it takes connections, or as it takes \
-         from one address; try again shortly",
+        "too many concurrent connections to this server, or from your address; try again shortly",
     )
     .retry_after(BUSY_RETRY_SECONDS)
 }

@@ -1,7 +1,6 @@
-//! Ids as clients write them.
+//! Ids as clients send them.
 
-/// The id that is meant. Those who come from LiteLLM write `litellm_skill_…` or
-/// `litellm:skill_…` for `skill_…`.
+/// The stored id. LiteLLM's clients send `litellm_skill_…` or `litellm:skill_…` for `skill_…`.
 pub(crate) fn canonical_skill_id(written: &str) -> &str {
     let bare = written
         .strip_prefix("litellm_")

@@ -1,4 +1,4 @@
-//! An uploaded form to a checked and scanned skill.
+//! Checks and scans an uploaded skill.
 
 use prowess_skill::scan::{self, ScanLimits, Subject};
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Profile, Skill};
@@ -8,17 +8,16 @@ use prowess_wire::excerpt;
 use crate::error::{HttpError, invalid_skill};
 use crate::form::FormFile;
 
-/// Endings by which a file says that it is an archive.
+/// File extensions of archives.
 const ARCHIVE_EXTENSIONS: [&str; 4] = [".zip", ".skill", ".tar.gz", ".tgz"];
 
-/// A skill that may be stored.
+/// A skill that passed the checks and may be stored.
 pub(crate) struct UploadedSkill {
     pub(crate) skill: Skill,
     pub(crate) scan: ScanRecord,
 }
 
-/// Unpacks, checks and scans. All of it is work for the processor, so it runs where
-/// it holds up no other request.
+/// Unpacks, checks and scans. All of it is CPU-bound, so it runs on a blocking thread.
 pub(crate) async fn check_upload(
     files: Vec<FormFile>,
     limits: &BundleLimits,
@@ -46,7 +45,7 @@ fn check_blocking(files: Vec<FormFile>, limits: BundleLimits) -> Result<Uploaded
     Ok(UploadedSkill { skill, scan })
 }
 
-/// One archive, or loose files.
+/// One archive, or individual files.
 fn read_bundle(mut files: Vec<FormFile>, limits: &BundleLimits) -> Result<Bundle, HttpError> {
     if files.len() == 1
         && let Some(one) = files.pop_if(|one| is_archive(one))
@@ -74,8 +73,8 @@ fn check_distinct_names(files: &[FormFile]) -> Result<(), HttpError> {
         return Ok(());
     };
     let message = format!(
-        "skill upload refused: two files are called `{}`. If they lie in different folders, your \
-         client has dropped the folders from their names: send the skill as one zip instead",
+        "skill upload refused: two files are named `{}`. If they are in different folders, your \
+        client has dropped the folders from their names: send the skill as one zip instead",
         excerpt(&twice.name)
     );
     Err(HttpError::bad_request("skill-names-collide", message)

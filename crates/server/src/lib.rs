@@ -1,35 +1,36 @@
-//! The HTTP face: the model gateway, and skills and files in two vendors' dialects.
+//! The HTTP server: the model gateway, and skills and files in the vendors' dialects.
 //!
-//! Handlers here are thin: they read a request in its dialect, ask the store, and
-//! write the answer in the same dialect. What a skill is belongs to
-//! `prowess-skill`, where it stays to `prowess-store`, what a model's dialect means to
-//! `prowess-wire` and how it is called to `prowess-provider`; this crate knows no SQL, and
-//! it reads no configuration file and no environment: it is given [`Settings`].
+//! Handlers are thin: they read a request in its dialect, call the store, and write the
+//! response in the same dialect. Skills are defined in `prowess-skill`, storage in
+//! `prowess-store`, model dialects in `prowess-wire`, and calls to models in
+//! `prowess-provider`. This crate contains no SQL and reads no configuration file: it takes
+//! [`ServerSettings`]. The only thing it reads from the environment is the API key of the
+//! account in `anthropic_skills`, when the key is configured as an environment variable.
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
-//! | `app`, [`Settings`] | what all requests share |
-//! | [`serve`](fn@serve) | accepting connections, and an end that lets uploads finish |
-//! | `connections` | all that are open: how many, which make room, how long without a request |
-//! | `crew`, `door` | the threads that attend connections; what those speak |
-//! | `shares`, `bodies`, `requests` | what all tenants share, so that none takes it all: uploads at once; bytes of bodies, and how slow these may come; requests at once |
-//! | [`Front`] | the way in: models straight, all else by the router |
-//! | `context` | around every request: its id, its dialect, its log line, its metrics |
-//! | [`request_log`] | the log's line of each request, and whose the other lines are |
-//! | `dialect` | whose shapes a request speaks |
-//! | `error` | what went wrong, and one function per dialect that says so |
-//! | `auth` | keys, tenants, scopes |
-//! | `extract`, `page`, `ids` | paths, queries, pages, ids as clients write them |
-//! | `form` | multipart bodies, read within bounds |
-//! | `intake`, `composed` | an uploaded form to a checked and scanned skill |
-//! | `render` | rows to each dialect's JSON |
-//! | `limits` | what keys may still spend |
-//! | `meter`, `telemetry` | what requests to models used: rows and traces |
-//! | `route` | one file per verb |
-//! | `upstream` | requests that are for Anthropic's own skills |
-//! | `openapi` | the description of all this |
+//! | `app`, `settings` | shared state, and its [`ServerSettings`] |
+//! | [`serve`](fn@serve) | accepting connections, and graceful shutdown |
+//! | `connections` | all open connections: limits, eviction, idle timeouts |
+//! | `workers`, `connection_server` | the threads that serve connections; HTTP on one connection |
+//! | `fair_pool`, `bodies`, `tenant_requests` | resources shared fairly by tenants: concurrent uploads; bytes of request bodies and their minimum rate; concurrent requests |
+//! | `http_service` | [`HttpService`]: calls to models go to the gateway, all else to the router |
+//! | `context` | wraps every request: id, dialect, log line, metrics |
+//! | [`request_log`] | the log line of each request, and request fields of other lines |
+//! | `dialect`, `google` | the API dialect of a request; paths of Google's API |
+//! | `error` | HTTP errors, rendered by one function per dialect |
+//! | `auth`, `secret` | keys, tenants, scopes; strings that are never printed |
+//! | `extract`, `page`, `ids`, `metadata`, `text` | paths, queries, pages, ids and `metadata` as clients send them; cutting text |
+//! | `form` | multipart bodies, read within limits |
+//! | `intake`, `skill_compose` | from an uploaded form to a checked and scanned skill |
+//! | `render` | database rows as JSON of each dialect |
+//! | `limits` | rate limits and budgets of keys |
+//! | `meter`, `telemetry` | usage of model calls: rows and traces |
+//! | `route` | the routes, one file per verb |
+//! | `anthropic_skills` | requests forwarded to Anthropic's skills API |
+//! | `openapi` | the OpenAPI document |
 
 mod anthropic_skills;
 mod app;
@@ -61,6 +62,7 @@ mod settings;
 mod skill_compose;
 mod telemetry;
 mod tenant_requests;
+mod text;
 mod workers;
 
 pub use app::App;

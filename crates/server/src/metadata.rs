@@ -1,4 +1,4 @@
-//! `metadata`, as OpenAI's objects have it: a few short notes of the client's.
+//! `metadata` of OpenAI's objects: a few short strings set by the client.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ const MAX_ENTRIES: usize = 16;
 const MAX_KEY_CHARS: usize = 64;
 const MAX_VALUE_CHARS: usize = 512;
 
-/// Reads `metadata`; nothing and null are no notes.
+/// Parses `metadata`; missing and null are empty.
 pub(crate) fn parse(metadata: Option<&Value>) -> Result<BTreeMap<String, String>, HttpError> {
     let fields = match metadata {
         None | Some(Value::Null) => return Ok(BTreeMap::new()),
@@ -18,13 +18,16 @@ pub(crate) fn parse(metadata: Option<&Value>) -> Result<BTreeMap<String, String>
         Some(_) => return Err(invalid_metadata("metadata", "must be an object of strings")),
     };
     if fields.len() > MAX_ENTRIES {
-        return Err(invalid_metadata("metadata", "may have 16 entries"));
+        return Err(invalid_metadata(
+            "metadata",
+            "at most 16 entries are allowed",
+        ));
     }
     fields.iter().map(parse_entry).collect()
 }
 
-/// Reads the `metadata` that takes the place of what was noted before. Only null and an
-/// empty object remove all of it: a body that leaves it out means something else.
+/// Parses the `metadata` that replaces the stored one. Only null and an empty object remove
+/// all entries: a body without it is an error.
 pub(crate) fn parse_replacement(
     body: &Map<String, Value>,
 ) -> Result<BTreeMap<String, String>, HttpError> {
@@ -40,18 +43,21 @@ pub(crate) fn parse_replacement(
 fn parse_entry((key, value): (&String, &Value)) -> Result<(String, String), HttpError> {
     let param = format!("metadata.{}", prowess_wire::excerpt(key));
     if key.chars().count() > MAX_KEY_CHARS {
-        return Err(invalid_metadata(&param, "the key may have 64 characters"));
+        return Err(invalid_metadata(
+            &param,
+            "the key must not exceed 64 characters",
+        ));
     }
     match value {
         Value::String(text) if text.chars().count() <= MAX_VALUE_CHARS => {
             Ok((key.clone(), text.clone()))
         }
-        Value::String(_) => Err(invalid_metadata(&param, "may have 512 characters")),
+        Value::String(_) => Err(invalid_metadata(&param, "must not exceed 512 characters")),
         _ => Err(invalid_metadata(&param, "must be a string")),
     }
 }
 
-/// Notes as JSON.
+/// `metadata` as JSON.
 pub(crate) fn to_json(metadata: &BTreeMap<String, String>) -> Value {
     let own = |(key, value): (&String, &String)| (key.clone(), Value::from(value.as_str()));
     Value::Object(metadata.iter().map(own).collect::<Map<_, _>>())

@@ -1,4 +1,4 @@
-//! Which part of a list is asked for, in each dialect.
+//! Parses the page of a list that is requested, in each dialect.
 
 use prowess_store::{
     MAX_PAGE_ITEMS, MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, SortOrder,
@@ -8,10 +8,10 @@ use prowess_wire::excerpt;
 use crate::error::HttpError;
 use crate::extract::Query;
 
-/// What OpenAI's lists give when no limit is named, and Anthropic's too.
+/// Default limit of OpenAI's lists, and of Anthropic's.
 const DEFAULT_LIMIT: u32 = 20;
 
-/// `limit` and `page`, as Anthropic has them, or `offset`, as LiteLLM has it.
+/// `limit` and `page`, as in Anthropic's API, or `offset`, as in LiteLLM's.
 pub(crate) fn parse_anthropic(query: &Query, order: SortOrder) -> Result<PageRequest, HttpError> {
     let from = match (query.get("page"), parse_offset(query)?) {
         (Some(_), Some(_)) => return Err(exclusive_error("page and offset")),
@@ -25,7 +25,7 @@ pub(crate) fn parse_anthropic(query: &Query, order: SortOrder) -> Result<PageReq
     })
 }
 
-/// `limit`, `after_id` and `before_id`, as lists of Anthropic's betas have them.
+/// `limit`, `after_id` and `before_id`, as in Anthropic's betas.
 pub(crate) fn parse_anthropic_by_id(query: &Query) -> Result<PageRequest, HttpError> {
     let from = match (query.get("after_id"), query.get("before_id")) {
         (Some(_), Some(_)) => {
@@ -42,7 +42,7 @@ pub(crate) fn parse_anthropic_by_id(query: &Query) -> Result<PageRequest, HttpEr
     })
 }
 
-/// `limit`, `after` and `order`, as OpenAI has them, or `offset`, as LiteLLM has it.
+/// `limit`, `after` and `order`, as in OpenAI's API, or `offset`, as in LiteLLM's.
 pub(crate) fn parse_openai(query: &Query) -> Result<PageRequest, HttpError> {
     let order = parse_order(query)?;
     let from = match (query.get("after"), parse_offset(query)?) {
@@ -58,7 +58,7 @@ pub(crate) fn parse_openai(query: &Query) -> Result<PageRequest, HttpError> {
 }
 
 fn exclusive_error(which: &str) -> HttpError {
-    HttpError::bad_request("query-invalid", format!("{which} exclude each other"))
+    HttpError::bad_request("query-invalid", format!("{which} are mutually exclusive"))
 }
 
 fn parse_offset(query: &Query) -> Result<Option<PagePosition>, HttpError> {
@@ -73,7 +73,7 @@ fn parse_offset(query: &Query) -> Result<Option<PagePosition>, HttpError> {
     }
 }
 
-/// `order`, as OpenAI has it.
+/// `order`, as in OpenAI's API.
 fn parse_order(query: &Query) -> Result<SortOrder, HttpError> {
     match query.get("order") {
         None | Some("desc") => Ok(SortOrder::Descending),
@@ -85,7 +85,7 @@ fn parse_order(query: &Query) -> Result<SortOrder, HttpError> {
     }
 }
 
-/// A whole list, the newest first as it comes, in the order that is asked for.
+/// A whole list, newest first, in the requested order.
 pub(crate) fn apply_order<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, HttpError> {
     if parse_order(query)? == SortOrder::Ascending {
         all.reverse();
@@ -93,7 +93,7 @@ pub(crate) fn apply_order<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, H
     Ok(all)
 }
 
-/// A limit that is out of bounds is told, not bent.
+/// A limit out of range is an error, not clamped.
 pub(crate) fn parse_limit(query: &Query, default: u32) -> Result<u32, HttpError> {
     let what = format!("a number from 1 to {MAX_PAGE_ITEMS}");
     let limit: u32 = query.parse_value("limit", &what)?.unwrap_or(default);

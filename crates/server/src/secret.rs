@@ -1,25 +1,25 @@
-//! A text that must not be printed.
+//! A string that must not be printed.
 
 use std::fmt;
 
 use subtle::ConstantTimeEq;
 
-/// A key or password. It is compared in constant time and never printed.
+/// A key or password. Compared in constant time and never printed.
 #[derive(Clone)]
 pub struct SecretString(String);
 
 impl SecretString {
-    /// Wraps a text.
+    /// Wraps a string.
     pub fn new(text: impl Into<String>) -> Self {
         SecretString(text.into())
     }
 
-    /// The text itself, for whoever must send it.
+    /// The string itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether `other` is the same text, in time that depends on its length only.
+    /// Whether `other` is the same string, in time that depends only on its length.
     pub fn matches(&self, other: &str) -> bool {
         self.0.as_bytes().ct_eq(other.as_bytes()).into()
     }

@@ -1,8 +1,8 @@
-//! Accepting connections, and how all of them end.
+//! Accepts connections, and shuts down gracefully.
 //!
-//! Connections are always accepted: `connections` decides which others make room. When the
-//! server is told to stop it takes no new connection, lets every request that is under way
-//! finish, and after a deadline ends the rest.
+//! Connections are always accepted: `connections` decides which others are evicted. On
+//! shutdown the server accepts no new connection, lets every active request finish, and aborts
+//! the rest after a deadline.
 
 use std::io;
 use std::sync::Arc;
@@ -18,26 +18,24 @@ use crate::connection_server::ConnectionServer;
 use crate::connections::{ConnectionBounds, Connections};
 use crate::workers::WorkerPool;
 
-/// How connections are treated.
+/// Options for connections.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Connections at once. Beyond that, one without a request is closed for each that
-    /// comes, of the address that has most: one that was never used, or the one that is
-    /// idle for longest. If all have requests of known senders under way, who comes is told
-    /// to try again.
+    /// Maximum number of connections. Beyond that, one without a request is evicted for each
+    /// new one, from the address with the most connections: an unused one, or the one idle for
+    /// longest. If all have requests with authenticated senders, the new one gets a 503.
     pub connections: usize,
-    /// Connections of one address (IPv4) or network of 64 bits (IPv6) at once; three
-    /// quarters of all when left out. Behind a proxy all come from its address.
+    /// Maximum number of connections of one address (IPv4) or /64 network (IPv6); three
+    /// quarters of all by default. Behind a proxy all come from its address.
     pub connections_per_address: Option<usize>,
-    /// How long a new connection may take until the head of its first request is there.
+    /// Time from accepting a connection to the complete head of its first request.
     pub head: Duration,
-    /// How long a connection may be without a request after that, and how long a client
-    /// may leave an answer unread.
+    /// How long a connection may be without a request after that, and how long a client may
+    /// leave a response unread.
     pub idle: Duration,
-    /// How long requests that are under way may take to finish once the server is
-    /// told to stop.
+    /// How long active requests may take to finish on shutdown.
     pub grace: Duration,
-    /// How often content that nobody refers to is collected.
+    /// Interval of garbage collection in the store.
     pub housekeeping: Duration,
 }
 
@@ -54,18 +52,18 @@ impl Default for ServeOptions {
     }
 }
 
-/// What was deleted stays readable this long for those who are reading it.
+/// Deleted content stays readable this long for active readers.
 const GARBAGE_AGE: Duration = Duration::from_secs(3_600);
-/// How often what was recorded for the metrics is added up.
+/// Interval of aggregating metrics.
 const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
-/// How long to wait when the system gives no connection, for instance because it has
-/// no file descriptor left.
+/// How long to wait when the system provides no connection, for instance because no file
+/// descriptor is left.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How often that is logged.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Serves until `stop` is cancelled and everything under way has ended. Fails only if
-/// the threads for it cannot be started.
+/// Serves until `stop` is cancelled and all requests have ended. Fails only if the worker
+/// threads cannot be started.
 pub async fn serve(
     listener: TcpListener,
     app: App,
@@ -85,7 +83,7 @@ pub async fn serve(
         () = accept(&listener, &connections, &workers) => {}
     }
     drop(listener);
-    // Their streams have no end of their own, and would be waited for.
+    // Their streams have no end and would otherwise be waited for.
     app.mcp().close().await;
     connections.close_all();
     workers.finish().await;
@@ -112,7 +110,7 @@ impl ServeOptions {
     }
 }
 
-/// Takes connections for ever.
+/// Accepts connections forever.
 async fn accept(listener: &TcpListener, connections: &Arc<Connections>, workers: &WorkerPool) {
     let mut last_logged: Option<Instant> = None;
     loop {
@@ -129,7 +127,7 @@ async fn accept(listener: &TcpListener, connections: &Arc<Connections>, workers:
             last_logged = Some(Instant::now());
             tracing::warn!(%error, "cannot accept a connection");
         }
-        // Whoever waits in line can only get in when another connection has ended.
+        // A queued connection can only be accepted when another has ended.
         if is_exhausted(&error) {
             connections.evict_one();
         }
@@ -165,11 +163,11 @@ async fn run_housekeeping(app: App, every: Duration, stop: CancellationToken) {
                 tracing::info!(
                     blobs = collected.blobs,
                     bytes = collected.bytes,
-                    "collected"
+                    "garbage collected"
                 );
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "cannot collect what is no longer used"),
+            Err(error) => tracing::warn!(%error, "garbage collection failed"),
         }
     }
 }

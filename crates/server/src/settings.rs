@@ -1,63 +1,62 @@
-//! What the server must be told before it can answer.
+//! Settings of the server.
 
 use std::time::Duration;
 
-use prowess_engine::{EngineSettings as Runs, SandboxHandle};
+use prowess_engine::{EngineSettings, SandboxHandle};
 use prowess_provider::{KeySource, Providers};
 use prowess_skill::BundleLimits;
 use prowess_store::TenantId;
 
 use crate::secret::SecretString;
 
-/// Everything that is configured about answering requests.
+/// The settings for serving requests.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// The key that may do everything. Without one, whoever reaches the server may;
-    /// it must then listen on loopback only, and answers only to loopback names.
+    /// The key with all permissions. Without one, anyone who can connect has them; the server
+    /// must then listen on loopback only, and accepts only loopback host names.
     pub master_key: Option<SecretString>,
-    /// The tenant whose skills the public discovery index shows; none by default.
+    /// The tenant whose skills the public discovery index lists; none by default.
     pub index_tenant: Option<TenantId>,
-    /// Where `/v1/skills` leads when a request does not say.
+    /// Where requests for `/v1/skills` go by default.
     pub skills_location: SkillsLocation,
-    /// The account for requests that are for Anthropic's own skills.
+    /// The account for requests to Anthropic's skills API.
     pub anthropic: Option<AnthropicAccount>,
-    /// The models on offer, and the ways to them; none by default.
+    /// The model providers and routes; none by default.
     pub providers: Option<Providers>,
-    /// How requests that name skills are run.
-    pub runs: Runs,
-    /// The way to the sandbox; none by default.
+    /// Settings of skill runs.
+    pub runs: EngineSettings,
+    /// The sandbox; none by default.
     pub sandbox: SandboxHandle,
-    /// Bytes of a request to a model.
+    /// Maximum bytes of a call to a model.
     pub request_bytes: usize,
-    /// After how long a silence of a model a translated stream gives a sign of life.
+    /// Upstream silence before a translated stream sends a keep-alive ping.
     pub ping_interval: Option<Duration>,
-    /// How long answers of `/v1/responses` are kept.
+    /// How long responses of `/v1/responses` are stored.
     pub response_retention: Duration,
-    /// Whether `/v1/models` also shows what the providers list themselves.
+    /// Whether `/v1/models` also lists the providers' own models.
     pub upstream_models: bool,
-    /// Where traces go; nowhere by default.
+    /// Where traces are sent; nowhere by default.
     pub telemetry: Option<TelemetrySettings>,
-    /// Bounds on an uploaded skill.
+    /// Limits on an uploaded skill.
     pub skill_limits: BundleLimits,
-    /// Bytes of an uploaded file.
+    /// Maximum bytes of an uploaded file.
     pub file_bytes: u64,
-    /// Skill uploads in memory at once, of which a tenant has half; more wait their turn.
-    /// Four times as many files may be uploaded at once, and as many skills fetched.
+    /// Concurrent skill uploads, of which a tenant may have half; more wait. Four times as
+    /// many files may be uploaded at once, and as many skills downloaded.
     pub uploads: usize,
-    /// How long an upload or download waits for its turn.
+    /// How long an upload or download waits for a permit.
     pub upload_wait: Duration,
-    /// How long a body may stand still.
+    /// How long a body may be without data.
     pub idle: Duration,
-    /// How long a body may come at any rate.
+    /// How long a body may arrive at any rate.
     pub body_grace: Duration,
-    /// Bytes a second that a body must come at in each half minute after that; 0 for any.
+    /// Minimum bytes per second of a body in each half minute after that; 0 for any.
     pub min_body_rate: u64,
-    /// Bytes of request bodies in memory at once, of which a tenant has half.
+    /// Bytes of request bodies in memory, of which a tenant may have half.
     pub body_bytes_in_flight: usize,
-    /// Requests with a key that a tenant may have under way at once. The server's owner may
-    /// have any number.
+    /// Concurrent requests of a tenant's keys. The server's owner has no limit.
     pub requests_per_tenant: usize,
-    /// How long a body waits for others to leave it room.
+    /// How long a body waits for others to release memory.
     pub body_wait: Duration,
 }
 
@@ -69,7 +68,7 @@ impl Default for ServerSettings {
             skills_location: SkillsLocation::Store,
             anthropic: None,
             providers: None,
-            runs: Runs::default(),
+            runs: EngineSettings::default(),
             sandbox: SandboxHandle::default(),
             request_bytes: 32 << 20,
             ping_interval: Some(Duration::from_secs(15)),
@@ -90,24 +89,24 @@ impl Default for ServerSettings {
     }
 }
 
-/// A collector of traces that speaks OTLP over HTTP.
+/// A trace collector for OTLP over HTTP.
 #[derive(Debug, Clone)]
 pub struct TelemetrySettings {
-    /// The whole address, `/v1/traces` included.
+    /// The full URL, including `/v1/traces`.
     pub endpoint: String,
-    /// Headers sent along, such as a key.
+    /// Additional headers, such as a key.
     pub headers: Vec<(String, String)>,
-    /// What this server is called in traces.
+    /// The service name in traces.
     pub service: String,
 }
 
-/// Whose skills a request is about.
+/// Which skills a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SkillsLocation {
-    /// Those in our store.
+    /// Those in the store.
     #[default]
     Store,
-    /// Those in an account at Anthropic.
+    /// Those of an account at Anthropic.
     Anthropic,
 }
 
@@ -116,6 +115,6 @@ pub enum SkillsLocation {
 pub struct AnthropicAccount {
     /// The base URL, without `/v1`.
     pub base_url: String,
-    /// Where the account's key is.
+    /// The source of the account's key.
     pub api_key: KeySource,
 }

@@ -1,9 +1,8 @@
-//! Skills from forms: of their files, or of fields that say what a SKILL.md would.
+//! Builds skills from upload forms: from their files, or from fields that replace a SKILL.md.
 //!
-//! LiteLLM's clients may make a skill of `display_title`, `description`, `instructions`
-//! and `metadata` alone. Here a SKILL.md is written of them, which is checked and kept
-//! like any other. Beside files the fields may only say what the SKILL.md says: a skill
-//! has one description.
+//! LiteLLM's clients may create a skill from `display_title`, `description`, `instructions`
+//! and `metadata` alone. A SKILL.md is generated from them, then checked and stored like any
+//! other. With files, the fields must match the SKILL.md: a skill has one description.
 
 use prowess_skill::upload::is_portable_name;
 use prowess_skill::{BundleLimits, Skill};
@@ -14,11 +13,11 @@ use crate::error::HttpError;
 use crate::form::{FormFile, SkillFields, SkillForm};
 use crate::intake::{self, UploadedSkill};
 
-/// The longest name of a skill.
+/// Maximum length of a skill name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The skill of a form. One that is made of fields gets this name, or else one made of
-/// its title.
+/// The skill of a form. A skill built from fields gets this name, or one derived from its
+/// title.
 pub(crate) async fn skill_from_form(
     form: SkillForm,
     name: Option<&str>,
@@ -42,7 +41,7 @@ pub(crate) async fn skill_from_form(
     Ok(checked)
 }
 
-/// A SKILL.md that says what the fields say.
+/// Generates a SKILL.md from the fields.
 fn skill_md_from_fields(name: &str, fields: &SkillFields) -> Result<FormFile, HttpError> {
     let description = fields.description.as_deref();
     let description = description.ok_or_else(|| missing_field("description"))?;
@@ -56,7 +55,7 @@ fn skill_md_from_fields(name: &str, fields: &SkillFields) -> Result<FormFile, Ht
         text.push_str("metadata:\n");
     }
     for (key, value) in &fields.metadata {
-        // Text of JSON is YAML.
+        // JSON strings are valid YAML.
         let value = match value {
             Value::String(value) => yaml_quoted(value),
             other => escape_for_yaml(&other.to_string()),
@@ -77,7 +76,7 @@ fn yaml_quoted(text: &str) -> String {
     escape_for_yaml(&Value::from(text).to_string())
 }
 
-/// JSON with escapes for what YAML does not take in its quotes.
+/// Escapes characters of JSON that YAML does not allow in quotes.
 fn escape_for_yaml(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -110,8 +109,8 @@ fn name_from_title(title: Option<&str>) -> Result<String, HttpError> {
         return Ok(name);
     }
     let message = format!(
-        "display_title: no name for the skill can be made of `{}`: it needs letters a-z or \
-         digits. Change it, or send a SKILL.md with a `name` in `files[]`",
+        "display_title: cannot derive a skill name from `{}`: it needs letters a-z or digits. \
+        Change it, or send a SKILL.md with a `name` in `files[]`",
         excerpt(title)
     );
     Err(HttpError::bad_request("skill-title-invalid", message)
@@ -120,13 +119,13 @@ fn name_from_title(title: Option<&str>) -> Result<String, HttpError> {
 
 fn missing_field(field: &'static str) -> HttpError {
     let message = format!(
-        "{field}: Field required. A skill without files is made of `display_title`, \
-         `description` and `instructions`: send all of them, or the skill's files in `files[]`"
+        "{field}: Field required. A skill without files needs `display_title`, `description` and \
+        `instructions`: send all of them, or the skill's files in `files[]`"
     );
     HttpError::bad_request("skill-field-missing", message).with_detail("param", field)
 }
 
-/// Refuses fields that say something else than the SKILL.md.
+/// Rejects fields that differ from the SKILL.md.
 fn check_fields_agree(fields: &SkillFields, skill: &Skill) -> Result<(), HttpError> {
     if let Some(description) = &fields.description
         && description.trim() != skill.description
@@ -148,12 +147,12 @@ fn check_fields_agree(fields: &SkillFields, skill: &Skill) -> Result<(), HttpErr
     Ok(())
 }
 
-/// Text without what differs between systems only.
+/// Text without platform-specific line endings and trailing spaces.
 fn normalized_lines(text: &str) -> Vec<&str> {
     text.trim().lines().map(str::trim_end).collect()
 }
 
-/// A form's fields are text, whatever they mean.
+/// Form fields are text, whatever their type.
 fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -163,12 +162,12 @@ fn value_text(value: &Value) -> String {
 
 fn conflict_error(field: &str, kept: &str) -> HttpError {
     let kept = match kept {
-        "" => "says nothing of it".to_owned(),
+        "" => "does not have it".to_owned(),
         kept => format!("has `{}`", excerpt(kept)),
     };
     let message = format!(
-        "{field}: not what the SKILL.md among the files says, which {kept}. Leave the field out, \
-         or change the SKILL.md"
+        "{field}: does not match the uploaded SKILL.md, which {kept}. Remove the field, or change \
+        the SKILL.md"
     );
     HttpError::bad_request("skill-field-conflict", message).with_detail("param", field)
 }

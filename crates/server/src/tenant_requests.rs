@@ -1,9 +1,9 @@
-//! Requests with a key that one tenant has under way at once.
+//! Limits the concurrent requests of one tenant.
 //!
-//! Each takes a connection's place for as long as its answer takes. A tenant that could
-//! have all of them would leave none to others. Counting takes no lock: tenants have
-//! counters by a hash of their names, so that two of many may share one, which makes their
-//! part smaller and never larger.
+//! Each request occupies a connection for as long as its response takes. A tenant that could
+//! use all of them would leave none to others. Counting takes no lock: tenants have counters
+//! by a hash of their names, so that two tenants may share one, which makes their share
+//! smaller and never larger.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use prowess_store::TenantId;
 
 use crate::error::HttpError;
 
-/// Counters of tenants.
+/// Number of counters.
 const COUNTER_COUNT: usize = 4_096;
-/// When it is worth trying again.
+/// Retry delay sent to clients.
 const RETRY_SECONDS: u64 = 1;
 
-/// Requests under way.
+/// Active requests.
 pub(crate) struct TenantRequests {
     limit: usize,
     counters: Arc<[AtomicUsize]>,
@@ -35,7 +35,7 @@ impl TenantRequests {
         }
     }
 
-    /// Counts a request until what this gives is dropped.
+    /// Counts a request until the returned value is dropped.
     pub(crate) fn begin(&self, tenant: &TenantId) -> Result<TenantRequest, HttpError> {
         let hash = self.hasher.hash_one(tenant.as_str());
         let at = usize::try_from(hash % COUNTER_COUNT as u64).unwrap_or_default();
@@ -46,14 +46,15 @@ impl TenantRequests {
         let before = request
             .counter()
             .map_or(0, |counter| counter.fetch_add(1, Ordering::Relaxed));
-        match before < self.limit {
-            true => Ok(request),
-            false => Err(too_many_error(self.limit)),
+        if before < self.limit {
+            Ok(request)
+        } else {
+            Err(too_many_error(self.limit))
         }
     }
 }
 
-/// One request of a tenant, until it is dropped.
+/// One active request of a tenant; uncounted on drop.
 #[derive(Debug)]
 pub(crate) struct TenantRequest {
     counters: Arc<[AtomicUsize]>,
@@ -76,8 +77,8 @@ impl Drop for TenantRequest {
 
 fn too_many_error(limit: usize) -> HttpError {
     let message = format!(
-        "your tenant has {limit} requests under way, which is the most; try again when one has \
-         ended"
+        "your tenant has reached its limit of {limit} concurrent requests; try again when one has \
+        ended"
     );
     let status = StatusCode::TOO_MANY_REQUESTS;
     HttpError::new(status, "tenant-requests-busy", message).retry_after(RETRY_SECONDS)

@@ -1,10 +1,9 @@
-//! The threads that attend connections, each with a runtime of its own.
+//! The worker threads that serve connections, each with its own runtime.
 //!
-//! A connection stays on one thread from its first byte to its last, and so do the
-//! calls made for it. Were tasks free to move, every request would wake a second
-//! thread, more than once, to look for work that is done by then: that took more time
-//! than the request itself. Work that keeps a processor busy does not belong here; it
-//! is handed to `spawn_blocking`.
+//! A connection stays on one thread from its first byte to its last, and so do its upstream
+//! calls. If tasks could move, every request would wake a second thread several times to look
+//! for work that is already done: that took more time than the request itself. CPU-bound work
+//! does not belong here; it runs in `spawn_blocking`.
 
 use std::io;
 use std::net::TcpStream as StdStream;
@@ -19,41 +18,41 @@ use tokio::task::JoinSet;
 use crate::connection_server::ConnectionServer;
 use crate::connections::Admission;
 
-/// Timers that are set have to wake a sleeping clock if they are the next to be due.
-/// With this one always due soon, the many timeouts of requests never are.
+/// Setting a timer must wake a sleeping clock if the timer is the next to expire. With this
+/// tick always expiring soon, the many timeouts of requests never are the next.
 const TICK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Threads for work that would keep a hand busy. Each holds on to a megabyte or two of
-/// memory, and more of them than this wait for the same disk.
+/// Threads for blocking work, per worker. Each holds a megabyte or two of memory, and more of
+/// them would wait for the same disk.
 const MAX_BLOCKING_THREADS: usize = 16;
 
-/// All threads.
+/// All worker threads.
 pub(crate) struct WorkerPool(Vec<Worker>);
 
-/// One of the threads.
+/// One worker thread.
 struct Worker {
     connections: mpsc::UnboundedSender<AcceptedConnection>,
-    /// Connections it attends.
+    /// Connections that it serves.
     connection_count: Arc<AtomicUsize>,
-    /// Told at its end: connections that did not finish in time.
+    /// At its end: connections that did not finish in time.
     ended: oneshot::Receiver<usize>,
 }
 
-/// A connection to be attended. There are never more of them than were admitted.
+/// A connection to be served. There are never more of them than were admitted.
 struct AcceptedConnection {
     stream: StdStream,
     admission: Admission,
 }
 
 impl WorkerPool {
-    /// Starts as many threads as there are processors.
+    /// Starts one thread per processor.
     pub(crate) fn start(server: &ConnectionServer, grace: Duration) -> io::Result<WorkerPool> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = (0..processors).map(|_| Worker::start(server.clone(), grace));
         workers.collect::<io::Result<_>>().map(WorkerPool)
     }
 
-    /// Gives a connection to the thread that has the fewest.
+    /// Gives a connection to the worker with the fewest.
     pub(crate) fn dispatch(&self, stream: TcpStream, admission: Admission) {
         let worker = self
             .0
@@ -63,13 +62,13 @@ impl WorkerPool {
             return;
         };
         worker.connection_count.fetch_add(1, Ordering::Relaxed);
-        // It only ends after this crew was told to finish.
+        // A worker ends only after `finish` was called.
         let _ = worker
             .connections
             .send(AcceptedConnection { stream, admission });
     }
 
-    /// Lets every request that is under way finish, and after a while ends the rest.
+    /// Lets every active request finish, and aborts the rest after the grace period.
     pub(crate) async fn finish(self) {
         let mut cut = 0;
         let ends: Vec<_> = self.0.into_iter().map(|worker| worker.ended).collect();
@@ -79,7 +78,7 @@ impl WorkerPool {
         if cut > 0 {
             tracing::warn!(
                 open = cut,
-                "requests did not finish in time; they were ended"
+                "requests did not finish within the grace period and were aborted"
             );
         }
     }
@@ -96,10 +95,10 @@ impl Worker {
         let connection_count = Arc::default();
         let counted = Arc::clone(&connection_count);
         std::thread::Builder::new()
-            .name("prowess-hand".to_owned())
+            .name("prowess-worker".to_owned())
             .spawn(move || {
                 let cut = runtime.block_on(run_worker(server, incoming, counted, grace));
-                // Nobody waits any more if the server was dropped.
+                // No receiver if the server was dropped.
                 let _ = end.send(cut);
             })?;
         Ok(Worker {
@@ -110,7 +109,7 @@ impl Worker {
     }
 }
 
-/// Attends all who come, until no more can come; says how many had to be sent away.
+/// Serves connections until the channel closes; returns how many had to be aborted.
 async fn run_worker(
     server: ConnectionServer,
     mut incoming: mpsc::UnboundedReceiver<AcceptedConnection>,
@@ -137,13 +136,13 @@ async fn run_worker(
             }
             Err(error) => {
                 connection_count.fetch_sub(1, Ordering::Relaxed);
-                tracing::warn!(%error, "cannot attend a connection");
+                tracing::warn!(%error, "cannot serve a connection");
             }
         }
     }
     // All connections were asked to close.
     let ends = async { while open.join_next().await.is_some() {} };
-    // Whether or not they did in time, none of them is waited for any longer.
+    // After the grace period the remaining ones are aborted.
     let _ = tokio::time::timeout(grace, ends).await;
     let cut = open.len();
     open.shutdown().await;

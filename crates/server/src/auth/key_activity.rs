@@ -1,4 +1,4 @@
-//! When a key was last used, noted off the path of its requests.
+//! Records when a key was last used, outside of the request path.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use prowess_store::{KeyRecord, Store};
 
-/// A key is noted at most this often.
+/// Minimum time between two records of a key.
 const RECORD_INTERVAL: Duration = Duration::from_secs(60);
-/// Keys remembered; beyond that all are forgotten and noted again.
+/// Keys in the cache; when exceeded, the cache is cleared.
 const MAX_TRACKED_KEYS: usize = 10_000;
 
-/// The keys seen lately.
+/// The recently used keys.
 #[derive(Default)]
 pub(crate) struct KeyActivity(Mutex<HashMap<String, Instant>>);
 
 impl KeyActivity {
-    /// Notes that a key was used. The request does not wait for it.
+    /// Records that a key was used, in the background.
     pub(super) fn record_use(&self, store: &Store, key: &Arc<KeyRecord>) {
         if !self.is_due(&key.id) {
             return;
@@ -24,7 +24,7 @@ impl KeyActivity {
         let (store, key) = (store.clone(), key.clone());
         tokio::spawn(async move {
             if let Err(error) = store.touch_key(&key).await {
-                tracing::warn!(key = key.id, %error, "cannot note the use of a key");
+                tracing::warn!(key = key.id, %error, "cannot record the last use of a key");
             }
         });
     }

@@ -1,9 +1,9 @@
-//! The door without a lock: a server without a master key.
+//! Access checks of a server without a master key.
 //!
-//! It listens on loopback only. That keeps other machines out, but not the web pages
-//! that this machine's browser shows: they can send requests here, and by changing
-//! what their own name resolves to they could read the answers. So a request must
-//! call us by a loopback name, and if it comes from a page, that page must be local.
+//! Such a server listens on loopback only. That excludes other machines, but not web pages in
+//! this machine's browser: they can send requests, and with DNS rebinding could read the
+//! responses. So a request must use a loopback host name, and if it comes from a page, the
+//! page must be local.
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -12,13 +12,13 @@ use prowess_wire::excerpt;
 
 use crate::error::HttpError;
 
-/// Where a browser says that a request comes from.
+/// Header in which a browser states the origin of a request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) fn check(parts: &Parts) -> Result<(), HttpError> {
     check_host(parts)?;
     if let Some(origin) = single_header(parts, ORIGIN)? {
-        // What cannot be read is no page of this machine.
+        // An unreadable origin is not local.
         let origin_text = String::from_utf8_lossy(origin.as_bytes());
         let page = origin.to_str().ok().and_then(|text| text.parse().ok());
         let local = page.as_ref().and_then(Uri::host).is_some_and(is_loopback);
@@ -35,7 +35,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), HttpError> {
     }
 }
 
-/// By whichever way a request names us, the name is a loopback one.
+/// Every host name in the request is a loopback name.
 fn check_host(parts: &Parts) -> Result<(), HttpError> {
     let header = single_header(parts, HOST)?;
     let header = header.map(|host| host.to_str().unwrap_or_default());
@@ -52,8 +52,8 @@ fn check_host(parts: &Parts) -> Result<(), HttpError> {
     }
 }
 
-/// The value of a header that may be there once. Of two, we might look at one and others
-/// at the other.
+/// The value of a header that may occur once. With two values, different readers might use
+/// different ones.
 fn single_header(parts: &Parts, name: HeaderName) -> Result<Option<&HeaderValue>, HttpError> {
     let mut values = parts.headers.get_all(&name).iter();
     let first = values.next();
@@ -68,8 +68,8 @@ fn not_local_error(header: &str, value: &str) -> HttpError {
         StatusCode::FORBIDDEN,
         "not-local",
         format!(
-            "{header} `{}` is not this machine; without a master key the server answers to \
-             localhost only: set PROWESS_MASTER_KEY to open it to others",
+            "{header} `{}` is not local; without a master key the server accepts only requests \
+            for localhost: set PROWESS_MASTER_KEY to allow others",
             excerpt(value)
         ),
     )
@@ -130,7 +130,7 @@ mod tests {
             assert!(!is_accepted("localhost", Some(origin)), "{origin}");
         }
     }
-    /// Headers beside the host.
+    /// Headers besides the host.
     fn is_accepted_with(headers: &[(&str, &[u8])]) -> bool {
         let mut request = Request::builder()
             .uri("/v1/skills")

@@ -1,9 +1,9 @@
-//! Who is asking, for which tenant, and what they may do.
+//! Authentication: the principal of a request, its tenant and its permissions.
 //!
-//! A key comes in `x-api-key`, in `x-goog-api-key`, as a bearer token, or on Google's paths
-//! in the query as `key`. It is the master key, one of the
-//! store's virtual keys, or wrong. Without a master key the door is open to whoever
-//! reaches it, which is this machine only; [`open_door`] keeps web pages out.
+//! A key is sent in `x-api-key`, in `x-goog-api-key`, as a bearer token, or on Google's paths
+//! as the query parameter `key`. It is the master key, one of the store's virtual keys, or
+//! invalid. Without a master key anyone who can connect is accepted, which is this machine
+//! only; [`loopback`] rejects requests from web pages.
 
 mod key_activity;
 mod loopback;
@@ -26,49 +26,49 @@ use crate::extract::Query;
 use crate::google::is_google;
 use crate::request_log;
 
-/// By this header the master key names the tenant it acts for.
+/// With this header the master key selects the tenant.
 const TENANT_HEADER: HeaderName = HeaderName::from_static("prowess-tenant");
-/// Anthropic's clients send their key in this one.
+/// Header of Anthropic's clients.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
-/// Google's clients in this one, or in the query.
+/// Header of Google's clients, who may also use the query.
 const GOOGLE_KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
 const GOOGLE_KEY_QUERY: &str = "key";
-/// How every virtual key begins.
+/// Prefix of every virtual key.
 const VIRTUAL_KEY_PREFIX: &str = "sk-pw-";
 
-/// Whoever sent a request.
+/// The authenticated sender of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Principal {
     pub(crate) tenant: TenantId,
-    /// Nothing for the owner of the server, who may do everything.
+    /// None for the server's owner, who may do everything.
     key: Option<Arc<KeyRecord>>,
 }
 
-/// What a request needs a key for.
+/// What a request requires of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
-    /// To see skills.
+    /// Read skills.
     ReadSkills,
-    /// To change skills.
+    /// Change skills.
     PublishSkills,
-    /// To see and fetch files.
+    /// Read files.
     ReadFiles,
-    /// To upload and delete files.
+    /// Upload and delete files.
     WriteFiles,
-    /// To see what became of requests to models, which may hold their texts.
+    /// Read records of runs, which may contain request texts.
     ReadRuns,
-    /// To call models.
+    /// Call models.
     UseModels,
-    /// To run code of skills.
+    /// Run code of skills.
     RunCode,
-    /// To see what is on offer.
+    /// List models, tools and the API description.
     Browse,
-    /// To see how the server does.
+    /// Read metrics and usage.
     Administer,
 }
 
 impl Permission {
-    /// Any one of these will do.
+    /// Any one of these scopes is enough.
     fn scopes(self) -> &'static [KeyScope] {
         match self {
             Permission::ReadSkills => &[KeyScope::Read, KeyScope::Publish],
@@ -83,7 +83,7 @@ impl Permission {
 }
 
 impl Principal {
-    /// Refuses a key that does not reach far enough.
+    /// Fails if the key lacks the permission.
     pub(crate) fn require(&self, permission: Permission) -> Result<(), HttpError> {
         let Some(key) = &self.key else {
             return Ok(());
@@ -100,32 +100,32 @@ impl Principal {
             StatusCode::FORBIDDEN,
             "key-scope",
             format!(
-                "key `{}` may not do this: it needs the scope {}",
+                "key `{}` lacks a required scope: {}",
                 key.prefix,
                 needed.join(" or ")
             ),
         ))
     }
 
-    /// Its key; nothing for the owner of the server.
+    /// The key; none for the server's owner.
     pub(crate) fn key(&self) -> Option<&Arc<KeyRecord>> {
         self.key.as_ref()
     }
 
-    /// Whether a model is among those of its key.
+    /// Whether the key may use a model.
     pub(crate) fn can_use_model(&self, model: &str) -> bool {
         self.key
             .as_ref()
             .is_none_or(|key| key.limits.allows_model(model))
     }
 
-    /// The id of its key, for the log.
+    /// Id of the key, for the log.
     pub(crate) fn key_id(&self) -> Option<&str> {
         self.key.as_ref().map(|key| key.id.as_str())
     }
 
-    /// Whoever sent a request. The log names them, and their connection is not closed for
-    /// others.
+    /// Authenticates a request, adds the principal to the log and protects its connection from
+    /// eviction.
     pub(crate) async fn authenticate(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
         let principal = Principal::look_up(parts, app).await?;
         request_log::identify(principal.tenant.as_str(), principal.key());
@@ -137,7 +137,8 @@ impl Principal {
         let in_query = key_in_query(parts);
         let presented = presented_key(&parts.headers)?.or(in_query.as_deref());
         if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {
-            // The store's answer is at hand as a rule; its way there needs room.
+            // Usually answered from the cache; boxed because the lookup itself needs a large
+            // future.
             return match Box::pin(app.store().authenticate(key)).await? {
                 Some(key) => {
                     app.key_activity().record_use(app.store(), &key);
@@ -169,13 +170,13 @@ impl FromRequestParts<App> for Principal {
         if principal.key().is_some() {
             current::count(app.tenant_requests(), &principal.tenant)?;
         }
-        // Whoever reads the body counts its bytes as this tenant's.
+        // The body reader counts bytes for this tenant.
         parts.extensions.insert(principal.tenant.clone());
         Ok(principal)
     }
 }
 
-/// The key a client sent.
+/// The key in the headers.
 fn presented_key(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let text = |name: &HeaderName| match headers.get(name) {
         None => Ok(None),
@@ -193,7 +194,7 @@ fn presented_key(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     Ok(bearer.filter(|key| !key.is_empty()))
 }
 
-/// The key that a client wrote into its URL, as Google's clients may.
+/// The key in the URL, as Google's clients may send it.
 fn key_in_query(parts: &Parts) -> Option<String> {
     let query = parts.uri.query().filter(|_| is_google_request(parts))?;
     let query = Query::parse(query);
@@ -206,7 +207,7 @@ fn is_google_request(parts: &Parts) -> bool {
     is_google(path, &parts.headers)
 }
 
-/// The server's owner may act for any tenant.
+/// The tenant that the server's owner acts for.
 fn tenant_from_header(headers: &HeaderMap) -> Result<TenantId, HttpError> {
     match headers.get(TENANT_HEADER) {
         None => Ok(TenantId::default_tenant()),
@@ -215,9 +216,11 @@ fn tenant_from_header(headers: &HeaderMap) -> Result<TenantId, HttpError> {
 }
 
 fn missing_key_error(google: bool) -> HttpError {
-    let message = match google {
-        true => "no key: send one in `x-goog-api-key`, as `?key=…` or as `Authorization: Bearer …`",
-        false => "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
+    let message = if google {
+        "missing API key: send it in `x-goog-api-key`, as `?key=…` or as `Authorization: \
+            Bearer …`"
+    } else {
+        "missing API key: send it in `x-api-key` or as `Authorization: Bearer …`"
     };
     HttpError::new(StatusCode::UNAUTHORIZED, "key-missing", message)
 }
@@ -226,6 +229,6 @@ fn unknown_key_error() -> HttpError {
     HttpError::new(
         StatusCode::UNAUTHORIZED,
         "key-unknown",
-        "this key is not known, has expired or was revoked",
+        "this API key is unknown, expired or revoked",
     )
 }

@@ -1,10 +1,10 @@
-//! The bytes of request bodies in memory at once, of all tenants and of each.
+//! Bytes of request bodies in memory, overall and per tenant.
 //!
-//! A body reserves its bytes as they come, not as its head promises, and keeps them until
-//! its request needs it no longer. A tenant's large bodies have half of all at most, and
-//! those of all tenants three quarters, so that small bodies always have room. The
-//! beginning of every body, which is all of most, is counted without a lock: by a hash of
-//! the tenant's name, so that two of many tenants may share one of those counters.
+//! A body reserves bytes as they arrive, not by its content length, and holds them until its
+//! request no longer needs it. A tenant's large bodies may use half of the total, and those of
+//! all tenants three quarters, so that small bodies always fit. The first bytes of every body,
+//! which is all of most bodies, are counted without a lock: in a counter selected by a hash of
+//! the tenant's name, so that two tenants may share a counter.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -20,27 +20,27 @@ use tokio::time::Instant;
 use crate::error::HttpError;
 use crate::settings::ServerSettings;
 
-/// Counters of the beginnings of bodies.
+/// Counters for the first bytes of bodies.
 const COUNTER_COUNT: usize = 1_024;
-/// Bytes of a beginning.
+/// First bytes of a body that are counted without a lock.
 const MAX_SMALL_BYTES: usize = 64 << 10;
-/// How often a body that waits looks again though it heard of nothing: what another counts
-/// for a moment, before it finds that it does not fit, may have been in its way.
+/// How often a waiting body retries without a notification: bytes that another body counted
+/// for a moment, before it failed to fit, may have blocked it.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
-/// When it is worth sending a body again.
+/// Retry delay sent to clients.
 const RETRY_SECONDS: u64 = 5;
 
-/// The bytes in memory.
+/// The budget for bytes in memory.
 pub(crate) struct BodyBudget {
     limit: usize,
-    /// Of all large bodies, without their beginnings.
+    /// Of all large bodies, without their first bytes.
     large_limit: usize,
-    /// Of a tenant's large bodies.
+    /// Of one tenant's large bodies.
     tenant_share: usize,
-    /// Of the beginnings that one counter counts: half of what large bodies leave.
+    /// Of the first bytes in one counter: half of what large bodies leave.
     small_share: usize,
     small_limit: usize,
-    /// How long a body waits for others to go.
+    /// How long a body waits for others to release bytes.
     wait: Duration,
     used: AtomicUsize,
     large_used: AtomicUsize,
@@ -57,7 +57,7 @@ impl BodyBudget {
         let skill = skill.total_bytes.max(skill.archive_bytes);
         let largest = usize::try_from(skill).unwrap_or(usize::MAX);
         let largest = largest.max(settings.request_bytes);
-        // One body of any size that is allowed must fit, beside small ones.
+        // One body of the maximum size must fit, beside small ones.
         let least = largest.saturating_add(largest.div_ceil(3));
         let limit = settings.body_bytes_in_flight.max(least);
         BodyBudget {
@@ -77,15 +77,15 @@ impl BodyBudget {
         }
     }
 
-    /// The most of one body that is counted: what a larger one has is not.
+    /// Bytes of one body that are counted at most; the rest of a larger one is not.
     pub(crate) fn max_body_bytes(&self) -> usize {
         self.tenant_share
     }
 
-    /// Nothing yet, for a body of a tenant.
+    /// An empty reservation for a body of a tenant.
     pub(crate) fn reserve<'a>(&'a self, tenant: &'a TenantId) -> BodyReservation<'a> {
         let hash = self.hasher.hash_one(tenant.as_str());
-        // A remainder below the number of counters.
+        // Below the number of counters.
         let counter_index = usize::try_from(hash % COUNTER_COUNT as u64).unwrap_or_default();
         BodyReservation {
             budget: self,
@@ -96,7 +96,7 @@ impl BodyBudget {
         }
     }
 
-    /// Counts bytes if they fit, in each of the counters that count them.
+    /// Counts bytes in every counter concerned, if they fit.
     fn try_acquire(&self, claim: &Claim<'_>, bytes: usize) -> Result<(), Shortage> {
         if !add_within(claim.counter, bytes, claim.bound) {
             return Err(Shortage::Tenant);
@@ -112,7 +112,7 @@ impl BodyBudget {
         Ok(())
     }
 
-    /// Takes bytes from all counters but that of all bodies.
+    /// Subtracts bytes from all counters except the total.
     fn subtract(&self, counter: &AtomicUsize, is_large: bool, bytes: usize) {
         sub(counter, bytes);
         if is_large {
@@ -128,7 +128,7 @@ impl BodyBudget {
         }
     }
 
-    /// Counts bytes, waiting a while for it if need be.
+    /// Counts bytes, waiting for a while if necessary.
     async fn acquire(&self, claim: Claim<'_>, bytes: usize) -> Result<(), HttpError> {
         match self.try_acquire(&claim, bytes) {
             Ok(()) => Ok(()),
@@ -157,15 +157,15 @@ impl BodyBudget {
     }
 }
 
-/// Which counters count bytes, besides that of all bodies.
+/// The counters that count bytes, besides the total.
 struct Claim<'a> {
     counter: &'a AtomicUsize,
-    /// Of what `own` counts.
+    /// Limit of `counter`.
     bound: usize,
     is_large: bool,
 }
 
-/// Adds to a counter, unless that would exceed its bound.
+/// Adds to a counter unless that would exceed the limit.
 fn add_within(counter: &AtomicUsize, bytes: usize, bound: usize) -> bool {
     let add = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= bound);
     counter
@@ -177,7 +177,7 @@ fn sub(counter: &AtomicUsize, bytes: usize) {
     counter.fetch_sub(bytes, Ordering::SeqCst);
 }
 
-/// What there is too little of.
+/// Which limit is exceeded.
 #[derive(Debug, Clone, Copy)]
 enum Shortage {
     All,
@@ -190,23 +190,23 @@ impl Shortage {
             Shortage::All => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "bodies-busy",
-                "this server has",
+                "this server has reached its",
             ),
             Shortage::Tenant => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "tenant-bodies-busy",
-                "your other requests have",
+                "your tenant has reached its",
             ),
         };
         let message = format!(
-            "{whose} as many bytes of request bodies in memory as allowed; send fewer large \
-             requests at once, and try again shortly"
+            "{whose} limit of request body bytes in memory; send fewer large requests at once, \
+            and try again shortly"
         );
         HttpError::new(status, code, message).retry_after(RETRY_SECONDS)
     }
 }
 
-/// Counts a body that waits, while it does.
+/// Counts a waiting body until dropped.
 struct WaitingBody<'a>(&'a AtomicUsize);
 
 impl WaitingBody<'_> {
@@ -222,19 +222,19 @@ impl Drop for WaitingBody<'_> {
     }
 }
 
-/// What one body has reserved, until it is dropped.
+/// Bytes that one body has reserved; released on drop.
 pub(crate) struct BodyReservation<'a> {
     budget: &'a BodyBudget,
     tenant: &'a TenantId,
-    /// Which counter counts its beginning, and how much of it.
+    /// Index of the counter for its first bytes, and how many it counts.
     counter_index: usize,
     small: usize,
-    /// What counts its tenant's large bodies, and how much of this one.
+    /// Counter of the tenant's large bodies, and how many bytes are of this body.
     large: Option<(Arc<AtomicUsize>, usize)>,
 }
 
 impl BodyReservation<'_> {
-    /// Reserves more, waiting a while for it if need be.
+    /// Reserves more bytes, waiting for a while if necessary.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), HttpError> {
         let small = bytes.min(self.budget.small_limit - self.small);
         if small > 0
@@ -260,7 +260,7 @@ impl BodyReservation<'_> {
             let mut large = budget.large_counters();
             (Arc::clone(large.entry(self.tenant.clone()).or_default()), 0)
         });
-        // No body waits for what there will never be.
+        // Do not wait for bytes that can never be free.
         let bytes = bytes.min(budget.tenant_share - *taken);
         let claim = Claim {
             counter: own,
@@ -277,7 +277,7 @@ impl Drop for BodyReservation<'_> {
     fn drop(&mut self) {
         if let Some((own, taken)) = self.large.take() {
             let mut large = self.budget.large_counters();
-            // Its tenant's last one: this and the table have it.
+            // Only this reservation and the table refer to it: it is the tenant's last.
             if Arc::strong_count(&own) == 2 {
                 large.remove(self.tenant);
             }

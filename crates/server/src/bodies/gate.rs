@@ -1,9 +1,9 @@
-//! How much of a body a parser takes in before it has made something of it.
+//! Limits how much of a body a parser may read before it produces an item.
 //!
-//! A parser that reads on until it finds what it looks for keeps all of that in memory, and
-//! may search all of it again with every byte that comes. So its body passes a gate, which
-//! is shut while the parser still has something to give, and lets a bounded number of bytes
-//! pass when it needs more.
+//! A parser that reads until it finds a delimiter holds everything read so far in memory, and
+//! may search all of it again with every byte. So its body passes a gate, which is closed
+//! while the parser can still produce an item, and lets a bounded number of bytes pass when it
+//! needs more.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -14,23 +14,23 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-/// The gate of one body: shared by the body and by who waits for its parser.
+/// The gate of one body, shared by the body and the reader of the parser.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate(Arc<Counters>);
 
 #[derive(Debug, Default)]
 struct Counters {
     received: AtomicU64,
-    /// No frame passes once so many bytes have been received.
+    /// No frame passes once this many bytes were received.
     allowed: AtomicU64,
 }
 
-/// A parser needs more bytes for its next item than it is given.
+/// The parser needs more bytes for its next item than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemTooLong;
 
 impl Gate {
-    /// A body whose frames pass this gate.
+    /// Wraps a body so that its frames pass this gate.
     pub(crate) fn guard<B>(&self, body: B) -> GatedBody<B> {
         let gate = self.clone();
         GatedBody { body, gate }
@@ -41,8 +41,8 @@ impl Gate {
         self.0.received.load(Ordering::Relaxed)
     }
 
-    /// The next item of the body's parser, for which it is given up to `max_bytes` and the
-    /// rest of the frame in which they end. What it has already is used up first.
+    /// The next item of the body's parser, which may read up to `max_bytes` more, plus the
+    /// rest of the frame in which they end. Buffered bytes are used first.
     pub(crate) async fn next_item<F: Future>(
         &self,
         parser: F,
@@ -94,7 +94,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for GatedBody<B> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = self.get_mut();
-        // Nobody has to be woken: `Gate::item` polls again, or gives up.
+        // No waker is needed: `Gate::next_item` polls again or gives up.
         if this.gate.is_shut() {
             return Poll::Pending;
         }
@@ -122,7 +122,7 @@ mod tests {
     use futures_util::{StreamExt, stream};
     use http_body_util::{BodyExt, BodyStream, StreamBody};
 
-    /// A body of frames of ten bytes that are all there.
+    /// A body of ready frames of ten bytes.
     fn ten_byte_frames(frames: usize) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
         let frame = || Ok(Frame::data(Bytes::from_static(b"0123456789")));
         StreamBody::new(stream::iter((0..frames).map(move |_| frame())))
@@ -142,10 +142,10 @@ mod tests {
         let gate = Gate::default();
         let mut body = gate.guard(ten_byte_frames(3));
         assert!(gate.next_item(body.frame(), 10).await.unwrap().is_some());
-        // An item that is there already.
+        // An item that is already buffered.
         assert_eq!(gate.next_item(async { 1 }, 10).await, Ok(1));
         assert_eq!(gate.received(), 10);
-        // To the end, however often it is called.
+        // Until the end, however often it is called.
         let rest = async {
             for _ in 0..2 {
                 gate.next_item(body.frame(), 10)

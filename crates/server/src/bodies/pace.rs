@@ -1,9 +1,9 @@
-//! How slow a body may come.
+//! Minimum transfer rate of a body.
 //!
-//! A body that trickles holds what its request holds. So besides never standing still for
-//! long, it must bring some bytes in each window of time once a grace is over. What came
-//! faster before does not count: it would pay for hours of trickling. Only the time that is
-//! spent waiting for the body counts, and a body that is there already costs no timer.
+//! A slow body holds the resources of its request. So in addition to the idle timeout, it must
+//! deliver some bytes in each time window once a grace period is over. Bytes of earlier
+//! windows do not count: a fast start would pay for hours of trickling. Only time spent
+//! waiting for the body counts, and a body that is already there costs no timer.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,27 +18,27 @@ use tokio::time::Instant;
 use crate::error::HttpError;
 use crate::settings::ServerSettings;
 
-/// How long a body is waited for between two looks at its rate.
+/// Time of waiting between two checks of the rate.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
-/// Seconds' worth of bytes that must have come when the grace is over.
+/// Seconds' worth of bytes that must have arrived by the end of the grace period.
 const GRACE_RATE_SECONDS: u64 = 1;
 
-/// The pace of one body.
+/// The rate check of one body.
 #[derive(Debug)]
 pub(crate) struct BodyPace {
     idle_timeout: Duration,
     grace: Duration,
-    /// Bytes a second; 0 for any.
+    /// Bytes per second; 0 disables the check.
     rate: u64,
-    /// None before the body was first waited for.
+    /// None until the body is first waited for.
     window: Option<Window>,
 }
 
-/// Time of waiting in which some bytes must come.
+/// A period of waiting in which some bytes must arrive.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     left: Duration,
-    /// Bytes that must have been received when it is over, of the whole body.
+    /// Total bytes that must have been received at its end.
     needed: u64,
 }
 
@@ -52,8 +52,8 @@ impl BodyPace {
         }
     }
 
-    /// Waits for something that more of the body makes ready. `received` says how many
-    /// bytes have come so far.
+    /// Waits for a future that more of the body completes. `received` returns the bytes
+    /// received so far.
     pub(crate) async fn wait<F: Future>(
         &mut self,
         future: F,
@@ -75,15 +75,16 @@ impl BodyPace {
                 return Ok(output);
             }
             let received = received();
-            quiet = match received == before {
-                true => quiet.saturating_add(waited),
-                false => Duration::ZERO,
+            quiet = if received == before {
+                quiet.saturating_add(waited)
+            } else {
+                Duration::ZERO
             };
             self.check(waited, quiet, received)?;
         }
     }
 
-    /// For how long nothing can be wrong with a body that has stood still so long.
+    /// How long the body cannot violate a limit, after this long without data.
     fn next_check(&mut self, quiet: Duration) -> Duration {
         let stalled = self.idle_timeout.saturating_sub(quiet);
         match self.rate {
@@ -92,7 +93,7 @@ impl BodyPace {
         }
     }
 
-    /// Whether a body may go on that was waited for, and has come to so many bytes.
+    /// Whether a body may continue after this wait, with this many bytes received.
     fn check(&mut self, waited: Duration, quiet: Duration, received: u64) -> Result<(), HttpError> {
         self.count_wait(waited);
         let window = *self.window();
@@ -106,9 +107,10 @@ impl BodyPace {
                 needed: received.saturating_add(more),
             });
         }
-        match quiet >= self.idle_timeout {
-            true => Err(self.stalled_error()),
-            false => Ok(()),
+        if quiet >= self.idle_timeout {
+            Err(self.stalled_error())
+        } else {
+            Ok(())
         }
     }
 
@@ -126,7 +128,7 @@ impl BodyPace {
 
     fn stalled_error(&self) -> HttpError {
         let message = format!(
-            "no byte of the body came for {} seconds",
+            "request body timed out: no data received for {} seconds",
             self.idle_timeout.as_secs()
         );
         HttpError::new(StatusCode::REQUEST_TIMEOUT, "body-stalled", message)
@@ -134,8 +136,7 @@ impl BodyPace {
 
     fn too_slow_error(&self) -> HttpError {
         let message = format!(
-            "the body came too slowly: after {} seconds it must always come at {} bytes a \
-             second or more",
+            "request body too slow: after {} seconds at least {} bytes per second are required",
             self.grace.as_secs(),
             self.rate
         );
@@ -143,7 +144,7 @@ impl BodyPace {
     }
 }
 
-/// A body that is sent on as it comes; it breaks off when it comes too slowly.
+/// A body forwarded as it arrives; it ends with an error when it is too slow.
 pub(crate) fn paced_body(
     body: axum::body::Body,
     settings: &ServerSettings,
@@ -180,8 +181,8 @@ mod tests {
         })
     }
 
-    /// What becomes of a body that has come to these sizes when it is looked at, one look
-    /// after the other: after how long, and why it was refused.
+    /// Checks a body that has these sizes at consecutive checks: returns the elapsed time and
+    /// the reason of a refusal.
     fn simulate(pace: &mut BodyPace, sizes: &[u64]) -> (Duration, Option<&'static str>) {
         let (mut passed, mut quiet, mut before) = (Duration::ZERO, Duration::ZERO, 0);
         for &received in sizes {
@@ -218,7 +219,7 @@ mod tests {
         let fast = 32 << 20;
         let refused = simulate(&mut pace(), &[fast, fast + 29_999]);
         assert_eq!(refused, (GRACE + RATE_WINDOW, Some("body-too-slow")));
-        // Nor does a window in which much came.
+        // Nor does a window with many bytes.
         let refused = simulate(&mut pace(), &[fast, 2 * fast, 2 * fast + 60]);
         assert_eq!(refused, (GRACE + 2 * RATE_WINDOW, Some("body-too-slow")));
     }

@@ -1,4 +1,4 @@
-//! The body of an answer, which says whether it waits for its client to read.
+//! Response body that tracks whether the client reads it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use hyper::body::{Body, Frame, SizeHint};
 use super::ActiveRequest;
 use crate::tenant_requests::TenantRequest;
 
-/// The most that is given away at once. Whether the last piece of an answer is read cannot
-/// be seen, so that this much of it counts as sent when it is given away.
+/// Largest chunk passed on at once. Whether the client read the last chunk is not observable,
+/// so this much counts as read when it is passed on.
 const MAX_CHUNK_BYTES: usize = 64 << 10;
 
-/// A body whose request is under way until its last piece was given away.
+/// A body whose request is active until its last chunk was passed on.
 pub(crate) struct TrackedBody<B> {
     body: B,
-    /// What is left of a large piece.
+    /// The rest of a large chunk.
     rest: Bytes,
     active: Option<ActiveRequest>,
     #[expect(dead_code, reason = "kept for its drop")]
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use http_body_util::Full;
 
-    /// The next piece, which is there.
+    /// The next chunk, which is ready.
     fn next_len(body: &mut TrackedBody<Full<Bytes>>) -> usize {
         let mut context = Context::from_waker(std::task::Waker::noop());
         let Poll::Ready(Some(Ok(frame))) = Pin::new(body).poll_frame(&mut context) else {

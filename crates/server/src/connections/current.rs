@@ -1,7 +1,7 @@
-//! The request that the current task works on, as far as its connection is concerned.
+//! The request of the current task, as far as its connection is concerned.
 //!
-//! Who sent a request is found out deep inside of its handler. From then on the request
-//! protects its connection, and counts as one of its tenant's.
+//! The sender of a request is authenticated deep inside its handler. From then on the request
+//! protects its connection from eviction and counts toward its tenant's limit.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ tokio::task_local! {
     static CURRENT: RefCell<Option<ActiveRequest>>;
 }
 
-/// Works on a request; gives it back with what came of it.
+/// Runs a request's future; returns the request with the output.
 pub(crate) async fn scope<F: Future>(
     active: ActiveRequest,
     work: F,
@@ -27,22 +27,22 @@ pub(crate) async fn scope<F: Future>(
     CURRENT.scope(RefCell::new(Some(active)), work).await
 }
 
-/// The sender of the current request is known, so its connection is not closed for others.
+/// The sender is authenticated, so the connection must not be evicted.
 pub(crate) fn protect() {
     with_current(ActiveRequest::protect);
 }
 
-/// Counts the current request as one of a tenant's until the end of its answer.
+/// Counts the current request toward a tenant's limit until the end of its response.
 pub(crate) fn count(requests: &TenantRequests, tenant: &TenantId) -> Result<(), HttpError> {
     with_current(|active| active.count_for_tenant(requests, tenant)).unwrap_or(Ok(()))
 }
 
-/// Takes the current request out, for one that lasts longer than its answer.
+/// Takes the current request, for one that outlives its response.
 pub(crate) fn take() -> Option<ActiveRequest> {
     CURRENT.try_with(RefCell::take).ok().flatten()
 }
 
-/// Nothing outside of a connection.
+/// Does nothing outside of a connection.
 fn with_current<T>(act: impl FnOnce(&mut ActiveRequest) -> T) -> Option<T> {
     let current = |cell: &RefCell<Option<ActiveRequest>>| cell.borrow_mut().as_mut().map(act);
     CURRENT.try_with(current).ok().flatten()

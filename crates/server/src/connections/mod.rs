@@ -1,20 +1,19 @@
-//! All open connections: how many there may be, which have to make room, and how long one
-//! may be open without a request.
+//! All open connections: their limits, eviction, and timeouts without a request.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `link` | what one connection does, and how it is asked to close |
-//! | `table` | the list of all of them, and which is closed first |
-//! | `peer` | whose connection it is |
-//! | `body` | an answer that says whether its client reads it |
-//! | `current` | the request that a task works on |
-//! | `takeover` | a connection that no longer speaks HTTP |
+//! | `state` | the state of one connection, and requests to close it |
+//! | `table` | the list of all connections, and the order of eviction |
+//! | `peer` | the address that a connection counts for |
+//! | `body` | response body that tracks whether the client reads it |
+//! | `current` | the request of the current task |
+//! | `takeover` | a connection upgraded from HTTP |
 //!
-//! Whoever connects gets in. When all places are taken, a connection without a request is
-//! closed, of the address that has most: one that was never used, or the one that is idle
-//! for longest. Requests whose sender is not known keep no connection open. Only when every
-//! connection has a request of a known sender under way, a newcomer gets one of a few spare
-//! places, where it is answered about the server's health, and else with "try again".
+//! New connections are always accepted. When all slots are taken, a connection without a
+//! request is evicted, from the address with the most connections: an unused one, or the one
+//! idle for longest. Requests with an unauthenticated sender do not protect a connection. Only
+//! when every connection has a request with an authenticated sender, a new connection gets one
+//! of a few spare slots, in which health checks are answered and everything else gets a 503.
 
 mod body;
 pub(crate) mod current;
@@ -36,25 +35,25 @@ pub(crate) use state::{ActiveRequest, CloseMode, ConnectionState};
 use table::ConnectionTable;
 pub(crate) use takeover::Takeover;
 
-/// Places beyond the limit, for answers that say so.
+/// Slots beyond the limit, for 503 responses.
 const MAX_SPARE_CONNECTIONS: usize = 64;
-/// Connections that were closed to make room, and whose thread has not yet done so.
+/// Evicted connections whose thread has not closed them yet.
 const MAX_CLOSING_CONNECTIONS: usize = 256;
-/// How long a newcomer waits for one of those when there are that many.
+/// How long a new connection waits for one of those when there are that many.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Bounds of the time between two looks at all connections.
+/// Bounds of the interval between two sweeps.
 const SWEEP_INTERVALS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(20)..=Duration::from_secs(1);
 
-/// How many connections there may be, and how long without a request.
+/// Limits on connections, and timeouts without a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionBounds {
     pub(crate) connections: usize,
     /// Of one address.
     pub(crate) per_address: usize,
-    /// From the connection to the whole head of its first request.
+    /// From accepting to the complete head of the first request.
     pub(crate) first_request: Duration,
-    /// Between requests, or with an answer that the client does not read.
+    /// Between requests, or with a response that the client does not read.
     pub(crate) idle: Duration,
 }
 
@@ -62,7 +61,7 @@ pub(crate) struct ConnectionBounds {
 pub(crate) struct Connections {
     bounds: ConnectionBounds,
     table: Mutex<ConnectionTable>,
-    /// A connection has ended.
+    /// Notifies when a connection has ended.
     ended: Notify,
 }
 
@@ -70,7 +69,7 @@ pub(crate) struct Connections {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionSlot {
     Regular,
-    /// Only to ask how the server does.
+    /// Health checks only.
     Spare,
 }
 
@@ -83,8 +82,8 @@ impl Connections {
         })
     }
 
-    /// A place for a connection that was just accepted. Connections are as old as the
-    /// calls of this. Nothing when there is no room even to say that there is none.
+    /// A slot for a connection that was just accepted. Connections age in the order of calls.
+    /// None when even the spare slots are taken.
     pub(crate) async fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
         let peer = Peer::new(address);
         let deadline = Instant::now() + SLOT_TIMEOUT;
@@ -120,7 +119,7 @@ impl Connections {
         let below_own = table.count_for_peer(peer, ConnectionSlot::Regular)
             < self.bounds.per_address
             || table.evict_for_peer(peer, ConnectionSlot::Regular, now);
-        // An address that has too many makes room by itself, not at others' cost.
+        // An address over its limit evicts its own connections, not those of others.
         if below_own
             && (table.count(ConnectionSlot::Regular) < self.bounds.connections
                 || table.evict(ConnectionSlot::Regular, now))
@@ -132,7 +131,7 @@ impl Connections {
         spare.then_some(ConnectionSlot::Spare)
     }
 
-    /// Closes a connection without a request, when the system has no room for more.
+    /// Evicts a connection without a request, when the system has no file descriptors left.
     pub(crate) fn evict_one(&self) -> bool {
         let mut table = self.lock();
         let now = Instant::now();
@@ -144,12 +143,12 @@ impl Connections {
         self.ended.notified().await;
     }
 
-    /// Asks all connections to close after the requests that are under way.
+    /// Asks all connections to close after their active requests.
     pub(crate) fn close_all(&self) {
         self.lock().close_all();
     }
 
-    /// Closes connections that were without a request for too long, for ever.
+    /// Closes overdue connections, forever.
     pub(crate) async fn sweep(self: Arc<Self>) {
         let shortest = self.bounds.first_request.min(self.bounds.idle) / 4;
         let mut ticks =
@@ -166,7 +165,7 @@ impl Connections {
     }
 }
 
-/// A connection's place, until it is dropped.
+/// A connection's slot; released on drop.
 pub(crate) struct Admission {
     state: Arc<ConnectionState>,
     slot: ConnectionSlot,

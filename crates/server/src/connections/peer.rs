@@ -1,12 +1,12 @@
-//! Whose connection it is, as far as an address says.
+//! The address that a connection counts for.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Bits of an IPv6 address that one household or host chooses freely.
+/// Bits of an IPv6 address that one network chooses freely.
 const INTERFACE_BITS: u32 = 64;
 
-/// An IPv4 address, or the first half of an IPv6 address: whoever has one address of
-/// that half has all of them.
+/// An IPv4 address, or the /64 network of an IPv6 address, whose owner can use all of its
+/// addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Peer(IpAddr);
 

@@ -1,7 +1,7 @@
-//! What one connection does, in one atomic word, and how it is asked to close.
+//! State of one connection in one atomic word, and requests to close it.
 //!
-//! The thread that serves a connection changes the word with every request; the table of
-//! all connections only reads it. So a request costs a few atomic additions and no lock.
+//! The thread that serves a connection updates the word with every request; the table of all
+//! connections only reads it. So a request costs a few atomic additions and no lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -15,70 +15,67 @@ use tokio::time::Instant;
 use crate::error::HttpError;
 use crate::tenant_requests::{TenantRequest, TenantRequests};
 
-/// Bits of each of the counters of requests; a connection has far fewer of them.
+/// Bits of each request counter; a connection has far fewer requests.
 const COUNT_BITS: u32 = 14;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
-/// Requests under way.
+/// Active requests.
 const ONE_REQUEST: u64 = 1;
 const REQUESTS_MASK: u64 = COUNT_MASK;
-/// Those of them whose sender is known: only they keep the connection from being closed
-/// for others.
+/// Those with an authenticated sender: only they protect the connection from eviction.
 const ONE_PROTECTED: u64 = 1 << COUNT_BITS;
 const PROTECTED_MASK: u64 = COUNT_MASK << COUNT_BITS;
-/// Answers of which a piece waits for the client to read.
+/// Responses with a chunk that the client has not read yet.
 const ONE_UNREAD: u64 = 1 << (2 * COUNT_BITS);
 const UNREAD_MASK: u64 = COUNT_MASK << (2 * COUNT_BITS);
 /// No request may begin any more.
 const CLOSED_BIT: u64 = 1 << (3 * COUNT_BITS);
-/// Counts pieces that were read; it may wrap around. Requests that begin, end or are given
-/// up are not counted: whoever reads no answer makes no progress by asking for more.
+/// Counts chunks that were read; may wrap around. Requests that begin, end or are abandoned do
+/// not count: a client that reads no response makes no progress by sending more requests.
 const ONE_READ: u64 = CLOSED_BIT << 1;
 
-/// How a connection is to close.
+/// How a connection is to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum CloseMode {
-    /// After the requests that are under way.
+    /// After its active requests.
     Gracefully = 1,
-    /// At once.
+    /// Immediately.
     Now = 2,
 }
 
-/// What one connection does.
+/// State of one connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     activity: AtomicU64,
     accepted: Instant,
-    /// When the last request that was answered ended, in nanoseconds since `accepted`; 0
-    /// for never.
+    /// When the last answered request ended, in nanoseconds since `accepted`; 0 for never.
     last_end: AtomicU64,
-    /// The strictest [`Close`] so far; 0 for none.
+    /// The strictest [`CloseMode`] requested so far; 0 for none.
     close: AtomicU8,
     waker: AtomicWaker,
 }
 
-/// A look at what a connection does.
+/// A snapshot of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Activity(u64);
 
 impl Activity {
-    /// Whether no request is under way.
+    /// Whether no request is active.
     pub(super) fn is_idle(self) -> bool {
         self.0 & REQUESTS_MASK == 0
     }
 
-    /// Whether the connection may be closed for another: it has no request whose sender is
-    /// known.
+    /// Whether the connection may be evicted: it has no request with an authenticated sender.
     pub(super) fn is_evictable(self) -> bool {
         self.0 & (PROTECTED_MASK | CLOSED_BIT) == 0
     }
 
-    /// Whether nothing was read since.
+    /// Whether no chunk was read since.
     pub(super) fn made_no_progress_since(self, before: Activity) -> bool {
         self.0 / ONE_READ == before.0 / ONE_READ
     }
 
-    /// Whether requests are under way, and all of them wait for the client to read.
+    /// Whether requests are active and all of them wait for the client to read.
     pub(super) fn is_unread(self) -> bool {
         !self.is_idle()
             && self.0 & REQUESTS_MASK == (self.0 & UNREAD_MASK) >> UNREAD_MASK.trailing_zeros()
@@ -98,7 +95,7 @@ impl Default for ConnectionState {
 }
 
 impl ConnectionState {
-    /// Begins a request, unless the connection is being closed.
+    /// Begins a request unless the connection is closing.
     pub(crate) fn begin_request(self: &Arc<Self>) -> Option<ActiveRequest> {
         let before = self.activity.fetch_add(ONE_REQUEST, Ordering::Relaxed);
         let active = ActiveRequest {
@@ -114,12 +111,12 @@ impl ConnectionState {
         Activity(self.activity.load(Ordering::Relaxed))
     }
 
-    /// Whether no request is under way.
+    /// Whether no request is active.
     pub(super) fn is_idle(&self) -> bool {
         self.activity().is_idle()
     }
 
-    /// When the last request that was answered ended.
+    /// When the last answered request ended.
     pub(super) fn last_end(&self) -> Option<Instant> {
         match self.last_end.load(Ordering::Relaxed) {
             0 => None,
@@ -127,17 +124,17 @@ impl ConnectionState {
         }
     }
 
-    /// Whether no request was ever answered, and none is under way.
+    /// Whether no request was ever answered and none is active.
     pub(super) fn is_unused(&self) -> bool {
         self.activity().is_idle() && self.last_end().is_none()
     }
 
-    /// Closes the connection at once if no request is under way. None can begin after.
+    /// Closes the connection immediately if no request is active. None can begin afterwards.
     pub(super) fn close_if_idle(&self) -> bool {
         self.close_if(|activity| activity.is_idle() && activity.is_evictable())
     }
 
-    /// The same if no request is under way whose sender is known.
+    /// The same if no request with an authenticated sender is active.
     pub(super) fn close_if_evictable(&self) -> bool {
         self.close_if(Activity::is_evictable)
     }
@@ -154,13 +151,13 @@ impl ConnectionState {
         closed.is_ok()
     }
 
-    /// Asks for the connection to be closed.
+    /// Requests that the connection be closed.
     pub(super) fn close(&self, mode: CloseMode) {
         self.close.fetch_max(mode as u8, Ordering::AcqRel);
         self.waker.wake();
     }
 
-    /// How the connection is to close, if it is. The task is woken when that changes.
+    /// How the connection is to be closed, if it is. Wakes the task when that changes.
     pub(crate) fn poll_close(&self, context: &Context<'_>) -> Option<CloseMode> {
         self.waker.register(context.waker());
         match self.close.load(Ordering::Acquire) {
@@ -171,25 +168,25 @@ impl ConnectionState {
     }
 }
 
-/// A request, until its answer has been given away or is dropped.
+/// An active request, until its response was passed on or is dropped.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
     state: Arc<ConnectionState>,
     /// What it adds to the counters of its connection.
     counted: u64,
-    /// Whether there was an answer, read or not.
+    /// Whether there was a response, read or not.
     answered: bool,
-    /// Kept until the answer is dropped.
+    /// Held until the response is dropped.
     tenant_request: Option<TenantRequest>,
 }
 
 impl ActiveRequest {
-    /// Its sender is known.
+    /// The sender is authenticated.
     pub(crate) fn protect(&mut self) {
         self.count_once(ONE_PROTECTED, PROTECTED_MASK);
     }
 
-    /// Its sender wants nothing at the moment: the connection may be closed for others.
+    /// The sender is idle: the connection may be evicted.
     pub(crate) fn unprotect(&mut self) {
         if self.counted & PROTECTED_MASK != 0 {
             self.counted -= ONE_PROTECTED;
@@ -197,7 +194,7 @@ impl ActiveRequest {
         }
     }
 
-    /// Counts it as one of a tenant's requests until this is dropped.
+    /// Counts it toward a tenant's limit until dropped.
     pub(super) fn count_for_tenant(
         &mut self,
         requests: &TenantRequests,
@@ -209,17 +206,17 @@ impl ActiveRequest {
         Ok(())
     }
 
-    /// There is an answer.
+    /// A response exists.
     pub(super) fn mark_answered(&mut self) {
         self.answered = true;
     }
 
-    /// A piece of the answer was given away, which is not the last.
+    /// A chunk of the response, not the last, was passed on.
     pub(super) fn on_chunk_sent(&mut self) {
         self.count_once(ONE_UNREAD, UNREAD_MASK);
     }
 
-    /// The next piece is wanted, so that the one before has been taken.
+    /// The next chunk is polled, so the previous one was read.
     pub(super) fn on_chunk_read(&mut self) {
         if self.counted & UNREAD_MASK != 0 {
             self.counted -= ONE_UNREAD;
@@ -227,7 +224,7 @@ impl ActiveRequest {
         }
     }
 
-    /// All of the answer was given away.
+    /// The whole response was passed on.
     pub(super) fn release(&mut self) {
         let counted = std::mem::take(&mut self.counted);
         if counted == 0 {

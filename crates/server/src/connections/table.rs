@@ -1,7 +1,7 @@
 //! The list of all connections, by address and age.
 //!
-//! It is touched when a connection begins or ends, and a few times a second by the sweep;
-//! never by a request.
+//! Accessed when a connection begins or ends, and a few times per second by the sweep; never
+//! by a request.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use super::state::{Activity, CloseMode, ConnectionState};
 use super::{ConnectionBounds, ConnectionSlot, Peer};
 
-/// How long a connection that was asked to close may take before it is cut.
+/// How long a connection may take to close gracefully before it is cut.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long answers may go unread when there is no place for others.
+/// How long responses may go unread when all slots are taken.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -23,16 +23,16 @@ pub(super) struct ConnectionTable {
     regular: PeerList,
     spare: PeerList,
     next: u64,
-    /// Told to close at once, and not yet gone.
+    /// Asked to close immediately, and not yet closed.
     closing: usize,
-    /// All are to close, and those that come later too.
+    /// All are closing, and new ones too.
     is_closing_all: bool,
 }
 
-/// Connections in places of one kind.
+/// Connections in slots of one kind.
 #[derive(Default)]
 struct PeerList {
-    /// By their numbers, which grow: the first is the oldest.
+    /// By increasing number: the first is the oldest.
     peers: HashMap<Peer, BTreeMap<u64, ConnectionEntry>>,
     count: usize,
 }
@@ -40,12 +40,12 @@ struct PeerList {
 struct ConnectionEntry {
     state: Arc<ConnectionState>,
     slot: ConnectionSlot,
-    /// What it did when it was last looked at, and when it was last seen to do another thing.
+    /// Activity at the last sweep, and when it last changed.
     last_activity: Activity,
     changed_at: Instant,
-    /// Since when none of its answers is read.
+    /// Since when none of its responses is read.
     unread_since: Option<Instant>,
-    /// When it was asked to close.
+    /// When it was asked to close gracefully.
     close_requested_at: Option<Instant>,
 }
 
@@ -78,7 +78,7 @@ impl ConnectionTable {
     /// A connection has ended.
     pub(super) fn remove(&mut self, peer: Peer, slot: ConnectionSlot, number: u64) {
         if self.list(slot).take(peer, number).is_none() {
-            // It was taken out of the list when it was told to close.
+            // It left the list when it was asked to close.
             self.closing -= 1;
         }
     }
@@ -95,17 +95,19 @@ impl ConnectionTable {
         self.closing
     }
 
-    /// Closes a connection to make room, of the address that has most connections; if all
-    /// of its have requests of known senders, of the next address. Without any such, one
-    /// whose client reads none of its answers.
+    /// Evicts a connection of the address with the most connections; if all of them have
+    /// requests with authenticated senders, of the next address. If there is none, evicts one
+    /// whose client reads none of its responses.
     pub(super) fn evict(&mut self, slot: ConnectionSlot, now: Instant) -> bool {
-        let peers = self.list(slot).peers.iter();
         let oldest = |own: &BTreeMap<u64, ConnectionEntry>| own.keys().next().copied();
-        let mut peers: Vec<_> = peers
+        let mut sorted: Vec<_> = self
+            .list(slot)
+            .peers
+            .iter()
             .map(|(peer, own)| (Reverse(own.len()), oldest(own), *peer))
             .collect();
-        peers.sort_unstable_by_key(|(count, oldest, _)| (*count, *oldest));
-        let peers = || peers.iter().map(|(_, _, peer)| *peer);
+        sorted.sort_unstable_by_key(|(count, oldest, _)| (*count, *oldest));
+        let peers = || sorted.iter().map(|(_, _, peer)| *peer);
         peers().any(|peer| self.evict_without_request(peer, slot))
             || peers().any(|peer| self.evict_unread(peer, slot, now))
     }
@@ -120,8 +122,8 @@ impl ConnectionTable {
         self.evict_without_request(peer, slot) || self.evict_unread(peer, slot, now)
     }
 
-    /// Closes the oldest connection of an address that was never used; else the one that is
-    /// idle for longest; else the oldest one whose requests are all of unknown senders.
+    /// Evicts the oldest unused connection of an address; else the one idle for longest; else
+    /// the oldest one without an authenticated request.
     fn evict_without_request(&mut self, peer: Peer, slot: ConnectionSlot) -> bool {
         let Some(own) = self.list(slot).peers.get(&peer) else {
             return false;
@@ -134,7 +136,7 @@ impl ConnectionTable {
             let longest = idle.min_by_key(|(number, entry)| (entry.state.last_end(), **number));
             longest.filter(|(_, entry)| entry.state.close_if_idle())
         };
-        // A request may have begun meanwhile on what was found.
+        // A request may have begun since then.
         let any = || {
             own.iter()
                 .find(|(_, entry)| entry.state.close_if_evictable())
@@ -144,7 +146,7 @@ impl ConnectionTable {
         self.forget_closed(peer, slot, closed)
     }
 
-    /// Closes the oldest connection of an address whose client reads none of its answers.
+    /// Evicts the oldest connection of an address whose client reads none of its responses.
     fn evict_unread(&mut self, peer: Peer, slot: ConnectionSlot, now: Instant) -> bool {
         let own = self.list(slot).peers.get(&peer);
         let mut own = own.into_iter().flatten();
@@ -171,7 +173,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Closes what was without a request for too long.
+    /// Closes connections without a request that are overdue.
     pub(super) fn close_overdue(&mut self, bounds: &ConnectionBounds, now: Instant) {
         let mut closed = Vec::new();
         for list in [&mut self.regular, &mut self.spare] {
@@ -188,7 +190,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Takes a connection that was told to close at once out of its list.
+    /// Removes a connection that was asked to close immediately.
     fn forget(&mut self, peer: Peer, slot: ConnectionSlot, number: u64) {
         if self.list(slot).take(peer, number).is_some() {
             self.closing += 1;
@@ -216,7 +218,7 @@ impl PeerList {
 }
 
 impl ConnectionEntry {
-    /// Closes the connection if it is due; says whether it was told to close at once.
+    /// Closes the connection if it is overdue; returns whether immediately.
     fn check(&mut self, bounds: &ConnectionBounds, now: Instant) -> bool {
         let activity = self.state.activity();
         let stands_still = activity.made_no_progress_since(self.last_activity);
@@ -232,7 +234,7 @@ impl ConnectionEntry {
         activity.is_idle() && self.close_if_overdue(bounds, now)
     }
 
-    /// Closes a connection at once whose client has read nothing of its answers for a time.
+    /// Closes a connection immediately whose client has not read any response for this long.
     fn close_if_unread(&self, time: Duration, now: Instant) -> bool {
         let since = self.unread_since;
         let long = since.is_some_and(|since| now.saturating_duration_since(since) >= time);
@@ -244,13 +246,13 @@ impl ConnectionEntry {
         long && unread
     }
 
-    /// Closes a connection without a request that had its time; says whether at once.
+    /// Closes an overdue connection without a request; returns whether immediately.
     fn close_if_overdue(&mut self, bounds: &ConnectionBounds, now: Instant) -> bool {
         let last_end = self.state.last_end();
         let since = last_end.map_or(self.changed_at, |end| end.max(self.changed_at));
         let quiet = now.saturating_duration_since(since);
         let overdue = match self.close_requested_at {
-            // The end of an answer may still be on its way.
+            // The end of a response may still be in transit.
             Some(requested_at) => {
                 now.saturating_duration_since(requested_at).min(quiet) >= CLOSE_TIMEOUT
             }
@@ -259,7 +261,7 @@ impl ConnectionEntry {
         if overdue {
             return self.state.close_if_idle();
         }
-        // A spare place is for one question.
+        // A spare slot serves one request.
         let over = self.slot == ConnectionSlot::Spare || quiet >= bounds.idle;
         if over && last_end.is_some() && self.close_requested_at.is_none() {
             self.state.close(CloseMode::Gracefully);

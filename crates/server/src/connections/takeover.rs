@@ -1,4 +1,4 @@
-//! A connection that a request takes over, to speak something else than HTTP on it.
+//! A connection that a request upgrades to another protocol than HTTP.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use tokio::sync::mpsc;
 
 use super::ConnectionState;
 
-/// What goes along with a request that may take its connection over. The connection keeps
-/// its place until the last clone is dropped.
+/// Attached to a request that may upgrade its connection. The connection keeps its slot until
+/// the last clone is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Takeover {
-    /// By which the connection is asked to close.
+    /// With this the connection is asked to close.
     pub(crate) state: Arc<ConnectionState>,
     _alive: mpsc::Sender<()>,
 }
 
 impl Takeover {
-    /// Whoever has the other end of the channel waits for the last clone.
+    /// The receiver of the channel waits for the last clone.
     pub(crate) fn new(state: Arc<ConnectionState>, alive: mpsc::Sender<()>) -> Takeover {
         Takeover {
             state,

@@ -1,4 +1,4 @@
-//! Which connection makes room, and when one is closed.
+//! Which connection is evicted, and when one is closed.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn admit_regular(connections: &Arc<Connections>, address: &str) -> Admission {
     admission
 }
 
-/// A request whose sender is known.
+/// A request with an authenticated sender.
 fn begin_known_request(admission: &Admission) -> ActiveRequest {
     let mut active = admission.state().begin_request().unwrap();
     active.protect();
@@ -63,7 +63,7 @@ async fn what_was_never_used_is_evicted_and_then_what_is_idle_for_longest() {
     let all: Vec<Admission> = (0..4)
         .map(|_| admit_regular(&connections, ADDRESS))
         .collect();
-    // The oldest is used most, and last.
+    // The oldest is used most often, and last.
     for used in [0, 3, 1, 0] {
         let before = Instant::now();
         while Instant::now() == before {}
@@ -103,7 +103,7 @@ async fn requests_of_unknown_senders_keep_no_connection() {
         .map(|_| admit_regular(&connections, ADDRESS))
         .collect();
     let _known = begin_known_request(&all[0]);
-    // These wait for us, for their client, or for another request.
+    // These wait for the server, for their client, or for another request.
     let _waits = all[1].state().begin_request().unwrap();
     let mut unread = all[2].state().begin_request().unwrap();
     unread.on_chunk_sent();
@@ -137,7 +137,7 @@ async fn a_connection_that_is_to_close_may_send_the_end_of_its_last_answer() {
     assert_eq!(close_mode(&busy), Some(CloseMode::Gracefully));
     request.mark_answered();
     drop(request);
-    // It is long since it was asked to close, and its answer was given away just now.
+    // The close request is long ago, and the response was passed on just now.
     sweep(Duration::from_secs(101));
     sweep(Duration::from_secs(105));
     assert_eq!(close_mode(&busy), Some(CloseMode::Gracefully));
@@ -156,7 +156,7 @@ async fn when_all_are_busy_a_newcomer_gets_a_spare_place() {
         .map(|_| try_admit(&connections, OTHER).unwrap())
         .collect();
     assert!(spare.iter().all(|one| one.slot() == ConnectionSlot::Spare));
-    // Spare places are made free as the usual ones are.
+    // Spare slots are freed like regular ones.
     let next = try_admit(&connections, OTHER).unwrap();
     assert_eq!(next.slot(), ConnectionSlot::Spare);
     assert_eq!(close_mode(&spare[0]), Some(CloseMode::Now));
@@ -216,7 +216,7 @@ async fn connections_are_closed_when_their_time_is_up() {
     sweep(16);
     assert_eq!(close_mode(&unused), Some(CloseMode::Now));
     assert_eq!(close_mode(&idle), None);
-    // Asking for more is no reading, and giving that up is none.
+    // Sending more requests and abandoning them is not reading.
     unread.state().begin_request().unwrap().on_chunk_sent();
     let mut more = unread.state().begin_request().unwrap();
     more.on_chunk_sent();

@@ -1,8 +1,8 @@
-//! Bodies that are read to their end even when nobody wants them.
+//! Reads request bodies to their end after the handler has stopped reading.
 //!
-//! A refusal may be ready long before a client has sent all of its upload. If the
-//! connection were closed then, many clients would see it break and never read why;
-//! so what is left of the body is read and dropped, up to a bound.
+//! An error response may be ready long before a client has sent its upload. If the connection
+//! were closed then, many clients would see a broken connection and never read the response;
+//! so the rest of the body is read and discarded, up to a limit.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,14 +12,14 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
 
-/// The most that is read of a body nobody wants, and the longest that takes.
+/// Limits on reading the rest of a body, in bytes and time.
 const MAX_DRAIN_BYTES: usize = 64 << 20;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A body whose rest is read when it is dropped.
 pub(crate) struct DrainedBody<B: Drainable>(Option<B>);
 
-/// What can be read after everybody has left.
+/// A body that can be read after its handler has ended.
 pub(crate) trait Drainable: Body<Data = Bytes> + Send + Unpin + 'static {}
 
 impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drainable for B {}
@@ -59,7 +59,7 @@ impl<B: Drainable> Drop for DrainedBody<B> {
             return;
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // Its errors are of no interest to anybody.
+            // Its errors do not matter.
             runtime.spawn(async {
                 tokio::time::timeout(DRAIN_TIMEOUT, drain(rest))
                     .await

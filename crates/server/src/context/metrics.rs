@@ -1,4 +1,4 @@
-//! Counts and times for Prometheus.
+//! Prometheus metrics.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-/// Seconds by which requests are sorted.
+/// Histogram buckets in seconds.
 const BUCKET_SECONDS: [f64; 11] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// The process's metrics, as they are asked for.
+/// The process's metrics.
 #[derive(Clone, Default)]
 pub(crate) struct Metrics(Option<PrometheusHandle>);
 
 impl Metrics {
-    /// Collects what this process counts. The first call installs the collector; if
-    /// something else collects already, there is nothing to show here.
+    /// Installs the recorder with the first call. If another recorder is installed already,
+    /// there is nothing to show.
     pub(crate) fn install() -> Metrics {
         static INSTALLED: OnceLock<Metrics> = OnceLock::new();
         INSTALLED
@@ -38,7 +38,7 @@ impl Metrics {
             .clone()
     }
 
-    /// In Prometheus' text format.
+    /// In Prometheus's text format.
     pub(crate) fn render(&self) -> String {
         self.run_upkeep();
         self.0
@@ -47,9 +47,9 @@ impl Metrics {
             .unwrap_or_default()
     }
 
-    /// Adds up what was recorded since the last time. Until then every single time that
-    /// a request took is kept, so somebody has to call this now and then, whether or
-    /// not anybody asks for the metrics.
+    /// Aggregates what was recorded since the last call. Until then every single duration is
+    /// kept in memory, so this must be called regularly, whether or not the metrics are
+    /// scraped.
     pub(crate) fn run_upkeep(&self) {
         if let Some(handle) = &self.0 {
             handle.run_upkeep();
@@ -57,7 +57,7 @@ impl Metrics {
     }
 }
 
-/// What is counted of requests of one kind.
+/// Counters of requests with the same labels.
 struct RequestSeries {
     method: &'static str,
     route: String,
@@ -66,15 +66,15 @@ struct RequestSeries {
     seconds: Histogram,
 }
 
-/// Kinds that a thread remembers. Routes are patterns, so there are few.
+/// Series that a thread caches. Routes are patterns, so there are few.
 const MAX_CACHED_SERIES: usize = 256;
 
 thread_local! {
-    /// To find a counter by its labels costs more than all else here.
+    /// Looking up a counter by its labels costs more than everything else here.
     static SERIES: RefCell<Vec<RequestSeries>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes one request.
+/// Records one request.
 pub(super) fn record_request(method: &str, route: &str, status: u16, elapsed: Duration) {
     let method = known_method(method);
     SERIES.with_borrow_mut(|series| {
@@ -118,7 +118,7 @@ impl RequestSeries {
     }
 }
 
-/// Clients may invent methods; they shall not invent metrics.
+/// Clients may invent methods; those must not create metrics.
 fn known_method(method: &str) -> &'static str {
     const KNOWN_METHODS: [&str; 7] = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"];
     let found = KNOWN_METHODS.into_iter().find(|known| *known == method);

@@ -1,6 +1,6 @@
-//! Around every request: its id, its dialect, its log line, its metrics.
+//! Wraps every request: request id, dialect, log line, metrics.
 //!
-//! Logs hold the route, never the query, a header or a body: those may hold secrets.
+//! Logs contain the path, never the query, a header or a body: those may contain secrets.
 
 mod drain;
 mod metrics;
@@ -23,7 +23,7 @@ use crate::dialect::{ApiDialect, client_dialect};
 use crate::error::{self, HttpError};
 use crate::request_log::{self, RequestInfo};
 
-/// The id of a request, by which its log lines are found. It guards nothing.
+/// Identifies a request in the logs. It is not a secret.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestId(u64, u32);
 
@@ -39,26 +39,27 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// A request and its answer, from the first to the last that is done for them.
+/// A request and its response.
 pub(crate) struct Exchange {
     started: Instant,
     id: RequestId,
     dialect: ApiDialect,
-    /// In whose words it is told of an error.
+    /// The dialect of error responses.
     client: ClientDialect,
     info: Arc<RequestInfo>,
 }
 
 impl Exchange {
-    /// Begins with the head of a request, and the pattern that its path matches.
+    /// Begins with the head of a request and the route pattern of its path.
     pub(crate) fn begin<B>(request: &axum::http::Request<B>, route: &str) -> Exchange {
         let id = RequestId::new();
+        let (path, headers) = (request.uri().path(), request.headers());
         Exchange {
             started: Instant::now(),
             id,
-            dialect: ApiDialect::detect(request.uri().path(), request.headers()),
-            client: client_dialect(request.uri().path(), request.headers()),
-            info: RequestInfo::new(id, request.method().clone(), route),
+            dialect: ApiDialect::detect(path, headers),
+            client: client_dialect(path, headers),
+            info: RequestInfo::new(id, request.method().clone(), path, route),
         }
     }
 
@@ -66,12 +67,12 @@ impl Exchange {
         self.id
     }
 
-    /// Works for the request: what is logged meanwhile names it.
+    /// Runs a future; what it logs carries the request's fields.
     pub(crate) fn scope<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         request_log::scope(&self.info, work)
     }
 
-    /// Ends with the answer, which is given what every answer has.
+    /// Ends with the response: renders errors, records metrics, logs, and adds the request id.
     pub(crate) fn end(self, response: Response) -> Response {
         let mut response = render_error(response, self.client, self.id);
         let elapsed = self.started.elapsed();
@@ -84,7 +85,7 @@ impl Exchange {
     }
 }
 
-/// Around what the router finds.
+/// Middleware of the router.
 pub(crate) async fn middleware(mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
@@ -95,8 +96,8 @@ pub(crate) async fn middleware(mut request: Request, next: Next) -> Response {
     exchange.end(response)
 }
 
-/// Whether a path is one at which health is asked for, every few seconds: nobody wants to
-/// read that, and it is answered however busy the server is.
+/// Whether a path is a health check. Those are sent every few seconds, so they are logged at
+/// debug level only, and they are answered however busy the server is.
 pub(crate) fn is_health(path: &str) -> bool {
     const PATHS: [&str; 6] = [
         "/healthz",
@@ -109,15 +110,15 @@ pub(crate) fn is_health(path: &str) -> bool {
     PATHS.contains(&path)
 }
 
-/// The error a response carries, in the dialect of its request.
+/// Renders the error that a response carries, in the dialect of the request.
 fn render_error(mut response: Response, client: ClientDialect, id: RequestId) -> Response {
     match response.extensions_mut().remove::<HttpError>() {
         None => response,
         Some(error) => {
             let code = error.code;
-            tracing::debug!(code, "refused");
+            tracing::debug!(code, "request refused");
             let mut rendered = error::render(&error, client, &id.to_string());
-            // Such as the methods that would have been allowed.
+            // Such as the allowed methods.
             for (name, value) in response.headers() {
                 if *name != CONTENT_LENGTH {
                     rendered.headers_mut().entry(name).or_insert(value.clone());
@@ -128,15 +129,15 @@ fn render_error(mut response: Response, client: ClientDialect, id: RequestId) ->
     }
 }
 
-/// Anthropic's clients read this header.
+/// For Anthropic's clients.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
-/// OpenAI's read this one.
+/// For OpenAI's clients.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 fn add_id(response: &mut Response, id: RequestId) {
     if let Ok(value) = HeaderValue::try_from(id.to_string()) {
         let headers = response.headers_mut();
-        // An answer that was fetched from elsewhere has an id already.
+        // A response of an upstream may have an id already.
         headers.entry(REQUEST_ID).or_insert(value.clone());
         headers.entry(X_REQUEST_ID).or_insert(value);
     }

@@ -1,4 +1,4 @@
-//! Failures of the parts below, as failures of a request.
+//! Conversions of other crates' errors to HTTP errors.
 
 use axum::extract::multipart::{MultipartError, MultipartRejection};
 use axum::extract::rejection::{JsonRejection, PathRejection};
@@ -13,7 +13,7 @@ impl From<StoreError> for HttpError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
             StoreError::NotFound { .. } => StatusCode::NOT_FOUND,
-            // The vendor has a name for this one.
+            // The vendor has its own code for this one.
             StoreError::FileExpired { .. } => {
                 return HttpError::new(StatusCode::NOT_FOUND, "file_expired", error.to_string());
             }
@@ -35,7 +35,7 @@ impl From<StoreError> for HttpError {
                 let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());
                 return error.without_retry();
             }
-            // What Anthropic answers when an organisation's storage is used up.
+            // As Anthropic responds when an organisation's storage is used up.
             StoreError::QuotaExceeded { .. } => {
                 let refused =
                     HttpError::new(StatusCode::FORBIDDEN, error.code(), error.to_string());
@@ -60,15 +60,15 @@ impl From<BundleError> for HttpError {
     }
 }
 
-/// Diagnostics told in one answer, at most.
+/// Diagnostics in one response, at most.
 const MAX_LISTED_DIAGNOSTICS: usize = 100;
 
-/// A skill that does not pass, with everything that is wrong with it.
+/// An invalid skill, with all diagnostics.
 pub(crate) fn invalid_skill(diagnostics: &[Diagnostic]) -> HttpError {
     let errors = || diagnostics.iter().filter(|d| d.severity == Severity::Error);
     let (code, what) = match errors().next() {
         Some(first) => (first.code, describe(first)),
-        None => ("skill-invalid", "it does not load".to_owned()),
+        None => ("skill-invalid", "it cannot be loaded".to_owned()),
     };
     let more = match errors().count().saturating_sub(1) {
         0 => String::new(),
@@ -116,8 +116,8 @@ impl From<MultipartRejection> for HttpError {
     fn from(_: MultipartRejection) -> Self {
         HttpError::bad_request(
             "form-missing",
-            "this request needs a body of type multipart/form-data with a boundary; \
-             for a skill, send its files in `files[]`",
+            "this request requires a multipart/form-data body with a boundary; for a skill, send \
+            its files in `files[]`",
         )
     }
 }
@@ -139,6 +139,6 @@ fn too_large_error() -> HttpError {
     HttpError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body-too-large",
-        "the body is larger than a skill or file may be; leave files out or shrink them",
+        "the body exceeds the size limit of a skill or file; remove or shrink files",
     )
 }

@@ -1,7 +1,7 @@
-//! What went wrong with a request.
+//! HTTP errors of the server itself.
 //!
-//! Handlers return an [`ApiError`]; it knows no dialect. On its way out the
-//! response carries it to [`context`](crate::context), which has it rendered.
+//! Handlers return an [`HttpError`], which is independent of the dialect. The response carries
+//! it to [`context`](crate::context), which renders it.
 
 mod from;
 mod render;
@@ -14,22 +14,22 @@ use serde_json::{Map, Value};
 pub(crate) use from::invalid_skill;
 pub(crate) use render::render;
 
-/// The detail that is also sent as the header of its name.
+/// This detail is also sent as a header.
 const RETRY_AFTER_DETAIL: &str = "retry_after";
 
-/// When it is worth trying again after the store could not be reached.
+/// Retry delay when the store is unavailable.
 const UNAVAILABLE_RETRY_SECONDS: u64 = 2;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpError {
     pub(crate) status: StatusCode,
-    /// Stable identifier of the reason.
+    /// Stable error code.
     pub(crate) code: &'static str,
     pub(crate) message: String,
-    /// More for programs: diagnostics, the file at fault.
+    /// Details for programs: diagnostics, the file at fault.
     pub(crate) details: Box<Map<String, Value>>,
-    /// Whether sending the same again may help, when the status does not say.
+    /// Whether a retry may help, when the status does not imply it.
     pub(crate) retry: Option<bool>,
 }
 
@@ -48,50 +48,49 @@ impl HttpError {
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// A failure of ours. What exactly failed goes to the log, not to the client.
+    /// An internal error. The cause goes to the log, not to the client.
     pub(crate) fn internal(code: &'static str, what: &dyn std::fmt::Display) -> Self {
         tracing::error!(code, error = %what, "request failed");
-        let message = "the server failed; its log says why, under this request's id";
+        let message = "internal server error; the server log has the cause under this request id";
         let mut error = HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, code, message);
         error.retry = Some(false);
         error
     }
 
-    /// A failure that may pass by itself.
+    /// A temporary failure.
     pub(crate) fn unavailable(code: &'static str, what: &dyn std::fmt::Display) -> Self {
-        tracing::warn!(code, error = %what, "not available");
-        let message = "the store cannot be reached right now; try again";
+        tracing::warn!(code, error = %what, "store unavailable");
+        let message = "the store is temporarily unavailable; try again";
         let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
         error.retry_after(UNAVAILABLE_RETRY_SECONDS)
     }
 
-    /// There is no room left. The same will not help until somebody makes some.
+    /// The disk is full. A retry does not help until space is freed.
     pub(crate) fn storage_full(code: &'static str, what: &dyn std::fmt::Display) -> Self {
-        tracing::error!(code, error = %what, "no room left");
+        tracing::error!(code, error = %what, "storage is full");
         let message = "the server's disk is full; delete something or ask the operator";
         HttpError::new(StatusCode::INSUFFICIENT_STORAGE, code, message).without_retry()
     }
 
-    /// Adds something for programs.
+    /// Adds a detail.
     pub(crate) fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Says when it is worth sending the same again.
+    /// Sets the retry delay.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.with_detail(RETRY_AFTER_DETAIL, seconds)
     }
 
-    /// Says that sending the same again cannot help.
+    /// Marks the error as permanent.
     pub(crate) fn without_retry(mut self) -> Self {
         self.retry = Some(false);
         self
     }
 }
 
-/// A response without a body yet, which carries the error to where the dialect is
-/// known.
+/// A response without a body, which carries the error to where the dialect is known.
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

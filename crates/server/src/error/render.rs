@@ -1,5 +1,5 @@
-//! An error as a response: `wire` writes the body in the words of the caller's
-//! dialect, as it does for errors of models; here it gets its status and headers.
+//! Renders an error as a response: `wire` writes the body in the client's dialect, as for
+//! errors of models; status and headers are set here.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::HttpError;
 
-/// The response that tells a client of an error.
+/// The response for an error.
 pub(crate) fn render(error: &HttpError, client: ClientDialect, request_id: &str) -> Response {
     let rendered = prowess_wire::render_client_error(client, &to_neutral(error, request_id));
     let mut response = (error.status, Json(rendered.body)).into_response();
@@ -21,7 +21,7 @@ pub(crate) fn render(error: &HttpError, client: ClientDialect, request_id: &str)
             headers.insert(name, value);
         }
     }
-    // Clients repeat conflicts and server errors unless told otherwise.
+    // Clients retry conflicts and server errors unless this header forbids it.
     if let Some(retry) = error.retry {
         let value = HeaderValue::from_static(if retry { "true" } else { "false" });
         headers.insert("x-should-retry", value);
@@ -29,7 +29,7 @@ pub(crate) fn render(error: &HttpError, client: ClientDialect, request_id: &str)
     response
 }
 
-/// The error in no dialect.
+/// The error in the neutral form.
 fn to_neutral(error: &HttpError, request_id: &str) -> neutral::ApiError {
     let details = (*error.details).clone();
     let param = details.get("param").and_then(Value::as_str);
@@ -45,7 +45,7 @@ fn to_neutral(error: &HttpError, request_id: &str) -> neutral::ApiError {
 
 fn error_kind(status: StatusCode) -> ErrorKind {
     match status {
-        // Our store is away, or the client was slow: nobody has too much to do.
+        // The store is unavailable or the client was slow: the server is not overloaded.
         StatusCode::SERVICE_UNAVAILABLE => ErrorKind::Api,
         StatusCode::REQUEST_TIMEOUT => ErrorKind::InvalidRequest,
         status => ErrorKind::from_status(status.as_u16()),

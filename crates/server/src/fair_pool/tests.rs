@@ -1,4 +1,4 @@
-//! Whatever owners do, the bounds hold and no permit is lost.
+//! In any sequence of operations the bounds hold and no permit is lost.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ const OWNERS: u8 = 4;
 
 type Pending = Pin<Box<dyn Future<Output = Result<PoolPermit<u8>, TooManyWaiting>>>>;
 
-/// What owners did so far.
+/// The operations so far.
 struct Play {
     pool: FairPool<u8>,
     bounds: PoolBounds,
@@ -71,7 +71,7 @@ impl Play {
         self.permits.iter().filter(|(o, _)| *o == owner).count()
     }
 
-    /// The bounds hold for what the pool counts, which covers what owners have.
+    /// The bounds hold for what the pool counts, which covers what owners hold.
     fn check(&self) {
         let state = self.pool.0.lock();
         let counted: usize = state.owners.values().map(|account| account.holds).sum();

@@ -1,7 +1,7 @@
 //! A form with one file of any size.
 //!
-//! What belongs to a file may follow it in the form, so the file is kept on disk
-//! until the form has ended. Only its start is ever held in memory.
+//! Fields that belong to a file may follow it in the form, so the file is spooled to disk
+//! until the form has ended. Only its start is held in memory.
 
 use std::io::{self, SeekFrom};
 use std::time::Duration;
@@ -19,22 +19,21 @@ use super::{FormReader, text, unescaped_file_name};
 use crate::app::App;
 use crate::error::HttpError;
 
-/// The most of a file that is held in memory.
+/// Bytes of a file that are held in memory.
 const MAX_MEMORY_BYTES: usize = 256 << 10;
-/// Bytes of a file after which its room is looked at again.
+/// Bytes after which the available storage is checked again.
 const SPACE_CHECK_BYTES: u64 = 4 << 20;
 
-/// How large a file may be, and who is to keep it.
+/// Maximum size of a file, and who stores it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileBounds<'a> {
     pub(crate) max_bytes: u64,
-    /// Whose stored files it is to be among, if it is to be stored.
+    /// The tenant whose stored files it will be among, if it is to be stored.
     pub(crate) stored_for: Option<&'a TenantId>,
 }
 
 impl FileBounds<'_> {
-    /// Refuses a file that has come to so many bytes, and of which more are to come, when
-    /// it cannot be kept.
+    /// Rejects a file of which this many bytes have arrived when it cannot be stored.
     async fn check(&self, bytes: u64, app: &App) -> Result<(), HttpError> {
         match self.stored_for {
             Some(tenant) => Ok(app.store().check_new_file(tenant, bytes).await?),
@@ -43,12 +42,12 @@ impl FileBounds<'_> {
     }
 }
 
-/// An uploaded file, as it was sent.
+/// An uploaded file, as sent.
 #[derive(Debug, Default)]
 pub(crate) struct FileForm {
     pub(crate) name: Option<String>,
     pub(crate) mime: Option<String>,
-    /// `purpose`, as OpenAI asks.
+    /// `purpose`, as in OpenAI's API.
     pub(crate) purpose: Option<String>,
     /// `expires_in_seconds`, or `expires_after[seconds]`.
     pub(crate) expires_in: Option<Duration>,
@@ -96,7 +95,7 @@ impl FileForm {
     ) -> Result<(), HttpError> {
         let name = field.name().unwrap_or_default().to_owned();
         match name.as_str() {
-            "file" if self.content.is_some() => Err(text::invalid_field("file", "is there twice")),
+            "file" if self.content.is_some() => Err(text::invalid_field("file", "was sent twice")),
             "file" => {
                 self.name = unescaped_file_name(&field);
                 self.mime = field.content_type().map(str::to_owned);
@@ -163,7 +162,7 @@ impl Spool {
             return Ok(());
         }
         if self.disk.is_none() {
-            // It has no name, so nothing is left behind whatever happens.
+            // The file has no name, so nothing is left behind on failure.
             let file = tokio::task::spawn_blocking(tempfile::tempfile).await??;
             self.disk = Some(tokio::fs::File::from_std(file));
         }
@@ -187,7 +186,7 @@ fn too_large_error(max_bytes: u64) -> HttpError {
     HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "file-too-large", message)
 }
 
-/// What is on disk while it comes in cannot be written or read again.
+/// Maps a failure to write or read the spool.
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
 pub(crate) fn spool_error(error: io::Error) -> HttpError {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
@@ -197,7 +196,7 @@ pub(crate) fn spool_error(error: io::Error) -> HttpError {
     }
 }
 
-/// An hour to ninety days (Anthropic), or to thirty (OpenAI, which lets it pass here).
+/// An hour to ninety days (Anthropic); OpenAI allows thirty, which is not enforced here.
 fn parse_expiry(name: &str, text: &str) -> Result<Duration, HttpError> {
     const ALLOWED_SECONDS: std::ops::RangeInclusive<u64> = 3_600..=7_776_000;
     let seconds = text

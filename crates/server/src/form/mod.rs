@@ -1,13 +1,13 @@
-//! Multipart bodies, as the SDKs really send them, read within bounds.
+//! Multipart bodies as the SDKs send them, read within limits.
 //!
 //! | module | owns |
 //! |---|---|
 //! | `skill` | the files of a skill, held in memory up to the skill's limits |
-//! | `skill_fields` | what a form says of a skill without files |
-//! | `urlencoded` | forms without files, as many clients write them |
-//! | `file` | one file of any size, kept on disk while it comes in |
-//! | `text` | the short fields beside them |
-//! | `turns` | how many come in at once |
+//! | `skill_fields` | form fields that describe a skill without files |
+//! | `urlencoded` | forms without files, as many clients send them |
+//! | `file` | one file of any size, spooled to disk |
+//! | `text` | short text fields |
+//! | `transfers` | concurrent uploads and downloads |
 
 mod file;
 mod skill;
@@ -30,19 +30,19 @@ use crate::app::App;
 use crate::bodies::{BodyPace, Gate, ItemTooLong};
 use crate::error::HttpError;
 
-/// Bytes that the parser is given to find the next part or the next piece of one. It keeps
-/// the head of a part, and what comes before the first, in memory until they end. No more
-/// than what it did not use of one frame may come on top.
+/// Bytes that the parser may read to find the next part or the next chunk of one. It holds the
+/// head of a part, and everything before the first, in memory until they end. At most the
+/// unused rest of one frame comes on top.
 const MAX_PART_HEAD_BYTES: u64 = 64 << 10;
 
-/// How a form comes in.
+/// Reads a form within limits.
 struct FormReader {
     pace: BodyPace,
     gate: Gate,
 }
 
 impl FormReader {
-    /// The parts of a request's form, and how they come in.
+    /// Opens the form of a request.
     async fn open(request: Request, app: &App) -> Result<(Multipart, FormReader), HttpError> {
         let gate = Gate::default();
         let request = request.map(|body| Body::new(gate.guard(body)));
@@ -51,7 +51,7 @@ impl FormReader {
         Ok((multipart, FormReader { pace, gate }))
     }
 
-    /// The next part, unless the client has gone quiet.
+    /// The next part, unless the client stalls.
     async fn next_part<'a>(
         &mut self,
         form: &'a mut Multipart,
@@ -59,7 +59,7 @@ impl FormReader {
         Ok(self.read_item(form.next_field()).await??)
     }
 
-    /// The next piece of a part.
+    /// The next chunk of a part.
     async fn next_chunk(&mut self, field: &mut Field<'_>) -> Result<Option<Bytes>, HttpError> {
         Ok(self.read_item(field.chunk()).await??)
     }
@@ -80,7 +80,7 @@ fn head_too_long_error() -> HttpError {
     HttpError::bad_request("form-head-too-long", message)
 }
 
-/// A file's name as it was before the form escaped it.
+/// The file name without the form's escaping.
 fn unescaped_file_name(field: &Field<'_>) -> Option<String> {
     let name = field.file_name()?;
     let name = name.replace("%22", "\"");

@@ -1,4 +1,4 @@
-//! A form with a skill: its files, or fields to make one of.
+//! A form with a skill: its files, or fields to build it from.
 
 use axum::extract::Request;
 use axum::extract::multipart::Field;
@@ -12,19 +12,19 @@ use crate::app::App;
 use crate::bodies::BodyReservation;
 use crate::error::HttpError;
 
-/// An uploaded skill, as it was sent.
+/// An uploaded skill, as sent.
 #[derive(Debug, Default)]
 pub(crate) struct SkillForm {
     /// `display_name`, or `display_title` in Anthropic's beta.
     pub(crate) title: Option<String>,
-    /// `default`, as OpenAI has it.
+    /// `default`, as in OpenAI's API.
     pub(crate) make_default: bool,
-    /// `custom_llm_provider`, as LiteLLM has it.
+    /// `custom_llm_provider`, as in LiteLLM.
     pub(crate) provider: Option<String>,
-    /// `description`, `instructions` and `metadata`, as LiteLLM has them.
+    /// `description`, `instructions` and `metadata`, as in LiteLLM.
     pub(crate) fields: SkillFields,
-    /// The files: loose ones with their paths, or one archive. There are none when the
-    /// fields say what the skill is.
+    /// The files: individual files with their paths, or one archive. Empty when the fields
+    /// describe the skill.
     pub(crate) files: Vec<FormFile>,
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct FormFile {
 }
 
 impl SkillForm {
-    /// Reads the form of a request. Its files are counted by the reservation, which is to
-    /// be kept for as long as they are.
+    /// Reads the form of a request. The reservation counts its files, and must be held as long
+    /// as they are.
     pub(crate) async fn read(
         request: Request,
         app: &App,
@@ -67,16 +67,16 @@ impl SkillForm {
     }
 }
 
-/// How a form is written.
+/// The encoding of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormKind {
     Multipart,
-    /// As many clients write a form that has no files.
+    /// Used by many clients for a form without files.
     UrlEncoded,
 }
 
 impl FormKind {
-    /// What the headers say that the body is; none when it is no form.
+    /// The form encoding according to the headers; none when the body is not a form.
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<FormKind> {
         let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?;
         let kind = kind.to_ascii_lowercase();
@@ -94,7 +94,7 @@ struct SkillFormReader<'a, 'b> {
     form: SkillForm,
     limits: &'a BundleLimits,
     bytes: u64,
-    /// The first field that means nothing here.
+    /// The first unknown field.
     unknown: Option<String>,
     reservation: &'a mut BodyReservation<'b>,
 }
@@ -139,11 +139,11 @@ impl SkillFormReader<'_, '_> {
                 Ok(())
             }
             "custom_llm_provider" => set_once(&mut form.provider, name, value),
-            // LiteLLM chooses an account of a provider by it. Skills that are stored here
-            // are for every model, also for this one.
+            // LiteLLM selects a provider account with it. Skills stored here are available to
+            // every model, so it is ignored.
             "model" => Ok(()),
             _ if form.fields.set_field(name, &value)? => Ok(()),
-            // The rest is read first, so that a form which is broken is called that.
+            // Read the rest first, so that a broken form is reported as such.
             _ => {
                 self.unknown.get_or_insert_with(|| name.to_owned());
                 Ok(())
@@ -190,24 +190,24 @@ impl SkillFormReader<'_, '_> {
     }
 }
 
-/// Fills a field that may be there once. What is empty says nothing.
+/// Sets a field that may occur once. An empty value counts as not sent.
 fn set_once(field: &mut Option<String>, name: &str, value: String) -> Result<(), HttpError> {
     if value.is_empty() {
         return Ok(());
     }
     match field.replace(value) {
-        Some(_) => Err(text::invalid_field(name, "is there twice; send it once")),
+        Some(_) => Err(text::invalid_field(name, "was sent twice; send it once")),
         None => Ok(()),
     }
 }
 
 fn unknown_field_error(name: &str) -> HttpError {
     let why = match name {
-        "" => "every field of the form needs a name: name this one, or leave it out",
+        "" => "every form field needs a name: name this one, or remove it",
         _ => {
-            "a skill has no such field. Leave it out: there are `files[]`, `display_name` (or \
-             `display_title`), `description`, `instructions`, `metadata`, `default` and \
-             `custom_llm_provider`"
+            "unknown field. Remove it; the fields of a skill are `files[]`, `display_name` (or \
+            `display_title`), `description`, `instructions`, `metadata`, `default` and \
+            `custom_llm_provider`"
         }
     };
     text::field_error("form-field-unknown", name, why)
@@ -216,8 +216,8 @@ fn unknown_field_error(name: &str) -> HttpError {
 fn no_files_error() -> HttpError {
     HttpError::bad_request(
         "skill-files-missing",
-        "no skill in this request: send its files as multipart/form-data in `files[]`, \
-         with a SKILL.md among them, or one zip; or send `display_title`, `description` and \
-         `instructions` to have a SKILL.md made of them",
+        "no skill in this request: send its files, including a SKILL.md, or one zip as \
+        multipart/form-data in `files[]`; or send `display_title`, `description` and \
+        `instructions` to generate a SKILL.md",
     )
 }

@@ -1,5 +1,4 @@
-//! What a form says of a skill without files: the fields by which LiteLLM's clients make
-//! one.
+//! Form fields that describe a skill without files, as sent by LiteLLM's clients.
 
 use prowess_wire::excerpt;
 use serde_json::{Map, Value};
@@ -7,12 +6,12 @@ use serde_json::{Map, Value};
 use super::text;
 use crate::error::HttpError;
 
-/// The longest `instructions`. They may be as long as a SKILL.md of files.
+/// Maximum length of `instructions`: as long as an uploaded SKILL.md may be.
 const MAX_INSTRUCTIONS_BYTES: usize = 1 << 20;
-/// The most entries of `metadata`.
+/// Maximum number of `metadata` entries.
 const MAX_METADATA_ENTRIES: usize = 64;
 
-/// `description`, `instructions` and `metadata`. What is empty counts as not sent.
+/// `description`, `instructions` and `metadata`. An empty value counts as not sent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct SkillFields {
     pub(crate) description: Option<String>,
@@ -21,7 +20,7 @@ pub(crate) struct SkillFields {
 }
 
 impl SkillFields {
-    /// How long one of these fields may be; none for a field of another name.
+    /// Maximum length of one of these fields; none for any other field.
     pub(super) fn max_bytes(name: &str) -> Option<usize> {
         match name {
             "instructions" => Some(MAX_INSTRUCTIONS_BYTES),
@@ -34,7 +33,7 @@ impl SkillFields {
         self.description.is_none() && self.instructions.is_none() && self.metadata.is_empty()
     }
 
-    /// The name of a field that was sent, if one was.
+    /// The name of the first field that was sent.
     pub(crate) fn first_present(&self) -> Option<&'static str> {
         if self.description.is_some() {
             Some("description")
@@ -47,7 +46,7 @@ impl SkillFields {
         }
     }
 
-    /// Takes a field, if it is one of these.
+    /// Sets a field; returns false if it is not one of these.
     pub(super) fn set_field(&mut self, name: &str, value: &str) -> Result<bool, HttpError> {
         let Some(limit) = SkillFields::max_bytes(name) else {
             return Ok(false);
@@ -81,14 +80,14 @@ impl SkillFields {
             return Err(text::invalid_field("metadata", &why));
         }
         if self.metadata.insert(key.to_owned(), value).is_some() {
-            let why = format!("`{}` is there twice; send it once", excerpt(key));
+            let why = format!("`{}` was sent twice; send it once", excerpt(key));
             return Err(text::invalid_field("metadata", &why));
         }
         Ok(())
     }
 }
 
-/// The key of an entry that is a field of its own: `metadata[key]`.
+/// The key of an entry sent as its own field: `metadata[key]`.
 fn metadata_key(name: &str) -> Option<&str> {
     let key = name.strip_prefix("metadata[")?.strip_suffix(']')?;
     (!key.is_empty()).then_some(key)
@@ -99,7 +98,7 @@ fn set_once(field: &mut Option<String>, name: &str, value: &str) -> Result<(), H
         return Ok(());
     }
     match field.replace(value.to_owned()) {
-        Some(_) => Err(text::invalid_field(name, "is there twice; send it once")),
+        Some(_) => Err(text::invalid_field(name, "was sent twice; send it once")),
         None => Ok(()),
     }
 }

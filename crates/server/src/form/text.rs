@@ -1,4 +1,4 @@
-//! The short fields of a form.
+//! Short text fields of a form.
 
 use axum::extract::multipart::Field;
 
@@ -7,10 +7,10 @@ use prowess_wire::excerpt;
 use super::FormReader;
 use crate::error::HttpError;
 
-/// The longest text a field may hold.
+/// Maximum length of a text field.
 pub(super) const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// All of a text field.
+/// Reads a text field.
 pub(super) async fn read_text(
     field: Field<'_>,
     reader: &mut FormReader,
@@ -18,7 +18,7 @@ pub(super) async fn read_text(
     read_within(field, reader, MAX_TEXT_BYTES).await
 }
 
-/// All of a text field that may have so many bytes.
+/// Reads a text field of at most this many bytes.
 pub(super) async fn read_within(
     mut field: Field<'_>,
     reader: &mut FormReader,
@@ -38,18 +38,18 @@ pub(super) async fn read_within(
     String::from_utf8(text).map_err(|_| invalid_field(&name, "is not UTF-8"))
 }
 
-/// A field that cannot be used.
+/// The error for an invalid field.
 pub(super) fn invalid_field(name: &str, why: &str) -> HttpError {
     field_error("form-field-invalid", name, why)
 }
 
-/// A field that is refused, with the code of the reason.
+/// The error for a rejected field, with a code.
 pub(super) fn field_error(code: &'static str, name: &str, why: &str) -> HttpError {
     let message = format!("{}: {why}", excerpt(name));
     HttpError::bad_request(code, message).with_detail("param", excerpt(name).to_string())
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 pub(super) fn parse_flag(name: &str, text: &str) -> Result<bool, HttpError> {
     match text.trim() {
         "true" | "1" => Ok(true),

@@ -1,5 +1,5 @@
-//! Uploads and downloads of much at once: a tenant has half of the turns, so that its slow
-//! ones keep nobody else's waiting.
+//! Concurrent uploads and downloads. A tenant may use half of the permits, so that its slow
+//! transfers do not block others.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::error::HttpError;
 use crate::fair_pool::{FairPool, PoolBounds, PoolPermit};
 use crate::settings::ServerSettings;
 
-/// Requests of one tenant that wait for a turn.
+/// Requests of one tenant that wait for a permit.
 const MAX_WAITING_PER_TENANT: usize = 64;
-/// Files are kept on disk while they come, so that there may be more of them.
+/// Files are spooled to disk, so more of them may be uploaded at once.
 const FILES_PER_SKILL: usize = 4;
-/// When it is worth trying again.
+/// Retry delay sent to clients.
 const RETRY_SECONDS: u64 = 10;
 
-/// Turns to send or fetch much.
+/// Permits for uploads and downloads.
 pub(crate) struct Transfers {
     skills: FairPool<TenantId>,
     files: FairPool<TenantId>,
@@ -25,7 +25,7 @@ pub(crate) struct Transfers {
     wait: Duration,
 }
 
-/// One turn, until it is dropped.
+/// One permit; released on drop.
 pub(crate) type TransferPermit = PoolPermit<TenantId>;
 
 impl Transfers {
@@ -40,7 +40,7 @@ impl Transfers {
         }
     }
 
-    /// A turn to upload a skill.
+    /// A permit to upload a skill.
     pub(crate) async fn acquire_skill_upload(
         &self,
         tenant: &TenantId,
@@ -48,7 +48,7 @@ impl Transfers {
         self.acquire(&self.skills, tenant).await
     }
 
-    /// A turn to upload a file.
+    /// A permit to upload a file.
     pub(crate) async fn acquire_file_upload(
         &self,
         tenant: &TenantId,
@@ -56,7 +56,7 @@ impl Transfers {
         self.acquire(&self.files, tenant).await
     }
 
-    /// A turn to fetch a skill, which is in memory until it was read.
+    /// A permit to download a skill, which is in memory until it was sent.
     pub(crate) async fn acquire_skill_download(
         &self,
         tenant: &TenantId,
@@ -80,8 +80,7 @@ fn busy_error() -> HttpError {
     HttpError::new(
         StatusCode::TOO_MANY_REQUESTS,
         "transfers-busy",
-        "as many uploads or downloads as allowed are under way, and this one's turn did not come; \
-         have fewer at once, and try again shortly",
+        "too many concurrent uploads or downloads; send fewer at once, and try again shortly",
     )
     .retry_after(RETRY_SECONDS)
 }

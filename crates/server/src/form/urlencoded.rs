@@ -1,4 +1,4 @@
-//! Forms without files, in the type that clients use when there are none.
+//! URL-encoded forms, which clients use when there are no files.
 
 use axum::body::Body;
 use futures_util::StreamExt;
@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::bodies::{BodyPace, BodyReservation};
 use crate::error::HttpError;
 
-/// The longest such form. Its bytes are counted before they are decoded.
+/// Maximum length of such a form. Its bytes are counted before they are decoded.
 const MAX_FORM_BYTES: usize = 4 << 20;
 
 /// The fields of a form, in order.

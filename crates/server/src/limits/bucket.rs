@@ -1,4 +1,4 @@
-//! A rate: so much per minute, and no more than a minute's worth at once.
+//! A rate limit: so much per minute, and at most a minute's worth at once.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 const MINUTE_SECONDS: f64 = 60.0;
 
-/// What is left of a rate. May be overdrawn: what a request used is known only when
-/// it has ended, and may be more than it was thought to use.
+/// The remaining amount of a rate. May be overdrawn: what a request used is known only at its
+/// end, and may be more than estimated.
 #[derive(Debug)]
 pub(super) struct Bucket {
     level: f64,
@@ -22,7 +22,7 @@ impl Bucket {
         }
     }
 
-    /// How long until there is at least `least`; none when there is now.
+    /// How long until `least` is available; none when it is now.
     pub(super) fn wait_for(
         &mut self,
         now: Instant,

@@ -1,20 +1,20 @@
-//! What a request may use at most, about, before anybody knows.
+//! Upper estimate of what a request may use.
 
 use prowess_provider::Route;
 use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::RawObject;
 
-/// About how many bytes of text make a token.
+/// Approximate bytes of text per token.
 const BYTES_PER_TOKEN: usize = 4;
-/// More than nearly every model takes: beyond that the bytes are pictures, not text.
+/// More than nearly every model accepts: beyond that the bytes are images, not text.
 const MAX_INPUT_TOKENS: u64 = 200_000;
-/// What an answer may have whose request sets no bound.
+/// Output tokens of a request without a limit.
 const DEFAULT_OUTPUT_TOKENS: u64 = 4_096;
-/// No model writes more in one answer, whatever its request says.
+/// No model generates more in one response, whatever the request says.
 const MAX_OUTPUT_TOKENS: u64 = 1_000_000;
-/// The bound on an answer, by its names in the dialects.
+/// The limit on output tokens, by its names in the dialects.
 const OUTPUT_FIELDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-/// How many answers a Chat client wants at once.
+/// How many choices a Chat client requests.
 const CHOICES_FIELD: &str = "n";
 
 /// Tokens that a request may use.
@@ -25,7 +25,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// Of a request that a model is to answer.
+    /// Estimates a request to generate.
     pub(crate) fn from_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
         let number = |field: &str| parse_bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
@@ -33,7 +33,7 @@ impl Estimate {
         Estimate::new(body, output, number(CHOICES_FIELD))
     }
 
-    /// Of a Gemini client's request, whose bounds stand among its settings.
+    /// Estimates a Gemini request, whose limits are in its generation config.
     pub(crate) fn from_gemini_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
         let settings = raw.settings().ok().flatten();
         let number = |field: &str| parse_bound(settings.as_ref()?.get_camel_or_snake(field)?);
@@ -55,7 +55,7 @@ impl Estimate {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// What was surely sent, if not what was answered.
+    /// The input, which was certainly sent, without the output.
     pub(super) fn input_only(self) -> Estimate {
         Estimate {
             output_tokens: 0,
@@ -63,7 +63,7 @@ impl Estimate {
         }
     }
 
-    /// What it may cost, in billionths, at the most expensive model of the route.
+    /// The maximum cost in billionths, at the most expensive model of the route.
     pub(super) fn nanos(self, route: &Route) -> u64 {
         let usage = TokenUsage {
             input_tokens: self.input_tokens,
@@ -76,8 +76,8 @@ impl Estimate {
     }
 }
 
-/// A number that bounds an answer, if there is one. What is no whole number (`1e5`,
-/// `100000.0`, `"100000"`) some upstreams take for one: it may mean any.
+/// A limit on output, if there is one. Values that are not integers (`1e5`, `100000.0`,
+/// `"100000"`), which some upstreams accept, count as unlimited.
 fn parse_bound(value: &str) -> Option<u64> {
     match value {
         "null" => None,

@@ -1,15 +1,15 @@
-//! What keys may still spend: requests and tokens per minute, and money.
+//! Rate limits and budgets of keys: requests and tokens per minute, and money.
 //!
-//! What a request uses is known when it has ended, and by then others are under way. So
-//! each holds back an [`Estimate`] when it is let through, which is exchanged for what it
-//! did use at its end ([`Reservation`]). A request whose estimate does not fit into what is
-//! left is refused, unless it would be the only one that holds anything back and something
-//! is left at all: else a bound on its answer that is higher than the limit could never be
-//! asked for. So at most one request at a time may use more than its key has left.
+//! What a request uses is known at its end, while others are active. So each request reserves
+//! an [`Estimate`] when it is admitted, which is exchanged for the actual usage at its end
+//! ([`SpendReservation`]). A request whose estimate exceeds the remainder is refused, unless
+//! nothing else is reserved and anything is left: otherwise a request with an output limit
+//! above the key's limit could never be sent. So at most one request at a time may exceed what
+//! its key has left.
 //!
-//! Counted in this process. Money is seeded from the rows of usage, and again every
-//! minute, so that it outlives a restart and several servers share it roughly; the
-//! rates hold for each server by itself.
+//! Counters are in this process. Spending is seeded from the usage rows, and again every
+//! minute, so that it survives a restart and several servers share it approximately; the rates
+//! apply to each server separately.
 
 mod bucket;
 mod estimate;
@@ -32,28 +32,28 @@ pub(crate) use reservation::SpendReservation;
 use bucket::Bucket;
 use reservation::Amount;
 
-/// Keys remembered; beyond that those that rested are forgotten.
+/// Keys tracked; when exceeded, idle ones are dropped.
 const MAX_TRACKED_KEYS: usize = 10_000;
-/// After this long without a request every rate is whole again.
+/// After this long without a request every rate is full again.
 const IDLE_KEY_AGE: Duration = Duration::from_secs(120);
-/// How often what others spent with the same key is looked up.
+/// How often spending on other servers is looked up.
 const RESEED_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What all keys with limits have used lately. Clones share it.
+/// Recent usage of all keys with limits. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyRateLimits(Arc<Mutex<HashMap<String, KeyUsage>>>);
 
-/// What one key has used.
+/// Usage of one key.
 #[derive(Debug)]
 struct KeyUsage {
     requests: Bucket,
-    /// Without what is held back.
+    /// Without reserved tokens.
     tokens: Bucket,
-    /// Money, in billionths, since the beginning of the budget's period.
+    /// Money in billionths since the start of the budget's period.
     spent: u64,
-    /// Money that requests under way hold back.
+    /// Money reserved by active requests.
     reserved: u64,
-    /// Requests that hold something back.
+    /// Requests with a reservation.
     holders: u64,
     period: Timestamp,
     seeded: Option<Instant>,
@@ -61,9 +61,9 @@ struct KeyUsage {
 }
 
 impl KeyRateLimits {
-    /// Lets a request through, or says why not and when to come again. What it may use is
-    /// held back until the reservation is settled; one without an estimate holds nothing.
-    /// That it was sent at all is counted before, by [`Limits::knock`].
+    /// Admits a request, or says why not and when to retry. The estimate is reserved until the
+    /// reservation is settled; without an estimate nothing is reserved. The request itself is
+    /// counted before, by [`KeyRateLimits::count_request`].
     pub(crate) async fn admit(
         &self,
         store: &Store,
@@ -80,7 +80,7 @@ impl KeyRateLimits {
             self.seed_spending(store, key, budget).await?;
         }
         let to_amount = |estimate: Estimate| Amount {
-            // More than the limit is never left.
+            // More than the limit is never available.
             tokens: limits
                 .tokens_per_minute
                 .map_or(0, |rate| estimate.tokens().min(rate)),
@@ -95,7 +95,7 @@ impl KeyRateLimits {
         )
     }
 
-    /// Holds an amount back, if there is enough.
+    /// Reserves an amount if enough is left.
     fn reserve(
         &self,
         key: &Arc<KeyRecord>,
@@ -114,8 +114,8 @@ impl KeyRateLimits {
         Ok(holds.then(reservation))
     }
 
-    /// Counts a request by its rate, or refuses it. A request to a model is counted before
-    /// anything it names is looked up: else one that names nothing would cost nothing.
+    /// Counts a request toward its rate limit, or refuses it. A call to a model is counted
+    /// before anything it names is looked up: otherwise an invalid request would cost nothing.
     pub(crate) fn count_request(&self, key: &KeyRecord) -> Result<(), RequestRefusal> {
         if key.limits.requests_per_minute.is_none() {
             return Ok(());
@@ -127,7 +127,7 @@ impl KeyRateLimits {
         })
     }
 
-    /// Gives back what was reserved, and notes what was used.
+    /// Releases a reservation and records the usage.
     fn settle(&self, key: &KeyRecord, reserved: Amount, used_up: Amount) {
         self.with_usage(key, |used, _| {
             used.tokens
@@ -138,7 +138,7 @@ impl KeyRateLimits {
         });
     }
 
-    /// Reserves another amount instead.
+    /// Replaces a reservation by another amount.
     fn adjust_reservation(&self, key: &KeyRecord, before: Amount, after: Amount) {
         self.with_usage(key, |used, _| {
             used.tokens.take(after.tokens as f64 - before.tokens as f64);
@@ -147,7 +147,7 @@ impl KeyRateLimits {
         });
     }
 
-    /// Looks up what was spent in the budget's period, if that is not known.
+    /// Loads the spending of the budget's period, if it is unknown or stale.
     async fn seed_spending(
         &self,
         store: &Store,
@@ -198,7 +198,7 @@ impl KeyRateLimits {
 }
 
 impl KeyUsage {
-    /// Refuses a request for which there is not enough left.
+    /// Refuses a request that exceeds what is left.
     fn check(
         &mut self,
         key: &KeyRecord,
@@ -209,7 +209,7 @@ impl KeyUsage {
             self.check_budget(key, budget, amount.nanos)?;
         }
         if let Some(rate) = key.limits.tokens_per_minute {
-            // The only one under way may use more than is left, if anything is.
+            // The only active request may exceed what is left, if anything is.
             let least = match self.holders {
                 0 => 1,
                 _ => amount.tokens.max(1),
@@ -256,7 +256,7 @@ fn refuse_if_waiting(
     }
 }
 
-/// A budget means nothing for a model whose price nobody knows.
+/// A budget cannot be enforced for a model without a price.
 fn check_prices(key: &KeyRecord, route: &Route) -> Result<(), RequestRefusal> {
     let mut targets = route.targets().iter();
     match targets.find(|target| target.price().is_none()) {

@@ -1,4 +1,4 @@
-//! Days and months of UTC.
+//! Days and months in UTC.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 use prowess_store::{BudgetPeriod, Timestamp};
 
-/// When the period began that holds this moment.
+/// The start of the period that contains this moment.
 pub(super) fn period_start(period: BudgetPeriod, now: Timestamp) -> Timestamp {
     match calendar_start(period, now) {
         Some(start) => Timestamp::from_micros(start.timestamp().as_microsecond()),
@@ -14,7 +14,7 @@ pub(super) fn period_start(period: BudgetPeriod, now: Timestamp) -> Timestamp {
     }
 }
 
-/// How long it lasts from this moment on; nothing when it never ends.
+/// The time until its end; none when it never ends.
 pub(super) fn time_left(period: BudgetPeriod, now: Timestamp) -> Option<Duration> {
     let start = calendar_start(period, now)?;
     let next = match period {

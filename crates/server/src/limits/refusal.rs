@@ -1,4 +1,4 @@
-//! Why a key's request was not let through, in no dialect.
+//! Why a key's request was refused, in the neutral form.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use prowess_store::{BudgetPeriod, Error as StoreError, KeyBudget, KeyRecord};
 use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
-/// When it is worth trying again while others hold back what is left.
+/// Retry delay while active requests reserve the remainder.
 const RESERVED_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Why a request was not let through.
+/// Why a request was refused.
 #[derive(Debug)]
 pub(crate) struct RequestRefusal {
     pub(crate) error: Box<ApiError>,
-    /// When it is worth coming again.
+    /// When a retry is useful.
     pub(crate) retry_after: Option<Duration>,
-    /// Whether a client should do so by itself.
+    /// Whether a client should retry automatically.
     pub(crate) retry: bool,
 }
 
 impl RequestRefusal {
-    /// A model that is not among those of the key.
+    /// The key may not use this model.
     pub(crate) fn model_not_allowed(key: &KeyRecord, model: &str) -> RequestRefusal {
         let message = format!(
             "key `{}` may not use model `{}`; it may use {}",
@@ -74,11 +74,11 @@ impl RequestRefusal {
         }
     }
 
-    /// Enough is left, but requests under way may use it.
+    /// Enough is left, but active requests may use it.
     pub(super) fn budget_reserved(key: &KeyRecord, budget: KeyBudget) -> RequestRefusal {
         let message = format!(
-            "what is left of the budget of {} of key `{}` may be used up by its requests under \
-             way; try again when one of them has ended, or set a lower max_tokens",
+            "the remaining budget of {} of key `{}` is reserved by its active requests; try again \
+            when one of them has ended, or set a lower max_tokens",
             budget.nanos as f64 / 1e9,
             key.prefix,
         );
@@ -91,8 +91,8 @@ impl RequestRefusal {
 
     pub(super) fn no_price(key: &KeyRecord, model: &str, target: &Target) -> RequestRefusal {
         let message = format!(
-            "key `{}` has a budget, and model `{}` leads to {}/{}, which has no price: set \
-             input_price and output_price in its entry of [[models]]",
+            "key `{}` has a budget, but model `{}` routes to {}/{}, which has no price: set \
+            input_price and output_price in its entry of [[models]]",
             key.prefix,
             excerpt(model),
             target.provider(),
@@ -101,10 +101,10 @@ impl RequestRefusal {
         RequestRefusal::permanent(ErrorKind::Permission, 403, "model-without-price", message)
     }
 
-    /// What a key has spent cannot be known; it may be too much.
+    /// The spending of the key cannot be determined; it may exceed the budget.
     pub(super) fn spending_unknown(cause: &StoreError) -> RequestRefusal {
-        tracing::warn!(error = %cause, "cannot look up what a key has spent");
-        let message = "what this key has spent cannot be looked up right now; try again";
+        tracing::warn!(error = %cause, "cannot look up the spending of a key");
+        let message = "the spending of this key cannot be looked up right now; try again";
         RequestRefusal {
             error: neutral_error(ErrorKind::Overloaded, 503, cause.code(), message.to_owned()),
             retry_after: None,

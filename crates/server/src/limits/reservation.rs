@@ -1,4 +1,4 @@
-//! What a request under way may still use, held back until it is known what it did use.
+//! What an active request may still use, reserved until its actual usage is known.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,15 +6,15 @@ use prowess_store::KeyRecord;
 
 use super::KeyRateLimits;
 
-/// Tokens and money, in billionths.
+/// Tokens, and money in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Amount {
     pub(super) tokens: u64,
     pub(super) nanos: u64,
 }
 
-/// What a key's request holds back. However the request ends, what it did not use is
-/// given back: by [`Reservation::settle`], or when this is dropped.
+/// The reservation of a key's request. However the request ends, the unused part is released:
+/// by [`SpendReservation::settle`], or on drop.
 #[derive(Debug, Clone)]
 pub(crate) struct SpendReservation(Arc<ReservationState>);
 
@@ -24,12 +24,12 @@ struct ReservationState {
     key: Arc<KeyRecord>,
     /// What its input alone uses.
     input: Amount,
-    /// Nothing once it is settled.
+    /// None once it is settled.
     reserved: Mutex<Option<Amount>>,
 }
 
 impl SpendReservation {
-    /// For an amount that `limits` already hold back.
+    /// For an amount that `limits` have already reserved.
     pub(super) fn new(
         limits: KeyRateLimits,
         key: Arc<KeyRecord>,
@@ -44,7 +44,7 @@ impl SpendReservation {
         }))
     }
 
-    /// Holds back what was used so far, where that is more than was thought.
+    /// Raises the reservation to the usage so far, if that is more.
     pub(crate) fn raise(&self, tokens: u64, nanos: u64) {
         let mut reserved = self.0.lock();
         if let Some(reserved) = reserved.as_mut() {
@@ -64,7 +64,7 @@ impl SpendReservation {
         self.0.settle(Amount { tokens, nanos });
     }
 
-    /// The client left before anything was known; its input was sent all the same.
+    /// The client left before usage was known; its input was sent anyway.
     pub(crate) fn settle_abandoned(&self) {
         self.0.settle(self.0.input);
     }

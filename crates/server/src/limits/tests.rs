@@ -1,4 +1,4 @@
-//! What requests under way hold back, and that nothing of it stays behind.
+//! What active requests reserve, and that nothing stays reserved.
 
 use prowess_store::{BudgetPeriod, KeyLimits, TenantId};
 
@@ -10,7 +10,7 @@ const fn amount(tokens: u64, nanos: u64) -> Amount {
     Amount { tokens, nanos }
 }
 
-/// A key with a budget of a thousand billionths, and many tokens a minute.
+/// A key with a budget of a thousand billionths, and many tokens per minute.
 fn key() -> Arc<KeyRecord> {
     let budget = KeyBudget {
         nanos: 1_000,
@@ -39,7 +39,7 @@ fn reserve(limits: &KeyRateLimits, key: &Arc<KeyRecord>, nanos: u64) -> Option<S
     reserved.ok().flatten()
 }
 
-/// Money spent, money reserved, requests that hold something back.
+/// Money spent, money reserved, requests with a reservation.
 fn state(limits: &KeyRateLimits, key: &KeyRecord) -> (u64, u64, u64) {
     limits.with_usage(key, |used, _| (used.spent, used.reserved, used.holders))
 }

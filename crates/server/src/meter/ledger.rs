@@ -1,10 +1,10 @@
-//! The rows of usage: added up by requests, written by one task, in batches.
+//! Usage rows: aggregated by requests, written in batches by one task.
 //!
-//! A request only adds its row to those of its kind. Nobody is woken for that but once
-//! in a while: to wake a task of another thread costs more than to answer a request.
-//! When too many kinds of a tenant wait, its next ones are added up without their models.
-//! When even that does not fit, the row is dropped, and counted: an answer never waits
-//! for the database.
+//! A request only adds its row to the row of the same kind. The writer is rarely woken for
+//! that: waking a task of another thread costs more than serving a request. When too many
+//! kinds of a tenant are pending, further ones are aggregated without their models. When even
+//! that exceeds the limit, the row is dropped and counted: a response never waits for the
+//! database.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -16,39 +16,39 @@ use prowess_store::{Store, TenantId, UsageRow};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
-/// Kinds of rows with their models that may wait to be written: of a tenant, and of all.
+/// Kinds of rows with their models that may be pending: of a tenant, and of all.
 const MAX_TENANT_KINDS: usize = 256;
 const MAX_KINDS: usize = 16_384;
-/// With those that are added up without their models.
+/// Including those aggregated without their models.
 const MAX_ALL_KINDS: usize = 2 * MAX_KINDS;
-/// What stands for the models of rows that are added up without them.
+/// The model name of rows aggregated without their models.
 const OTHER_MODELS: &str = "(other)";
-/// Kinds of rows written in one go.
+/// Rows written at once.
 const BATCH_ROWS: usize = 500;
-/// How long rows are gathered.
+/// How long rows are aggregated.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
-/// How often a batch is tried before it waits with those that come after it.
+/// Attempts to write a batch before it is merged with later rows.
 const MAX_ATTEMPTS: u32 = 5;
 
 const DROPPED_METRIC: &str = "prowess_usage_dropped_total";
 
-/// Takes rows and sees to it that they are written.
+/// Collects rows and has them written.
 pub(crate) struct UsageLedger {
     store: Store,
-    /// Where the writer lives: a connection's own runtime ends before the server does.
+    /// The runtime of the writer: a connection's own runtime ends before the server does.
     runtime: Option<Handle>,
     pending: Arc<PendingRows>,
-    // Started by the first row, when there surely is a runtime.
+    // Started by the first row, when a runtime is certain to exist.
     writer: OnceLock<()>,
 }
 
-/// What waits to be written, and how the writer hears of it.
+/// Rows to be written, and notifications of the writer.
 #[derive(Default)]
 struct PendingRows {
     batch: Mutex<RowBatch>,
-    /// There is something.
+    /// There are rows.
     has_rows: Notify,
-    /// It shall be written now.
+    /// They are to be written now.
     flush_now: Notify,
 }
 
@@ -62,15 +62,15 @@ impl UsageLedger {
         }
     }
 
-    /// Takes a row, or drops it when too many wait.
+    /// Adds a row, or drops it when too many are pending.
     pub(crate) fn record(&self, row: UsageRow) {
         if !self.has_writer() || !self.pending.add(row) {
             metrics::counter!(DROPPED_METRIC).increment(1);
         }
     }
 
-    /// Starts the writer if there is none. An answer may be dropped after its runtime
-    /// has ended, and then there can be none.
+    /// Starts the writer if necessary. A response may be dropped after its runtime has ended;
+    /// then there can be none.
     fn has_writer(&self) -> bool {
         if self.writer.get().is_some() {
             return true;
@@ -84,10 +84,10 @@ impl UsageLedger {
         true
     }
 
-    /// Waits until all rows so far are written, or could not be.
+    /// Waits until all rows so far are written, or failed.
     pub(crate) async fn flush(&self) {
         if self.writer.get().is_some() {
-            // The writer lives as long as its runtime.
+            // The writer runs as long as its runtime.
             let _ = self.pending.request_flush().await;
         }
     }
@@ -98,7 +98,7 @@ impl PendingRows {
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a row; false if there is no room.
+    /// Adds a row; false if the limit is reached.
     fn add(&self, row: UsageRow) -> bool {
         let mut batch = self.batch();
         let first = batch.rows.is_empty();
@@ -116,7 +116,7 @@ impl PendingRows {
         true
     }
 
-    /// Asks for everything so far to be written.
+    /// Requests that all rows so far are written.
     fn request_flush(&self) -> oneshot::Receiver<()> {
         let (done, written) = oneshot::channel();
         self.batch().flush_waiters.push(done);
@@ -127,7 +127,7 @@ impl PendingRows {
 
     async fn next_batch(&self) -> RowBatch {
         self.has_rows.notified().await;
-        // Ends early when there is enough, or somebody waits.
+        // Ends early when a batch is full or a flush is requested.
         let _ = tokio::time::timeout(FLUSH_INTERVAL, self.flush_now.notified()).await;
         std::mem::take(&mut *self.batch())
     }
@@ -140,7 +140,7 @@ async fn run_writer(store: Store, pending: Arc<PendingRows>) {
             if write_rows(&store, rows).await {
                 continue;
             }
-            // Rows of a kind are one, so what waits stays bounded however long it takes.
+            // Rows of a kind are merged, so pending rows stay bounded however long it takes.
             for row in rows {
                 if !pending.add(row.clone()) {
                     metrics::counter!(DROPPED_METRIC).increment(row.requests);
@@ -148,14 +148,15 @@ async fn run_writer(store: Store, pending: Arc<PendingRows>) {
             }
         }
         for waiter in batch.flush_waiters {
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = waiter.send(());
         }
     }
 }
 
-/// Writes rows. False: they could not be written, as the store is full or away, and are
-/// to be tried again later. What can never be written is counted as dropped.
+/// Writes rows. Returns false if they could not be written because the store is full or
+/// unavailable, and are to be retried later. Rows that can never be written are counted as
+/// dropped.
 async fn write_rows(store: &Store, rows: &[UsageRow]) -> bool {
     for attempt in 1..=MAX_ATTEMPTS {
         match store.record_usage(rows).await {
@@ -163,15 +164,15 @@ async fn write_rows(store: &Store, rows: &[UsageRow]) -> bool {
             Err(error) if !error.is_transient() => {
                 let requests: u64 = rows.iter().map(|row| row.requests).sum();
                 metrics::counter!(DROPPED_METRIC).increment(requests);
-                tracing::error!(requests, %error, "cannot write the usage of requests");
+                tracing::error!(requests, %error, "cannot write usage rows");
                 return true;
             }
             Err(error) if attempt == MAX_ATTEMPTS => {
-                tracing::error!(%error, "cannot write the usage of requests; it is kept for later");
+                tracing::error!(%error, "cannot write usage rows; they are retried later");
                 return false;
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot write usage yet");
+                tracing::warn!(%error, "cannot write usage rows yet");
                 tokio::time::sleep(FLUSH_INTERVAL * attempt).await;
             }
         }
@@ -179,23 +180,23 @@ async fn write_rows(store: &Store, rows: &[UsageRow]) -> bool {
     false
 }
 
-/// Rows that are to be written together, and who waits for that. Rows that agree in all
-/// but their counts are one.
+/// Rows to be written together, and who waits for that. Rows that differ only in their counts
+/// are merged.
 #[derive(Default)]
 struct RowBatch {
     rows: Vec<UsageRow>,
-    /// Where the row of a kind is, by the kind's hash.
+    /// Index of the row of a kind, by the kind's hash.
     row_indexes: HashMap<u64, usize>,
     /// Kinds of each tenant, with their models.
     kinds: HashMap<TenantId, usize>,
-    /// Where the last row went. The next is most often of the same kind.
+    /// Index of the last row. The next is usually of the same kind.
     last: usize,
     hasher: RandomState,
     flush_waiters: Vec<oneshot::Sender<()>>,
 }
 
 impl RowBatch {
-    /// Adds a row; false if there is no room.
+    /// Adds a row; false if the limit is reached.
     fn add(&mut self, row: UsageRow) -> bool {
         let Some(mut row) = self.merge(row) else {
             return true;
@@ -205,7 +206,7 @@ impl RowBatch {
             self.push(row);
             return true;
         }
-        // Amounts are never lost to names: budgets are looked up by the key.
+        // Amounts are never lost: budgets are looked up by key, not by model.
         OTHER_MODELS.clone_into(&mut row.model);
         OTHER_MODELS.clone_into(&mut row.upstream_model);
         let Some(row) = self.merge(row) else {
@@ -218,13 +219,13 @@ impl RowBatch {
         true
     }
 
-    /// Whether another kind of a tenant's may be told from its others.
+    /// Whether another kind of a tenant may have its own row.
     fn has_capacity(&self, tenant: &TenantId) -> bool {
         let kinds = self.kinds.get(tenant).copied().unwrap_or_default();
         kinds < MAX_TENANT_KINDS && self.rows.len() < MAX_KINDS
     }
 
-    /// Adds a row to that of its kind; gives it back if there is none.
+    /// Merges a row into the one of its kind; returns it if there is none.
     fn merge(&mut self, row: UsageRow) -> Option<UsageRow> {
         let same = |sum: &&mut UsageRow| row_key(sum) == row_key(&row);
         if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
@@ -252,7 +253,7 @@ impl RowBatch {
     }
 }
 
-/// What rows must agree in to be one.
+/// The fields that rows must share to be merged.
 fn row_key(row: &UsageRow) -> impl Eq + std::hash::Hash + use<'_> {
     (
         row.tenant.as_str(),

@@ -1,8 +1,8 @@
-//! What one request to a model used, from its arrival to the last byte of its answer.
+//! Usage of one call to a model, from its arrival to the last byte of its response.
 //!
-//! A [`Meter`] goes along with a request and its stream. When it is dropped, however
-//! that comes about, what it saw goes to the key's limits, to the [`Ledger`], and to
-//! whoever collects traces. None of them is waited for.
+//! A [`Meter`] accompanies a request and its stream. When it is dropped, for whatever reason,
+//! it reports to the key's limits, to the [`UsageLedger`], and to telemetry. None of them is
+//! waited for.
 
 mod ledger;
 mod text_counter;
@@ -24,15 +24,15 @@ use crate::auth::Principal;
 use crate::limits::SpendReservation;
 use crate::telemetry::{RequestSpan, TraceParent};
 
-/// The status of an answer whose client left before its end.
+/// Status of a response whose client left before its end.
 const CLIENT_CLOSED_STATUS: u16 = 499;
-/// What stands for the model in the row of a request that found no way to one: what a
-/// client may write there has no bound.
+/// The model name in the row of a request that was not routed: what a client sends there is
+/// unbounded.
 const UNKNOWN_MODEL: &str = "(unknown)";
-/// Characters of a model's name that are kept; clients may write anything.
+/// Characters of a model name that are recorded; clients may send anything.
 const MAX_MODEL_CHARS: usize = 200;
 
-/// Follows one request to a model.
+/// Measures one call to a model.
 pub(crate) struct Meter(Box<MeterState>);
 
 struct MeterState {
@@ -41,7 +41,7 @@ struct MeterState {
     key: Option<Arc<KeyRecord>>,
     client: ClientDialect,
     model: String,
-    /// Whether the model is one that the caller may use.
+    /// Whether the model exists and the key may use it.
     routed: bool,
     streamed: bool,
     parent: Option<TraceParent>,
@@ -61,7 +61,7 @@ struct MeterState {
 }
 
 impl Meter {
-    /// For a request that has just been read.
+    /// For a request that was just read.
     pub(crate) fn start(
         app: &App,
         principal: &Principal,
@@ -94,23 +94,23 @@ impl Meter {
         }))
     }
 
-    /// The span of the client's, in a trace that goes on here.
+    /// Sets the client's span, whose trace is continued.
     pub(crate) fn set_parent(&mut self, parent: Option<TraceParent>) {
         self.0.parent = parent;
     }
 
-    /// There is a way to the model, and the caller may take it: the row may name it.
+    /// The model exists and the key may use it: the row may name it.
     pub(crate) fn mark_routed(&mut self) {
         self.0.routed = true;
     }
 
-    /// What the key's limits hold back for it, until its end.
+    /// Sets what the key's limits reserve for it.
     pub(crate) fn set_reservation(&mut self, reservation: Option<SpendReservation>) {
         self.0.reservation = reservation;
     }
 
-    /// A way to tell it what a run of several turns used so far: the answer says so only
-    /// at its end, which may never come.
+    /// A handle that reports the usage of a run after each turn: the response has it only at
+    /// its end, which may never come.
     pub(crate) fn usage_tap(&mut self) -> UsageTap {
         let tap = UsageTap(Arc::new(TapState {
             price: self.0.price.clone(),
@@ -121,47 +121,48 @@ impl Meter {
         tap
     }
 
-    /// This one is not to be counted.
+    /// Disables this meter.
     pub(crate) fn disable(&mut self) {
         self.0.is_disabled = true;
     }
 
-    /// Whether anything is known of the cost.
+    /// Whether any usage is known.
     pub(crate) fn has_usage(&self) -> bool {
         let usage = &self.0.usage;
         usage.total_input() > 0 || usage.output_tokens > 0
     }
 
-    /// Who answers, and at what price.
+    /// Sets the target that responds, and its price.
     pub(crate) fn set_target(&mut self, provider: &str, model: &str, price: Option<&Price>) {
         provider.clone_into(&mut self.0.provider);
         self.0.upstream_model = truncate_model(model);
         self.0.price = price.cloned();
     }
 
-    /// The kind of provider, in the word of configuration files.
+    /// Sets the kind of provider, as in configuration files.
     pub(crate) fn set_provider_kind(&mut self, kind: &'static str) {
         self.0.provider_kind = kind;
     }
 
-    /// What is known of the cost; later counts of the same answer are higher.
+    /// Records usage; later counts of the same response are higher.
     pub(crate) fn record_usage(&mut self, usage: &TokenUsage) {
         self.0.usage.merge_max(usage);
     }
 
-    /// Counts of our own making, for want of the upstream's.
+    /// Records our own estimate, when the upstream sends no counts.
     pub(crate) fn record_estimate(&mut self, usage: &TokenUsage) {
         self.0.usage.merge_max(usage);
         self.0.estimated = true;
     }
 
-    /// The answer has ended with this status; until then the client counts as gone.
+    /// The response has ended with this status; until then the client counts as gone.
     pub(crate) fn record_end(&mut self, status: u16) {
         self.0.status = status;
     }
 
-    /// All that was used is known: the client may ask again as soon as it hears the end
-    /// of its answer, and must not find its own share held back.
+    /// All usage is known, so the reservation is settled: the client may send its next request
+    /// as soon as it receives the end of the response, and must not be blocked by its own
+    /// reservation.
     pub(crate) fn record_end_and_settle(&mut self, status: u16) {
         self.record_end(status);
         if self.has_usage() {
@@ -170,7 +171,7 @@ impl Meter {
         }
     }
 
-    /// It failed with this status, for this reason.
+    /// The request failed with this status and error code.
     pub(crate) fn record_failure(&mut self, status: u16, code: &str) {
         self.0.status = status;
         self.0.error_code = Some(code.to_owned());
@@ -197,13 +198,13 @@ impl Drop for Meter {
 }
 
 impl MeterState {
-    /// What it cost, in billionths, if there is a price.
+    /// The cost in billionths, if there is a price.
     fn cost(&self) -> Option<u64> {
         let price = self.price.as_ref()?;
         Some(price.cost_nanos(&self.usage))
     }
 
-    /// Exchanges what is held back for what was used.
+    /// Exchanges the reservation for the actual usage.
     fn settle(&mut self, cost: Option<u64>) {
         let Some(reservation) = self.reservation.take() else {
             return;
@@ -218,9 +219,10 @@ impl MeterState {
         UsageRow {
             tenant: self.tenant.clone(),
             key: self.key.as_ref().map(|key| key.id.clone()),
-            model: match self.routed {
-                true => std::mem::take(&mut self.model),
-                false => UNKNOWN_MODEL.to_owned(),
+            model: if self.routed {
+                std::mem::take(&mut self.model)
+            } else {
+                UNKNOWN_MODEL.to_owned()
             },
             provider: std::mem::take(&mut self.provider),
             upstream_model: std::mem::take(&mut self.upstream_model),
@@ -258,7 +260,7 @@ impl MeterState {
     }
 }
 
-/// Tells a meter what a run used so far.
+/// Reports the usage of a run to its meter.
 #[derive(Clone)]
 pub(crate) struct UsageTap(Arc<TapState>);
 
@@ -269,7 +271,7 @@ struct TapState {
 }
 
 impl UsageTap {
-    /// All turns so far used this.
+    /// Records the usage of all turns so far.
     pub(crate) fn record_usage(&self, usage: &TokenUsage) {
         let mut sum = self.0.usage();
         sum.merge_max(usage);
@@ -286,20 +288,20 @@ impl TapState {
     }
 }
 
-/// All tokens, in and out.
+/// All tokens, input and output.
 fn total_tokens(usage: &TokenUsage) -> u64 {
     usage.total_input().saturating_add(usage.output_tokens)
 }
 
 fn truncate_model(model: &str) -> String {
-    // As a rule it is short, and not looked through.
+    // Usually it is short and not scanned.
     if model.len() <= MAX_MODEL_CHARS {
         return model.to_owned();
     }
     model.chars().take(MAX_MODEL_CHARS).collect()
 }
 
-/// What a client speaks, in a word.
+/// Name of the client's dialect.
 fn dialect_name(client: ClientDialect) -> &'static str {
     match client {
         ClientDialect::Messages => "messages",

@@ -1,16 +1,15 @@
-//! How much a model has written so far, from the bytes of a stream as they pass.
+//! Counts generated text in the bytes of a stream as they pass.
 //!
-//! Only strings are told apart, not parsed: those behind the keys by which a dialect
-//! streams what a model writes are measured, in bytes. An escape counts without its
-//! backslash.
+//! Strings are only located, not parsed: those after the keys with which a dialect streams
+//! generated text are measured, in bytes. An escape counts without its backslash.
 
 use memchr::{memchr, memchr3};
 use prowess_wire::ClientDialect;
 
-/// Bytes of the longest key that is looked for.
+/// Length of the longest key.
 const MAX_KEY_BYTES: usize = 17;
 
-/// Measures the text in a stream.
+/// Counts the text in a stream.
 pub(super) struct TextCounter {
     keys: &'static [&'static [u8]],
     state: TextState,
@@ -21,13 +20,13 @@ pub(super) struct TextCounter {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextState {
-    /// For the next string.
+    /// Before the next string.
     Between,
-    /// In a string, which may be a key.
+    /// In a string that may be a key.
     Name { escaped: bool },
-    /// Behind a string; a colon makes it a key.
+    /// After a string; a colon makes it a key.
     AfterString,
-    /// Behind the colon of a key that is looked for.
+    /// After the colon of a matching key.
     Value,
     /// In a string of text.
     Text { escaped: bool },
@@ -59,7 +58,7 @@ impl TextCounter {
         self.bytes
     }
 
-    /// Looks through the next bytes.
+    /// Scans the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -82,7 +81,7 @@ impl TextCounter {
         bytes.get(at + 1..).unwrap_or_default()
     }
 
-    /// Between a string and what belongs to it.
+    /// Between a string and what follows it.
     fn after_string<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let Some((first, rest)) = bytes.split_first() else {
             return &[];
@@ -102,11 +101,12 @@ impl TextCounter {
         rest
     }
 
-    /// Within a string, up to its end or the next escape.
+    /// Inside a string, up to its end or the next escape.
     fn inside_string<'b>(&mut self, bytes: &'b [u8], escaped: bool) -> &'b [u8] {
-        let special = match escaped {
-            true => None,
-            false => memchr3(b'"', b'\\', b'\n', bytes),
+        let special = if escaped {
+            None
+        } else {
+            memchr3(b'"', b'\\', b'\n', bytes)
         };
         let plain = match (escaped, special) {
             (true, _) => 1,
@@ -115,9 +115,12 @@ impl TextCounter {
         let (inside, rest) = bytes.split_at_checked(plain).unwrap_or((bytes, &[]));
         self.count(inside);
         let text = matches!(self.state, TextState::Text { .. });
-        let go_on = |escaped| match text {
-            true => TextState::Text { escaped },
-            false => TextState::Name { escaped },
+        let go_on = |escaped| {
+            if text {
+                TextState::Text { escaped }
+            } else {
+                TextState::Name { escaped }
+            }
         };
         let Some((first, after)) = rest.split_first().filter(|_| special.is_some()) else {
             self.state = go_on(false);
@@ -126,7 +129,7 @@ impl TextCounter {
         self.state = match first {
             b'\\' => go_on(true),
             b'"' if !text => TextState::AfterString,
-            // No string has a line's end in it: this was none, or was cut off.
+            // No string contains a newline: this was not a string, or it was cut off.
             _ => TextState::Between,
         };
         after
@@ -135,7 +138,7 @@ impl TextCounter {
     fn count(&mut self, inside: &[u8]) {
         match self.state {
             TextState::Text { .. } => self.bytes += inside.len() as u64,
-            // Of a longer one a byte more is enough to tell it from every key.
+            // Of a longer string one more byte is enough to differ from every key.
             _ => {
                 let capacity = (MAX_KEY_BYTES + 1).saturating_sub(self.name.len());
                 self.name.extend(inside.iter().take(capacity));

@@ -1,9 +1,9 @@
-//! Token counts, read from the bytes of a stream as they pass.
+//! Reads token counts from the bytes of a stream as they pass.
 //!
-//! The bytes are not parsed: only the key `"usage":` (of Gemini's, `"usageMetadata":`) is
-//! looked for, and the object behind it read. Inside a JSON string its quotes would be escaped, so text of a model
-//! is never mistaken for it. Where the key does stand elsewhere (in a schema of a tool
-//! that an answer repeats) it can only raise the count: the highest one counts.
+//! The bytes are not parsed: only the key `"usage":` (for Gemini `"usageMetadata":`) is
+//! searched for, and the object after it is read. Inside a JSON string its quotes would be
+//! escaped, so generated text is never mistaken for it. If the key occurs elsewhere (in a tool
+//! schema that a response repeats) it can only raise the count: the highest one counts.
 
 use std::sync::LazyLock;
 
@@ -13,15 +13,15 @@ use prowess_wire::neutral::TokenUsage;
 
 use super::text_counter::TextCounter;
 
-/// Searchers are made once: that takes longer than to look through an event.
+/// Searchers are built once: that takes longer than scanning an event.
 static USAGE_KEY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"usage\":"));
 static GEMINI_USAGE_KEY: LazyLock<Finder<'_>> =
     LazyLock::new(|| Finder::new(b"\"usageMetadata\":"));
 static EVENT_PREFIX: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"data:"));
-/// Bytes of a usage object at most.
+/// Maximum bytes of a usage object.
 const MAX_OBJECT_BYTES: usize = 4_096;
 
-/// Looks for token counts in a stream.
+/// Scans a stream for token counts.
 pub(crate) struct UsageScanner {
     client: ClientDialect,
     keys: &'static Finder<'static>,
@@ -34,9 +34,9 @@ pub(crate) struct UsageScanner {
 }
 
 enum ScanState {
-    /// For the key; the last bytes may be its beginning.
+    /// Searching for the key; the last bytes may be its beginning.
     Looking(Vec<u8>),
-    /// Behind the key, the object so far.
+    /// After the key: the object so far.
     Reading(Object),
 }
 
@@ -66,12 +66,12 @@ impl UsageScanner {
         }
     }
 
-    /// What was found so far.
+    /// The counts found so far.
     pub(crate) fn usage(&self) -> Option<&TokenUsage> {
         self.usage.as_ref()
     }
 
-    /// About how many events have passed.
+    /// Approximate number of events that have passed.
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
@@ -81,12 +81,12 @@ impl UsageScanner {
         self.text.bytes()
     }
 
-    /// Whether text has passed since the last counts, which then do not include it.
+    /// Whether text has passed since the last counts, which do not include it.
     pub(crate) fn has_uncounted_text(&self) -> bool {
         self.text.bytes() > self.counted_text
     }
 
-    /// Looks through the next bytes.
+    /// Scans the next bytes.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.events += EVENT_PREFIX.find_iter(chunk).count() as u64;
         let mut rest = chunk;
@@ -116,7 +116,7 @@ impl UsageScanner {
                     }
                 },
             };
-            // What was passed over, up to the counts: they are of the text before them.
+            // Everything up to the counts: they include the text before them.
             let passed = before.len().saturating_sub(rest.len());
             self.text.push(before.get(..passed).unwrap_or_default());
             if let Some(counts) = counts {
@@ -130,7 +130,7 @@ impl UsageScanner {
             self.counted_text = self.text.bytes();
             let known = self.usage.get_or_insert_default();
             match self.client {
-                // Each of its counts is of the whole answer so far.
+                // Each of its counts covers the whole response so far.
                 ClientDialect::Gemini if total_tokens(&usage) >= total_tokens(known) => {
                     *known = usage
                 }
@@ -147,7 +147,7 @@ fn total_tokens(usage: &TokenUsage) -> u64 {
     usage.total_input().saturating_add(usage.output_tokens)
 }
 
-/// The bytes behind the key, which may begin in the tail of the bytes before.
+/// The bytes after the key, which may begin in the tail of the previous bytes.
 fn find_key<'b>(keys: &Finder<'_>, tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
     let length = keys.needle().len();
     let head = bytes.get(..length).unwrap_or(bytes);
@@ -172,12 +172,12 @@ fn keep_tail(length: usize, tail: &mut Vec<u8>, bytes: &[u8]) {
     tail.drain(..over);
 }
 
-/// What came of reading on.
+/// Result of reading an object.
 enum ObjectProgress<'b> {
     More,
-    /// The object is whole.
+    /// The object is complete.
     Done(&'b [u8]),
-    /// It is no object, or too long to be one of counts.
+    /// Not an object, or too long to be one of counts.
     NotAnObject(&'b [u8]),
 }
 
@@ -199,7 +199,7 @@ impl Object {
         ObjectProgress::More
     }
 
-    /// Follows strings and braces; says whether this byte closes the object.
+    /// Tracks strings and braces; returns whether this byte closes the object.
     fn ends_with(&mut self, byte: u8) -> bool {
         if std::mem::take(&mut self.escaped) {
             return false;
@@ -272,7 +272,7 @@ mod tests {
                 "{size}"
             );
         }
-        // What a model writes as arguments of a call does not lower the count.
+        // What a model writes as tool arguments does not lower the count.
         let forged = format!("{GEMINI}data: {{\"args\":{{\"usageMetadata\":{{}}}}}}\n\n");
         assert_eq!(scan(ClientDialect::Gemini, &forged, 7), (10, 20, 10));
     }

@@ -1,13 +1,13 @@
 //! `GET /openapi.json`: the description of the API.
 //!
-//! The vendors' shapes are given, so the description is written down here, not derived
-//! from types. It describes each dialect below its mount, where the path alone tells
-//! which one is meant; below `/v1` the same is found, told apart by header.
+//! The vendors' formats are given, so the document is written by hand, not derived from types.
+//! It describes each dialect below its mount, where the path alone selects the dialect; the
+//! same routes exist below `/v1`, where a header selects it.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `table` | every verb, a line each |
-//! | `operations`, `parameters` | what a line says, in the words of OpenAPI |
+//! | `table` | every operation, one line each |
+//! | `operations`, `parameters` | an operation and its parameters in OpenAPI terms |
 //! | `schemas` | the objects of each dialect |
 
 mod operations;
@@ -23,11 +23,11 @@ use serde_json::{Map, Value, json};
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 
-const API_DESCRIPTION: &str = "Models, skills and files in the vendors' dialects. Below `/anthropic/v1` requests and \
-    answers have Anthropic's shapes, below `/openai/v1` OpenAI's. The same paths are found below \
-    `/v1`, where a request with an `anthropic-version` header speaks Anthropic and any other \
-    OpenAI. Below `/gemini/v1beta`, and `/v1beta`, models are asked as Google's API has it. \
-    `/mcp` is none of these: it takes JSON-RPC, as MCP's Streamable HTTP has it.";
+const API_DESCRIPTION: &str = "Models, skills and files in the vendors' dialects. Below \
+    `/anthropic/v1` requests and responses have Anthropic's formats, below `/openai/v1` OpenAI's. \
+    The same paths exist below `/v1`, where a request with an `anthropic-version` header uses \
+    Anthropic's dialect and any other OpenAI's. Below `/gemini/v1beta` and `/v1beta`, models are \
+    called as in Google's API. `/mcp` takes JSON-RPC, as in MCP's Streamable HTTP.";
 
 pub(crate) async fn document(principal: Principal) -> Result<Json<&'static Value>, HttpError> {
     principal.require(Permission::Browse)?;

@@ -1,4 +1,4 @@
-//! One verb at one path: its parameters, its body, its answers.
+//! One operation: a verb at a path, its parameters, body and responses.
 
 use serde_json::{Map, Value, json};
 
@@ -9,22 +9,22 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     pub(super) path: String,
     pub(super) summary: &'static str,
-    /// Those beside the path's own.
+    /// Besides those of the path.
     pub(super) parameters: &'static [Parameter],
     pub(super) body: OperationBody,
     pub(super) response: OperationResponse,
     pub(super) mount: Mount,
 }
 
-/// Whose shapes its objects have.
+/// The dialect of its objects.
 #[derive(Clone, Copy)]
 pub(super) enum Mount {
     Anthropic,
     OpenAi,
     Gemini,
-    /// Neither: health and the like.
+    /// No vendor's: health checks and similar.
     Plain,
-    /// Those of JSON-RPC.
+    /// JSON-RPC.
     Mcp,
 }
 
@@ -33,12 +33,12 @@ pub(super) enum OperationBody {
     None,
     Skill,
     File,
-    /// As OpenAI wants it.
+    /// As in OpenAI's API.
     FileWithPurpose,
     DefaultVersion,
-    /// A request to a model; these fields must be there.
+    /// A call to a model with these required fields.
     Model(&'static [&'static str]),
-    /// A request to a model that its path names.
+    /// A call to a model named in the path.
     Contents,
     Container,
     ContainerFile,
@@ -46,65 +46,59 @@ pub(super) enum OperationBody {
     /// Items for a conversation.
     Items,
     Metadata,
-    /// A message of JSON-RPC.
+    /// A JSON-RPC message.
     Message,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum OperationResponse {
-    /// A schema, by the name it has in the mount's dialect.
+    /// A schema, by its name in the mount's dialect.
     Object(&'static str),
     /// Any JSON object.
     Json,
     /// A JSON string.
     Text,
-    /// An object, or a stream of events.
+    /// An object, or an event stream.
     Stream,
-    /// A list of objects that comes piece by piece, or a stream of events.
+    /// A JSON array sent in chunks, or an event stream.
     Chunks,
-    /// Bytes of this type.
+    /// Bytes of this media type.
     Bytes(&'static str),
-    /// A message of JSON-RPC or a stream of them; nothing to those that ask for nothing.
+    /// A JSON-RPC message or a stream of them; empty for notifications.
     Message,
-    /// A stream of messages.
+    /// A stream of JSON-RPC messages.
     Messages,
-    /// Nothing.
+    /// An empty response.
     Nothing,
 }
 
 const ERRORS: [(&str, &str); 13] = [
-    ("400", "The request cannot be answered as it is"),
-    ("401", "No key, or one that is not known"),
-    ("403", "The key may not do this"),
-    ("404", "Nothing of this id, or not yours"),
-    ("405", "The method means nothing here"),
-    ("408", "The body stood still"),
-    ("409", "In conflict with what is there"),
+    ("400", "Invalid request"),
+    ("401", "Missing or unknown API key"),
+    ("403", "The key lacks a required scope"),
+    ("404", "Not found, or not the tenant's"),
+    ("405", "Method not allowed"),
+    ("408", "Request body timed out"),
+    ("409", "Conflict with an existing object"),
     ("413", "Too large"),
-    (
-        "429",
-        "Too much in too short a time, or the budget is spent",
-    ),
-    ("501", "Not possible here yet"),
-    ("502", "The upstream cannot be reached or makes no sense"),
-    (
-        "503",
-        "The store or the upstream cannot be reached; try again",
-    ),
-    ("504", "The upstream took too long"),
+    ("429", "Rate limit exceeded, or budget spent"),
+    ("501", "Not implemented"),
+    ("502", "Upstream unreachable, or invalid upstream response"),
+    ("503", "Store or upstream unavailable; try again"),
+    ("504", "Upstream timed out"),
 ];
 
 const MCP_ERRORS: [(&str, &str); 2] = [
     (
         "406",
-        "The client must take JSON and events: `Accept: application/json, text/event-stream`",
+        "The client must accept JSON and events: `Accept: application/json, text/event-stream`",
     ),
-    ("415", "The body is not said to be JSON"),
+    ("415", "The content type is not JSON"),
 ];
 
-/// The ways to name a version.
+/// Valid version selectors.
 const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|[1-9][0-9]{0,17})$";
-/// Anything may be looked for, but for what no text in the store holds.
+/// Any text except NUL, which the store does not accept.
 const ID: &str = r"^[^\u0000]+$";
 
 impl Mount {
@@ -117,8 +111,8 @@ impl Mount {
         }
     }
 
-    /// A schema's name in this dialect. What belongs to neither mount is told in
-    /// OpenAI's envelope unless a header says otherwise.
+    /// A schema in this dialect. Routes outside of the mounts use OpenAI's error format unless
+    /// a header selects another.
     fn schema(self, name: &str) -> Value {
         let dialect = match self {
             Mount::Anthropic => "Anthropic",
@@ -154,7 +148,7 @@ impl Operation {
 
     fn parameters(&self) -> Vec<Value> {
         let names = self.path.split('/').filter_map(|part| {
-            // Google writes what is wanted behind the name.
+            // In Google's paths the method follows the name.
             let (name, _) = part.strip_prefix('{')?.split_once('}')?;
             let pattern = match name {
                 "version" => VERSION,
@@ -189,7 +183,7 @@ impl Operation {
 }
 
 impl OperationResponse {
-    /// The answers to what could be done, by status.
+    /// The success responses, by status.
     fn describe(self, mount: Mount) -> Map<String, Value> {
         let json = |schema: Value| ("application/json", schema);
         let events = ("text/event-stream", json!({ "type": "string" }));
@@ -218,7 +212,7 @@ impl OperationResponse {
         let done = json!({ "description": "Done", "content": content });
         let mut answers = Map::from_iter([("200".to_owned(), done)]);
         if let OperationResponse::Message = self {
-            let taken = json!({ "description": "Taken: it asks for no answer" });
+            let taken = json!({ "description": "Accepted; notifications have no response" });
             answers.insert("202".to_owned(), taken);
         }
         answers
@@ -296,12 +290,12 @@ impl OperationBody {
     }
 }
 
-/// A skill as its files, or as the fields that a SKILL.md is made of.
+/// A skill as its files, or as the fields of a SKILL.md.
 fn skill_form() -> Value {
     let binary = json!({ "type": "string", "format": "binary" });
     let text = |meaning: &str| json!({ "type": "string", "description": meaning });
     let title = json!({ "type": "string", "maxLength": 255 });
-    let without_files = "For a skill without files; beside files, what their SKILL.md says";
+    let without_files = "For a skill without files; with files, it must match their SKILL.md";
     json!({
         "type": "object",
         "properties": {

@@ -1,9 +1,9 @@
-//! The parameters of lists, and the headers of MCP.
+//! Query parameters of lists, and headers of MCP.
 
 use prowess_store::UsageGrouping;
 use serde_json::{Value, json};
 
-/// Name, kind, meaning.
+/// Name, kind, description.
 pub(super) type Parameter = (&'static str, ParameterKind, &'static str);
 
 #[derive(Clone, Copy)]
@@ -22,56 +22,72 @@ pub(super) enum ParameterKind {
     Number,
 }
 
-const LIMIT: Parameter = ("limit", ParameterKind::Limit, "How many at most");
+const LIMIT: Parameter = ("limit", ParameterKind::Limit, "Maximum number of items");
 const PAGE: Parameter = (
     "page",
     ParameterKind::Text,
-    "The `next_page` of the page before",
+    "`next_page` of the previous page",
 );
 const AFTER: Parameter = (
     "after",
     ParameterKind::Text,
-    "The `last_id` of the page before",
+    "`last_id` of the previous page",
 );
 const ORDER: Parameter = (
     "order",
     ParameterKind::Order,
-    "Newest first, or oldest first",
+    "`desc` for newest first, `asc` for oldest first",
 );
-const SOURCE: Parameter = ("source", ParameterKind::Source, "Only skills from here");
-const NAME: Parameter = ("name", ParameterKind::Text, "Only skills of this name");
+const SOURCE: Parameter = (
+    "source",
+    ParameterKind::Source,
+    "Only skills from this source",
+);
+const NAME: Parameter = ("name", ParameterKind::Text, "Only skills with this name");
 const QUERY: Parameter = (
     "query",
     ParameterKind::Words,
-    "Only skills that fit these words, best first, 200 at most",
+    "Only skills that match these words, best first, at most 200",
 );
 const IDS: Parameter = (
     "ids[]",
     ParameterKind::Ids,
-    "Only these, and neither limit nor page",
+    "Only files with these ids; excludes limit and page",
 );
 const SCOPE: Parameter = (
     "scope_id",
     ParameterKind::Text,
-    "Only files of this session",
+    "Only files of this container",
 );
-const PURPOSE: Parameter = ("purpose", ParameterKind::Text, "Only files for this");
+const PURPOSE: Parameter = (
+    "purpose",
+    ParameterKind::Text,
+    "Only files with this purpose",
+);
 
 pub(super) const ITEMS: &[Parameter] = &[
-    ("limit", ParameterKind::SmallLimit, "How many at most"),
+    (
+        "limit",
+        ParameterKind::SmallLimit,
+        "Maximum number of items",
+    ),
     AFTER,
     ORDER,
 ];
 pub(super) const REPLAY: &[Parameter] = &[
-    ("stream", ParameterKind::Flag, "As events"),
+    ("stream", ParameterKind::Flag, "As an event stream"),
     (
         "starting_after",
         ParameterKind::Number,
-        "Without the events up to this one",
+        "Skip events up to this sequence number",
     ),
 ];
 pub(super) const CHATS: &[Parameter] = &[
-    ("limit", ParameterKind::SmallLimit, "How many at most"),
+    (
+        "limit",
+        ParameterKind::SmallLimit,
+        "Maximum number of items",
+    ),
     AFTER,
     ORDER,
     (
@@ -82,23 +98,27 @@ pub(super) const CHATS: &[Parameter] = &[
 ];
 pub(super) const USAGE: &[Parameter] = &[
     ("since", ParameterKind::Text, "`7d`, `24h`, a day or a time"),
-    ("by", ParameterKind::UsageBy, "What to add up by"),
+    ("by", ParameterKind::UsageBy, "Group sums by this"),
     (
         "tenant",
         ParameterKind::Tenant,
-        "Of one tenant only; for the server's owner",
+        "One tenant only; for the server's owner",
     ),
 ];
 pub(super) const ALT: &[Parameter] = &[(
     "alt",
     ParameterKind::Words,
-    "`sse` for a stream of events; otherwise it is one JSON array",
+    "`sse` for an event stream; otherwise one JSON array",
 )];
-const CONTAINER_NAME: Parameter = ("name", ParameterKind::Words, "Only containers of this name");
+const CONTAINER_NAME: Parameter = (
+    "name",
+    ParameterKind::Words,
+    "Only containers with this name",
+);
 const AFTER_ANY: Parameter = (
     "after",
     ParameterKind::Words,
-    "The `last_id` of the page before",
+    "`last_id` of the previous page",
 );
 
 pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
@@ -114,23 +134,23 @@ pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
 const SESSION: Parameter = (
     "Mcp-Session-Id",
     ParameterKind::Header,
-    "The session, as the answer to `initialize` named it; newer versions have none",
+    "The session id from the response to `initialize`; newer protocol versions have none",
 );
 const PROTOCOL: Parameter = (
     "MCP-Protocol-Version",
     ParameterKind::Header,
-    "The version of the protocol that was agreed on",
+    "The negotiated protocol version",
 );
 const LAST_EVENT: Parameter = (
     "Last-Event-ID",
     ParameterKind::Header,
-    "The last event that was heard, to go on after it",
+    "The last received event id, to resume after it",
 );
 
 pub(super) const MCP: &[Parameter] = &[SESSION, PROTOCOL];
 pub(super) const MCP_STREAM: &[Parameter] = &[SESSION, PROTOCOL, LAST_EVENT];
 
-/// No text in the store holds a NUL, so none may be asked for.
+/// The store does not accept NUL.
 const TEXT: &str = r"^[^\u0000]*$";
 
 impl ParameterKind {
@@ -149,7 +169,7 @@ impl ParameterKind {
             ParameterKind::Number => json!({ "type": "integer", "minimum": 0 }),
             ParameterKind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),
             ParameterKind::Text => json!({ "type": "string", "pattern": TEXT }),
-            // Whatever is in it, it is taken; it may find nothing.
+            // Anything is accepted; it may match nothing.
             ParameterKind::Words | ParameterKind::Header => json!({ "type": "string" }),
             ParameterKind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
             ParameterKind::Source => {

@@ -122,7 +122,7 @@ fn gemini() -> Value {
     })
 }
 
-/// What stands in a message is MCP's own to say; this is JSON-RPC.
+/// The content of messages is defined by MCP; this is JSON-RPC.
 fn mcp() -> Value {
     let error = object(&[("code", json!({ "type": "integer" })), ("message", text())]);
     let message = json!({
@@ -166,7 +166,7 @@ fn openai_list(item: &str) -> Value {
     ])
 }
 
-/// What a program can go by.
+/// Details for programs.
 fn details() -> Value {
     object(&[("error_code", text())])
 }

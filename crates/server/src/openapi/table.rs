@@ -1,4 +1,4 @@
-//! Every verb, a line each.
+//! Every operation, one line each.
 
 use super::operations::{Mount, Operation, OperationBody, OperationResponse};
 use super::parameters::{self as query, MCP, MCP_STREAM, Parameter};
@@ -20,29 +20,29 @@ const OLD_INDEX: &str = "/.well-known/skills/index.json";
 
 #[rustfmt::skip]
 const PLAIN: [OperationRow; 12] = [
-    ("get", "/healthz",      "The process runs",                &[], OperationBody::None, OperationResponse::Json),
-    ("get", "/readyz",       "Requests can be answered",        &[], OperationBody::None, OperationResponse::Json),
-    ("get", "/metrics",      "Counts and times for Prometheus", &[], OperationBody::None, TEXT),
-    ("get", "/health/liveliness", "The process runs, as LiteLLM says it",         &[], OperationBody::None, OperationResponse::Text),
-    ("get", "/health/liveness",   "The same",                                     &[], OperationBody::None, OperationResponse::Text),
-    ("get", "/health/readiness",  "Requests can be answered, as LiteLLM says it", &[], OperationBody::None, OperationResponse::Json),
-    ("get", "/health",            "The models that can be called",                &[], OperationBody::None, OperationResponse::Json),
-    ("get", "/model/info",        "The models and their prices",                  &[], OperationBody::None, OperationResponse::Json),
-    ("get", "/v1/model/info",     "The same",                                     &[], OperationBody::None, OperationResponse::Json),
-    ("get", "/openapi.json", "This description",                &[], OperationBody::None, OperationResponse::Json),
-    ("get", INDEX,           "The public index",                &[], OperationBody::None, OperationResponse::Json),
-    ("get", OLD_INDEX,       "The public index, older form",    &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/healthz",           "The process runs",                             &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/readyz",            "Ready to serve requests",                      &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/metrics",           "Prometheus metrics",                           &[], OperationBody::None, TEXT),
+    ("get", "/health/liveliness", "The process runs, in LiteLLM's format",        &[], OperationBody::None, OperationResponse::Text),
+    ("get", "/health/liveness",   "The process runs, in LiteLLM's format",        &[], OperationBody::None, OperationResponse::Text),
+    ("get", "/health/readiness",  "Ready to serve requests, in LiteLLM's format", &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/health",            "List callable models",                         &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/model/info",        "List models with prices",                      &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/v1/model/info",     "List models with prices",                      &[], OperationBody::None, OperationResponse::Json),
+    ("get", "/openapi.json",      "This document",                                &[], OperationBody::None, OperationResponse::Json),
+    ("get", INDEX,                "The public index",                             &[], OperationBody::None, OperationResponse::Json),
+    ("get", OLD_INDEX,            "The public index, older format",               &[], OperationBody::None, OperationResponse::Json),
 ];
 
 /// JSON-RPC over MCP's Streamable HTTP.
 #[rustfmt::skip]
 const MCP_VERBS: [OperationRow; 3] = [
-    ("post",   "/mcp", "Send a message of MCP",           MCP,        OperationBody::Message, OperationResponse::Message),
-    ("get",    "/mcp", "Hear what the server has to say", MCP_STREAM, OperationBody::None,    OperationResponse::Messages),
-    ("delete", "/mcp", "End a session",                   MCP,        OperationBody::None,    OperationResponse::Nothing),
+    ("post",   "/mcp", "Send an MCP message",   MCP,        OperationBody::Message, OperationResponse::Message),
+    ("get",    "/mcp", "Open the event stream", MCP_STREAM, OperationBody::None,    OperationResponse::Messages),
+    ("delete", "/mcp", "End a session",         MCP,        OperationBody::None,    OperationResponse::Nothing),
 ];
 
-/// OpenAI's alone.
+/// OpenAI only.
 #[rustfmt::skip]
 const CONTAINERS: [OperationRow; 9] = {
     use OperationResponse::Object;
@@ -51,15 +51,15 @@ const CONTAINERS: [OperationRow; 9] = {
     const FILE: &str = "/containers/{container}/files/{file}";
     const CONTENT: &str = "/containers/{container}/files/{file}/content";
     [
-        ("get",    "/containers", "List containers",           query::OPENAI_CONTAINERS, OperationBody::None, Object("ContainerList")),
-        ("post",   "/containers", "Create a container",        &[], OperationBody::Container,     Object("Container")),
-        ("get",    ONE,           "Get a container",           &[], OperationBody::None,          Object("Container")),
-        ("delete", ONE,           "Delete a container",        &[], OperationBody::None,          Object("Deleted")),
-        ("get",    FILES,         "List its files",            query::OPENAI_CONTAINER_FILES, OperationBody::None, Object("ContainerFileList")),
-        ("post",   FILES,         "Put a file in",             &[], OperationBody::ContainerFile, Object("ContainerFile")),
-        ("get",    FILE,          "Get one of its files",      &[], OperationBody::None,          Object("ContainerFile")),
-        ("delete", FILE,          "Delete one of its files",   &[], OperationBody::None,          Object("Deleted")),
-        ("get",    CONTENT,       "The content of its file",   &[], OperationBody::None,          ANY),
+        ("get",    "/containers", "List containers",           query::OPENAI_CONTAINERS,      OperationBody::None,          Object("ContainerList")),
+        ("post",   "/containers", "Create a container",        &[],                           OperationBody::Container,     Object("Container")),
+        ("get",    ONE,           "Get a container",           &[],                           OperationBody::None,          Object("Container")),
+        ("delete", ONE,           "Delete a container",        &[],                           OperationBody::None,          Object("Deleted")),
+        ("get",    FILES,         "List its files",            query::OPENAI_CONTAINER_FILES, OperationBody::None,          Object("ContainerFileList")),
+        ("post",   FILES,         "Add a file",                &[],                           OperationBody::ContainerFile, Object("ContainerFile")),
+        ("get",    FILE,          "Get one of its files",      &[],                           OperationBody::None,          Object("ContainerFile")),
+        ("delete", FILE,          "Delete one of its files",   &[],                           OperationBody::None,          Object("Deleted")),
+        ("get",    CONTENT,       "Download one of its files", &[],                           OperationBody::None,          ANY),
     ]
 };
 
@@ -92,7 +92,7 @@ pub(super) fn all() -> Vec<Operation> {
     all
 }
 
-/// Google's alone.
+/// Google only.
 #[rustfmt::skip]
 const GEMINI: [OperationRow; 7] = {
     use OperationResponse::Object;
@@ -100,13 +100,13 @@ const GEMINI: [OperationRow; 7] = {
     const STREAM: &str = "/models/{model}:streamGenerateContent";
     const COUNT: &str = "/models/{model}:countTokens";
     [
-        ("post", GENERATE,                 "Ask a model",              &[],        OperationBody::Contents, OperationResponse::Json),
-        ("post", STREAM,                   "Ask a model for a stream", query::ALT, OperationBody::Contents, OperationResponse::Chunks),
-        ("post", COUNT,                    "Count its tokens",         &[],        OperationBody::Contents, OperationResponse::Json),
-        ("get",  "/models",                "List models",              &[],        OperationBody::None,     Object("ModelList")),
-        ("get",  "/models/{model}",        "Get a model",              &[],        OperationBody::None,     Object("Model")),
-        ("get",  "/files/{file}",          "Get a file",               &[],        OperationBody::None,     Object("File")),
-        ("get",  "/files/{file}:download", "Its content",              &[],        OperationBody::None,     ANY),
+        ("post", GENERATE,                 "Generate a response",          &[],        OperationBody::Contents, OperationResponse::Json),
+        ("post", STREAM,                   "Generate content as a stream", query::ALT, OperationBody::Contents, OperationResponse::Chunks),
+        ("post", COUNT,                    "Count input tokens",           &[],        OperationBody::Contents, OperationResponse::Json),
+        ("get",  "/models",                "List models",                  &[],        OperationBody::None,     Object("ModelList")),
+        ("get",  "/models/{model}",        "Get a model",                  &[],        OperationBody::None,     Object("Model")),
+        ("get",  "/files/{file}",          "Get a file",                   &[],        OperationBody::None,     Object("File")),
+        ("get",  "/files/{file}:download", "Download a file",              &[],        OperationBody::None,     ANY),
     ]
 };
 
@@ -116,25 +116,25 @@ const RESPONSES_BODY: OperationBody = OperationBody::Model(&["model"]);
 
 #[rustfmt::skip]
 const ANTHROPIC_MODELS: [OperationRow; 2] = [
-    ("post", "/messages",              "Ask a model",      &[], MESSAGES_BODY, OperationResponse::Stream),
-    ("post", "/messages/count_tokens", "Count its tokens", &[], CHAT_BODY,          OperationResponse::Json),
+    ("post", "/messages",              "Generate a response", &[], MESSAGES_BODY, OperationResponse::Stream),
+    ("post", "/messages/count_tokens", "Count input tokens",  &[], CHAT_BODY,     OperationResponse::Json),
 ];
 
 #[rustfmt::skip]
 const OPENAI_MODELS: [OperationRow; 10] = [
-    ("post",   "/chat/completions",           "Ask a model",             &[],          CHAT_BODY,           OperationResponse::Stream),
-    ("post",   "/responses",                  "Ask a model",             &[],          RESPONSES_BODY, OperationResponse::Stream),
-    ("post",   "/responses/input_tokens",     "Count its tokens",        &[],          RESPONSES_BODY, OperationResponse::Json),
-    ("post",   "/responses/compact",          "Shorten a conversation",  &[],          RESPONSES_BODY, OperationResponse::Json),
-    ("get",    "/responses/{id}",             "Get a kept answer",       query::REPLAY, OperationBody::None,   OperationResponse::Stream),
-    ("post",   "/responses/{id}/cancel",      "Cancel an answer",        &[],          OperationBody::None,    OperationResponse::Json),
-    ("delete", "/responses/{id}",             "Forget a kept answer",    &[],          OperationBody::None,    OperationResponse::Json),
-    ("get",    "/responses/{id}/input_items", "What was said before it", query::ITEMS, OperationBody::None,    OperationResponse::Json),
-    ("delete", "/models/{model}",             "Refused: models are configured", &[],   OperationBody::None,    OperationResponse::Json),
-    ("get",    "/usage",                      "What requests used",      query::USAGE, OperationBody::None,    OperationResponse::Json),
+    ("post",   "/chat/completions",           "Generate a response",                  &[],           CHAT_BODY,           OperationResponse::Stream),
+    ("post",   "/responses",                  "Generate a response",                  &[],           RESPONSES_BODY,      OperationResponse::Stream),
+    ("post",   "/responses/input_tokens",     "Count input tokens",                   &[],           RESPONSES_BODY,      OperationResponse::Json),
+    ("post",   "/responses/compact",          "Compact a conversation",               &[],           RESPONSES_BODY,      OperationResponse::Json),
+    ("get",    "/responses/{id}",             "Get a stored response",                query::REPLAY, OperationBody::None, OperationResponse::Stream),
+    ("post",   "/responses/{id}/cancel",      "Cancel a response",                    &[],           OperationBody::None, OperationResponse::Json),
+    ("delete", "/responses/{id}",             "Delete a stored response",             &[],           OperationBody::None, OperationResponse::Json),
+    ("get",    "/responses/{id}/input_items", "List its input items",                 query::ITEMS,  OperationBody::None, OperationResponse::Json),
+    ("delete", "/models/{model}",             "Not supported: models are configured", &[],           OperationBody::None, OperationResponse::Json),
+    ("get",    "/usage",                      "Usage of model calls",                 query::USAGE,  OperationBody::None, OperationResponse::Json),
 ];
 
-/// What clients of OpenAI's API keep here.
+/// What clients of OpenAI's API store here.
 #[rustfmt::skip]
 const STORED: [OperationRow; 13] = {
     use OperationResponse::Object;
@@ -145,19 +145,19 @@ const STORED: [OperationRow; 13] = {
     const CHAT: &str = "/chat/completions/{completion}";
     const MESSAGES: &str = "/chat/completions/{completion}/messages";
     [
-        ("post",   "/conversations", "Begin a conversation",        &[],          OperationBody::Conversation, Object("Conversation")),
-        ("get",    ONE,              "Get a conversation",          &[],          OperationBody::None,         Object("Conversation")),
-        ("post",   ONE,              "Note something about it",     &[],          OperationBody::Metadata,     Object("Conversation")),
-        ("delete", ONE,              "Forget a conversation",       &[],          OperationBody::None,         Object("Deleted")),
-        ("get",    ITEMS,            "List its items",              query::ITEMS, OperationBody::None,         OperationResponse::Json),
-        ("post",   ITEMS,            "Add items",                   &[],          OperationBody::Items,        OperationResponse::Json),
-        ("get",    ITEM,             "Get one of its items",        &[],          OperationBody::None,         OperationResponse::Json),
-        ("delete", ITEM,             "Take an item out",            &[],          OperationBody::None,         Object("Conversation")),
-        ("get",    CHATS,            "List stored completions",     query::CHATS, OperationBody::None,         OperationResponse::Json),
-        ("get",    CHAT,             "Get a stored completion",     &[],          OperationBody::None,         OperationResponse::Json),
-        ("post",   CHAT,             "Note something about it",     &[],          OperationBody::Metadata,     OperationResponse::Json),
-        ("delete", CHAT,             "Forget a stored completion",  &[],          OperationBody::None,         Object("Deleted")),
-        ("get",    MESSAGES,         "The messages of its request", query::ITEMS, OperationBody::None,         OperationResponse::Json),
+        ("post",   "/conversations", "Create a conversation",      &[],          OperationBody::Conversation, Object("Conversation")),
+        ("get",    ONE,              "Get a conversation",         &[],          OperationBody::None,         Object("Conversation")),
+        ("post",   ONE,              "Update its metadata",        &[],          OperationBody::Metadata,     Object("Conversation")),
+        ("delete", ONE,              "Delete a conversation",      &[],          OperationBody::None,         Object("Deleted")),
+        ("get",    ITEMS,            "List its items",             query::ITEMS, OperationBody::None,         OperationResponse::Json),
+        ("post",   ITEMS,            "Add items",                  &[],          OperationBody::Items,        OperationResponse::Json),
+        ("get",    ITEM,             "Get one of its items",       &[],          OperationBody::None,         OperationResponse::Json),
+        ("delete", ITEM,             "Delete an item",             &[],          OperationBody::None,         Object("Conversation")),
+        ("get",    CHATS,            "List stored completions",    query::CHATS, OperationBody::None,         OperationResponse::Json),
+        ("get",    CHAT,             "Get a stored completion",    &[],          OperationBody::None,         OperationResponse::Json),
+        ("post",   CHAT,             "Update its metadata",        &[],          OperationBody::Metadata,     OperationResponse::Json),
+        ("delete", CHAT,             "Delete a stored completion", &[],          OperationBody::None,         Object("Deleted")),
+        ("get",    MESSAGES,         "List its messages",          query::ITEMS, OperationBody::None,         OperationResponse::Json),
     ]
 };
 
@@ -174,7 +174,7 @@ fn operations(mount: Mount, lines: &[OperationRow]) -> Vec<Operation> {
     lines.iter().map(operation).collect()
 }
 
-/// Parameters of the lists of skills, of versions and of files.
+/// Parameters of the lists of skills, versions and files.
 type Queries = (
     &'static [Parameter],
     &'static [Parameter],
@@ -191,25 +191,25 @@ fn api((skills, versions, files): Queries, upload: OperationBody) -> [OperationR
     const CONTENT: &str = "/skills/{skill}/versions/{version}/content";
     const FILE: &str = "/files/{file}";
     [
-        ("get",    "/skills",               "List or search skills",   skills,   OperationBody::None,           Object("SkillList")),
-        ("post",   "/skills",               "Create a skill",          &[],      OperationBody::Skill,          Object("Skill")),
-        ("get",    SKILL,                   "Get a skill",             &[],      OperationBody::None,           Object("Skill")),
-        ("post",   SKILL,                   "Set the default version", &[],      OperationBody::DefaultVersion, Object("Skill")),
-        ("delete", SKILL,                   "Delete a skill",          &[],      OperationBody::None,           Object("Deleted")),
-        ("get",    SKILL_CONTENT,           "Its default version",     &[],      OperationBody::None,           ZIP),
-        ("get",    VERSIONS,                "List versions",           versions, OperationBody::None,           Object("VersionList")),
-        ("post",   VERSIONS,                "Create a version",        &[],      OperationBody::Skill,          Object("Version")),
-        ("get",    VERSION,                 "Get a version",           &[],      OperationBody::None,           Object("Version")),
-        ("delete", VERSION,                 "Delete a version",        &[],      OperationBody::None,           Object("Deleted")),
-        ("get",    CONTENT,                 "Its files",               &[],      OperationBody::None,           ZIP),
-        ("get",    "/files",                "List files",              files,    OperationBody::None,           Object("FileList")),
-        ("post",   "/files",                "Upload a file",           &[],      upload,               Object("File")),
-        ("get",    FILE,                    "Get a file",              &[],      OperationBody::None,           Object("File")),
-        ("delete", FILE,                    "Delete a file",           &[],      OperationBody::None,           Object("Deleted")),
-        ("get",    "/files/{file}/content", "Its content",             &[],      OperationBody::None,           ANY),
-        ("get",    "/models",               "List models",             &[],      OperationBody::None,           Object("ModelList")),
-        ("get",    "/models/{model}",       "Get a model",             &[],      OperationBody::None,           Object("Model")),
-        ("get",    "/runs",                 "List runs",               query::ANTHROPIC_PAGE, OperationBody::None, OperationResponse::Json),
-        ("get",    "/runs/{run}",           "Get a run",               &[],      OperationBody::None,           OperationResponse::Json),
+        ("get",    "/skills",               "List or search skills",        skills,                OperationBody::None,           Object("SkillList")),
+        ("post",   "/skills",               "Create a skill",               &[],                   OperationBody::Skill,          Object("Skill")),
+        ("get",    SKILL,                   "Get a skill",                  &[],                   OperationBody::None,           Object("Skill")),
+        ("post",   SKILL,                   "Set the default version",      &[],                   OperationBody::DefaultVersion, Object("Skill")),
+        ("delete", SKILL,                   "Delete a skill",               &[],                   OperationBody::None,           Object("Deleted")),
+        ("get",    SKILL_CONTENT,           "Download its default version", &[],                   OperationBody::None,           ZIP),
+        ("get",    VERSIONS,                "List versions",                versions,              OperationBody::None,           Object("VersionList")),
+        ("post",   VERSIONS,                "Create a version",             &[],                   OperationBody::Skill,          Object("Version")),
+        ("get",    VERSION,                 "Get a version",                &[],                   OperationBody::None,           Object("Version")),
+        ("delete", VERSION,                 "Delete a version",             &[],                   OperationBody::None,           Object("Deleted")),
+        ("get",    CONTENT,                 "Download its files",           &[],                   OperationBody::None,           ZIP),
+        ("get",    "/files",                "List files",                   files,                 OperationBody::None,           Object("FileList")),
+        ("post",   "/files",                "Upload a file",                &[],                   upload,                        Object("File")),
+        ("get",    FILE,                    "Get a file",                   &[],                   OperationBody::None,           Object("File")),
+        ("delete", FILE,                    "Delete a file",                &[],                   OperationBody::None,           Object("Deleted")),
+        ("get",    "/files/{file}/content", "Download a file",              &[],                   OperationBody::None,           ANY),
+        ("get",    "/models",               "List models",                  &[],                   OperationBody::None,           Object("ModelList")),
+        ("get",    "/models/{model}",       "Get a model",                  &[],                   OperationBody::None,           Object("Model")),
+        ("get",    "/runs",                 "List runs",                    query::ANTHROPIC_PAGE, OperationBody::None,           OperationResponse::Json),
+        ("get",    "/runs/{run}",           "Get a run",                    &[],                   OperationBody::None,           OperationResponse::Json),
     ]
 }

@@ -1,11 +1,11 @@
-//! Anthropic's objects: the beta's shapes, and those since general availability.
+//! Anthropic's objects: in the beta format, and in the format since general availability.
 
 use prowess_store::{FileRecord, RecordPage, SkillRecord, VersionRecord};
 use serde_json::{Value, json};
 
 use super::rfc3339;
 
-/// A skill. `beta` asks for the shape of `skills-2025-10-02`.
+/// A skill. `beta` selects the format of `skills-2025-10-02`.
 pub(crate) fn skill(skill: &SkillRecord, beta: bool) -> Value {
     let latest = skill.latest.as_ref();
     let mut object = json!({
@@ -74,7 +74,7 @@ pub(crate) fn file(file: &FileRecord) -> Value {
     object
 }
 
-/// A page of a list; the beta says twice whether there is more.
+/// A page of a list; the beta has `has_more` as well.
 pub(crate) fn page(page: RecordPage<Value>, beta: bool) -> Value {
     let more = page.has_more();
     let next = page.next.map(|cursor| cursor.encode());
@@ -96,7 +96,7 @@ pub(crate) fn page_by_id(page: RecordPage<Value>) -> Value {
     })
 }
 
-/// What a deletion answers: `skill_deleted`, `skill_version_deleted`, `file_deleted`.
+/// The response to a deletion: `skill_deleted`, `skill_version_deleted`, `file_deleted`.
 pub(crate) fn deleted(id: &str, kind: &str) -> Value {
     json!({ "id": id, "type": kind })
 }

@@ -1,4 +1,4 @@
-//! Rows to each dialect's JSON. All generations are rendered from the same rows.
+//! Renders database rows as JSON of each dialect.
 
 pub(crate) mod anthropic;
 pub(crate) mod openai;
@@ -6,7 +6,7 @@ pub(crate) mod openai;
 use prowess_store::{RunRecord, Timestamp};
 use serde_json::{Value, json};
 
-/// A run. No vendor has such a thing, so all dialects are told alike.
+/// A run. No vendor has such an object, so all dialects get the same.
 pub(crate) fn run(run: &RunRecord) -> Value {
     let micros = run.ended_at.as_micros() - run.started_at.as_micros();
     json!({
@@ -31,7 +31,7 @@ pub(crate) fn run(run: &RunRecord) -> Value {
 fn rfc3339(time: Timestamp) -> String {
     match jiff::Timestamp::from_microsecond(time.as_micros()) {
         Ok(time) => format!("{time:.6}"),
-        // Only a damaged row is out of that range.
+        // Only a corrupt row is out of range.
         Err(_) => jiff::Timestamp::UNIX_EPOCH.to_string(),
     }
 }

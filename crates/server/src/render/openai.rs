@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::error::HttpError;
 
-/// A skill. One without versions cannot be told in this dialect.
+/// A skill. One without versions cannot be represented in this dialect.
 pub(crate) fn skill(skill: &SkillRecord) -> Result<Value, HttpError> {
     let (Some(default), Some(latest)) = (&skill.default, &skill.latest) else {
         return Err(HttpError::from(prowess_store::Error::NoVersion {
@@ -51,7 +51,7 @@ pub(crate) fn file(file: &FileRecord) -> Value {
     })
 }
 
-/// A file that Anthropic keeps, from what it says of it.
+/// A file stored by Anthropic, from Anthropic's metadata.
 pub(crate) fn provider_file(id: &str, about: &Value) -> Value {
     json!({
         "id": id,
@@ -65,7 +65,7 @@ pub(crate) fn provider_file(id: &str, about: &Value) -> Value {
     })
 }
 
-/// The same as one of a container. Where in it the file lay, nobody says.
+/// The same as a container file. Its path in the container is unknown.
 pub(crate) fn provider_container_file(container: &str, id: &str, about: &Value) -> Value {
     json!({
         "id": id,
@@ -92,7 +92,7 @@ fn unix_seconds(about: &Value, key: &str) -> Option<i64> {
     Some(at.as_second())
 }
 
-/// A list. The client asks for what comes after its last id.
+/// A list. The client requests the next page with the last id.
 pub(crate) fn list(items: Vec<Value>, has_more: bool) -> Value {
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
     json!({
@@ -104,7 +104,7 @@ pub(crate) fn list(items: Vec<Value>, has_more: bool) -> Value {
     })
 }
 
-/// What a deletion answers: `skill.deleted`, `file`, ….
+/// The response to a deletion: `skill.deleted`, `file`, ….
 pub(crate) fn deleted(id: &str, object: &str) -> Value {
     json!({ "id": id, "object": object, "deleted": true })
 }

@@ -1,5 +1,5 @@
-//! The line of a request as JSON, with the fields and in the order that the formatter of
-//! `tracing-subscriber` gave them.
+//! The log line of a request as JSON, with the fields and in the order of
+//! `tracing-subscriber`'s formatter.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{LineSink, RequestInfo};
 
-/// What a thread keeps from line to line.
+/// Buffers that a thread reuses.
 #[derive(Default)]
 struct Scratch {
     line: Vec<u8>,
-    /// The second that `date` says.
+    /// The second of `date`.
     second: u64,
-    /// `2026-11-16T11:28:40`; to write a date costs more than all else here.
+    /// `2026-11-16T11:28:40`; formatting a date costs more than everything else here.
     date: String,
 }
 
@@ -21,7 +21,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
 }
 
-/// Writes the line and gives it to the sink.
+/// Writes the line to the sink.
 pub(super) fn write(sink: &dyn LineSink, info: &RequestInfo, level: &str, status: u16, ms: u64) {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -33,7 +33,7 @@ pub(super) fn write(sink: &dyn LineSink, info: &RequestInfo, level: &str, status
         }
         let Scratch { line, date, .. } = scratch;
         line.clear();
-        // Nothing can go wrong while writing to memory.
+        // Writing to memory cannot fail.
         let _ = write!(
             line,
             r#"{{"timestamp":"{date}.{:06}Z","level":"{level}","message":"done","status":{status},"ms":{ms},"span":"#,
@@ -45,12 +45,15 @@ pub(super) fn write(sink: &dyn LineSink, info: &RequestInfo, level: &str, status
     });
 }
 
-/// The request itself.
+/// The fields of the request.
 pub(super) fn span(info: &RequestInfo, out: &mut Vec<u8>) {
     let _ = write!(out, r#"{{"id":"{}""#, info.id);
     let fields = [
-        (&b"key"[..], info.key()),
+        (&b"key"[..], info.key_id()),
+        (b"key_name", info.key_name()),
         (b"method", Some(info.shown_method())),
+        (b"model", info.model()),
+        (b"path", Some(info.path())),
         (b"route", Some(info.route.as_str())),
         (b"tenant", info.tenant()),
         (b"name", Some("request")),
@@ -93,13 +96,14 @@ mod tests {
 
     #[test]
     fn a_line_is_json_with_fixed_fields_in_a_fixed_order() {
-        let kept = CollectingSink::default();
+        let sink = CollectingSink::default();
         let method = Method::from_bytes(b"POST").unwrap();
-        let info = RequestInfo::new(RequestId::default(), method, "/v1/\"x\"\n");
+        let info = RequestInfo::new(RequestId::default(), method, "/v1/x", "/v1/\"x\"\n");
+        info.model.set("m \"1\"".to_owned()).unwrap();
         for _ in 0..2 {
-            write(&kept, &info, "INFO", 200, 8);
+            write(&sink, &info, "INFO", 200, 8);
         }
-        let text = String::from_utf8(kept.0.into_inner().unwrap()).unwrap();
+        let text = String::from_utf8(sink.0.into_inner().unwrap()).unwrap();
         assert_eq!(text.lines().count(), 2);
         for line in text.lines() {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -112,7 +116,8 @@ mod tests {
                 concat!(
                     r#""level":"INFO","message":"done","status":200,"ms":8,"span":{"#,
                     r#""id":"req_000000000000000000000000","method":"POST","#,
-                    r#""route":"/v1/\"x\"\n","name":"request"}}"#
+                    r#""model":"m \"1\"","path":"/v1/x","route":"/v1/\"x\"\n","#,
+                    r#""name":"request"}}"#
                 )
             );
         }

@@ -1,10 +1,9 @@
-//! The log's line of each request, and which request other lines belong to.
+//! The log line of each request, and the request fields of other log lines.
 //!
-//! Every request has a line, so its cost counts. A tracing span with its fields cost as
-//! much as all else that is done for a request that passes through: here a request's
-//! [`RequestInfo`] is known to its task by a pointer, and the line is written by hand into
-//! a buffer that the thread keeps. The line goes to the [`LineSink`] that the process
-//! installed; without one it is an event of `tracing` like any other.
+//! Every request has a line, so its cost matters. A tracing span with its fields cost as much
+//! as everything else for a passed-through request: instead a request's [`RequestInfo`] is a
+//! task-local pointer, and the line is formatted into a buffer that the thread reuses. The
+//! line goes to the installed [`LineSink`]; without one it is a normal `tracing` event.
 
 mod line;
 
@@ -16,21 +15,26 @@ use axum::http::Method;
 use prowess_store::KeyRecord;
 
 use crate::context::RequestId;
+use crate::text::truncate;
 
 /// Bytes of a method that are logged; a method is ASCII.
 const MAX_METHOD_BYTES: usize = 32;
+/// Bytes of a path that are logged.
+const MAX_PATH_BYTES: usize = 512;
+/// Bytes of a model name that are logged.
+const MAX_MODEL_BYTES: usize = 200;
 
-/// Takes finished lines. Must neither block nor fail.
+/// Receives finished lines. Must neither block nor fail.
 pub trait LineSink: Send + Sync {
-    /// Takes one line, its newline included.
+    /// Receives one line, including its newline.
     fn write_line(&self, line: &[u8]);
 }
 
 static SINK: OnceLock<Box<dyn LineSink>> = OnceLock::new();
 
-/// Has the lines of requests written there, as JSON. The first sink stays.
+/// Installs the sink for request lines in JSON. Only the first call has an effect.
 pub fn install(sink: Box<dyn LineSink>) {
-    // A second one changes nothing, as with a subscriber of `tracing`.
+    // A second one is ignored, as with a `tracing` subscriber.
     let _ = SINK.set(sink);
 }
 
@@ -39,17 +43,21 @@ pub fn count_dropped(lines: u64) {
     metrics::counter!("prowess_log_lines_dropped_total").increment(lines);
 }
 
-/// What the log says of a request.
+/// What the log contains about a request.
 #[derive(Debug)]
 pub struct RequestInfo {
     id: RequestId,
     method: Method,
-    /// The pattern that its path matches; never the path with its ids, nor the query.
+    /// The route pattern.
     route: String,
+    /// The path without its query, which may contain a key; none when it is the route.
+    path: Option<String>,
     identity: OnceLock<Identity>,
+    /// The model as the client names it.
+    model: OnceLock<String>,
 }
 
-/// Whose request it is, once its key was checked.
+/// The principal of a request, once authenticated.
 #[derive(Debug)]
 struct Identity {
     tenant: String,
@@ -60,12 +68,12 @@ tokio::task_local! {
     static CURRENT: Arc<RequestInfo>;
 }
 
-/// The request that the current task works on, if it does.
+/// The request of the current task, if any.
 pub fn current() -> Option<Arc<RequestInfo>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// Works on a request: lines that are logged meanwhile belong to it.
+/// Runs a future as part of a request: its log lines carry the request's fields.
 pub(crate) fn scope<F: Future>(
     info: &Arc<RequestInfo>,
     work: F,
@@ -73,9 +81,9 @@ pub(crate) fn scope<F: Future>(
     CURRENT.scope(Arc::clone(info), work)
 }
 
-/// Notes whose request the current task works on.
+/// Records the principal of the current request.
 pub(crate) fn identify(tenant: &str, key: Option<&Arc<KeyRecord>>) {
-    // Outside of a request nobody wants to know.
+    // No effect outside of a request.
     let _ = CURRENT.try_with(|info| {
         info.identity.get_or_init(|| Identity {
             tenant: tenant.to_owned(),
@@ -84,13 +92,25 @@ pub(crate) fn identify(tenant: &str, key: Option<&Arc<KeyRecord>>) {
     });
 }
 
+/// Records the model of the current request.
+pub(crate) fn record_model(model: &str) {
+    // No effect outside of a request.
+    let _ = CURRENT.try_with(|info| {
+        info.model
+            .get_or_init(|| truncate(model, MAX_MODEL_BYTES).to_owned());
+    });
+}
+
 impl RequestInfo {
-    pub(crate) fn new(id: RequestId, method: Method, route: &str) -> Arc<RequestInfo> {
+    pub(crate) fn new(id: RequestId, method: Method, path: &str, route: &str) -> Arc<RequestInfo> {
+        let path = truncate(path, MAX_PATH_BYTES);
         Arc::new(RequestInfo {
             id,
             method,
             route: route.to_owned(),
+            path: (path != route).then(|| path.to_owned()),
             identity: OnceLock::new(),
+            model: OnceLock::new(),
         })
     }
 
@@ -102,33 +122,49 @@ impl RequestInfo {
         &self.route
     }
 
-    /// Clients may invent methods, as long as they like.
+    /// Clients may send methods of any length.
     fn shown_method(&self) -> &str {
         let method = self.method.as_str();
         method.get(..MAX_METHOD_BYTES).unwrap_or(method)
+    }
+
+    fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or(&self.route)
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.get().map(String::as_str)
     }
 
     fn tenant(&self) -> Option<&str> {
         self.identity.get().map(|identity| identity.tenant.as_str())
     }
 
-    fn key(&self) -> Option<&str> {
-        let key = self.identity.get()?.key.as_ref()?;
-        Some(&key.id)
+    fn key(&self) -> Option<&KeyRecord> {
+        self.identity.get()?.key.as_deref()
     }
 
-    /// As a JSON object, in the form of a span of `tracing`.
+    fn key_id(&self) -> Option<&str> {
+        self.key().map(|key| key.id.as_str())
+    }
+
+    fn key_name(&self) -> Option<&str> {
+        self.key().map(|key| key.name.as_str())
+    }
+
+    /// As a JSON object, in the format of a `tracing` span.
     pub fn to_json(&self) -> String {
         let mut out = Vec::new();
         line::span(self, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// Logs that it was answered. Few want to read of the quiet ones.
+    /// Logs the response. Quiet requests are logged at debug level.
     pub(crate) fn log_done(&self, status: u16, elapsed: Duration, quiet: bool) {
-        let enabled = match quiet {
-            true => tracing::enabled!(tracing::Level::DEBUG),
-            false => tracing::enabled!(tracing::Level::INFO),
+        let enabled = if quiet {
+            tracing::enabled!(tracing::Level::DEBUG)
+        } else {
+            tracing::enabled!(tracing::Level::INFO)
         };
         if !enabled {
             return;
@@ -139,11 +175,16 @@ impl RequestInfo {
             return line::write(&**sink, self, level, status, ms);
         }
         let RequestInfo { id, route, .. } = self;
-        let (method, tenant, key) = (self.shown_method(), self.tenant(), self.key());
+        let (method, path, model) = (self.shown_method(), self.path(), self.model());
+        let (tenant, key, key_name) = (self.tenant(), self.key_id(), self.key_name());
         if quiet {
-            tracing::debug!(status, ms, %id, method, route, tenant, key, "done");
+            tracing::debug!(
+                status, ms, %id, method, path, route, model, tenant, key, key_name, "done"
+            );
         } else {
-            tracing::info!(status, ms, %id, method, route, tenant, key, "done");
+            tracing::info!(
+                status, ms, %id, method, path, route, model, tenant, key, key_name, "done"
+            );
         }
     }
 }
@@ -156,7 +197,7 @@ impl fmt::Display for RequestInfo {
         if let Some(tenant) = self.tenant() {
             write!(f, " tenant={tenant}")?;
         }
-        match self.key() {
+        match self.key_id() {
             Some(key) => write!(f, " key={key}"),
             None => Ok(()),
         }

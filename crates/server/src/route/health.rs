@@ -11,14 +11,14 @@ use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 
-/// The process runs, and its sandbox is this strong.
+/// The process runs; reports the sandbox level.
 pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
     let sandbox = app.settings().sandbox.level();
     Json(json!({ "status": "ok", "sandbox": sandbox }))
 }
 
-/// Requests can be answered, and what they change can be written. Anyone may ask, so
-/// the answer names what failed and no more.
+/// Requests can be served and the store is writable. Public, so the response names only the
+/// part that failed.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpError> {
     let Err(unready) = app.store().check_ready().await else {
         return Ok(Json(json!({ "status": "ok" })));
@@ -26,16 +26,16 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpErr
     let (part, code) = (unready.part, unready.code);
     tracing::warn!(part, code, cause = unready.cause, "not ready");
     let why = if unready.full {
-        "has no room left"
+        "is full"
     } else {
-        "cannot be written"
+        "is not writable"
     };
     let message = format!("not ready: the {part} {why}");
     let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
     Err(error.with_detail("part", part))
 }
 
-/// Counts of all tenants together, so not for everyone.
+/// Covers all tenants, so not public.
 pub(crate) async fn metrics(
     State(app): State<App>,
     principal: Principal,

@@ -1,5 +1,5 @@
-//! All routes. One file per verb; each reads its request, asks the store, and writes
-//! the answer in the request's dialect.
+//! All routes. One file per verb; each reads its request, calls the store, and writes the
+//! response in the request's dialect.
 
 mod containers;
 pub(crate) mod discovery;
@@ -30,8 +30,8 @@ use crate::context;
 use crate::error::HttpError;
 use crate::openapi;
 
-/// Where the same API is found: as the vendors have it, and below a mount that says
-/// whose dialect is meant. Some clients write their base URL's `/v1` twice.
+/// Mounts of the same API: as the vendors have it, and with the dialect in the path. Some
+/// clients send their base URL's `/v1` twice.
 const MOUNTS: [&str; 6] = [
     "/v1",
     "/v1/v1",
@@ -41,7 +41,7 @@ const MOUNTS: [&str; 6] = [
     "/openai/v1/v1",
 ];
 
-/// Where Google's API is found, beside the paths at which models are asked.
+/// Mounts of Google's API, besides the paths of calls to models.
 const GOOGLE_MOUNTS: [&str; 7] = [
     "/v1beta",
     "/v1beta/v1beta",
@@ -51,10 +51,10 @@ const GOOGLE_MOUNTS: [&str; 7] = [
     "/gemini/v1beta/v1beta",
     "/gemini/v1alpha",
 ];
-/// Clients of LiteLLM leave `/v1` out. What it serves there is found there too.
+/// LiteLLM's clients omit `/v1`. What LiteLLM serves there is served there too.
 const ROOT: &str = "";
 
-/// All routes but those at which models are asked.
+/// All routes except calls to models.
 pub(crate) fn router(app: App) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(health::alive))
@@ -103,7 +103,7 @@ async fn not_found(method: Method, uri: Uri) -> HttpError {
     HttpError::new(
         StatusCode::NOT_FOUND,
         "route-not-found",
-        format!("nothing here: {method} {}", excerpt(uri.path())),
+        format!("no route {method} {}", excerpt(uri.path())),
     )
 }
 
@@ -111,6 +111,6 @@ pub(crate) fn method_not_allowed(method: Method, uri: Uri) -> HttpError {
     HttpError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method-not-allowed",
-        format!("{method} means nothing at {}", excerpt(uri.path())),
+        format!("method {method} not allowed for {}", excerpt(uri.path())),
     )
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/usage`: what requests to models used, for those who keep the books.
+//! `GET /v1/usage`: usage of model calls, for accounting.
 
 use axum::extract::State;
 use axum::routing::get;
@@ -12,14 +12,14 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::Query;
 
-/// What is added up when nothing is said.
+/// The default period.
 const DEFAULT_SINCE: &str = "30d";
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/usage", get(list))
 }
 
-/// An admin's key sees its tenant; the server's owner sees all, or the one asked for.
+/// An admin key sees its tenant; the server's owner sees all, or the selected one.
 async fn list(
     State(app): State<App>,
     principal: Principal,

@@ -1,9 +1,9 @@
-//! Traces of requests to models, for an OpenTelemetry collector.
+//! Traces of model calls, for an OpenTelemetry collector.
 //!
-//! One span for each request, with the attributes of the GenAI conventions, sent as
-//! OTLP over HTTP in its JSON form. Nothing here runs unless an endpoint is configured.
-//! Like rows of usage, spans wait in a bounded queue and are sent in batches; what does
-//! not fit is dropped and counted.
+//! One span per request, with the attributes of the GenAI conventions, sent as OTLP over HTTP
+//! in JSON. Nothing runs here unless an endpoint is configured. Like usage rows, spans are
+//! queued and sent in batches; the queue is bounded, and what does not fit is dropped and
+//! counted.
 
 mod otlp;
 mod trace_parent;
@@ -27,7 +27,7 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 const DROPPED_METRIC: &str = "prowess_spans_dropped_total";
 
-/// What is told of one request.
+/// The trace span of one request.
 pub(crate) struct RequestSpan {
     pub(crate) parent: Option<TraceParent>,
     pub(crate) started_at: SystemTime,
@@ -45,10 +45,10 @@ pub(crate) struct RequestSpan {
     pub(crate) key: Option<String>,
 }
 
-/// Takes spans and sees to it that they are sent.
+/// Collects spans and has them sent.
 pub(crate) struct Telemetry {
     settings: TelemetrySettings,
-    /// Where the sender lives: a connection's own runtime ends before the server does.
+    /// The runtime of the sender: a connection's own runtime ends before the server does.
     runtime: Option<Handle>,
     queue: OnceLock<mpsc::Sender<SpanQueueEntry>>,
 }
@@ -67,7 +67,7 @@ impl Telemetry {
         }
     }
 
-    /// Takes a span, unless its trace is not recorded or too many wait.
+    /// Records a span, unless its trace is not sampled or the queue is full.
     pub(crate) fn record(&self, span: RequestSpan) {
         if span.parent.as_ref().is_some_and(|parent| !parent.sampled) {
             return;
@@ -89,13 +89,13 @@ impl Telemetry {
         }
     }
 
-    /// Waits until all spans so far are sent, or given up.
+    /// Waits until all spans so far are sent or dropped.
     pub(crate) async fn flush(&self) {
         let (done, sent) = oneshot::channel();
         if let Some(queue) = self.queue.get()
             && queue.send(SpanQueueEntry::Flush(done)).await.is_ok()
         {
-            // The sender lives as long as the queue.
+            // The sender runs as long as the queue.
             let _ = sent.await;
         }
     }
@@ -123,7 +123,7 @@ async fn run_sender(settings: TelemetrySettings, mut queue: mpsc::Receiver<SpanQ
             tracing::warn!(spans = batch.len(), reason, "cannot send traces");
         }
         if let Some(waiting) = waiting {
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = waiting.send(());
         }
     }
@@ -160,6 +160,6 @@ async fn send(
     let response = response.map_err(|error| error.without_url().to_string())?;
     match response.status() {
         status if status.is_success() => Ok(()),
-        status => Err(format!("the collector answered {status}")),
+        status => Err(format!("the collector responded with {status}")),
     }
 }

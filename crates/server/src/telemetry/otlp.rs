@@ -1,7 +1,7 @@
-//! Spans in OTLP's JSON form.
+//! Spans in OTLP's JSON format.
 //!
-//! The names of attributes are those of the GenAI semantic conventions 1.38; where a
-//! name has changed, the older one (`gen_ai.system`) is sent along.
+//! Attribute names are those of the GenAI semantic conventions 1.38; where a name has changed,
+//! the older one (`gen_ai.system`) is sent as well.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use super::RequestSpan;
 const KIND_CLIENT: u8 = 3;
 const STATUS_ERROR: u8 = 2;
 
-/// A request to a collector.
+/// An export request to a collector.
 pub(super) fn export_request(spans: &[RequestSpan], service: &str) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     let spans: Vec<Value> = spans.iter().map(span_json).collect();
@@ -89,7 +89,7 @@ fn attributes(span: &RequestSpan) -> Vec<Value> {
     all
 }
 
-/// The conventions' word for a kind of provider.
+/// The conventions' name for a kind of provider.
 fn system_name(kind: &str) -> &str {
     match kind {
         "azure" => "azure.ai.openai",
@@ -104,7 +104,7 @@ fn text_attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-/// Numbers of 64 bits are strings in this form.
+/// 64-bit numbers are strings in this format.
 fn number_attribute(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
@@ -122,7 +122,7 @@ fn unix_nanos(time: SystemTime) -> u128 {
 /// Random bytes in hexadecimal.
 fn random_hex(bytes: usize) -> String {
     let mut random = [0_u8; 16];
-    // Ids of traces guard nothing.
+    // Trace ids are not secret.
     let _ = getrandom::fill(&mut random);
     let bytes = random.iter().take(bytes);
     bytes.fold(String::new(), |id, byte| format!("{id}{byte:02x}"))

@@ -1,8 +1,8 @@
-//! The client's own span, from the `traceparent` header (W3C Trace Context).
+//! The client's span, from the `traceparent` header (W3C Trace Context).
 
 use axum::http::HeaderMap;
 
-/// The span of a client's that a request belongs to.
+/// The client's span that a request belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TraceParent {
     pub(super) trace: String,
@@ -11,7 +11,7 @@ pub(crate) struct TraceParent {
 }
 
 impl TraceParent {
-    /// From a request's headers; nothing when there is none, or it is malformed.
+    /// Parses the header; none when it is missing or malformed.
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<TraceParent> {
         let header = headers.get("traceparent")?.to_str().ok()?;
         let mut parts = header.trim().split('-');
@@ -37,7 +37,7 @@ fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// An id of zeros is none.
+/// An id of zeros is invalid.
 fn is_id(text: &str, digits: usize) -> bool {
     is_hex(text, digits) && text.bytes().any(|b| b != b'0')
 }

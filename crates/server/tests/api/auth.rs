@@ -1,4 +1,4 @@
-//! Keys: the master's, virtual ones, none.
+//! Authentication: the master key, virtual keys, and none.
 
 use axum::http::{Method, StatusCode};
 use prowess_provider::Providers;
@@ -22,7 +22,7 @@ async fn locked() -> Server {
     .await
 }
 
-/// One model that always says the same.
+/// One model that always gives the same response.
 fn small() -> Providers {
     let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
     let config = ProvidersConfig {
@@ -33,9 +33,9 @@ fn small() -> Providers {
     Providers::new(config).unwrap()
 }
 
-/// Every route that needs a key, with what it needs.
+/// Every route that needs a key, with the required scopes.
 const ROUTES: [(&str, &str, &[KeyScope]); 72] = [
-    // What became of requests to models may hold their texts.
+    // Records of model calls may contain their texts.
     ("GET", "/v1/runs", &[KeyScope::Use]),
     ("GET", "/v1/runs/run_x", &[KeyScope::Use]),
     ("GET", "/v1/responses/resp_x", &[KeyScope::Use]),
@@ -287,7 +287,7 @@ async fn with_a_master_key_every_route_needs_a_key() {
     }
 }
 
-/// Routes that are open to everyone.
+/// Public routes.
 const PUBLIC: [&str; 7] = [
     "/healthz",
     "/readyz",
@@ -306,7 +306,7 @@ async fn the_table_of_scopes_has_every_route_that_is_described() {
     let pattern = |path: &str| {
         let path = path.split('?').next().unwrap_or_default();
         let parts = path.split('/').map(|part| {
-            // Google writes what is wanted behind the name.
+            // In Google's paths the method follows the name.
             let (name, method) = part.split_once(':').unwrap_or((part, ""));
             let name = match name {
                 "small" | "1" => "{}",
@@ -318,9 +318,10 @@ async fn the_table_of_scopes_has_every_route_that_is_described() {
         parts.collect::<Vec<_>>().join("/")
     };
     for (described, methods) in document["paths"].as_object().unwrap() {
-        let path = described.replace("/anthropic/v1", "/v1");
-        let path = path.replace("/openai/v1", "/v1");
-        let path = path.replace("/gemini/v1beta", "/v1beta");
+        let path = described
+            .replace("/anthropic/v1", "/v1")
+            .replace("/openai/v1", "/v1")
+            .replace("/gemini/v1beta", "/v1beta");
         for method in methods.as_object().unwrap().keys() {
             let same = |(verb, listed, _): &(&str, &str, &[KeyScope])| {
                 verb.eq_ignore_ascii_case(method) && pattern(listed) == pattern(&path)
@@ -416,7 +417,7 @@ async fn without_a_master_key_any_key_or_none_will_do_from_this_machine() {
         };
         assert_eq!(call.send().await.status, StatusCode::OK);
     }
-    // Something that looks like one of our keys, and is none, is a mistake.
+    // A text with the prefix of a virtual key that is not one is an error.
     let mistaken = server
         .get(TestDialect::Ga, "/v1/skills")
         .key("sk-pw-0123456789-abc")

@@ -1,4 +1,4 @@
-//! A client for the tests: requests in a dialect, answers as snapshots.
+//! A test client: requests in a dialect, responses as snapshots.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-/// Whose client it is.
+/// The client's dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TestDialect {
     /// Anthropic's beta of skills and of files.
@@ -43,14 +43,14 @@ impl TestDialect {
     }
 }
 
-/// A server and the folder it keeps things in.
+/// A server and its data folder.
 pub(crate) struct Server {
     pub(crate) app: App,
     pub(crate) front: HttpService,
     _folder: TempDir,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct ClientResponse {
     pub(crate) status: StatusCode,
@@ -67,7 +67,7 @@ impl Server {
         Server::with_store(settings, |_| {}).await
     }
 
-    /// A server whose store is changed before it is opened.
+    /// A server whose store configuration is changed before it is opened.
     pub(crate) async fn with_store(
         settings: ServerSettings,
         change: fn(&mut StoreConfig),
@@ -129,7 +129,7 @@ impl Server {
         self.request(dialect, Method::POST, path)
     }
 
-    /// Creates a skill and gives its id.
+    /// Creates a skill and returns its id.
     pub(crate) async fn skill(&self, name: &str) -> String {
         let call = self.post(TestDialect::OpenAi, "/v1/skills");
         let answer = call.form(&Form::skill(&SkillFixture::new(name))).await;
@@ -137,7 +137,7 @@ impl Server {
     }
 }
 
-/// A request to be.
+/// A request before it is sent.
 pub(crate) struct Call {
     front: HttpService,
     request: axum::http::request::Builder,
@@ -189,7 +189,7 @@ impl ClientResponse {
         })
     }
 
-    /// The body of an answer that must be a success.
+    /// The body of a successful response.
     pub(crate) fn ok(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{:?}", self.body);
         self.json()
@@ -212,7 +212,7 @@ impl ClientResponse {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Status, telling headers and body, with what differs from run to run masked.
+    /// Status, relevant headers and body, with varying parts masked.
     pub(crate) fn exchange(&self) -> String {
         let mut text = format!("{}\n", self.status.as_u16());
         for (name, value) in &self.headers {
@@ -227,7 +227,7 @@ impl ClientResponse {
     }
 }
 
-/// Ids by their prefixes, times by their shapes.
+/// Masks ids by prefix and times by format.
 pub(crate) fn masked(text: &str) -> String {
     let mut text = text.to_owned();
     for prefix in ["skill_", "skver_", "file_", "req_", "sha256:"] {
@@ -243,7 +243,7 @@ fn mask_after(text: &str, prefix: &str) -> String {
     for part in parts {
         let letters = part.chars().take_while(char::is_ascii_alphanumeric).count();
         masked.push_str(prefix);
-        // Words like `skill_deleted` are no ids.
+        // Words like `skill_deleted` are not ids.
         if letters >= 20 {
             masked.push('…');
             masked.push_str(&part[letters..]);
@@ -268,7 +268,7 @@ fn mask_time(word: &str) -> String {
 
 const BOUNDARY: &str = "a-boundary-of-the-tests";
 
-/// A multipart form, written byte by byte as the SDKs write it.
+/// A multipart form in the SDKs' format.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Form(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! Connections that do nothing: they shut nobody out, and do not stay.
+//! Idle connections: they block nobody, and are closed.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::net::TcpStream;
 use crate::running::{NEVER, PREFACE, Running, frame, h2_get, h2_settings, patient, rest};
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-/// As short as the sweep can tell apart.
+/// The shortest time that the sweep can measure.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// Every way to say nothing.
+/// Every way of sending no request.
 fn silences() -> Vec<Vec<u8>> {
     vec![
         Vec::new(),
@@ -82,7 +82,7 @@ async fn a_connection_that_had_a_request_is_closed_when_idle() {
     assert!(text.contains("\"status\":\"ok\""), "{text}");
 }
 
-/// A window of no bytes: the answer can never be sent.
+/// A window of zero bytes: the response can never be sent.
 #[tokio::test]
 async fn an_answer_that_is_not_read_does_not_keep_its_connection() {
     let options = ServeOptions {
@@ -119,7 +119,7 @@ async fn what_was_never_used_is_closed_first_and_then_what_is_idle_for_longest()
         let mut newcomer = running.connect().await;
         healthy(&mut newcomer).await;
         newcomers.push(newcomer);
-        // What is left of its answer, and its end.
+        // The rest of its response, and its end.
         let left = rest(open.remove(closed)).await;
         assert!(!left.starts_with(b"HTTP"));
     }
@@ -129,7 +129,7 @@ async fn what_was_never_used_is_closed_first_and_then_what_is_idle_for_longest()
     }
 }
 
-/// Reads what is left of an answer about health.
+/// Reads the rest of a health response.
 async fn drain(stream: &mut TcpStream) {
     let mut left = Vec::new();
     while !left.ends_with(b"}") {
@@ -137,7 +137,7 @@ async fn drain(stream: &mut TcpStream) {
     }
 }
 
-/// Frames of an HTTP/2 connection, up to the head of the answer on a stream.
+/// Frames of an HTTP/2 connection, up to the response head of a stream.
 async fn head(connection: &mut TcpStream, expected: u32) {
     loop {
         let mut head = [0; 9];
@@ -154,7 +154,7 @@ async fn head(connection: &mut TcpStream, expected: u32) {
 
 const MASTER: &str = "the-master-key-of-these-tests";
 
-/// A server that only answers to keys, and little to others.
+/// A server that requires keys.
 fn locked() -> ServerSettings {
     ServerSettings {
         master_key: Some(SecretString::new(MASTER)),
@@ -162,7 +162,7 @@ fn locked() -> ServerSettings {
     }
 }
 
-/// There is always an answer that waits for its client, and always another one.
+/// There is always a response that waits for its client, and always another one.
 #[tokio::test]
 async fn answers_that_nobody_reads_keep_no_connection_however_often_they_are_given_up() {
     let options = ServeOptions {
@@ -185,7 +185,7 @@ async fn answers_that_nobody_reads_keep_no_connection_however_often_they_are_giv
         }
         unread.push(connection);
     }
-    // Each of these has a place of its own.
+    // Each of these has its own slot.
     let key = format!("x-api-key: {MASTER}\r\n");
     let mut uploads = Vec::new();
     for closed in unread {
@@ -208,7 +208,7 @@ async fn a_request_under_way_is_never_closed_for_others() {
         running.begin("/v1/files", "", b"").await,
         running.begin("/v1/files", "", b"").await,
     ];
-    // Whoever comes now is told so, in the words of its dialect; health is told as ever.
+    // New connections get an error in their dialect; health checks still succeed.
     for _ in 0..3 {
         let busy = running.get("/v1/skills").await;
         assert!(busy.starts_with("HTTP/1.1 503"), "{busy}");
@@ -281,7 +281,7 @@ async fn get_with(running: &Running, path: &str, key: &str) -> String {
     String::from_utf8(rest(stream).await).unwrap()
 }
 
-/// It is one piece, which is given away in several.
+/// One chunk, sent in several.
 #[tokio::test]
 async fn a_large_answer_arrives_whole() {
     let running = Running::start(ServerSettings::default(), patient()).await;

@@ -1,4 +1,4 @@
-//! Forms whose parts never begin, and forms that come in pieces of any size.
+//! Forms whose parts never begin, and forms that arrive in chunks of any size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +10,14 @@ use futures_util::stream;
 
 use crate::client::{ALL, Form, Server, TestDialect};
 
-/// What one frame of an endless body brings.
+/// Bytes of one frame of an endless body.
 const FRAME_BYTES: usize = 16 << 10;
-/// Where an endless body ends after all, so that a test that fails does end.
+/// Where an endless body ends after all, so that a failing test ends.
 const END: usize = 64 << 20;
-/// More than the server may take of a body in which it finds nothing.
+/// More than the server may read of a body without parts.
 const MAX_TAKEN: usize = 256 << 10;
 
-/// A body that begins with something and goes on with a filling, and what was taken of it.
+/// A body of a start and endless filling, and the number of bytes read from it.
 pub(crate) fn endless(start: &str, filling: &str) -> (Body, Arc<AtomicUsize>) {
     let taken = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&taken);
@@ -68,7 +68,7 @@ async fn a_form_is_read_whatever_the_size_of_its_pieces() {
     for _ in 0..2_000 {
         form = form.text("unknown", "a field that is not used");
     }
-    // Looks like boundaries in every place.
+    // Looks like a boundary at every position.
     let data = b"\r\n--a-boundary-of-the-test\r\n\r\n".repeat(12_000);
     let form = form.file("file", "a.bin", &data).bytes();
     for size in [97, 4_096, 70_000, form.len()] {

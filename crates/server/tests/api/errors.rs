@@ -1,4 +1,4 @@
-//! Errors, whole, in both envelopes.
+//! Complete errors, in both envelopes.
 
 use axum::http::{Method, StatusCode};
 use prowess_testkit::SkillFixture;

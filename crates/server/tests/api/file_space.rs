@@ -1,4 +1,4 @@
-//! Files that cannot be kept are refused while they come in, not when they are there.
+//! Files that cannot be stored are refused during the upload, not at its end.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::endless_forms::endless;
 const FILE: &str = "--a-boundary-of-the-tests\r\n\
     Content-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n";
 
-/// Sends an endless file in each dialect to a store; at most so many bytes may be taken.
+/// Sends an endless file in each dialect to a store; at most `max_taken` bytes may be read.
 async fn refused(change: fn(&mut StoreConfig), status: StatusCode, code: &str, max_taken: usize) {
     let server = Server::with_store(ServerSettings::default(), change).await;
     for dialect in ALL {

@@ -1,4 +1,4 @@
-//! The life of a file, in both vendors' APIs.
+//! The life cycle of a file, in both vendors' APIs.
 
 use axum::http::StatusCode;
 use futures_util::stream;

@@ -1,4 +1,4 @@
-//! Bodies under way: no tenant's keep another's out, and none is there for ever.
+//! Active request bodies: no tenant blocks another, and none lasts forever.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn start(settings: ServerSettings) -> (Running, String, String) {
     (running, format!("x-api-key: {slow}\r\n"), other)
 }
 
-/// Settings under which nothing ends by itself.
+/// Settings with which nothing times out.
 fn settings() -> ServerSettings {
     ServerSettings {
         idle: NEVER,
@@ -37,7 +37,7 @@ fn settings() -> ServerSettings {
     }
 }
 
-/// The status and body of an answer to a request that was not wanted.
+/// The status and body of a refusal.
 async fn refusal(stream: TcpStream) -> String {
     String::from_utf8(rest(stream).await).unwrap()
 }
@@ -54,7 +54,7 @@ async fn slow_uploads_of_one_tenant_do_not_keep_anothers_waiting() {
         for _ in 0..turns {
             under_way.push(running.begin(path, &slow, b"--").await);
         }
-        // These wait for a turn of their tenant's.
+        // These wait for a permit of their tenant.
         let mut waiting = JoinSet::new();
         for _ in 0..20 {
             let mut stream = running.request(path, &slow).await;
@@ -73,7 +73,7 @@ async fn slow_uploads_of_one_tenant_do_not_keep_anothers_waiting() {
         let made = server.post(TestDialect::OpenAi, "/v1/files").key(&other);
         made.form(&form).await.ok();
         assert!(waiting.try_join_next().is_none(), "no turn was free");
-        // A turn that is free again is used.
+        // A released permit is reused.
         drop(under_way.remove(0));
         waiting.join_next().await.unwrap().unwrap();
     }
@@ -104,7 +104,7 @@ async fn a_body_that_trickles_is_refused_wherever_it_is_sent() {
     })
     .await;
     for path in ["/v1/skills", "/v1/files", "/v1/messages", "/mcp"] {
-        // One part of the form has not even a whole head.
+        // One part of the form has an incomplete head.
         for sent in [&b"--"[..], b"--a-boundary-of-the-tests\r\nContent-Disp"] {
             let mut stream = running.begin(path, &slow, sent).await;
             let mut answer = [0; 12];
@@ -114,7 +114,7 @@ async fn a_body_that_trickles_is_refused_wherever_it_is_sent() {
     }
 }
 
-/// Bounds that a few bodies reach.
+/// Limits that a few bodies reach.
 fn tight() -> ServerSettings {
     let mut settings = ServerSettings {
         body_bytes_in_flight: 4 << 20,
@@ -140,12 +140,12 @@ async fn unfinished_bodies_of_one_tenant_are_bounded_and_leave_space_for_others(
             (answer, stream)
         });
     }
-    // Half of the budget has room for two of them; what the others sent is given back.
+    // Half of the budget fits two of them; the bytes of the others are released.
     for _ in 0..10 {
         let (answer, _) = answers.join_next().await.unwrap().unwrap();
         assert_eq!(&answer, b"HTTP/1.1 429");
     }
-    // Those that are under way keep no request of another tenant out.
+    // Active bodies do not block another tenant's request.
     for _ in 0..3 {
         whole(&running, &other).await;
     }
@@ -166,8 +166,8 @@ async fn large_bodies_of_all_tenants_together_leave_space_for_small_ones() {
             answer
         });
     }
-    // The four would leave nothing; three quarters have room for three at most. They come
-    // in side by side, so more than one may find too little.
+    // Four would fill the budget; three quarters fit three at most. They arrive side by side,
+    // so more than one may be refused.
     let answer = answers.join_next().await.unwrap().unwrap();
     assert_eq!(&answer, b"HTTP/1.1 503");
     let body = serde_json::json!({ "model": "none", "max_tokens": 1, "messages": [
@@ -183,7 +183,7 @@ async fn large_bodies_of_all_tenants_together_leave_space_for_small_ones() {
     }
 }
 
-/// A large request of another tenant, which is read whole before its model is looked for.
+/// A large request of another tenant, which is read completely before its model is looked up.
 async fn whole(running: &Running, key: &str) {
     let words = "word ".repeat(100 << 10);
     let body = serde_json::json!({ "model": "none", "max_tokens": 1, "messages": [

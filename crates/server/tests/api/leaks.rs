@@ -1,4 +1,4 @@
-//! Two tenants and every route: nothing of one is seen by the other.
+//! Two tenants and every route: neither sees anything of the other.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -154,7 +154,7 @@ async fn keep_chat(server: &Server, id: &str) {
 }
 
 impl Tenants {
-    /// Every route that names something, and how it is called.
+    /// Every route with an id, and its method.
     fn named(&self) -> Vec<(Method, String)> {
         let (skill, version, file) = (&self.skill, &self.version, &self.file);
         let mut routes = Vec::new();
@@ -244,15 +244,15 @@ async fn what_belongs_to_another_is_not_found_on_any_route() {
                 StatusCode::NOT_FOUND,
                 "{dialect:?} {method} {path}"
             );
-            // The same words as for something that was never there.
+            // The same text as for something that never existed.
             let invented = |text: &str| {
-                let text = text.replace(&tenants.skill, "skill_0");
-                let text = text.replace(&tenants.run, "run_0");
-                let text = text.replace(&tenants.response, "resp_0");
-                let text = text.replace(&tenants.conversation, "conv_0");
-                let text = text.replace(&tenants.item, "msg_0");
-                let text = text.replace(&tenants.completion, "chatcmpl-0");
-                text.replace(&tenants.file, "file_0")
+                text.replace(&tenants.skill, "skill_0")
+                    .replace(&tenants.run, "run_0")
+                    .replace(&tenants.response, "resp_0")
+                    .replace(&tenants.conversation, "conv_0")
+                    .replace(&tenants.item, "msg_0")
+                    .replace(&tenants.completion, "chatcmpl-0")
+                    .replace(&tenants.file, "file_0")
                     .replace(&tenants.version, "skver_0")
             };
             let unreal = tenants
@@ -290,18 +290,19 @@ async fn the_table_has_every_route_that_names_something_of_a_tenant() {
         if !path.contains('{') || path.contains("{model}") {
             continue;
         }
-        // Containers are the sandbox's sessions; they have a test beside a real one.
+        // Containers need a sandbox; they have a test with a real one.
         if path.contains("{container}") {
             continue;
         }
-        let path = path.replace("{skill}", &tenants.skill);
-        let path = path.replace("{version}", &tenants.version);
-        let path = path.replace("{file}", &tenants.file);
-        let path = path.replace("{run}", &tenants.run);
-        let path = path.replace("{id}", &tenants.response);
-        let path = path.replace("{conversation}", &tenants.conversation);
-        let path = path.replace("{item}", &tenants.item);
-        let path = path.replace("{completion}", &tenants.completion);
+        let path = path
+            .replace("{skill}", &tenants.skill)
+            .replace("{version}", &tenants.version)
+            .replace("{file}", &tenants.file)
+            .replace("{run}", &tenants.run)
+            .replace("{id}", &tenants.response)
+            .replace("{conversation}", &tenants.conversation)
+            .replace("{item}", &tenants.item)
+            .replace("{completion}", &tenants.completion);
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let line = (method, path.clone());

@@ -1,4 +1,4 @@
-//! The whole API over HTTP, in one process: the front, a store in a temporary folder,
+//! The whole API over HTTP, in one process: the HTTP service, a store in a temporary folder,
 //! and requests as the vendors' clients send them.
 
 #![expect(

@@ -1,4 +1,4 @@
-//! The description describes what is there.
+//! The OpenAPI document matches the routes.
 
 use axum::http::Method;
 

@@ -37,7 +37,7 @@ async fn anthropics_pages_hold_while_skills_come_and_go() {
             dialect == TestDialect::Beta
         );
         let page = first["next_page"].as_str().unwrap();
-        // The last one seen goes, a new one comes: the next page is as it was.
+        // The last seen item is deleted and a new one added: the next page is unchanged.
         let new = server.skill("newcomer").await;
         let next = format!("/v1/skills?limit=2&source=custom&page={page}");
         let next = server.get(dialect, &next).send().await.ok();

@@ -1,4 +1,4 @@
-//! A server behind a real socket, and raw bytes to it.
+//! A server behind a real socket, and raw bytes sent to it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::{Form, Server};
 
-/// Longer than any test takes: what has this as its bound is not closed by it.
+/// Longer than any test takes: a connection with this timeout is not closed by it.
 pub(crate) const NEVER: Duration = Duration::from_secs(3_600);
 
-/// What HTTP/2 begins with.
+/// The HTTP/2 preface.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(crate) struct Running {
@@ -23,7 +23,7 @@ pub(crate) struct Running {
     _served: AbortOnDropHandle<std::io::Result<()>>,
 }
 
-/// No time limits, so that whatever closes does so for another reason.
+/// No time limits, so that a connection closes only for another reason.
 pub(crate) fn patient() -> ServeOptions {
     ServeOptions {
         head: NEVER,
@@ -61,7 +61,7 @@ impl Running {
         stream
     }
 
-    /// Asks for a path on a connection of its own; gives the whole answer.
+    /// Requests a path on a new connection; returns the whole response.
     pub(crate) async fn get(&self, path: &str) -> String {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
@@ -77,7 +77,7 @@ impl Running {
         stream
     }
 
-    /// A request that waits for the server to ask for its body.
+    /// A request that waits for the server to request its body.
     pub(crate) async fn request(&self, path: &str, headers: &str) -> TcpStream {
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {}\r\n\
@@ -88,10 +88,10 @@ impl Running {
     }
 }
 
-/// More than any test sends, so that these bodies have no end.
+/// More than any test sends, so that these bodies never end.
 const DECLARED: usize = 25 << 20;
 
-/// Waits until the server asks for the body.
+/// Waits until the server requests the body.
 pub(crate) async fn go_on(stream: &mut TcpStream) {
     let mut go_on = [0; 25];
     stream.read_exact(&mut go_on).await.unwrap();

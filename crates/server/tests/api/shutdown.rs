@@ -1,4 +1,4 @@
-//! How connections end: uploads finish, refusals are heard, nothing waits for ever.
+//! How connections end: uploads finish, refusals arrive, nothing waits forever.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ async fn start(grace: Duration) -> Running {
     }
 }
 
-/// Sends the head of an upload and its body up to the middle of the mark that ends it,
-/// without which no form is whole. The server has begun once it asks for the body.
+/// Sends the head of an upload and its body up to the middle of the final boundary, without
+/// which no form is complete. The server has begun once it requests the body.
 async fn begin_upload(address: std::net::SocketAddr) -> (TcpStream, Vec<u8>) {
     let mut body = Form::skill(&SkillFixture::new("late")).bytes();
     let rest = body.split_off(body.len() - 16);

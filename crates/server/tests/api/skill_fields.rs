@@ -1,4 +1,4 @@
-//! Form fields of a skill's upload: a skill made of them, and none of them ignored.
+//! Form fields of a skill upload: a skill built from them, and none of them ignored.
 
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{ALL, ClientResponse, Form, Server, TestDialect};
 
-/// A form as LiteLLM's clients write it for a skill without files.
+/// A form as LiteLLM's clients send it for a skill without files.
 fn greeter() -> Form {
     Form::default()
         .text("custom_llm_provider", "litellm_proxy")
@@ -187,7 +187,7 @@ async fn fields_beside_files_match_the_skill_or_are_refused() {
                     (code.as_str(), named.as_str()),
                     ("skill-field-conflict", param)
                 );
-                assert!(message.contains("Leave the field out"), "{message}");
+                assert!(message.contains("Remove the field"), "{message}");
             }
         }
     }
@@ -211,7 +211,7 @@ async fn a_field_that_means_nothing_is_refused_by_its_name() {
             }
         }
     }
-    // By which LiteLLM's clients choose an account.
+    // With which LiteLLM's clients select an account.
     let form = Form::skill(&SkillFixture::new("for-every-model")).text("model", "claude");
     server
         .post(TestDialect::Ga, "/v1/skills")

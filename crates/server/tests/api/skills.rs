@@ -1,4 +1,4 @@
-//! The life of a skill, in every generation.
+//! The life cycle of a skill, in every API generation.
 
 use axum::http::StatusCode;
 use prowess_skill::{Bundle, BundleLimits};
@@ -11,7 +11,7 @@ fn fixture(name: &str) -> SkillFixture {
     SkillFixture::new(name).script("scripts/run.py", "print(1)\n")
 }
 
-/// Create, get, list, a second version, its list, its content, the end.
+/// Create, get, list, a second version, its list, its content, delete.
 async fn life(dialect: TestDialect) -> String {
     let server = Server::new().await;
     let title = match dialect {
@@ -62,12 +62,12 @@ async fn life(dialect: TestDialect) -> String {
         .get(TestDialect::OpenAi, &format!("{versions}/1"))
         .send()
         .await;
-    let first = first.ok()["id"].as_str().unwrap().to_owned();
-    let first = server
-        .delete(dialect, &format!("{versions}/{first}"))
+    let first_id = first.ok()["id"].as_str().unwrap().to_owned();
+    let deleted = server
+        .delete(dialect, &format!("{versions}/{first_id}"))
         .send()
         .await;
-    record("delete the first version", first.exchange());
+    record("delete the first version", deleted.exchange());
     let last = server.delete(dialect, &latest).send().await;
     record("delete the last version", last.exchange());
     record(

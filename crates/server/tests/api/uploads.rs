@@ -1,4 +1,4 @@
-//! Uploads in every form that clients give them.
+//! Uploads in every format that clients send.
 
 use axum::http::StatusCode;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ fn bundle(files: impl IntoIterator<Item = (String, Bytes, bool)>) -> Bundle {
     Bundle::from_files(files, &BundleLimits::default()).unwrap()
 }
 
-/// The digest that a server gives the skill of a form.
+/// The digest of a form's skill, from the server.
 async fn digest(server: &Server, form: &Form) -> String {
     let answer = server.post(TestDialect::Ga, "/v1/skills").form(form).await;
     answer.ok();
@@ -100,7 +100,7 @@ async fn colliding_flat_names_are_refused_with_the_advice_to_send_a_zip() {
         .post(TestDialect::OpenAi, "/v1/skills")
         .form(&form)
         .await;
-    insta::assert_snapshot!(refused.json()["error"]["message"].as_str().unwrap(), @"skill upload refused: two files are called `util.py`. If they lie in different folders, your client has dropped the folders from their names: send the skill as one zip instead");
+    insta::assert_snapshot!(refused.json()["error"]["message"].as_str().unwrap(), @"skill upload refused: two files are named `util.py`. If they are in different folders, your client has dropped the folders from their names: send the skill as one zip instead");
     assert_eq!(refused.code(), "skill-names-collide");
 }
 

@@ -1,4 +1,4 @@
-//! Requests for Anthropic's own skills, against a stand-in for Anthropic.
+//! Requests for Anthropic's own skills, with a mock of Anthropic.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::client::{Form, Server, TestDialect};
 
-/// What the stand-in was asked.
+/// A request that the mock received.
 #[derive(Debug, Clone)]
 struct AnthropicRequest {
     line: String,
@@ -24,7 +24,7 @@ struct AnthropicRequest {
 
 type Log = Arc<Mutex<Vec<AnthropicRequest>>>;
 
-/// A server that answers everything with the same object, on a port of its own.
+/// A server that answers everything with the same object.
 async fn anthropic() -> (String, Log) {
     let log = Log::default();
     let seen = log.clone();

@@ -1,4 +1,4 @@
-//! Coding agents on other vendors' models: the tools they bring, over HTTP.
+//! Coding agents with other vendors' models: their tools, over HTTP.
 
 use prowess_testkit::upstream::MockResponse;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What clients send and upstreams answer: a question, and a word with a tool call.
+//! Requests of clients and responses of upstreams: a question, and a text with a tool call.
 
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Chat completions that clients ask to be stored.
+//! Chat completions stored on request.
 
 use prowess_store::{KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
@@ -31,16 +31,17 @@ async fn a_completion_is_stored_however_it_came() {
     ] {
         for streamed in [false, true] {
             let gateway = Gateway::start().await;
-            gateway.upstream.respond(match streamed {
-                false => MockResponse::json(200, whole),
-                true => MockResponse::sse(stream),
+            gateway.upstream.respond(if streamed {
+                MockResponse::sse(stream)
+            } else {
+                MockResponse::json(200, whole)
             });
             let request = stored(model, streamed).to_string();
             let answer = gateway.post(PATH, request).await;
             assert_eq!(answer.status, 200, "{}", answer.text());
             assert_eq!(answer.header("prowess-dropped"), None);
             let sent = gateway.upstream.next_request().await;
-            // What passes as it came passes with all that is in it.
+            // What passes unchanged passes completely.
             assert_eq!(sent.text().contains("\"store\""), model == "oai/m1");
             let all = list(&gateway, "").await;
             assert_eq!(all.len(), 1, "{model} {streamed}");

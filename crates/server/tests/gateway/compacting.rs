@@ -1,4 +1,4 @@
-//! Conversations made shorter, and gone on from.
+//! Compacted conversations, and continuing from them.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
@@ -31,7 +31,7 @@ async fn a_conversation_is_summarised_and_the_summary_read_by_any_provider() {
     );
     assert!(!encoded.as_str().unwrap().contains("Bern"));
     let sent: Value = serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
-    insta::assert_json_snapshot!("asked_for_a_summary", sent["messages"][1]);
+    insta::assert_json_snapshot!("summary_request", sent["messages"][1]);
     assert_eq!(sent.get("tools"), None);
 
     let mut input = compacted.json()["output"].as_array().unwrap().clone();

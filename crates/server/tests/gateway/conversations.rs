@@ -1,4 +1,4 @@
-//! Conversations that are kept here, and gone on in with any provider.
+//! Stored conversations, continued with any provider.
 
 use prowess_store::{KeyLimits, KeyScope, NewItem, TenantId};
 use prowess_testkit::upstream::MockResponse;
@@ -134,9 +134,10 @@ async fn a_request_goes_on_in_its_conversation_whole_and_streamed() {
     for stream in [false, true] {
         let gateway = Gateway::start().await;
         let id = begin(&gateway, json!({"items": [message("Earlier")]})).await;
-        gateway.upstream.respond(match stream {
-            false => MockResponse::json(200, CHAT),
-            true => MockResponse::sse(CHAT_STREAM),
+        gateway.upstream.respond(if stream {
+            MockResponse::sse(CHAT_STREAM)
+        } else {
+            MockResponse::json(200, CHAT)
         });
         let mut request = question(ClientDialect::Responses, "oai/m1", stream);
         request["conversation"] = id.as_str().into();
@@ -152,7 +153,7 @@ async fn a_request_goes_on_in_its_conversation_whole_and_streamed() {
         let expected = ["Earlier", "Weather in Bern?", "Looking.", "function_call"];
         assert_eq!(texts(&stored), expected);
 
-        // And on with another vendor, not stored by itself, named by an object.
+        // Continued with another vendor, not stored separately, named by an object.
         let on = json!({
             "model": "stage/hero", "store": false, "conversation": {"id": id},
             "input": [{"type": "function_call_output", "call_id": "call_1", "output": "sunny"}],
@@ -176,17 +177,19 @@ async fn an_answer_that_passes_as_it_came_is_added_too() {
     for stream in [false, true] {
         let gateway = Gateway::start().await;
         let id = begin(&gateway, json!({"items": [message("Earlier")]})).await;
-        gateway.upstream.respond(match stream {
-            false => MockResponse::json(200, whole),
-            true => MockResponse::sse(&streamed),
+        gateway.upstream.respond(if stream {
+            MockResponse::sse(&streamed)
+        } else {
+            MockResponse::json(200, whole)
         });
         let request = json!({
             "model": "rsp/m1", "input": "Hello", "conversation": id, "stream": stream,
         });
         let answer = gateway.post("/v1/responses", request.to_string()).await;
-        match stream {
-            false => assert_eq!(answer.text(), whole),
-            true => assert_eq!(answer.text(), streamed),
+        if stream {
+            assert_eq!(answer.text(), streamed)
+        } else {
+            assert_eq!(answer.text(), whole)
         }
         let sent: Value =
             serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
@@ -321,7 +324,7 @@ async fn an_item_that_is_sent_again_is_there_once_and_another_of_its_id_is_refus
 async fn what_an_answer_adds_under_ids_that_others_have_is_added_with_new_ids() {
     let gateway = Gateway::start().await;
     let id = begin(&gateway, json!({})).await;
-    // A server that numbers its items from the start in each answer.
+    // A server that numbers its items from the start in each response.
     for (text, answered) in [("1", "one"), ("2", "two")] {
         let answer = json!({
             "id": "resp_up", "object": "response", "status": "completed",
@@ -367,7 +370,7 @@ async fn a_conversation_without_space_for_an_answer_is_refused_before_the_model_
     let added = store.add_conversation_items(&tenant, &id, &new, time);
     added.await.unwrap();
     let before = store.conversation(&tenant, &id).await.unwrap();
-    // There is room for the input, but not for an answer as well.
+    // There is space for the input, but not for a response as well.
     let input = "y".repeat((1 << 20) + (1 << 19));
     let request = json!({"model": "oai/m1", "input": input, "conversation": id});
     let refused = gateway.post("/v1/responses", request.to_string()).await;

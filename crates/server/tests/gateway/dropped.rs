@@ -1,4 +1,4 @@
-//! What a model cannot be told, or its client: named as the client knows it.
+//! Unsupported fields of requests and responses are reported by the client's names.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
@@ -191,7 +191,8 @@ async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
     let refused = gateway.post("/v1/responses", next.to_string()).await;
     assert_eq!(refused.json()["error"]["param"], "input[1].content[0]");
 
-    // What the earlier request had, this one names by the answer it goes on from.
+    // The fields of the earlier request are named by the response that this one continues
+    // from.
     let first = json!({"model": "rsp/m1", "input": [{"role": "user", "content": "Hi"},
         {"role": "user", "content": [{"type": "x_odd", "x": 1}]}]});
     let first = ask_with_stored_history(&gateway, &first).await;
@@ -201,7 +202,7 @@ async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
     assert_eq!(error["param"], "previous_response_id", "{}", refused.text());
 }
 
-/// An answer that is kept, of a request that only Responses can say.
+/// A stored response to a request that only Responses can express.
 async fn ask_with_stored_history(gateway: &Gateway, request: &Value) -> String {
     let store = gateway.app.store();
     let tenant = prowess_store::TenantId::new("default").unwrap();

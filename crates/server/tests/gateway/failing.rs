@@ -1,4 +1,4 @@
-//! Whatever goes wrong, the client is told in its own dialect.
+//! Every error is rendered in the client's dialect.
 
 use prowess_server::{SecretString, ServerSettings};
 use prowess_store::{KeyScope, NewKey, TenantId};
@@ -16,7 +16,7 @@ const CLIENTS: [ClientDialect; 3] = [
     ClientDialect::Responses,
 ];
 
-/// Enough for each dialect but for the tools.
+/// Valid in each dialect, except for the tools.
 const NO_TOOLS: &str =
     r#"{"model":"stage/hero","max_tokens":1,"messages":[],"input":[],"tools":3}"#;
 
@@ -117,7 +117,7 @@ async fn a_stream_that_breaks_off_ends_with_an_error_of_the_clients_dialect() {
             assert_eq!(answer.status, 200);
             let last = answer.text().trim_end().rsplit("\n\n").next().unwrap();
             insta::assert_snapshot!(format!("{name}_cut_by_{provider}"), masked(last));
-            // As SDKs do: every event is JSON, or they stop there.
+            // As SDKs do: they stop at an event that is not JSON.
             let (mut parser, mut events) = (SseParser::default(), Vec::new());
             parser.push(answer.text().as_bytes(), &mut events).unwrap();
             assert_eq!(parser.finish().unwrap(), None);

@@ -1,5 +1,5 @@
-//! Google's paths: passed to Gemini as they came, answered by any other model, with keys,
-//! limits and errors as its clients know them.
+//! Google's paths: passed to Gemini unchanged, answered by any other model, with keys, limits
+//! and errors as its clients expect them.
 
 use prowess_server::{SecretString, ServerSettings};
 use prowess_store::{KeyLimits, KeyScope};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
 use crate::gateway::{ClientResponse, Gateway, KEY};
 
-/// As no serializer would write it.
+/// In a format that no serializer would write.
 const ODD: &str = "{ \"contents\" : [{\"parts\":[{\"text\":\"Hell\\u00f6\"}]}],\n \"safety_settings\": [],\t\"big\": 12345678901234567890123}\n";
 const GEMINI: &str = "{\n  \"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Looking.\"}], \"role\": \"model\"}, \"finishReason\": \"STOP\"}],\n  \"usageMetadata\": {\"promptTokenCount\": 30, \"candidatesTokenCount\": 7, \"thoughtsTokenCount\": 3, \"totalTokenCount\": 40}\n}\n";
 const GEMINI_STREAM: &str = concat!(
@@ -26,7 +26,7 @@ fn request_body() -> String {
     question(ClientDialect::Gemini, "", false).to_string()
 }
 
-/// The stream as Google's servers send it to those who do not ask for events.
+/// The stream as Google's servers send it without `alt=sse`.
 fn as_array() -> String {
     let events = GEMINI_STREAM.split("\r\n\r\n").filter(|e| !e.is_empty());
     let elements: Vec<&str> = events.map(|e| &e["data: ".len()..]).collect();
@@ -148,16 +148,16 @@ async fn models_of_other_vendors_answer() {
         assert_eq!(body["modelVersion"], model.replace("%2F", "/"));
 
         gateway.upstream.respond(MockResponse::sse(stream));
-        let events = path(model, "streamGenerateContent?alt=sse");
-        let answer = gateway.post(&events, request_body()).await;
+        let sse = path(model, "streamGenerateContent?alt=sse");
+        let answer = gateway.post(&sse, request_body()).await;
         let kind = answer.header("content-type").unwrap();
         assert!(kind.starts_with("text/event-stream"), "{kind}");
-        let events = answer
+        let events: Vec<Value> = answer
             .text()
             .split("\n\n")
-            .filter(|event| !event.is_empty());
-        let events = events.map(|event| serde_json::from_str(&event["data: ".len()..]).unwrap());
-        let events: Vec<Value> = events.collect();
+            .filter(|event| !event.is_empty())
+            .map(|event| serde_json::from_str(&event["data: ".len()..]).unwrap())
+            .collect();
 
         gateway.upstream.respond(MockResponse::sse(stream));
         let array = path(model, "streamGenerateContent");
@@ -282,7 +282,7 @@ async fn a_key_comes_in_googles_header_in_the_query_or_as_a_bearer_token() {
         .await;
     assert_eq!(error_of(&wrong).0, 401);
     assert!(!wrong.text().contains("sk-pw-wrong"));
-    // In the URL of another vendor's API a key would be no secret.
+    // In the URL of another vendor's API a key would not be secret.
     let chat = format!("/v1/chat/completions?key={key}");
     let body = question(ClientDialect::Chat, "stage/hero", false).to_string();
     assert_eq!(gateway.post(&chat, body).await.status, 401);
@@ -382,7 +382,7 @@ async fn models_are_listed_as_google_lists_them() {
     assert_eq!(one["name"], "models/ant/m1");
     let methods = one["supportedGenerationMethods"].as_array().unwrap();
     assert!(methods.contains(&json!("generateContent")));
-    // On the path that all vendors share, the header tells.
+    // On the path that all vendors share, the header decides.
     let google = [("x-goog-api-key", "k")];
     let list = gateway.get("/v1/models", &google).await.json();
     assert!(list["models"].is_array(), "{list}");

@@ -1,5 +1,5 @@
-//! What a vendor's own servers give, and what only its dialect says, reaches the client
-//! of a run.
+//! Output of a vendor's own servers, and what only its dialect has, reaches the client of a
+//! run.
 
 use prowess_testkit::upstream::MockResponse;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn items() -> Vec<Value> {
     ]
 }
 
-/// An answer of OpenAI's made of these items, whole or streamed.
+/// A response of OpenAI with these items, complete or streamed.
 fn answer(items: &[Value], stream: bool) -> MockResponse {
     let body = json!({"id": "resp_up", "object": "response", "created_at": 1, "model": "m1",
         "status": "completed", "error": null, "incomplete_details": null, "output": items,
@@ -45,7 +45,7 @@ fn answer(items: &[Value], stream: bool) -> MockResponse {
     MockResponse::sse(&text).in_chunks(97)
 }
 
-/// A conversation that a run of ours was part of, so that it is seen through as a run.
+/// A conversation that contains an earlier run, so that it is handled as a run.
 fn request_body(stream: bool) -> Value {
     let call =
         json!({"type": "shell_call", "call_id": "srvtoolu_pw1", "action": {"commands": ["ls"]}});
@@ -73,22 +73,21 @@ async fn items_of_openais_servers_and_phases_reach_a_responses_client() {
         let sent = gateway.upstream.next_request().await;
         let sent: Value = serde_json::from_str(sent.text()).unwrap();
         assert_eq!(sent["input"][3]["phase"], "final_answer", "{sent}");
-        let body = match stream {
-            false => response.json(),
-            true => {
-                let last = response
+        let body = if stream {
+            let last = response
+                .text()
+                .lines()
+                .rev()
+                .find_map(|line| line.strip_prefix("data: "));
+            let event: Value = serde_json::from_str(last.unwrap()).unwrap();
+            assert!(
+                response
                     .text()
-                    .lines()
-                    .rev()
-                    .find_map(|line| line.strip_prefix("data: "));
-                let event: Value = serde_json::from_str(last.unwrap()).unwrap();
-                assert!(
-                    response
-                        .text()
-                        .contains("response.image_generation_call.generating")
-                );
-                event["response"].clone()
-            }
+                    .contains("response.image_generation_call.generating")
+            );
+            event["response"].clone()
+        } else {
+            response.json()
         };
         assert_eq!(body["output"], json!(items()), "{stream}");
         for key in [

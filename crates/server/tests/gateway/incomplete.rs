@@ -1,5 +1,5 @@
-//! Requests that leave out what their vendor demands: refused in the vendor's words where
-//! they are translated or run here, and passed on where the vendor itself judges them.
+//! Requests without fields that their vendor requires: refused in the vendor's words where
+//! they are translated or run here, and passed on where the vendor checks them itself.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
@@ -159,7 +159,7 @@ async fn what_the_vendors_take_is_not_refused() {
         let answer = ask(&gateway, client, "stage/hero", &body).await;
         assert_eq!(answer.status, 200, "{body}: {}", answer.text());
     }
-    // A response that is kept here is enough to go on from.
+    // A stored response is enough to continue from.
     let first = ask(
         &gateway,
         ClientDialect::Responses,
@@ -170,7 +170,7 @@ async fn what_the_vendors_take_is_not_refused() {
     let goes_on = json!({"previous_response_id": first.json()["id"], "input": []});
     let second = ask(&gateway, ClientDialect::Responses, "stage/hero", &goes_on).await;
     assert_eq!(second.status, 200, "{}", second.text());
-    // Tokens are counted without a limit of them.
+    // Token counting needs no `max_tokens`.
     let body = json!({"model": "stage/hero", "messages": [{"role": "user", "content": "Hi"}]});
     let counted = gateway
         .post("/v1/messages/count_tokens", body.to_string())

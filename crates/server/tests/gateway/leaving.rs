@@ -1,4 +1,4 @@
-//! A client that leaves ends the upstream's work.
+//! A client that disconnects ends the upstream's response.
 
 use prowess_server::{ServeOptions, serve};
 use prowess_testkit::upstream::MockResponse;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
 
-/// Asks over a real connection; gives it back once the upstream has been asked.
+/// Sends a request over a real connection; returns it once the upstream was called.
 async fn send_request(gateway: &Gateway, client: ClientDialect, model: &str) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -57,7 +57,7 @@ async fn leaving_in_the_middle_of_a_stream_closes_the_upstream() {
     }
 }
 
-/// What all requests so far used, once it is written down.
+/// The usage of all requests so far, once it is written.
 async fn output_tokens(gateway: &Gateway) -> (u64, u64) {
     loop {
         gateway.app.flush().await;
@@ -85,7 +85,7 @@ async fn text_that_was_read_is_paid_for_by_who_leaves_before_its_counts() {
             .upstream
             .respond(MockResponse::sse(&stream[..end]).then_hang());
         let mut connection = send_request(&gateway, client, "ant/m1").await;
-        // The tool's input is the last that comes before the counts.
+        // The tool's input is the last event before the counts.
         read_until(&mut connection, "Bern").await;
         drop(connection);
         gateway.upstream.client_disconnected().await;

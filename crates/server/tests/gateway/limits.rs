@@ -1,4 +1,4 @@
-//! What a key may spend: on which models, how fast, and how much.
+//! Limits of a key: models, rates and budgets.
 
 use prowess_store::{BudgetPeriod, KeyBudget, KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
@@ -19,7 +19,7 @@ async fn ask(gateway: &Gateway, client: ClientDialect, model: &str, key: &str) -
     gateway.send(path(client), &headers, body).await
 }
 
-/// Key prefixes and seconds are never the same.
+/// Key prefixes and seconds differ between runs.
 fn shown(answer: &ClientResponse) -> String {
     let text = answer.render();
     let start = text.find("sk-pw-").unwrap();
@@ -83,7 +83,7 @@ async fn a_key_may_ask_only_so_often() {
             _ => &error["code"],
         };
         assert_eq!(code, "rate_limit_exceeded");
-        // Others are not kept waiting.
+        // Other keys do not wait.
         let other = gateway.key("default", KeyScope::Use, &limits).await;
         let answer = ask(&gateway, client, "stage/hero", &other).await;
         assert_eq!(answer.status, 200);
@@ -123,7 +123,7 @@ async fn a_key_may_use_only_so_many_tokens() {
         ..KeyLimits::default()
     };
     let key = gateway.key("default", KeyScope::Use, &limits).await;
-    // 30 in and 10 out: more than it may.
+    // 30 in and 10 out: more than allowed.
     let answer = ask(&gateway, ClientDialect::Messages, "small", &key).await;
     assert_eq!(answer.status, 200);
     let refused = ask(&gateway, ClientDialect::Chat, "small", &key).await;
@@ -145,7 +145,7 @@ async fn a_key_may_spend_only_its_budget_also_after_a_restart() {
     gateway
         .upstream
         .respond_always(MockResponse::json(200, MESSAGES));
-    // One answer costs 30 × 3 + 10 × 15 millionths: 240,000 billionths.
+    // One response costs 30 × 3 + 10 × 15 millionths: 240,000 billionths.
     let limits = budget(400_000, BudgetPeriod::Month);
     let key = gateway.key("default", KeyScope::Use, &limits).await;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Clients and monitors of LiteLLM's proxy find what they look for at its paths.
+//! LiteLLM's endpoints at its paths, for its clients and monitors.
 
 use prowess_server::{SecretString, ServerSettings};
 use prowess_store::{KeyLimits, KeyScope};

@@ -1,4 +1,4 @@
-//! What is on offer, in both vendors' shapes.
+//! Model lists in both vendors' formats.
 
 use prowess_server::ServerSettings;
 use prowess_testkit::upstream::MockResponse;
@@ -85,7 +85,7 @@ async fn what_upstreams_list_is_shown_where_enabled_and_a_failing_one_left_out()
         ..ServerSettings::default()
     })
     .await;
-    // Five providers are asked at once; four of them fail.
+    // Five providers are called at once; four of them fail.
     let list = r#"{"data":[{"id":"m1"},{"id":"m2"}]}"#;
     gateway
         .upstream
@@ -99,6 +99,6 @@ async fn what_upstreams_list_is_shown_where_enabled_and_a_failing_one_left_out()
         assert_eq!(names.len(), 4, "{names:?}");
         assert!(names[2].ends_with("/m1") && names[3].ends_with("/m2"));
     }
-    // The second list came from memory.
+    // The second list came from the cache.
     assert_eq!(gateway.upstream.requests().await.len(), 5);
 }

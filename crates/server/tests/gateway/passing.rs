@@ -1,4 +1,4 @@
-//! Where client and upstream speak the same, every byte passes as it came.
+//! Where client and upstream use the same dialect, every byte passes unchanged.
 
 use prowess_server::ServerSettings;
 use prowess_testkit::upstream::MockResponse;
@@ -6,7 +6,7 @@ use prowess_testkit::upstream::MockResponse;
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM};
 use crate::gateway::{Gateway, KEY};
 
-/// As no serializer would write it.
+/// In a format that no serializer would write.
 const ODD: &str = "{ \"model\" : \"NAME\",\n \"max_tokens\":5, \"stream\": STREAM, \"big\": 12345678901234567890123,\t\"messages\":[{\"role\":\"user\",\"content\":\"Hell\\u00f6\"}]}\n";
 
 fn odd(name: &str, stream: bool) -> String {
@@ -52,7 +52,7 @@ async fn tokens_are_counted_by_the_upstream_that_can() {
     assert_eq!(answer.text(), r#"{"input_tokens": 7}"#);
     assert_eq!(gateway.upstream.next_request().await.path, path);
     assert_eq!(answer.header("prowess-estimated"), None);
-    // Where nobody can be asked, an estimate says that it is one.
+    // Without a counting endpoint the count is an estimate, and marked as such.
     for model in ["oai/m1", "stage/hero"] {
         let estimate = gateway.post(path, odd(model, false)).await;
         assert_eq!(estimate.status, 200, "{}", estimate.text());

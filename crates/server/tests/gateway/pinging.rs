@@ -13,7 +13,7 @@ use tower::ServiceExt;
 use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
 
-/// Reads a stream until it holds a text.
+/// Reads a stream until it contains a text.
 async fn until(gateway: &Gateway, client: ClientDialect, model: &str, text: &str) -> String {
     let request = Request::post(path(client))
         .header("host", "localhost")

@@ -1,4 +1,4 @@
-//! Items of an input that only name an item of an earlier answer.
+//! Input items that only name an item of an earlier response.
 
 use prowess_store::{KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, masked};
 
 const PATH: &str = "/v1/responses";
 
-/// The answer in the last event of a stream.
+/// The response in the last event of a stream.
 fn last_response(text: &str) -> Value {
     let data = text
         .lines()
@@ -24,8 +24,8 @@ fn reference(id: &Value) -> Value {
     json!({"type": "item_reference", "id": id})
 }
 
-/// The second step of a loop as the Vercel AI SDK sends it: what the model said and called
-/// by reference, and the call's result.
+/// The second step of a loop as the Vercel AI SDK sends it: the model's message and call by
+/// reference, and the call's result.
 fn second_step(model: &str, output: &Value) -> Value {
     let mut input = vec![json!({"role": "user", "content": "Weather in Bern?"})];
     input.extend(
@@ -52,15 +52,17 @@ async fn a_loop_by_reference_goes_on_whole_and_streamed_with_each_vendor() {
     ] {
         for streamed in [false, true] {
             let gateway = Gateway::start().await;
-            gateway.upstream.respond(match streamed {
-                false => MockResponse::json(200, whole),
-                true => MockResponse::sse(stream),
+            gateway.upstream.respond(if streamed {
+                MockResponse::sse(stream)
+            } else {
+                MockResponse::json(200, whole)
             });
             let request = question(ClientDialect::Responses, model, streamed).to_string();
             let first = gateway.post(PATH, request).await;
-            let first = match streamed {
-                false => first.json(),
-                true => last_response(first.text()),
+            let first = if streamed {
+                last_response(first.text())
+            } else {
+                first.json()
             };
             gateway.upstream.next_request().await;
             gateway.upstream.respond(MockResponse::json(200, whole));

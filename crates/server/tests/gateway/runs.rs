@@ -1,5 +1,5 @@
-//! Requests that name stored skills, over upstreams that say what they were sent. Here
-//! without a sandbox: skills are read, not run.
+//! Requests with stored skills, with upstreams that record what they received. Here without a
+//! sandbox: skills are read, not run.
 
 use prowess_engine::{EngineSettings as Runs, RunLimits};
 use prowess_server::ServerSettings;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::gateway::{ClientResponse, Gateway, path};
 
-/// Stores a skill and gives its id.
+/// Stores a skill and returns its id.
 pub(crate) async fn stored(gateway: &Gateway) -> String {
     let files = SkillFixture::new("pdf-forms")
         .body("Fill in all fields.\n")
@@ -29,7 +29,7 @@ pub(crate) async fn stored(gateway: &Gateway) -> String {
     made.unwrap().skill.id
 }
 
-/// What an upstream answers: a text and calls of tools.
+/// An upstream's response: a text and tool calls.
 fn model_response(model: &str, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
     let mut response = Response::new(Dialect::Messages, "up", "m1");
     response.content.push(Block::text(text));
@@ -39,18 +39,20 @@ fn model_response(model: &str, stream: bool, text: &str, calls: &[(&str, Value)]
             .content
             .push(Block::tool_use(id, *name, input.clone()));
     }
-    response.stop_reason = Some(match calls.is_empty() {
-        true => StopReason::EndTurn,
-        false => StopReason::ToolUse,
+    response.stop_reason = Some(if calls.is_empty() {
+        StopReason::EndTurn
+    } else {
+        StopReason::ToolUse
     });
     response.usage = TokenUsage {
         input_tokens: 30,
         output_tokens: 10,
         ..TokenUsage::default()
     };
-    let client = match model.starts_with("ant/") {
-        true => ClientDialect::Messages,
-        false => ClientDialect::Chat,
+    let client = if model.starts_with("ant/") {
+        ClientDialect::Messages
+    } else {
+        ClientDialect::Chat
     };
     let mut context = ReplyContext::default();
     context.include_usage = true;
@@ -94,7 +96,7 @@ async fn sent(gateway: &Gateway) -> Value {
     serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap()
 }
 
-/// The whole text of an answer, streamed or not.
+/// The whole text of a response, streamed or not.
 fn text_of(answer: &ClientResponse) -> String {
     let body = answer.text();
     let pieces = body.lines().filter_map(|line| {
@@ -239,7 +241,7 @@ async fn a_call_of_the_clients_goes_back_to_it_and_ours_is_not_forgotten() {
     }
 }
 
-/// The conversation with the client's own tool answered, as a client goes on.
+/// The conversation with a result of the client's own tool, as a client continues it.
 fn answer_weather(
     client: ClientDialect,
     request: &mut Value,
@@ -249,9 +251,10 @@ fn answer_weather(
     let messages = request["messages"].as_array_mut().unwrap();
     match (client, stream) {
         (ClientDialect::Messages, _) => {
-            let content = match stream {
-                false => answer.json()["content"].clone(),
-                true => collected(answer),
+            let content = if stream {
+                collected(answer)
+            } else {
+                answer.json()["content"].clone()
             };
             let blocks = content.as_array().unwrap();
             let call = blocks
@@ -291,7 +294,7 @@ fn answer_weather(
     }
 }
 
-/// The content of a streamed Messages answer; its indexes must be dense.
+/// The content of a streamed Messages response; its indexes must be dense.
 fn collected(answer: &ClientResponse) -> Value {
     let mut reader = prowess_wire::StreamReader::new(Dialect::Messages, Default::default());
     let mut collector = prowess_wire::neutral::ResponseCollector::new(Dialect::Messages);
@@ -375,13 +378,14 @@ async fn an_upstream_that_fails_in_a_later_turn_is_an_error_and_not_the_first_an
         let request = request_naming(ClientDialect::Messages, "oai/m1", &id, stream).to_string();
         let answer = gateway.post("/v1/messages", request).await;
         assert!(answer.text().contains("no more"), "{}", answer.text());
-        match stream {
-            false => assert_eq!(answer.status, 402),
-            true => assert!(
+        if stream {
+            assert!(
                 answer.text().contains("event: error\n"),
                 "{}",
                 answer.text()
-            ),
+            )
+        } else {
+            assert_eq!(answer.status, 402)
         }
         gateway.upstream.requests().await;
     }
@@ -511,7 +515,7 @@ async fn a_run_can_be_read_back() {
     let request = request_naming(ClientDialect::Chat, "oai/m1", &id, false).to_string();
     let answer = gateway.post("/v1/chat/completions", request).await;
     let run = answer.header("prowess-run").unwrap().to_owned();
-    // It is written behind the answer's back.
+    // It is written in the background.
     let read = loop {
         let read = gateway.get(&format!("/v1/runs/{run}"), &[]).await;
         if read.status == 200 {

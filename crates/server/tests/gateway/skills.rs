@@ -1,4 +1,4 @@
-//! Skills a request names are never lost in silence.
+//! Skills named in a request are never silently ignored.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM};
 use crate::gateway::Gateway;
 
-/// A gateway that listens.
+/// A gateway with a listener.
 struct Listening {
     gateway: Gateway,
     address: String,
@@ -62,7 +62,7 @@ impl Listening {
         serde_json::from_str(sent.text()).unwrap()
     }
 
-    /// Waits until the upstream's answer was given up.
+    /// Waits until the upstream's response was abandoned.
     async fn upstream_left(&self) {
         let left = self.gateway.upstream.client_disconnected();
         tokio::time::timeout(Duration::from_secs(30), left)
@@ -79,7 +79,7 @@ impl Socket {
         self.0.send(Message::text(text)).await.unwrap();
     }
 
-    /// The next message of any kind; nothing after the end.
+    /// The next message of any kind; none after the end.
     async fn message(&mut self) -> Option<Message> {
         let message = tokio::time::timeout(Duration::from_secs(30), self.0.next());
         message.await.unwrap().and_then(Result::ok)
@@ -102,7 +102,7 @@ impl Socket {
         }
     }
 
-    /// All events up to the last of an answer.
+    /// All events up to the last of a response.
     async fn answer(&mut self, message: &Value) -> Vec<Value> {
         self.send(message).await;
         let mut events = Vec::new();
@@ -124,7 +124,7 @@ fn refused(result: Result<Socket, Error>) -> u16 {
     }
 }
 
-/// The first events of a stream, which has no end.
+/// The first events of a stream, which never ends.
 fn unfinished() -> MockResponse {
     let end = MESSAGES_STREAM.find("event: content_block_stop").unwrap();
     MockResponse::sse(&MESSAGES_STREAM[..end]).then_hang()
@@ -149,7 +149,7 @@ async fn answers_come_as_events_one_after_the_other() {
     for (at, event) in first.iter().enumerate() {
         assert_eq!(event["sequence_number"], at);
     }
-    // Two messages at once are answered in their order.
+    // Two messages at once are answered in order.
     socket.send(&create("stage/hero", "One")).await;
     let second = socket.answer(&create("stage/hero", "Two")).await;
     assert_eq!(
@@ -167,7 +167,7 @@ async fn answers_come_as_events_one_after_the_other() {
         last(&third)["output"][0]["content"][0]["text"],
         "You said: Two"
     );
-    // What is stored is found over HTTP.
+    // A stored response is found over HTTP.
     let path = format!("/v1/responses/{}", last(&first)["id"].as_str().unwrap());
     assert_eq!(server.gateway.get(&path, &[]).await.json(), *last(&first));
 }
@@ -194,7 +194,7 @@ async fn a_connection_goes_on_from_its_last_answer_though_it_is_not_stored() {
         assert_eq!(second[0]["type"], "response.created", "{second:?}");
         let sent = server.sent().await;
         assert_eq!(sent["messages"].as_array().unwrap().len(), 3, "{sent}");
-        // Only the last one is remembered, and only on this connection.
+        // Only the last one is held in memory, and only on this connection.
         let again = socket.answer(&message).await;
         assert_eq!(again[0]["error"]["code"], "previous_response_not_found");
         let mut other = server.connect(None).await.unwrap();
@@ -341,7 +341,7 @@ async fn a_tenant_has_so_many_sockets_and_no_more() {
     let mut first = open.remove(0);
     first.0.close(None).await.unwrap();
     first.end().await;
-    // The server notes the end after the client has seen it.
+    // The server records the end after the client has received it.
     let again = async { while server.connect(Some(&key)).await.is_err() {} };
     tokio::time::timeout(Duration::from_secs(30), again)
         .await
@@ -375,7 +375,7 @@ async fn a_ping_is_answered_during_an_answer() {
         let ping = Message::Ping("still there?".into());
         socket.0.send(ping).await.unwrap();
         let is_pong = |message| matches!(message, Message::Pong(bytes) if bytes == "still there?");
-        // The server's own pings must not make this wait for ever.
+        // The server's own pings must not make this wait forever.
         let pong = async { while !is_pong(socket.message().await.unwrap()) {} };
         tokio::time::timeout(Duration::from_secs(30), pong)
             .await

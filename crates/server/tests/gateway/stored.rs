@@ -1,4 +1,4 @@
-//! Responses that are kept, and gone on from.
+//! Stored responses, and continuing from them.
 
 use prowess_store::{KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, masked};
 
 const PATH: &str = "/v1/responses";
 
-/// The id in an answer, whole or streamed.
+/// The id in a response, complete or streamed.
 fn id_of(text: &str) -> String {
     let at = text.find("\"resp_").unwrap() + 1;
     text[at..].split('"').next().unwrap().to_owned()
@@ -28,9 +28,10 @@ fn result(previous: &str) -> Value {
 async fn a_conversation_goes_on_from_an_answer_whole_and_streamed() {
     for stream in [false, true] {
         let gateway = Gateway::start().await;
-        gateway.upstream.respond(match stream {
-            false => MockResponse::json(200, CHAT),
-            true => MockResponse::sse(CHAT_STREAM),
+        gateway.upstream.respond(if stream {
+            MockResponse::sse(CHAT_STREAM)
+        } else {
+            MockResponse::json(200, CHAT)
         });
         let request = question(ClientDialect::Responses, "oai/m1", stream).to_string();
         let first = gateway.post(PATH, request).await;
@@ -46,9 +47,9 @@ async fn a_conversation_goes_on_from_an_answer_whole_and_streamed() {
         assert_eq!(second.header("prowess-dropped"), None);
         let sent: Value =
             serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
-        insta::assert_json_snapshot!("what_was_said_is_sent_again", sent["messages"]);
+        insta::assert_json_snapshot!("history_is_sent_again", sent["messages"]);
 
-        // And on, from the second to a third, of another vendor.
+        // Continued from the second with a third, of another vendor.
         gateway.upstream.respond(MockResponse::json(200, MESSAGES));
         let mut third = result(body["id"].as_str().unwrap());
         third["model"] = "ant/m1".into();
@@ -96,7 +97,7 @@ async fn a_kept_answer_can_be_got_listed_and_deleted() {
     assert_eq!(gone.json()["deleted"], true);
     assert_eq!(gateway.get(&path, &[]).await.status, 404);
     assert_eq!(gateway.delete(&path, &[]).await.status, 404);
-    // What goes on from it has what was said.
+    // A response that continues from it has the earlier items.
     assert_eq!(
         gateway.get(&format!("{PATH}/{second}"), &[]).await.status,
         200
@@ -199,7 +200,7 @@ async fn an_upstream_that_keeps_its_own_gets_its_ids_untouched() {
     assert_eq!(sent.text(), request.replace("rsp/m1", "m1"));
     assert_eq!(gateway.get("/v1/responses/resp_up2", &[]).await.status, 404);
 
-    // An answer that is kept here can be gone on from there too.
+    // A response stored here can be continued there too.
     let first = json!({"model": "stage/hero", "input": "Hello"}).to_string();
     let id = id_of(gateway.post(PATH, first).await.text());
     let on = json!({"model": "rsp/m1", "input": "And?", "previous_response_id": id, "store": true});

@@ -1,4 +1,4 @@
-//! Every client talks to every vendor, whole and streamed.
+//! Every client dialect with every vendor, complete and streamed.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
@@ -12,7 +12,7 @@ const CLIENTS: [(&str, ClientDialect); 3] = [
     ("responses", ClientDialect::Responses),
 ];
 
-/// What goes to the upstream and what comes back, side by side.
+/// The upstream request and the client's response.
 async fn exchange(client: ClientDialect, provider: &str, stream: bool) -> String {
     let gateway = Gateway::start().await;
     gateway.upstream.respond(match (provider, stream) {
@@ -58,7 +58,7 @@ async fn where_models_are_called_other_methods_learn_which_one_is_allowed() {
         let answer = gateway.get(path, &[]).await;
         assert_eq!(answer.status, 405, "{path}: {}", answer.text());
         assert_eq!(answer.header("allow"), Some("POST"), "{path}");
-        let named = format!("GET means nothing at {path}");
+        let named = format!("method GET not allowed for {path}");
         assert!(answer.text().contains(&named), "{}", answer.text());
         assert!(answer.header("request-id").unwrap().starts_with("req_"));
     }

@@ -1,4 +1,4 @@
-//! One tenant's requests under way leave room for others'.
+//! One tenant's active requests leave capacity for others.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use crate::gateway::Gateway;
 /// Tenants besides the slow one.
 const OTHERS: usize = 8;
 
-/// Asks for a stream; gives the status of the answer, and the rest of it to be read.
+/// Requests a stream; returns the status, and the connection to read the rest.
 async fn ask(address: SocketAddr, key: &str) -> (String, TcpStream) {
     let body = question(ClientDialect::Messages, "ant/m1", true).to_string();
     let request = format!(
@@ -41,7 +41,7 @@ async fn a_tenant_cannot_have_every_request_under_way() {
     let none = KeyLimits::default();
     let slow = gateway.key("slow", KeyScope::Use, &none).await;
     let same = gateway.key("slow", KeyScope::Use, &none).await;
-    // Two tenants may share a counter, by chance; several others hardly all do.
+    // Two tenants may share a counter by chance; several others hardly all do.
     let mut others = Vec::new();
     for number in 0..OTHERS {
         let tenant = format!("other-{number}");
@@ -57,7 +57,7 @@ async fn a_tenant_cannot_have_every_request_under_way() {
     let (first, connection) = ask(address, &slow).await;
     let (second, _connection) = ask(address, &slow).await;
     assert_eq!((first.as_str(), second.as_str()), ("200", "200"));
-    // Another key of the same tenant does not help; another tenant is not concerned.
+    // Another key of the same tenant does not help; another tenant is not affected.
     let (third, mut refused) = ask(address, &same).await;
     assert_eq!(third, "429");
     let mut received = Vec::new();
@@ -70,7 +70,7 @@ async fn a_tenant_cannot_have_every_request_under_way() {
         answered += usize::from(ask(address, other).await.0 == "200");
     }
     assert!(answered > OTHERS / 2, "{answered} of {OTHERS}");
-    // The end of an answer makes room.
+    // The end of a response releases its slot.
     drop(connection);
     while ask(address, &slow).await.0 == "429" {
         tokio::task::yield_now().await;

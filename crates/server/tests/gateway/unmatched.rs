@@ -1,5 +1,5 @@
-//! Results of tools that answer no call: refused before a model is asked, but for those
-//! that pass as they came.
+//! Tool results without a call: refused before a model is called, except those that pass
+//! unchanged.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
@@ -79,9 +79,10 @@ async fn a_call_of_the_previous_response_or_conversation_is_found_and_another_is
         }
         let first = gateway.post(PATH, request.to_string()).await.json();
         let mut on = json!({"model": "ant/m1"});
-        match in_conversation {
-            true => on["conversation"] = request["conversation"].clone(),
-            false => on["previous_response_id"] = first["id"].clone(),
+        if in_conversation {
+            on["conversation"] = request["conversation"].clone()
+        } else {
+            on["previous_response_id"] = first["id"].clone()
         }
         gateway.upstream.requests().await;
         on["input"] = json!([output("call_2")]);

@@ -1,4 +1,4 @@
-//! What requests used is written down and can be read back.
+//! Usage is written and can be read back.
 
 use prowess_store::{KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
 
-/// The sums by model, without what depends on the time.
+/// The sums by model, without time-dependent fields.
 async fn sums(gateway: &Gateway, query: &str) -> Vec<Value> {
     gateway.app.flush().await;
     let answer = gateway.get(&format!("/v1/usage?{query}"), &[]).await;

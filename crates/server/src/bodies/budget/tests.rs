@@ -1,4 +1,4 @@
-//! What tenants may have in memory, and that all of it is given back.
+//! Limits per tenant, and that everything is released.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn is_pending(future: std::pin::Pin<&mut impl Future>) -> bool {
         .is_pending()
 }
 
-/// Everything was given back.
+/// Everything was released.
 fn assert_empty(budget: &BodyBudget) {
     assert_eq!(budget.used.load(Ordering::SeqCst), 0);
     assert_eq!(budget.large_used.load(Ordering::SeqCst), 0);
@@ -69,7 +69,7 @@ async fn large_bodies_of_some_tenants_leave_space_for_small_ones_of_others() {
         body.grow(100).await.unwrap();
         small.push(body);
     }
-    // Whatever the small ones have leaves nothing for more large ones.
+    // The space of small bodies is not available to large ones.
     assert_eq!(second.grow(1).await.unwrap_err().code, "bodies-busy");
     drop((first, second, small));
     assert_empty(&budget);

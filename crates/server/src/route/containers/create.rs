@@ -1,7 +1,6 @@
 //! `POST /v1/containers`
 
 use axum::extract::{FromRequest, Request, State};
-use axum::response::Json as Answer;
 use prowess_engine::NewContainer;
 use serde_json::{Map, Value};
 
@@ -15,11 +14,11 @@ pub(crate) async fn create(
     State(app): State<App>,
     principal: Principal,
     request: Request,
-) -> Result<Answer<Value>, HttpError> {
-    // Before a body is read for nothing.
+) -> Result<axum::Json<Value>, HttpError> {
+    // Checked before the body is read.
     principal.require(Permission::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
     let new = NewContainer::parse(&body)?;
     let containers = app.engine().containers(&principal.tenant);
-    Ok(Answer(container_json(&containers.create(new).await?)))
+    Ok(axum::Json(container_json(&containers.create(new).await?)))
 }

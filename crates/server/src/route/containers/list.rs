@@ -18,11 +18,11 @@ pub(crate) async fn list(
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
     let limit = parse_limit(&query, 20)?;
-    let mut all = app.engine().containers(&principal.tenant).list().await?;
+    let mut found = app.engine().containers(&principal.tenant).list().await?;
     if let Some(name) = query.get("name") {
-        all.retain(|container| container.name == name);
+        found.retain(|container| container.name == name);
     }
-    let all = crate::page::apply_order(all, &query)?;
-    let all = all.iter().map(container_json).collect();
-    Ok(Json(list_page(all, query.get("after"), limit)))
+    let ordered = crate::page::apply_order(found, &query)?;
+    let items = ordered.iter().map(container_json).collect();
+    Ok(Json(list_page(items, query.get("after"), limit)))
 }

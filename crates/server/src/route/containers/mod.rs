@@ -1,4 +1,4 @@
-//! `/v1/containers`, as OpenAI has them: one file per verb.
+//! `/v1/containers`, as in OpenAI's API: one file per verb.
 
 mod create;
 mod delete;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::error::HttpError;
 
-/// Room for the form around a file.
+/// Space for the form around a file.
 const FORM_BYTES: u64 = 1 << 20;
 
 pub(super) fn routes(app: &App) -> Router<App> {
@@ -44,7 +44,7 @@ pub(super) fn routes(app: &App) -> Router<App> {
         ))
 }
 
-/// A container, as OpenAI's clients expect one.
+/// A container in OpenAI's format.
 fn container_json(container: &Container) -> Value {
     let network = match container.domains.as_slice() {
         [] => json!({"type": "disabled"}),
@@ -63,7 +63,7 @@ fn container_json(container: &Container) -> Value {
     })
 }
 
-/// A list that is all there: its part after an id, up to a limit.
+/// A page of a complete list: the items after an id, up to a limit.
 fn list_page(all: Vec<Value>, after: Option<&str>, limit: u32) -> Value {
     let mut rest = all;
     if let Some(after) = after {
@@ -80,9 +80,10 @@ impl From<RunError> for HttpError {
     fn from(error: RunError) -> Self {
         let code = match &error {
             RunError::Store(error) => {
-                return match error.is_transient() {
-                    true => HttpError::unavailable(error.code(), error),
-                    false => HttpError::internal(error.code(), error),
+                return if error.is_transient() {
+                    HttpError::unavailable(error.code(), error)
+                } else {
+                    HttpError::internal(error.code(), error)
                 };
             }
             RunError::UnknownVersion { error, .. } => error.code(),
@@ -90,7 +91,7 @@ impl From<RunError> for HttpError {
             RunError::ContainerNotFound { .. } => "container-not-found",
             RunError::FileNotFound { .. } => "file-not-found",
             RunError::SandboxUnavailable { .. } => "sandbox-unavailable",
-            // No model is asked here, so that none of its own skills can be meant.
+            // No model is called here, so a provider's own skill cannot be meant.
             RunError::UnknownSkill { id, .. } => {
                 let message = format!("skill `{id}` not found; upload it first");
                 return HttpError::new(StatusCode::NOT_FOUND, "skill-not-found", message);
@@ -105,7 +106,7 @@ impl From<RunError> for HttpError {
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut refused = HttpError::new(status, code, neutral.message);
         if status == StatusCode::INSUFFICIENT_STORAGE {
-            // Sending the same again does not empty a disk.
+            // A retry does not free disk space.
             refused = refused.without_retry();
         }
         match neutral.param {

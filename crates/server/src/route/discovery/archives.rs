@@ -1,8 +1,7 @@
-//! Digests of the archives that the index points to.
+//! Digests of the archives in the index.
 //!
-//! An archive is packed from its version whenever it is asked for: the same version
-//! gives the same bytes. Only digests are remembered, so that an index of many skills
-//! packs each of them once.
+//! An archive is packed from its version on each request: the same version gives the same
+//! bytes. Only digests are cached, so that an index of many skills packs each of them once.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -13,7 +12,7 @@ use prowess_store::ResolvedSkill;
 use crate::app::App;
 use crate::error::HttpError;
 
-/// Digests remembered; beyond that all are forgotten.
+/// Cached digests; when exceeded, the cache is cleared.
 const MAX_CACHED_DIGESTS: usize = 10_000;
 
 /// Digests of archives by version id.
@@ -46,7 +45,7 @@ pub(super) async fn digest(app: &App, resolved: &ResolvedSkill) -> Result<Digest
     Ok(digest)
 }
 
-/// A version's archive, with SKILL.md at its root as the index wants it.
+/// Packs a version's archive, with SKILL.md at its root as the index requires.
 pub(super) async fn pack(app: &App, resolved: &ResolvedSkill) -> Result<Vec<u8>, HttpError> {
     let skill = app.store().load(resolved).await?;
     let packed =

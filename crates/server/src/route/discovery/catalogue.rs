@@ -1,4 +1,4 @@
-//! Which skills are public.
+//! The public skills.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use super::not_found_error;
 use crate::app::App;
 use crate::error::HttpError;
 
-/// The tenant that is public, if one is.
+/// The public tenant, if configured.
 pub(super) fn public_tenant(app: &App) -> Result<&TenantId, HttpError> {
     let tenant = app.settings().index_tenant.as_ref();
     tenant.ok_or_else(|| {
-        let message = "this server publishes no index of skills; to publish those of a tenant, \
-                       set index_tenant under [server] in prowess.toml";
+        let message = "this server publishes no skill index; to publish a tenant's skills, set \
+            index_tenant under [server] in prowess.toml";
         HttpError::new(axum::http::StatusCode::NOT_FOUND, "index-off", message)
     })
 }
 
-/// All public skills by name, at most as many as a page of the store holds. When two
-/// have the same name, the newer one counts, as it does in [`one`].
+/// All public skills by name, at most one page of the store. Of two with the same name the
+/// newer one is used, as in [`find_skill`].
 pub(super) async fn list_skills(
     app: &App,
 ) -> Result<BTreeMap<String, Arc<ResolvedSkill>>, HttpError> {
@@ -47,13 +47,13 @@ pub(super) async fn list_skills(
         match app.store().resolve(tenant, &skill.id, &version).await {
             Ok(resolved) => drop(by_name.insert(skill.name, resolved)),
             Err(error) if error.is_transient() => return Err(error.into()),
-            Err(error) => tracing::warn!(skill = skill.id, %error, "left out of the index"),
+            Err(error) => tracing::warn!(skill = skill.id, %error, "skill omitted from the index"),
         }
     }
     Ok(by_name)
 }
 
-/// One public skill by its name.
+/// One public skill by name.
 pub(super) async fn find_skill(app: &App, name: &str) -> Result<Arc<ResolvedSkill>, HttpError> {
     let tenant = public_tenant(app)?;
     if !is_portable_name(name) {

@@ -20,7 +20,7 @@ pub(crate) async fn index(State(app): State<App>) -> Result<Response, HttpError>
     Ok(public_response("application/json", index.to_string()))
 }
 
-/// A skill of one file is that file; any other is an archive.
+/// A skill with one file is listed as that file; any other as an archive.
 async fn entry(app: &App, name: &str, resolved: &ResolvedSkill) -> Result<Value, HttpError> {
     let (kind, url, digest) = match resolved.detail.manifest.files() {
         [only] if only.path.as_str() == "SKILL.md" => {

@@ -28,7 +28,7 @@ pub(crate) async fn index(State(app): State<App>) -> Result<Response, HttpError>
     ))
 }
 
-/// A file is data to whoever fetches it here, never a page.
+/// Files are served as data, never as a page.
 pub(crate) async fn file(
     State(app): State<App>,
     PathParams((name, path)): PathParams<(String, String)>,
@@ -39,9 +39,10 @@ pub(crate) async fn file(
         .bundle
         .get(&path)
         .ok_or_else(|| not_found_error(&format!("{name}/{path}")))?;
-    let kind = match path.ends_with(".md") {
-        true => "text/markdown; charset=utf-8",
-        false => "application/octet-stream",
+    let kind = if path.ends_with(".md") {
+        "text/markdown; charset=utf-8"
+    } else {
+        "application/octet-stream"
     };
     Ok(public_response(kind, file.data.clone()))
 }

@@ -1,13 +1,13 @@
-//! The public index of skills, for installers and agents that look for one.
+//! The public index of skills, for installers and agents.
 //!
-//! Off unless a tenant is named for it; then that tenant's skills, each in its
-//! default version, can be seen and fetched by anyone.
+//! Off unless a tenant is configured; then the default versions of that tenant's skills are
+//! public.
 //!
 //! | path | what |
 //! |---|---|
 //! | `/.well-known/agent-skills/index.json` | the index, v0.2.0, with digests |
-//! | `/.well-known/agent-skills/NAME.tar.gz`, `…/NAME/SKILL.md` | what it points to |
-//! | `/.well-known/skills/index.json`, `…/NAME/PATH` | the older form, file by file |
+//! | `/.well-known/agent-skills/NAME.tar.gz`, `…/NAME/SKILL.md` | the artifacts it links to |
+//! | `/.well-known/skills/index.json`, `…/NAME/PATH` | the older format, file by file |
 
 mod archives;
 mod artifact;
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/.well-known/skills/{name}/{*path}", get(legacy::file))
 }
 
-/// A minute old is new enough; any page may read it.
+/// May be cached for a minute, and read by any page.
 fn public_response(kind: &'static str, body: impl Into<Bytes>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),

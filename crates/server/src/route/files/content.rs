@@ -36,10 +36,10 @@ pub(crate) async fn content(
     };
     if matches!(dialect, ApiDialect::Anthropic(_)) && !file.downloadable {
         let message =
-            format!("file `{id}` was uploaded; only files that a run made can be fetched");
+            format!("file `{id}` was uploaded; only files created by a run can be downloaded");
         return Err(HttpError::bad_request("file_not_downloadable", message));
     }
-    // Whatever it holds, a browser shall save it and not run it.
+    // Browsers must save it and not execute it.
     let headers = [
         (CONTENT_TYPE, file.mime.clone()),
         (CONTENT_LENGTH, file.size.to_string()),
@@ -49,7 +49,7 @@ pub(crate) async fn content(
     Ok((headers, Body::from_stream(content)).into_response())
 }
 
-/// The name in the way that holds any text (RFC 6266).
+/// The file name in the encoding for any text (RFC 6266).
 fn content_disposition(name: &str) -> String {
     let mut header = "attachment; filename*=UTF-8''".to_owned();
     for byte in name.bytes() {

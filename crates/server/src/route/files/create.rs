@@ -12,7 +12,7 @@ use crate::error::HttpError;
 use crate::form::{FileBounds, FileForm};
 use crate::render;
 
-/// What OpenAI's clients may say a file is for.
+/// Values of `purpose` in OpenAI's API.
 pub(crate) const PURPOSES: [&str; 6] = [
     "assistants",
     "batch",
@@ -49,7 +49,7 @@ pub(crate) async fn create(
         mime: &mime,
         purpose: &purpose,
         scope: None,
-        // Anthropic's clients may fetch only what a run has made.
+        // Anthropic's clients may download only files created by a run.
         downloadable: false,
         expires_in: form.expires_in,
         limit: app.settings().file_bytes,
@@ -69,25 +69,27 @@ fn parse_purpose(dialect: ApiDialect, purpose: Option<&str>) -> Result<&str, Htt
         (ApiDialect::Anthropic(_), _) => Ok("user_data"),
         (ApiDialect::OpenAi, Some(purpose)) if PURPOSES.contains(&purpose) => Ok(purpose),
         (ApiDialect::OpenAi, _) => {
-            let message = format!("purpose: say what the file is for: {}", PURPOSES.join(", "));
+            let message = format!("purpose: must be one of {}", PURPOSES.join(", "));
             Err(HttpError::bad_request("file-purpose", message).with_detail("param", "purpose"))
         }
     }
 }
 
-/// Only the last part of a path is kept.
+/// Only the last path segment is used.
 fn clean_name(name: Option<&str>) -> Result<String, HttpError> {
     let name = name.unwrap_or_default().rsplit(['/', '\\']).next();
     let name = name.filter(|name| !name.is_empty()).unwrap_or("unnamed");
     if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message =
-            format!("file: its name must be 1 to {MAX_NAME_CHARS} characters of plain text");
+        let message = format!(
+            "file: its name must have 1 to {MAX_NAME_CHARS} characters and no control \
+                characters"
+        );
         return Err(HttpError::bad_request("file-name", message).with_detail("param", "file"));
     }
     Ok(name.to_owned())
 }
 
-/// What the client says, if that can stand in a header again.
+/// The client's media type, if it is valid in a header.
 fn clean_mime(mime: Option<&str>) -> &str {
     let plain = |mime: &&str| mime.len() <= 255 && mime.bytes().all(|b| (0x20..0x7f).contains(&b));
     mime.filter(plain).unwrap_or(OCTET_STREAM)

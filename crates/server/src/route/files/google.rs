@@ -1,5 +1,5 @@
-//! `GET /v1beta/files/{file}` and `GET /v1beta/files/{file}:download`, as Google's SDKs ask
-//! for files that a model made.
+//! `GET /v1beta/files/{file}` and `GET /v1beta/files/{file}:download`, with which Google's
+//! SDKs fetch generated files.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::dialect::ApiDialect;
 use crate::error::HttpError;
 use crate::extract::PathParams;
 
-/// How a path ends that asks for the bytes.
+/// Suffix of a path that requests the content.
 const DOWNLOAD_SUFFIX: &str = ":download";
 
 pub(super) async fn get(
@@ -40,7 +40,7 @@ pub(super) async fn get(
     Ok(Json(file_json(&file)).into_response())
 }
 
-/// A file as Google's API tells of one. Sizes are text there.
+/// A file in Google's format, in which sizes are strings.
 fn file_json(file: &FileRecord) -> Value {
     let name = format!("files/{}", file.id);
     let time = |seconds: i64| {

@@ -12,7 +12,7 @@ use crate::error::HttpError;
 use crate::extract::Query;
 use crate::{page, render};
 
-/// Ids that may be asked for at once.
+/// Ids in one request.
 const MAX_IDS: usize = 100;
 
 pub(crate) async fn list(
@@ -61,10 +61,7 @@ fn check_ids(ids: &[&str], query: &Query) -> Result<(), HttpError> {
     let message = if query.get("page").is_some() || query.get("limit").is_some() {
         "ids[]: cannot be combined with page or limit".to_owned()
     } else if ids.len() > MAX_IDS {
-        format!(
-            "ids[]: {} ids; at most {MAX_IDS} may be asked for",
-            ids.len()
-        )
+        format!("ids[]: {} ids; at most {MAX_IDS} are allowed", ids.len())
     } else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! `/v1/files`: one file per verb. What is not here may be a provider's: [`foreign`].
+//! `/v1/files`: one file per verb. Files stored by a provider are in [`provider_files`].
 
 mod content;
 mod create;
@@ -17,10 +17,10 @@ pub(super) use provider_files::{FileShape, ProviderFileRequest};
 
 use crate::app::App;
 
-/// Room for the form around the file.
+/// Space for the form around the file.
 const FORM_BYTES: u64 = 1 << 20;
 
-/// The files that runs made, where Google's clients look for them.
+/// Files created by runs, at the paths of Google's API.
 pub(super) fn google_routes() -> Router<App> {
     Router::new().route("/files/{file}", get(google::get))
 }

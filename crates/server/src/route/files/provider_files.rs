@@ -1,5 +1,5 @@
-//! Files that a provider's own servers made: asked for where they are, on behalf of the
-//! tenant whose answer named them. Nobody else is told that they exist.
+//! Files created on a provider's servers: fetched from there for the tenant whose response
+//! named them. For anyone else they do not exist.
 
 use axum::Json;
 use axum::body::Body;
@@ -10,8 +10,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use prowess_provider::{
-    ByteStream, CallError, ClientCredentials as OnBehalf, ProviderFileOperation,
-    ProviderFileResponse,
+    ByteStream, CallError, ClientCredentials, ProviderFileOperation, ProviderFileResponse,
 };
 use prowess_wire::ClientDialect;
 use serde_json::Value;
@@ -24,14 +23,14 @@ use crate::error::HttpError;
 use crate::render;
 use crate::route::gateway::{GatewayError, client_credentials};
 
-/// What is said of a file has no more bytes than this.
+/// Maximum bytes of a file's metadata.
 const MAX_METADATA_BYTES: usize = 1 << 20;
 
-/// Whoever asks for a file, as a provider is told of them.
+/// What a request to the provider needs: client dialect, request id and credentials.
 pub(in crate::route) struct ProviderFileRequest {
     client: ClientDialect,
     request: RequestId,
-    credentials: OnBehalf,
+    credentials: ClientCredentials,
 }
 
 impl<S: Sync> FromRequestParts<S> for ProviderFileRequest {
@@ -53,7 +52,7 @@ impl<S: Sync> FromRequestParts<S> for ProviderFileRequest {
 }
 
 impl ProviderFileRequest {
-    /// The file of this id that a provider keeps for the caller; else what is missing.
+    /// The file of this id that a provider stores for the tenant; else `missing`.
     pub(in crate::route) async fn find_file<'a>(
         self,
         app: &'a App,
@@ -78,15 +77,15 @@ impl ProviderFileRequest {
     }
 }
 
-/// How OpenAI's clients are told of a file.
+/// The format of a file for OpenAI's clients.
 #[derive(Clone, Copy)]
 pub(in crate::route) enum FileShape<'a> {
     File,
-    /// As one in this container.
+    /// As a file of this container.
     InContainer(&'a str),
 }
 
-/// A file that a provider keeps for the caller.
+/// A file that a provider stores for the tenant.
 pub(in crate::route) struct ProviderFile<'a> {
     request: ProviderFileRequest,
     app: &'a App,
@@ -96,7 +95,7 @@ pub(in crate::route) struct ProviderFile<'a> {
 }
 
 impl ProviderFile<'_> {
-    /// What it is.
+    /// Its metadata.
     pub(in crate::route) async fn metadata(
         self,
         shape: FileShape<'_>,
@@ -118,13 +117,13 @@ impl ProviderFile<'_> {
         self.render_failure(outcome.await)
     }
 
-    /// What is in it.
+    /// Its content.
     pub(in crate::route) async fn content(self) -> Result<Response, HttpError> {
         let outcome = self
             .send(ProviderFileOperation::Content)
             .await
             .map(|mut file| {
-                // Whatever it holds, a browser shall save it and not run it.
+                // Browsers must save it and not execute it.
                 let attachment = HeaderValue::from_static("attachment");
                 file.headers
                     .entry(CONTENT_DISPOSITION)
@@ -136,7 +135,7 @@ impl ProviderFile<'_> {
         self.render_failure(outcome)
     }
 
-    /// Has it deleted there.
+    /// Deletes it at the provider.
     pub(in crate::route) async fn delete(
         self,
         shape: FileShape<'_>,
@@ -162,7 +161,7 @@ impl ProviderFile<'_> {
         self.render_failure(outcome.await)
     }
 
-    /// Whether the provider's words are the client's.
+    /// Whether the provider's response is in the client's dialect.
     fn passes_through(&self, shape: FileShape<'_>) -> bool {
         self.request.client == ClientDialect::Messages && matches!(shape, FileShape::File)
     }
@@ -188,14 +187,14 @@ impl ProviderFile<'_> {
 
     fn provider_gone_error(&self) -> HttpError {
         let message = format!(
-            "file `{}` is kept by provider `{}`, which this server has no longer; \
-             configure it again to fetch the file",
+            "file `{}` is stored by provider `{}`, which is no longer configured; configure it \
+            again to fetch the file",
             self.id, self.provider
         );
         HttpError::new(StatusCode::NOT_FOUND, "file-provider-gone", message)
     }
 
-    /// What the provider says of the file.
+    /// Reads the metadata.
     async fn read_metadata(&self, mut body: ByteStream) -> Result<Value, GatewayError> {
         let mut all = Vec::new();
         while let Some(chunk) = body.next().await {
@@ -203,7 +202,7 @@ impl ProviderFile<'_> {
             all.extend_from_slice(&chunk);
             if all.len() > MAX_METADATA_BYTES {
                 return Err(
-                    self.bad_response(format!("it has more than {MAX_METADATA_BYTES} bytes"))
+                    self.bad_response(format!("file metadata exceeds {MAX_METADATA_BYTES} bytes"))
                 );
             }
         }
@@ -226,7 +225,7 @@ impl ProviderFile<'_> {
     }
 }
 
-/// Status, headers and bytes as they came.
+/// Status, headers and bytes unchanged.
 fn to_response(file: ProviderFileResponse) -> Response {
     let mut response = Response::new(Body::from_stream(file.body));
     *response.status_mut() = file.status;

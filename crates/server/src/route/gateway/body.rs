@@ -1,4 +1,4 @@
-//! A request's body, whole, within bounds.
+//! Reads a whole request body within limits.
 
 use axum::http::StatusCode;
 use bytes::{Bytes, BytesMut};
@@ -11,15 +11,14 @@ use crate::app::App;
 use crate::bodies::{BodyPace, BodyReservation};
 use crate::error::HttpError;
 
-/// A body, and its part of the bytes that may be in memory at once. They are counted until
-/// this is dropped.
+/// A body and its reservation in the body budget, held until dropped.
 pub(crate) struct ReservedBody<'a> {
     pub(crate) bytes: Bytes,
     #[expect(dead_code, reason = "kept for as long as the bytes are")]
     reservation: BodyReservation<'a>,
 }
 
-/// Reads a body of up to `limit` bytes at the pace that the settings ask for.
+/// Reads a body of up to `limit` bytes at the configured minimum rate.
 pub(crate) async fn read_body<'a, B>(
     app: &'a App,
     tenant: &'a TenantId,
@@ -48,7 +47,7 @@ where
             return Err(too_large_error(limit));
         }
         reservation.grow(data.len()).await?;
-        // Most bodies come in one piece, which need not be copied.
+        // Most bodies arrive in one chunk, which need not be copied.
         if first.is_empty() && all.is_empty() {
             first = data;
         } else {
@@ -62,7 +61,10 @@ where
 
 fn broken_error(error: impl Into<BoxError>) -> HttpError {
     let error = error.into();
-    HttpError::bad_request("body-broken", format!("the body broke off: {error}"))
+    HttpError::bad_request(
+        "body-broken",
+        format!("the request body ended unexpectedly: {error}"),
+    )
 }
 
 fn too_large_error(limit: usize) -> HttpError {

@@ -1,17 +1,17 @@
-//! Conversations of Responses clients that are kept here.
+//! Stored conversations of Responses clients.
 //!
-//! An upstream that speaks Responses keeps its answers itself: its ids pass untouched.
-//! For every other, what was said is kept in our store, and put before the next request
-//! that names it: in `previous_response_id`, in `conversation`, or item by item.
+//! An upstream that supports Responses stores its responses itself: its ids pass unchanged.
+//! For every other, items are stored here and prepended to the next request that names them:
+//! in `previous_response_id`, in `conversation`, or item by item.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `references`, `compaction` | items of an input that stand for others |
-//! | `conversation` | what `conversation` names |
-//! | `items` | items in the forms in which they are kept and sent |
-//! | `kept`, `chat` | what is kept of an answer |
-//! | `passing` | answers that pass as they came, and are kept all the same |
-//! | `refusals` | what is said when something is not there |
+//! | `references`, `compaction` | input items that stand for others |
+//! | `lookup` | the conversation named in `conversation` |
+//! | `items` | items in their stored and sent forms |
+//! | `recorder`, `chat` | storing a response |
+//! | `passthrough` | storing responses that pass unchanged |
+//! | `errors`, `input_shift` | errors in OpenAI's wording; field paths as the client sent them |
 
 mod chat;
 pub(super) mod compaction;
@@ -40,15 +40,14 @@ use crate::auth::Principal;
 use crate::error::HttpError;
 use recorder::{ResponseRecorder, ResponseSlot};
 
-/// Bytes of a conversation that is kept.
+/// Maximum bytes of a stored conversation.
 const MAX_HISTORY_BYTES: usize = 16 << 20;
 
-/// A request as the model is to get it, and how its answer is kept.
+/// A request as sent to the model, and how its response is stored.
 type PreparedRequest = (Bytes, Option<AnswerRecorder>);
 
-/// Looks up what a request goes on from. Gives the request as the model is to get it;
-/// nothing when it can go as it is. The answer of a run is ours, whatever its model
-/// speaks.
+/// Loads what a request continues from. Returns the request as sent to the model; none when it
+/// can pass unchanged. The response of a run is stored here, whatever dialect its model uses.
 pub(super) async fn prepare(
     app: &App,
     principal: &Principal,
@@ -67,10 +66,11 @@ pub(super) async fn prepare(
                 route,
                 needs_run,
             };
-            // Most requests need no room for it.
-            match request.can_pass_unchanged() {
-                true => Ok(None),
-                false => Box::pin(request.prepare()).await,
+            // Boxed: most requests do not need it.
+            if request.can_pass_unchanged() {
+                Ok(None)
+            } else {
+                Box::pin(request.prepare()).await
             }
         }
     }
@@ -85,20 +85,20 @@ struct ResponsesRequest<'a> {
     needs_run: bool,
 }
 
-/// What was said before a request, and where that is kept.
+/// The items before a request, and where they are stored.
 #[derive(Default)]
 struct History {
     items: Vec<Value>,
-    /// Whether the answer that the request names is kept here.
+    /// Whether the response that the request names is stored here.
     previous: bool,
-    /// The conversation that the request belongs to, if it is kept here.
+    /// The conversation of the request, if it is stored here.
     conversation: Option<ConversationRecord>,
 }
 
-/// The items of a request itself.
+/// The items of the request itself.
 struct ResolvedInput {
     items: Vec<Value>,
-    /// Whether they are others than those that came.
+    /// Whether they differ from those sent.
     changed: bool,
 }
 
@@ -107,7 +107,7 @@ impl ResponsesRequest<'_> {
         target.supports_pass_through(self.incoming.client, self.incoming.task)
     }
 
-    /// Whether the upstream keeps the answer itself.
+    /// Whether the upstream stores the response itself.
     fn is_native(&self) -> bool {
         !self.needs_run
             && self
@@ -121,7 +121,7 @@ impl ResponsesRequest<'_> {
         self.incoming.raw.get(name).filter(|value| *value != "null")
     }
 
-    /// Whether nothing in it can be of ours, and nothing of it is kept here.
+    /// Whether it names nothing stored here, and nothing of it is stored here.
     fn can_pass_unchanged(&self) -> bool {
         let input = self.incoming.raw.get("input");
         self.is_native()
@@ -150,7 +150,7 @@ impl ResponsesRequest<'_> {
         if native {
             items::remove_foreign_reasoning(&mut sent);
         }
-        // Also in what was said before.
+        // Earlier items may contain them as well.
         compaction::expand_all(&mut sent)?;
         let sent = Value::Array(sent).to_string();
         if sent.len() > MAX_HISTORY_BYTES {
@@ -172,7 +172,7 @@ impl ResponsesRequest<'_> {
             .iter()
             .any(|target| self.speaks(target))
         {
-            // It is we who keep it; the upstream has no such thing, or means another.
+            // The response is stored here; the upstream has no such field, or means another.
             edits.push(Edit::Remove("store"));
         }
         let body = self.incoming.raw.with_edits(&edits).into();
@@ -185,7 +185,7 @@ impl ResponsesRequest<'_> {
         Ok(Some((body, recorder)))
     }
 
-    /// What was said before, where that is kept here.
+    /// Loads the earlier items, if they are stored here.
     async fn load_history(&self, native: bool) -> Result<History, GatewayError> {
         let raw = self.incoming.raw;
         let previous = raw.get_str("previous_response_id");
@@ -221,13 +221,13 @@ impl ResponsesRequest<'_> {
         }
     }
 
-    /// The items of the request itself, with those that it refers to.
+    /// The items of the request itself, with references resolved.
     async fn resolve_input(&self) -> Result<ResolvedInput, GatewayError> {
         let input = self.incoming.raw.get("input");
         let references = references::find_references(input);
         let (store, tenant) = (self.app.store(), &self.principal.tenant);
         let mut found = references::look_up(store, tenant, &references).await?;
-        // An upstream that keeps answers may know what we do not.
+        // An upstream that stores responses may know other items.
         let any_speaks = self
             .route
             .targets()
@@ -252,7 +252,7 @@ impl ResponsesRequest<'_> {
         Ok(ResolvedInput { items, changed })
     }
 
-    /// How the answer is to be kept.
+    /// How the response is to be stored.
     fn recorder(
         &self,
         native: bool,

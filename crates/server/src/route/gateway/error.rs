@@ -1,4 +1,4 @@
-//! Why a model was not called or gave no answer, as the client is told of it.
+//! Errors of calls to models, as sent to the client.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::context::RequestId;
 use crate::error::HttpError;
 use crate::limits::RequestRefusal;
 
-/// A failure on the road to a model.
+/// Why a call to a model failed.
 pub(in crate::route) enum GatewayError {
-    /// Of the server itself, told like all its errors.
+    /// An error of the server, rendered like all its errors.
     Server(HttpError),
-    /// Of the call, told in the words of the model's own dialect.
+    /// An error of the call, rendered in the client's dialect.
     Call(Box<CallError>),
-    /// Of a run, told likewise.
+    /// An error of a run, rendered likewise.
     Run(Box<RunError>),
-    /// Of the key, told in the same words.
+    /// Refused by the key's limits, rendered likewise.
     Refused(Box<RequestRefusal>),
 }
 
@@ -63,7 +63,7 @@ impl From<RequestRefusal> for GatewayError {
 }
 
 impl GatewayError {
-    /// The same, with another path for the field of the request that is at fault.
+    /// Maps the path of the field at fault.
     pub(super) fn map_field(mut self, rename: impl FnOnce(&str) -> String) -> Self {
         let call = match &mut self {
             GatewayError::Call(error) => Some(&mut **error),
@@ -79,7 +79,7 @@ impl GatewayError {
         self
     }
 
-    /// The status it is told with, before any dialect changes it, and its code.
+    /// The status, before any dialect changes it, and the error code.
     pub(super) fn status_and_code(&self) -> (u16, String) {
         match self {
             GatewayError::Server(error) => (error.status.as_u16(), error.code.to_owned()),
@@ -95,7 +95,7 @@ impl GatewayError {
         }
     }
 
-    /// The answer that tells a client of it.
+    /// The error response.
     pub(in crate::route) fn render(
         self,
         client: ClientDialect,
@@ -116,7 +116,7 @@ impl GatewayError {
                 Ok(response)
             }
             GatewayError::Refused(refusal) => {
-                tracing::debug!(error = %refusal.error, "refused");
+                tracing::debug!(error = %refusal.error, "request refused");
                 let mut response = error_response(client, *refusal.error, id);
                 let headers = response.headers_mut();
                 set_retry_after(headers, refusal.retry_after);

@@ -1,9 +1,9 @@
-//! Files that an upstream's own servers made, remembered while the answer that names
+//! Records files that an upstream creates on its own servers, while the response that names
 //! them passes.
 //!
-//! The bytes pass as they came. Only those that name a new file wait until it is written
-//! down whose it is: their client may ask for it at once. Answers are looked through only
-//! where the request offered the upstream's code execution.
+//! The bytes pass unchanged. Only chunks that name a new file wait until its tenant is stored:
+//! the client may fetch the file immediately. Responses are scanned only if the request
+//! offered the upstream's code execution.
 
 use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::http::header::CONTENT_LENGTH;
@@ -22,14 +22,14 @@ use super::reply::is_event_stream;
 use crate::app::App;
 use crate::auth::Principal;
 
-/// Bytes of a whole answer, or of one event, that are looked through.
+/// Bytes of a complete response, or of one event, that are scanned.
 const MAX_SCAN_BYTES: usize = 16 << 20;
-/// What the types of all tools that run code have in common.
+/// Common part of the types of all code execution tools.
 const CODE_EXECUTION_TOOL: &[u8] = b"code_execution";
 
 type ChunkResult = Result<Bytes, axum::Error>;
 
-/// For whom an answer is looked through, and who gave it.
+/// The tenant and provider of a response that is scanned.
 pub(super) struct FileTracker {
     store: Store,
     tenant: TenantId,
@@ -37,7 +37,7 @@ pub(super) struct FileTracker {
 }
 
 impl FileTracker {
-    /// A watch over an answer, if it may name files.
+    /// A tracker for a response that may name files.
     pub(super) fn for_answer(
         app: &App,
         principal: &Principal,
@@ -61,8 +61,7 @@ impl FileTracker {
         })
     }
 
-    /// If it fails the client has its answer all the same; only the files cannot be
-    /// fetched here.
+    /// On failure the client still gets its response; only the files cannot be fetched here.
     async fn record_files(&self, ids: Vec<String>) {
         if ids.is_empty() {
             return;
@@ -72,12 +71,13 @@ impl FileTracker {
             .store
             .record_provider_files(&self.tenant, &self.provider, &ids);
         if let Err(error) = remembered.await {
-            tracing::warn!(%error, files = ids.len(), "cannot remember whose files these are");
+            tracing::warn!(%error, files = ids.len(), "cannot record the tenant of provider \
+                files");
         }
     }
 }
 
-/// Whether a request lets the upstream run code: it offers the tool, or goes on in a
+/// Whether a request lets the upstream run code: it offers the tool, or continues in a
 /// container.
 fn runs_code(raw: &RawObject<'_>) -> bool {
     let container = raw.get("container").is_some_and(|value| value != "null");
@@ -85,26 +85,27 @@ fn runs_code(raw: &RawObject<'_>) -> bool {
     container || raw.get("tools").is_some_and(offered)
 }
 
-/// The response, looked through as its body passes.
+/// The response, scanned as its body passes.
 pub(super) fn track_files(tracker: Option<Box<FileTracker>>, response: Response) -> Response {
     let Some(tracker) = tracker else {
         return response;
     };
     let (mut head, body) = response.into_parts();
-    // The same bytes will pass, though nobody can tell from a stream how many.
+    // The same bytes will pass, but a stream has no known length.
     if let Some(length) = body.size_hint().exact() {
         head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
     }
     let events = is_event_stream(&head.headers);
     let bytes = body.into_data_stream();
-    let body = match events {
-        true => Body::from_stream(track_events(bytes, tracker)),
-        false => Body::from_stream(track_whole(bytes, tracker)),
+    let body = if events {
+        Body::from_stream(track_events(bytes, tracker))
+    } else {
+        Body::from_stream(track_whole(bytes, tracker))
     };
     Response::from_parts(head, body)
 }
 
-/// Events that pass.
+/// Scans events.
 fn track_events(
     bytes: BodyDataStream,
     tracker: Box<FileTracker>,
@@ -117,7 +118,7 @@ fn track_events(
             if let (Ok(chunk), Some(reading)) = (&chunk, &mut parser) {
                 let mut events = Vec::new();
                 if let Err(error) = reading.push(chunk, &mut events) {
-                    tracing::warn!(%error, "a stream is not looked through for files");
+                    tracing::warn!(%error, "cannot scan a stream for provider files");
                     parser = None;
                 }
                 let ids = events
@@ -130,8 +131,8 @@ fn track_events(
     )
 }
 
-/// An answer that is no stream passes up to its last piece, without which it is of no
-/// use to anyone, and is looked through before that one.
+/// A response that is not a stream passes except for its last chunk, without which it is
+/// useless, and is scanned before that one passes.
 fn track_whole(
     bytes: BodyDataStream,
     tracker: Box<FileTracker>,
@@ -160,12 +161,12 @@ fn track_whole(
     })
 }
 
-/// Keeps a copy of what passes, unless it grows too long to be looked through.
+/// Copies what passes, unless it grows too long to be scanned.
 fn append_bounded(all: &mut Option<Vec<u8>>, chunk: &Bytes) {
     if let Some(bytes) = all.as_mut() {
         bytes.extend_from_slice(chunk);
     }
     if all.take_if(|bytes| bytes.len() > MAX_SCAN_BYTES).is_some() {
-        tracing::warn!("an answer is too long to be looked through for files");
+        tracing::warn!("response too long to scan for provider files");
     }
 }

@@ -1,16 +1,16 @@
-//! The road every request to a model takes.
+//! Handles every call to a model.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::http::header::ALLOW;
-use axum::http::{HeaderMap, HeaderName, Method as HttpMethod, Request};
+use axum::http::{HeaderMap, HeaderName, Method, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::body::Body;
 use prowess_provider::{
-    ClientCredentials as OnBehalf, ClientRequest, ForwardOutcome, ModelTask, Route, RouteError,
-    SecretText, Target,
+    ClientCredentials, ClientRequest, ForwardOutcome, ModelTask, Route, RouteError, SecretText,
+    Target,
 };
 use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
@@ -33,15 +33,16 @@ use crate::extract::Query;
 use crate::google::ModelMethod;
 use crate::limits::{Estimate, RequestRefusal};
 use crate::meter::Meter;
+use crate::request_log;
 use crate::route::method_not_allowed;
 use crate::telemetry::TraceParent;
 
-/// By this header a client brings a key of its own for the provider.
+/// Header with the client's own key for the provider.
 const PROVIDER_KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
-/// How headers begin that are meant for us alone.
+/// Prefix of headers meant for this server only.
 const OWN_HEADER_PREFIX: &str = "prowess-";
 
-/// Forwards a request to its model and brings back the answer.
+/// Forwards a request to its model and returns the response.
 pub(crate) async fn forward<B>(
     app: &App,
     endpoint: Endpoint,
@@ -53,7 +54,7 @@ where
     B::Error: Into<BoxError>,
 {
     let (parts, body) = request.into_parts();
-    if parts.method != HttpMethod::POST {
+    if parts.method != Method::POST {
         let allowed = allowed_methods(parts.uri.path());
         let refusal = method_not_allowed(parts.method, parts.uri).into_response();
         return Ok(([(ALLOW, allowed)], refusal).into_response());
@@ -72,18 +73,18 @@ where
         principal: &principal,
         json_array: is_json_array(&endpoint, parts.uri.query()),
         endpoint,
-        // Nobody looks for a parent when nothing is traced.
+        // No trace parent is parsed when tracing is off.
         parent: app
             .telemetry()
             .and_then(|_| TraceParent::from_headers(&parts.headers)),
         credentials: client_credentials(parts.headers),
         id,
     };
-    // All that can become of a request is a large state, which would otherwise be moved
-    // along with every layer around this one.
+    // Boxed: the future is large and would otherwise be moved through every layer around this
+    // one.
     match Box::pin(gateway_request.respond(body.bytes)).await {
         Ok(mut response) => {
-            // Until the end of the answer.
+            // Held until the end of the response.
             if let Some(tenant_request) = tenant_request {
                 response.extensions_mut().insert(Arc::new(tenant_request));
             }
@@ -93,33 +94,34 @@ where
     }
 }
 
-/// How a request is being answered.
+/// How a request is answered.
 enum Outcome {
     Forwarded(ForwardOutcome),
-    /// With an answer of ours.
+    /// With a response built here.
     Answered(Value),
     Run(Box<StartedRun>),
 }
 
-/// Who asks, and how.
+/// A request with its principal and options.
 struct GatewayRequest<'a> {
     app: &'a App,
     principal: &'a Principal,
     endpoint: Endpoint,
-    /// Whether a stream is to be one JSON array, and no events.
+    /// Whether a stream is one JSON array instead of events.
     json_array: bool,
     parent: Option<TraceParent>,
-    credentials: OnBehalf,
+    credentials: ClientCredentials,
     id: RequestId,
 }
 
 impl GatewayRequest<'_> {
     async fn respond(&self, body: Bytes) -> Result<Response, GatewayError> {
         let raw = RawObject::parse(&body)?;
-        // What is decided here by a field, the upstream decides by the same one.
+        // A duplicate field could be read differently here and at the upstream.
         raw.check_unique()?;
         let (client, task) = (self.endpoint.client, self.endpoint.task);
         let (model, stream) = self.model_and_stream(&raw)?;
+        request_log::record_model(&model);
         let mut meter = Meter::start(self.app, self.principal, client, &model, stream);
         if task == ModelTask::CountTokens {
             meter.disable();
@@ -160,7 +162,7 @@ impl GatewayRequest<'_> {
         }
     }
 
-    /// The model that is asked, and whether for a stream: in the path, or in the body.
+    /// Model and stream flag: from the path, or from the body.
     fn model_and_stream(&self, raw: &RawObject<'_>) -> Result<(String, bool), WireError> {
         if let Some(path) = &self.endpoint.path {
             raw.check_unique_names()?;
@@ -207,7 +209,7 @@ impl GatewayRequest<'_> {
             raw: &raw,
             ..incoming
         };
-        // What was said before may be what an earlier run told.
+        // Stored items may contain calls of an earlier run.
         let needs_run = needs_run || self.needs_run(&incoming, &route).await?;
         let shift = recorder
             .as_ref()
@@ -219,7 +221,7 @@ impl GatewayRequest<'_> {
         Ok((outcome, recorder))
     }
 
-    /// Whether a request needs a run of the engine's.
+    /// Whether a request needs a run of the engine.
     async fn needs_run(
         &self,
         incoming: &ClientRequest<'_>,
@@ -252,7 +254,7 @@ impl GatewayRequest<'_> {
                 route,
                 credentials: self.credentials.clone(),
             };
-            // Few requests become a run; the others need no room for one.
+            // Few requests become a run; boxed so that the others stay small.
             if incoming.task == ModelTask::CountTokens {
                 let counted =
                     Box::pin(run::count_tokens(self.app.engine(), context, incoming)).await?;
@@ -271,7 +273,7 @@ impl GatewayRequest<'_> {
         Ok(Outcome::Forwarded(forwarded))
     }
 
-    /// The way to a model, if the caller's key may take it now.
+    /// The route to a model, if the key may use it now.
     async fn admit(
         &self,
         model: &str,
@@ -281,7 +283,7 @@ impl GatewayRequest<'_> {
     ) -> Result<Route, GatewayError> {
         let key = self.principal.key();
         if let Some(key) = key {
-            // Also those that name no model of theirs: each is answered and written down.
+            // Unknown models count too: each request is answered and recorded.
             self.app.limits().count_request(key)?;
             if !key.limits.allows_model(model) {
                 return Err(RequestRefusal::model_not_allowed(key, model).into());
@@ -303,7 +305,7 @@ impl GatewayRequest<'_> {
     }
 }
 
-/// Google's streams are events only for those who ask for events.
+/// Google's streams are events only with `alt=sse`.
 fn is_json_array(endpoint: &Endpoint, query: Option<&str>) -> bool {
     let streams = endpoint.path.as_ref().map(|path| path.method) == Some(ModelMethod::Stream);
     streams && Query::parse(query.unwrap_or_default()).get("alt") != Some("sse")
@@ -314,13 +316,13 @@ fn resolve_route(app: &App, model: &str) -> Result<Route, RouteError> {
         Some(providers) => providers.route(model),
         None => Err(RouteError::Unknown {
             name: model.to_owned(),
-            hint: "; this server was given no providers".to_owned(),
+            hint: "; no providers are configured".to_owned(),
         }),
     }
 }
 
-/// What the provider is told of the client: its headers, but for those meant for us.
-pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> OnBehalf {
+/// What the provider receives of the client: its headers, except those meant for this server.
+pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> ClientCredentials {
     let key = headers
         .get(PROVIDER_KEY_HEADER)
         .and_then(|key| key.to_str().ok());
@@ -333,5 +335,5 @@ pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> OnBehalf {
     for name in ours {
         headers.remove(name);
     }
-    OnBehalf { key, headers }
+    ClientCredentials { key, headers }
 }

@@ -1,4 +1,4 @@
-//! Lists in pages, as those of OpenAI's API that take a limit of up to a hundred.
+//! Pages of OpenAI's lists with a limit of up to a hundred.
 
 use prowess_store::SortOrder;
 use serde_json::{Value, json};
@@ -9,16 +9,16 @@ use crate::extract::Query;
 const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
-/// Which part of a list is asked for.
+/// The requested page.
 pub(super) struct ListQuery {
     pub(super) limit: u32,
     pub(super) order: SortOrder,
-    /// After the one of this id.
+    /// After the item with this id.
     pub(super) after: Option<String>,
 }
 
 impl ListQuery {
-    /// From a query, in this order unless it says otherwise.
+    /// Parses a query, with this default order.
     pub(super) fn parse(query: &Query, default_order: SortOrder) -> Result<ListQuery, HttpError> {
         let limit = query
             .parse_value("limit", "a number")?
@@ -39,7 +39,7 @@ impl ListQuery {
         })
     }
 
-    /// The list of what was found: one more than the limit, when there are more.
+    /// A page of the found items: one more than the limit when there are more.
     pub(super) fn to_page(&self, mut items: Vec<Value>) -> Value {
         let limit = self.limit as usize;
         let has_more = items.len() > limit;
@@ -48,7 +48,7 @@ impl ListQuery {
     }
 }
 
-/// The list of what is on a page.
+/// The list object of a page.
 pub(super) fn list_json(items: &[Value], has_more: bool) -> Value {
     json!({
         "object": "list",

@@ -1,13 +1,12 @@
-//! The model gateway: four dialects in, every provider out.
+//! The model gateway: four client dialects, every provider.
 //!
-//! [`wanted`] says what is asked for at which path. All requests to models then take
-//! the same road: [`forward`] reads one as far as it must to find its
-//! model; [`run`] takes what needs a run of the engine's, and for everything else
-//! `prowess-provider` calls the model. [`answer`](mod@answer) gives back what came: as it
-//! came ([`passing`], [`scanned`]) or in the client's dialect ([`written`]). [`stored`]
-//! keeps what Responses clients go on from, and [`responses`] shows it; [`named`] notes
-//! whose files an upstream keeps. What the dialects mean is for `prowess-wire`; nothing
-//! here looks into a message.
+//! [`find_endpoint`] maps paths to endpoints. All calls to models are handled by [`forward`],
+//! which parses a request only as far as needed to find its model; [`run`] handles those that
+//! need a run of the engine, and for all others `prowess-provider` calls the model. [`reply`]
+//! sends the response: unchanged ([`sse_passthrough`], [`usage_scan`]) or translated
+//! ([`sse_translate`]). [`conversation`] stores what Responses clients continue from, and
+//! [`responses`] serves it; [`file_tracking`] records the tenant of files that an upstream
+//! stores. The dialects are defined in `prowess-wire`; nothing here parses a message.
 
 mod body;
 mod chats;
@@ -18,6 +17,7 @@ mod error;
 mod file_tracking;
 mod forward;
 mod list_query;
+mod model_text;
 mod reply;
 mod responses;
 mod run;
@@ -44,12 +44,12 @@ use super::{MOUNTS, ROOT};
 use crate::app::App;
 use crate::google::{ModelPath, parse_model_path};
 
-/// What a client speaks and wants.
+/// The client dialect and task of a path.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     client: ClientDialect,
     task: ModelTask,
-    /// What the path says where it names the model.
+    /// The model and method, where the path contains them.
     path: Option<ModelPath>,
 }
 
@@ -62,13 +62,13 @@ impl Endpoint {
         }
     }
 
-    /// The pattern of its path, where that is not the path itself.
+    /// The route pattern, where it is not the path itself.
     pub(crate) fn route(&self) -> Option<&'static str> {
         self.path.as_ref().map(|path| path.method.route())
     }
 }
 
-/// Where models are asked, below each mount.
+/// The paths of calls to models, below each mount.
 static ENDPOINTS: [(&str, Endpoint); 6] = [
     (
         "/messages",
@@ -96,24 +96,25 @@ static ENDPOINTS: [(&str, Endpoint); 6] = [
     ),
 ];
 
-/// Where a GET means something else: a list of what is kept, or a WebSocket.
+/// Paths where GET is another route: a list of stored objects, or a WebSocket.
 const GET_PATHS: [&str; 2] = ["/chat/completions", "/responses"];
 
-/// The methods at a path where models are asked, as a refusal of another one names them.
+/// The allowed methods of a path, for a 405 response.
 fn allowed_methods(path: &str) -> &'static str {
-    match path.ends_with("/chat/completions") {
-        true => "GET,HEAD,POST",
-        false => "POST",
+    if path.ends_with("/chat/completions") {
+        "GET,HEAD,POST"
+    } else {
+        "POST"
     }
 }
 
-/// What is asked of a model at a path, if anything is.
+/// The endpoint of a path, if it is a call to a model.
 pub(crate) fn find_endpoint(method: &Method, path: &str) -> Option<Endpoint> {
     let mounts = MOUNTS.iter().copied().chain([ROOT]);
     let below = mounts.filter_map(|mount| path.strip_prefix(mount));
     let mut found = below.filter_map(|below| ENDPOINTS.iter().find(|(place, _)| *place == below));
     match found.next() {
-        // Whoever gets asks no model.
+        // GET does not call a model.
         Some((place, _)) if *method == Method::GET && GET_PATHS.contains(place) => None,
         Some((_, endpoint)) => Some(endpoint.clone()),
         None => parse_model_path(path).map(|path| Endpoint {
@@ -124,7 +125,7 @@ pub(crate) fn find_endpoint(method: &Method, path: &str) -> Option<Endpoint> {
     }
 }
 
-/// The routes below a mount of what is kept of answers.
+/// The routes of stored objects below a mount.
 pub(super) fn routes(mount: &str) -> Router<App> {
     let at = |path: &str| format!("{mount}{path}");
     responses::routes(at)

@@ -1,4 +1,4 @@
-//! A model's answer, given to the client as it came or written in its dialect.
+//! Sends a model's response to the client, unchanged or translated to its dialect.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use prowess_provider::{
     ByteStream, CallError, ForwardOutcome, InputTokenCount, ModelOutput, PassThroughResponse,
     Route, UpstreamReply as Answered,
 };
-use prowess_wire::neutral::{Request, Response as Whole, StreamEvent};
+use prowess_wire::neutral::{Request, Response as NeutralResponse, StreamEvent};
 use prowess_wire::{ClientDialect, Dropped, ReplyContext, StreamWriter, write_response};
 use serde_json::json;
 
@@ -27,18 +27,18 @@ use crate::context::RequestId;
 use crate::meter::Meter;
 
 const EVENT_STREAM: &str = "text/event-stream";
-/// Says that a number of tokens is nobody's but ours.
+/// Marks a token count as estimated by the server.
 const ESTIMATED_HEADER: HeaderName = HeaderName::from_static("prowess-estimated");
-/// An answer that is no stream is read up to here before the client is told of it: if
-/// it breaks off, there can still be an error instead.
+/// A response that is not a stream is read up to here before the client receives its status:
+/// if it breaks off, an error can still be sent instead.
 const READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// Notes who answered a request.
+/// Records which target responded.
 pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route: &Route) {
     let (provider, model, price) = match forwarded {
         ForwardOutcome::PassedThrough(passed) => (&passed.provider, &passed.model, &passed.price),
         ForwardOutcome::Translated { reply, .. } => (&reply.provider, &reply.model, &reply.price),
-        // Counting is not counted.
+        // Token counting is not metered.
         ForwardOutcome::TokenCount(_) => return,
     };
     meter.set_target(provider, model, price.as_ref());
@@ -48,18 +48,18 @@ pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route
     }
 }
 
-/// What is needed to give an answer to its client.
+/// What is needed to send a response to the client.
 pub(super) struct ClientReply {
     pub(super) client: ClientDialect,
     pub(super) id: RequestId,
-    /// How long the request was.
+    /// Size of the request.
     pub(super) request_bytes: usize,
-    /// Whether a stream is to be one JSON array, and no events.
+    /// Whether a stream is one JSON array instead of events.
     pub(super) json_array: bool,
-    /// After how long a silence a stream of ours gives a sign of life.
+    /// How long a translated stream may be silent before a keep-alive ping.
     pub(super) ping: Option<Duration>,
     pub(super) meter: Meter,
-    /// How a Responses answer belongs to a conversation that is kept here.
+    /// Stores the response, if it belongs to a stored conversation.
     pub(super) recorder: Option<AnswerRecorder>,
 }
 
@@ -74,7 +74,7 @@ impl ClientReply {
         }
     }
 
-    /// Status, headers and bytes as they came.
+    /// Status, headers and bytes unchanged.
     async fn pass_through(mut self, passed: PassThroughResponse) -> Result<Response, GatewayError> {
         let PassThroughResponse {
             provider,
@@ -85,14 +85,19 @@ impl ClientReply {
             body,
             ..
         } = passed;
-        tracing::debug!(provider, model, status = status.as_u16(), "passed on");
+        tracing::debug!(
+            provider,
+            model,
+            status = status.as_u16(),
+            "response passed through"
+        );
         let recorder = self.recorder.take();
         let body = if self.json_array && status.is_success() {
             let client = self.client;
             let scanned = UsageScan::new(body, client, status, self.request_bytes, self.meter);
             Body::from_stream(scanned)
         } else if is_event_stream(&headers) {
-            // An error at its end would make it longer.
+            // An error event at its end would make it longer.
             headers.remove(CONTENT_LENGTH);
             let client = self.client;
             let scanned = UsageScan::new(body, client, status, self.request_bytes, self.meter);
@@ -109,7 +114,7 @@ impl ClientReply {
         Ok(conversation::record_passthrough(recorder, response))
     }
 
-    /// A body of which the beginning, and usually all, has been read.
+    /// A body whose beginning, usually all of it, has been read.
     async fn read_ahead(
         mut self,
         mut body: ByteStream,
@@ -150,9 +155,13 @@ impl ClientReply {
         Ok(Body::from_stream(scanned))
     }
 
-    /// The answer in the client's dialect.
+    /// The response in the client's dialect.
     async fn translate(self, request: &Request, reply: Answered) -> Response {
-        tracing::debug!(provider = reply.provider, model = reply.model, "translated");
+        tracing::debug!(
+            provider = reply.provider,
+            model = reply.model,
+            "response translated"
+        );
         let context = ReplyContext::for_request(request, unix_now());
         match reply.output {
             ModelOutput::Response(answer) => {
@@ -162,10 +171,10 @@ impl ClientReply {
         }
     }
 
-    /// An answer given at once.
+    /// A complete response.
     pub(super) async fn respond_whole(
         mut self,
-        answer: &Whole,
+        answer: &NeutralResponse,
         mut context: ReplyContext,
         dropped: &[Dropped],
     ) -> Response {
@@ -184,7 +193,7 @@ impl ClientReply {
         response
     }
 
-    /// An answer that comes piece by piece.
+    /// A streamed response.
     pub(super) fn respond_streamed<S>(
         mut self,
         events: S,
@@ -198,9 +207,10 @@ impl ClientReply {
         let unsupported = self.unsupported_fields(dropped);
         context.json_array = self.json_array;
         let writer = StreamWriter::new(self.client, context);
-        let kind = match self.json_array {
-            true => "application/json; charset=utf-8",
-            false => "text/event-stream; charset=utf-8",
+        let kind = if self.json_array {
+            "application/json; charset=utf-8"
+        } else {
+            "text/event-stream; charset=utf-8"
         };
         let headers = [
             (CONTENT_TYPE, kind),
@@ -213,7 +223,7 @@ impl ClientReply {
         response
     }
 
-    /// What of the request could not be said to the model.
+    /// Fields of the request that the target's dialect does not support.
     fn unsupported_fields(&self, dropped: &[Dropped]) -> UnsupportedFields {
         let shift = self
             .recorder
@@ -232,12 +242,12 @@ impl ClientReply {
     }
 }
 
-/// The number of tokens, as the client's dialect tells it.
+/// The token count in the client's dialect.
 fn token_count_response(client: ClientDialect, counted: &InputTokenCount) -> Response {
     tracing::debug!(
         provider = counted.provider,
         model = counted.model,
-        "counted"
+        "tokens counted"
     );
     let tokens = counted.input_tokens;
     let body = match client {
@@ -256,10 +266,10 @@ fn token_count_response(client: ClientDialect, counted: &InputTokenCount) -> Res
 }
 
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case(EVENT_STREAM)
+    let header = headers.get(CONTENT_TYPE);
+    let text = header.and_then(|value| value.to_str().ok());
+    let kind = text.unwrap_or_default().split(';').next();
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(EVENT_STREAM))
 }
 
 fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
@@ -272,7 +282,7 @@ fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
     }
 }
 
-/// Seconds of the Unix epoch.
+/// Seconds since the Unix epoch.
 pub(super) fn unix_now() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A request that needs a run of the engine's, answered as any other is.
+//! A request that needs a run of the engine, answered like any other.
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
@@ -6,17 +6,17 @@ use futures_util::StreamExt;
 use prowess_engine::{Engine, RunError, RunEvent, RunRequest, RunStream};
 use prowess_provider::{ClientCredentials, ClientRequest, InputTokenCount, Route};
 use prowess_store::TenantId;
-use prowess_wire::neutral::{Response as Whole, ResponseCollector, StreamEvent};
+use prowess_wire::neutral::{Response as NeutralResponse, ResponseCollector, StreamEvent};
 use prowess_wire::{ClientDialect, Dropped, ReplyContext};
 
 use super::error::GatewayError;
 use super::reply::{self, ClientReply};
 use crate::meter::{Meter, UsageTap};
 
-/// Names the run, by which its record is found.
+/// Header with the id of the run.
 const RUN_HEADER: HeaderName = HeaderName::from_static("prowess-run");
 
-/// Who asks, and whom.
+/// Tenant, route and credentials of a run.
 pub(super) struct RunContext {
     pub(super) tenant: TenantId,
     pub(super) route: Route,
@@ -36,7 +36,7 @@ impl RunContext {
     }
 }
 
-/// Counts the tokens that a run would begin with.
+/// Counts the input tokens of a run's first turn.
 pub(super) async fn count_tokens(
     engine: &Engine,
     run_context: RunContext,
@@ -46,7 +46,7 @@ pub(super) async fn count_tokens(
     Ok(engine.count_tokens(request).await?)
 }
 
-/// A run whose answer has begun.
+/// A run whose response has started.
 pub(super) struct StartedRun {
     run: RunStream,
     dropped: Vec<Dropped>,
@@ -54,7 +54,7 @@ pub(super) struct StartedRun {
     stream: bool,
 }
 
-/// Starts a run. Dropping the future, or what it gives, ends the run.
+/// Starts a run. Dropping the future, or its result, ends the run.
 pub(super) async fn start(
     engine: &Engine,
     run_context: RunContext,
@@ -83,7 +83,7 @@ pub(super) async fn start(
 }
 
 impl StartedRun {
-    /// Gives the answer to the client.
+    /// Sends the response to the client.
     pub(super) async fn respond(self, mut reply: ClientReply) -> Result<Response, GatewayError> {
         let name = HeaderValue::from_str(self.run.id());
         let tap = reply.meter.usage_tap();
@@ -113,7 +113,7 @@ impl StartedRun {
     }
 }
 
-/// What a client hears of a run.
+/// The event for the client, if a run event has one.
 fn client_event(event: RunEvent, tap: &UsageTap) -> Option<StreamEvent> {
     match event {
         RunEvent::Usage(usage) => {
@@ -126,12 +126,12 @@ fn client_event(event: RunEvent, tap: &UsageTap) -> Option<StreamEvent> {
     }
 }
 
-/// The whole answer of a run.
+/// The complete response of a run.
 async fn collect_response(
     client: ClientDialect,
     mut run: RunStream,
     tap: &UsageTap,
-) -> Result<Whole, RunError> {
+) -> Result<NeutralResponse, RunError> {
     let mut collector = ResponseCollector::new(client.into());
     let broken = |error| RunError::ResponseInterrupted(Box::new(error));
     while let Some(event) = run.next().await {
@@ -148,7 +148,7 @@ async fn collect_response(
     collector.finish().map_err(broken)
 }
 
-/// Unknown fields of a message are Anthropic's, and mean nothing to others.
+/// Unknown fields of a message are Anthropic's; other clients do not get them.
 fn strip_foreign_fields(client: ClientDialect, mut event: StreamEvent) -> StreamEvent {
     if let StreamEvent::MessageStart { rest, .. } = &mut event
         && client != ClientDialect::Messages

@@ -1,9 +1,8 @@
-//! An upstream's events as they come, byte for byte. If they break off, an error in the
-//! client's dialect is the last event.
+//! Passes an upstream's events through unchanged. If they break off, an error in the client's
+//! dialect is the last event.
 //!
-//! An event is given on only when it is whole: of one that was cut in the middle a
-//! client would make a broken message, and overlook the error behind it. Nobody waits
-//! longer for that, since half an event is of no use.
+//! Only complete events are passed on: from a truncated event a client would parse a broken
+//! message and miss the error after it. This adds no latency, since half an event is useless.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,10 +17,10 @@ use prowess_wire::{ClientDialect, ReplyContext, StreamWriter};
 use super::usage_scan::UsageScan;
 use crate::context::RequestId;
 
-/// Bytes of an unfinished event that are held back; of a longer one they are given on.
+/// Bytes of an incomplete event that are buffered; a longer one is passed on in parts.
 const MAX_BUFFERED_BYTES: usize = 1 << 20;
 
-/// Events of an upstream, whole.
+/// Complete events of an upstream.
 pub(super) struct SsePassthrough {
     client: ClientDialect,
     body: UsageScan,
@@ -43,7 +42,7 @@ impl SsePassthrough {
 
     fn error_event(&self, mut error: ApiError) -> Bytes {
         error.request_id.get_or_insert_with(|| self.id.to_string());
-        // Part of an event may be out already; an empty line ends that one.
+        // Part of an event may have been sent; an empty line ends it.
         let mut out = if self.events.torn { "\n\n" } else { "" }.into();
         let mut writer = StreamWriter::new(self.client, ReplyContext::default());
         writer.write(&StreamEvent::Error(error), &mut out);
@@ -75,18 +74,18 @@ impl Stream for SsePassthrough {
     }
 }
 
-/// Cuts bytes where events end.
+/// Splits bytes at the ends of events.
 #[derive(Default)]
 struct EventSplitter {
     buffered: BytesMut,
-    /// Whether the beginning of an event was given on without its end.
+    /// Whether the beginning of an event was passed on without its end.
     torn: bool,
 }
 
 impl EventSplitter {
-    /// Takes bytes; gives those up to the end of the last event among them.
+    /// Adds bytes; returns those up to the end of the last complete event.
     fn push(&mut self, mut chunk: Bytes) -> Option<Bytes> {
-        // Usually a chunk is some whole events, and need not be copied.
+        // Usually a chunk consists of complete events and need not be copied.
         if self.buffered.is_empty()
             && let Some(end) = last_event_end(&chunk)
         {
@@ -94,7 +93,7 @@ impl EventSplitter {
             self.buffered.extend_from_slice(&chunk);
             return self.complete(whole);
         }
-        // The end of an event may begin in what is held.
+        // The end of an event may begin in the buffered bytes.
         let from = self.buffered.len().saturating_sub(3);
         self.buffered.extend_from_slice(&chunk);
         match last_event_end(self.buffered.get(from..).unwrap_or_default()) {
@@ -115,14 +114,14 @@ impl EventSplitter {
         Some(bytes)
     }
 
-    /// What is left when no more bytes come.
+    /// The rest when no more bytes follow.
     fn rest(&mut self) -> Option<Bytes> {
         let rest = std::mem::take(&mut self.buffered).freeze();
         (!rest.is_empty()).then_some(rest)
     }
 }
 
-/// Behind the last empty line.
+/// The position after the last empty line.
 fn last_event_end(bytes: &[u8]) -> Option<usize> {
     if bytes.ends_with(b"\n\n") {
         return Some(bytes.len());

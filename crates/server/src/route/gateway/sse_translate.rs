@@ -1,5 +1,5 @@
-//! A neutral answer, written event by event in the client's dialect. Dropping it, as
-//! happens when the client leaves, closes the connection to the upstream.
+//! Translates a neutral response event by event to the client's dialect. Dropping it, when the
+//! client leaves, closes the upstream connection.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,25 +16,25 @@ use tokio::time::{Instant, Sleep};
 use super::reply::{self, ClientReply};
 use super::unsupported_fields::UnsupportedFields;
 
-/// Events that are ready at once are sent in one piece of about this size.
+/// Events that are ready at once are sent in one chunk of about this size.
 const CHUNK_BYTES: usize = 16 << 10;
-/// About how many bytes of text make a token.
+/// Approximate bytes of text per token.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// An answer as the client gets it.
+/// A response in the client's dialect.
 pub(super) struct TranslatedStream<S> {
     events: S,
     writer: StreamWriter,
     reply: ClientReply,
     silence: SilenceTimer,
     output_bytes: usize,
-    /// Bytes of text when the last counts came.
+    /// Bytes of text when the last counts arrived.
     counted_bytes: usize,
     ended: bool,
-    /// What of the answer could not be said.
+    /// Fields of the response that the client's dialect does not support.
     unsupported: UnsupportedFields,
-    /// The answer being kept, and the bytes that end it: whoever has those may ask for
-    /// it at once.
+    /// The response being stored, and its last bytes: the client may request it as soon as it
+    /// has those.
     saving: Option<(BoxFuture<'static, ()>, Bytes)>,
 }
 
@@ -114,8 +114,8 @@ fn delta_bytes(delta: &Delta) -> usize {
     }
 }
 
-/// An upstream that counts nothing is counted by its bytes, and so is an answer that the
-/// client left before its counts came.
+/// If the upstream sends no counts, or the client left before they arrived, tokens are
+/// estimated by bytes.
 impl<S> Drop for TranslatedStream<S> {
     fn drop(&mut self) {
         let counted = self.reply.meter.has_usage();
@@ -148,7 +148,7 @@ impl<S: Stream<Item = StreamEvent> + Unpin> Stream for TranslatedStream<S> {
                     self.silence.reset();
                     self.write(event, &mut out);
                 }
-                // What is ready goes out before anything is waited for.
+                // Send what is ready before waiting.
                 Poll::Ready(None) | Poll::Pending if !out.is_empty() => break,
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {
@@ -161,7 +161,7 @@ impl<S: Stream<Item = StreamEvent> + Unpin> Stream for TranslatedStream<S> {
     }
 }
 
-/// Waits for a silence to become too long.
+/// Waits until a silence exceeds the limit.
 struct SilenceTimer {
     limit: Option<Duration>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -177,12 +177,12 @@ impl SilenceTimer {
         }
     }
 
-    /// Something was said.
+    /// An event was sent.
     fn reset(&mut self) {
         self.waiting = false;
     }
 
-    /// Ready once the silence has been too long; then it begins anew.
+    /// Ready once the limit is exceeded; then it starts again.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(limit) = self.limit else {
             return Poll::Pending;

@@ -1,18 +1,21 @@
-//! A conversation as one text, for a model that is to read it and not to take part in it.
+//! Renders a conversation as one text, for a model that reads it and does not take part in it.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// Bytes of one item that are written, of the longest ones.
+use super::model_text::{REASONING_LABEL, RESULT_LABEL, call_label, cut_note};
+use crate::text::truncate;
+
+/// Maximum bytes of one item.
 const MAX_ITEM_BYTES: usize = 64 << 10;
 
-/// All items, each under a line that says whose it is.
+/// All items, each under a line with its author.
 pub(super) fn render(items: &[Value]) -> String {
     let mut out = String::new();
     for item in items {
         let (speaker, text) = speaker_and_text(item);
-        let text = truncate(&text);
+        let text = cut(text);
         // Writing to a String cannot fail.
         let _ = write!(out, "[{speaker}]\n{text}\n\n");
     }
@@ -23,19 +26,15 @@ fn speaker_and_text(item: &Value) -> (String, String) {
     let field = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
     match field("type") {
         "message" | "" => (field("role").to_owned(), content_text(item.get("content"))),
-        "function_call" => (
-            format!("the assistant calls {}", field("name")),
-            field("arguments").to_owned(),
+        "function_call" => (call_label(field("name")), field("arguments").to_owned()),
+        "custom_tool_call" => (call_label(field("name")), field("input").to_owned()),
+        "function_call_output" | "custom_tool_call_output" => {
+            (RESULT_LABEL.to_owned(), content_text(item.get("output")))
+        }
+        "reasoning" => (
+            REASONING_LABEL.to_owned(),
+            content_text(item.get("summary")),
         ),
-        "custom_tool_call" => (
-            format!("the assistant calls {}", field("name")),
-            field("input").to_owned(),
-        ),
-        "function_call_output" | "custom_tool_call_output" => (
-            "result of the call".to_owned(),
-            content_text(item.get("output")),
-        ),
-        "reasoning" => ("thoughts".to_owned(), content_text(item.get("summary"))),
         kind => (kind.to_owned(), strip_data(item)),
     }
 }
@@ -61,7 +60,7 @@ fn part_text(part: &Value) -> String {
     }
 }
 
-/// Any other item as JSON, without what only programs read.
+/// Any other item as JSON, without data that only programs read.
 fn strip_data(item: &Value) -> String {
     let mut item = item.clone();
     if let Some(fields) = item.as_object_mut() {
@@ -72,17 +71,12 @@ fn strip_data(item: &Value) -> String {
     item.to_string()
 }
 
-fn truncate(text: &str) -> String {
-    if text.len() <= MAX_ITEM_BYTES {
-        return text.to_owned();
+fn cut(text: String) -> String {
+    let begin = truncate(&text, MAX_ITEM_BYTES);
+    match text.len() - begin.len() {
+        0 => text,
+        more => format!("{begin}\n{}", cut_note(more)),
     }
-    let mut end = MAX_ITEM_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let left = text.len() - end;
-    let begin = text.get(..end).unwrap_or_default();
-    format!("{begin}\n({left} more bytes)")
 }
 
 #[cfg(test)]
@@ -111,10 +105,10 @@ mod tests {
         Look
         (input_image)
 
-        [the assistant calls look]
+        [assistant calls look]
         {"at":1}
 
-        [result of the call]
+        [tool result]
         seen
 
         [image_generation_call]

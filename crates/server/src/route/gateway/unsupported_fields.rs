@@ -1,22 +1,22 @@
-//! What was left out on the way to a model or back, as the client is told of it.
+//! Reports fields that a translation had to drop.
 //!
-//! Whole answers name it in a header. A stream has sent its headers long before, so it
-//! names what of the answer was left out in a comment before its last event: readers of
-//! event streams skip comments. The bodies themselves have no field for it that a
-//! client's types would allow: `metadata` of Responses repeats what the client sent.
+//! Complete responses name them in a header. A stream has sent its headers long before, so it
+//! names dropped fields of the response in a comment before its last event: event stream
+//! parsers skip comments. The bodies have no field for it that a client's types would allow:
+//! `metadata` of Responses repeats what the client sent.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use prowess_wire::Dropped;
 
-/// Names the fields that a dialect could not say: of the request as the client's body
-/// has them, and of the answer, after `response.`, as the model's provider does.
+/// Names unsupported fields: of the request as in the client's body, and of the response,
+/// after `response.`, as in the provider's.
 const DROPPED_HEADER: HeaderName = HeaderName::from_static("prowess-dropped");
 /// Fields that are named; more than a client would read.
 const MAX_FIELDS: usize = 32;
-/// About how many characters of one field.
+/// Approximate characters of one field.
 const MAX_FIELD_CHARS: usize = 100;
 
-/// Fields that were left out, each once.
+/// Unsupported fields, each once.
 #[derive(Debug, Default)]
 pub(super) struct UnsupportedFields {
     fields: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct UnsupportedFields {
 }
 
 impl UnsupportedFields {
-    /// Adds what of the request was left out.
+    /// Adds fields of the request.
     pub(super) fn add_request_fields(
         &mut self,
         dropped: &[Dropped],
@@ -35,10 +35,10 @@ impl UnsupportedFields {
         }
     }
 
-    /// Adds what of the answer was left out.
+    /// Adds fields of the response.
     pub(super) fn add_response_fields(&mut self, dropped: &[Dropped]) {
         for Dropped { field, why } in dropped {
-            tracing::debug!(field, why, "left out of the answer");
+            tracing::debug!(field, why, "field dropped from the response");
             self.add(format!("response.{}", header_safe(field)));
         }
     }
@@ -65,7 +65,7 @@ impl UnsupportedFields {
         })
     }
 
-    /// Names the fields in a header.
+    /// Writes the fields to a header.
     pub(super) fn write_header(&self, headers: &mut HeaderMap) {
         let value = self.render().map(|text| HeaderValue::from_str(&text));
         if let Some(Ok(value)) = value {
@@ -73,15 +73,14 @@ impl UnsupportedFields {
         }
     }
 
-    /// Names the fields in a comment of an event stream, once.
+    /// Returns the fields as a comment of an event stream, once.
     pub(super) fn take_comment(&mut self) -> Option<String> {
         let text = std::mem::take(self).render()?;
         Some(format!(": {DROPPED_HEADER}: {text}\n\n"))
     }
 }
 
-/// A field's name in characters that a header may have; a client may call a field
-/// anything.
+/// A field name in characters allowed in a header; a client may send any name.
 fn header_safe(field: &str) -> String {
     let mut text = String::with_capacity(field.len().min(MAX_FIELD_CHARS));
     for c in field.chars() {

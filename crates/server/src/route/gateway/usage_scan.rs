@@ -1,4 +1,4 @@
-//! An upstream's bytes, unchanged, with an eye on the token counts among them.
+//! Passes an upstream's bytes unchanged and scans them for token counts.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,12 +12,12 @@ use prowess_wire::neutral::{ApiError, TokenUsage};
 
 use crate::meter::{Meter, UsageScanner};
 
-/// About how many bytes of text make a token.
+/// Approximate bytes of text per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 type ChunkResult = Result<Bytes, Box<ApiError>>;
 
-/// Bytes as they come, counted.
+/// A byte stream with usage scanning.
 pub(super) struct UsageScan {
     body: BoxStream<'static, ChunkResult>,
     scanner: UsageScanner,
@@ -73,11 +73,10 @@ impl Stream for UsageScan {
     }
 }
 
-/// However it ends: what was found is counted, and what was not is guessed. Of a stream
-/// of Chat Completions the counts come only when the client asked for them, and asking
-/// on its behalf would change what it gets. In a stream of Messages the count of the
-/// answer stands behind its text: a client that leaves before it has read the text all
-/// the same.
+/// However it ends: counts that were found are recorded, others are estimated. A Chat
+/// Completions stream has counts only when the client requested them, and adding that option
+/// would change its response. In a Messages stream the output count follows the text: a client
+/// that leaves early has still received the text.
 impl Drop for UsageScan {
     fn drop(&mut self) {
         match self.scanner.usage() {
@@ -93,7 +92,7 @@ impl Drop for UsageScan {
             None if self.status < 400 && self.scanner.events() > 0 => {
                 self.meter.record_estimate(&TokenUsage {
                     input_tokens: self.request_bytes as u64 / BYTES_PER_TOKEN,
-                    // Most servers send an event for each token, and some for several.
+                    // Most servers send one event per token, and some for several.
                     output_tokens: self.scanner.events().max(self.text_tokens()),
                     ..TokenUsage::default()
                 });

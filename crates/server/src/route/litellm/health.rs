@@ -16,7 +16,7 @@ pub(super) async fn alive() -> Json<&'static str> {
     Json("I'm alive!")
 }
 
-/// Requests can be answered, and what they change can be written. Anyone may ask.
+/// Requests can be served and the store is writable. Public.
 pub(super) async fn ready(State(app): State<App>) -> Response {
     match app.store().check_ready().await {
         Ok(()) => Json(json!({ "status": "healthy", "db": "connected" })).into_response(),

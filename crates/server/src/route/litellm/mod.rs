@@ -1,5 +1,5 @@
-//! What monitors and clients of LiteLLM's proxy look for beside the APIs of the vendors:
-//! health, and what is known of the models. In its shapes, at its paths.
+//! Endpoints of LiteLLM's proxy besides the vendors' APIs: health, and model information. In
+//! its formats, at its paths.
 
 mod health;
 mod model_info;

@@ -1,4 +1,4 @@
-//! `GET /model/info`: the models of the configuration, and what they cost.
+//! `GET /model/info`: the configured models and their prices.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,28 +11,28 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::Query;
 
-/// Prices are for a million tokens.
+/// Prices are per million tokens.
 const TOKENS_PER_PRICE: f64 = 1e6;
 
-/// A model of the configuration.
+/// A configured model.
 pub(super) struct ConfiguredModel {
-    /// As clients name it.
+    /// The name that clients use.
     pub(super) name: String,
-    /// As the provider calls it, behind the provider's name.
+    /// The provider's name and its model name.
     pub(super) model: String,
     provider: String,
     price: Option<Price>,
 }
 
 impl ConfiguredModel {
-    /// All that a caller may use, in the order of the configuration.
+    /// All that a principal may use, in configuration order.
     pub(super) fn all(app: &App, principal: &Principal) -> Vec<ConfiguredModel> {
         let Some(providers) = app.settings().providers.as_ref() else {
             return Vec::new();
         };
         let entries = Providers::models(providers).into_iter();
         entries
-            // A pattern is no model.
+            // A pattern is not a model.
             .filter(|entry| !entry.name.ends_with('*') && principal.can_use_model(&entry.name))
             .filter_map(|entry| {
                 let route = providers.route(&entry.name).ok()?;
@@ -69,7 +69,7 @@ impl ConfiguredModel {
     }
 }
 
-/// All of them, or the one that `litellm_model_id` names.
+/// All of them, or the one in `litellm_model_id`.
 pub(super) async fn list(
     State(app): State<App>,
     principal: Principal,

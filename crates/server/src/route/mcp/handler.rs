@@ -1,4 +1,4 @@
-//! Any method at `/mcp`: in comes whoever may.
+//! `/mcp` with any method: authorizes and handles a request.
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
@@ -34,7 +34,7 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     let http = app.mcp().http();
     let limit = http.limits().max_message_bytes;
     let body = read_body(app, &principal.tenant, body, limit).await?;
-    // They have done their work, and what is not there cannot be logged.
+    // No longer needed, and absent headers cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
     let mcp_principal = app.mcp().mcp_principal(app, &principal, own_tools_at_once);
@@ -42,7 +42,7 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     Ok(http.handle(mcp_principal, request).await.map(Body::new))
 }
 
-/// What the parameter `own_tools` of the URL says. It counts when a session begins.
+/// Parses the query parameter `own_tools`, which applies when a session begins.
 fn parse_own_tools(query: &str) -> Result<bool, HttpError> {
     let mut own_tools = form_urlencoded::parse(query.as_bytes())
         .filter(|(name, _)| name == "own_tools")
@@ -73,7 +73,7 @@ fn rate_limit_error(refusal: &RequestRefusal) -> HttpError {
     }
 }
 
-/// Clients of MCP read neither vendor's errors, so these are told as JSON-RPC.
+/// MCP clients do not read the vendors' errors, so these are JSON-RPC errors.
 fn jsonrpc_error(error: &HttpError) -> Response {
     let mut response = prowess_mcp::error_response(error.status, error.code, &error.message);
     let headers = response.headers_mut();

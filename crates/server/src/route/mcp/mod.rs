@@ -1,7 +1,7 @@
 //! `/mcp`: a tenant's skills for agents, over MCP.
 //!
-//! What MCP is belongs to `prowess-mcp`. Here it is decided who comes in, from where, and
-//! whose skills they get.
+//! MCP is implemented in `prowess-mcp`. This module authenticates clients, checks origins and
+//! selects the tenant's skills.
 
 mod handler;
 mod origin;
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/mcp", any(handler::handle))
 }
 
-/// All sessions, and the skills of the tenants that have any.
+/// All sessions, and the skills of tenants with sessions.
 pub(crate) struct Mcp {
     http: McpHttp,
     tenants: Mutex<HashMap<TenantId, Weak<TenantSkills>>>,
@@ -65,7 +65,7 @@ impl Mcp {
         }
     }
 
-    /// What all sessions of a tenant share.
+    /// Shared by all sessions of a tenant.
     fn skills(&self, app: &App, tenant: &TenantId) -> Arc<TenantSkills> {
         let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = tenants.get(tenant).and_then(Weak::upgrade) {

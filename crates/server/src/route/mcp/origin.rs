@@ -1,8 +1,8 @@
-//! Which web pages may speak to `/mcp`: this machine's, and this server's own.
+//! Which web pages may use `/mcp`: those of this machine, and of this server.
 //!
-//! Browsers send `Origin` with what a page asks for, agents send none. A page from
-//! elsewhere has no business here, whatever it makes its own name resolve to. Without a
-//! master key the door itself (`auth::open_door`) also asks by which name we are called.
+//! Browsers send `Origin` with requests of a page, agents send none. Pages from elsewhere are
+//! rejected, whatever their name resolves to. Without a master key `auth::loopback` also
+//! checks the host name.
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -19,7 +19,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), HttpError> {
         return Ok(());
     };
     if origins.next().is_some() || parts.headers.get_all(HOST).iter().count() > 1 {
-        let message = "the headers Origin and Host may be there once";
+        let message = "the headers Origin and Host must not occur twice";
         return Err(HttpError::new(
             StatusCode::FORBIDDEN,
             "origin-refused",
@@ -32,17 +32,18 @@ pub(super) fn check(parts: &Parts) -> Result<(), HttpError> {
     let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     let host = parts.uri.authority().map(|own| own.as_str()).or(host);
     let own = page.is_some_and(|page| Some(page.as_str()) == host);
-    match own || page.is_some_and(|page| is_loopback(page.host())) {
-        true => Ok(()),
-        false => Err(HttpError::new(
+    if own || page.is_some_and(|page| is_loopback(page.host())) {
+        Ok(())
+    } else {
+        Err(HttpError::new(
             StatusCode::FORBIDDEN,
             "origin-refused",
             format!(
-                "origin `{}` may not use this server: only pages of this machine and of this \
-                 server may",
+                "origin `{}` is not allowed: only pages of this machine and of this server may \
+                use it",
                 excerpt(written)
             ),
-        )),
+        ))
     }
 }
 

@@ -1,5 +1,4 @@
-//! A tenant's stored skills, as MCP's sessions are made of them: each in its default
-//! version.
+//! A tenant's stored skills for MCP sessions: each in its default version.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -16,15 +15,15 @@ use prowess_store::{
 };
 use tokio::sync::Mutex;
 
-/// Skills of one tenant that are offered, the newest first, and bytes of their files: a
-/// session holds all of them in memory, though all sessions of a tenant share them.
+/// Limits on one tenant's skills, newest first, and on the bytes of their files: a session
+/// holds all of them in memory, though all sessions of a tenant share them.
 const MAX_SKILLS: usize = 500;
 const MAX_SKILL_BYTES: u64 = 256 << 20;
 
-/// Skills that a session of the sandbox shows from its beginning.
+/// Maximum number of skills that are mounted in a container from its start.
 const MAX_PRELOADED_SKILLS: usize = 20;
 
-/// The skills of a tenant, read again when they change.
+/// The skills of a tenant, reloaded when they change.
 pub(super) struct TenantSkills {
     store: Store,
     tenant: TenantId,
@@ -46,7 +45,7 @@ impl TenantSkills {
         }
     }
 
-    /// What is there now. Only rows are read unless they have changed.
+    /// The current skills. Only rows are read unless they have changed.
     async fn refresh(&self) -> Result<SkillSet, StoreError> {
         let mut snapshot = self.snapshot.lock().await;
         let page = PageRequest {
@@ -75,7 +74,7 @@ impl TenantSkills {
         Ok(skills)
     }
 
-    /// Of two with one name the newer counts, as in the index of skills.
+    /// Of two with the same name the newer is used, as in the index of skills.
     async fn load(&self, rows: Vec<SkillRecord>) -> Result<BTreeMap<String, Member>, StoreError> {
         let mut members = BTreeMap::new();
         let (mut bytes, mut skipped) = (0, 0);
@@ -87,7 +86,7 @@ impl TenantSkills {
                 Ok(member) => member,
                 Err(error) if error.is_transient() => return Err(error),
                 Err(error) => {
-                    tracing::warn!(skill = row.id, %error, "not offered over MCP");
+                    tracing::warn!(skill = row.id, %error, "skill not offered over MCP");
                     continue;
                 }
             };
@@ -101,7 +100,11 @@ impl TenantSkills {
         }
         if skipped > 0 {
             let tenant = self.tenant.as_str();
-            tracing::warn!(tenant, skipped, "too many skills to offer all over MCP");
+            tracing::warn!(
+                tenant,
+                skipped,
+                "too many skills: not all are offered over MCP"
+            );
         }
         Ok(members)
     }
@@ -117,7 +120,7 @@ impl TenantSkills {
     }
 }
 
-/// What changes when anything does that a session would show.
+/// Changes with anything that a session would show.
 fn fingerprint(rows: &[SkillRecord]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for row in rows {
@@ -127,11 +130,11 @@ fn fingerprint(rows: &[SkillRecord]) -> u64 {
     hasher.finish()
 }
 
-/// What a session of one caller is made of.
+/// The skills of one principal's sessions.
 pub(super) struct TenantSkillProvider {
     pub(super) skills: Arc<TenantSkills>,
     pub(super) engine: Engine,
-    /// Whether the caller's key may run code.
+    /// Whether the key may run code.
     pub(super) can_run_code: bool,
     /// Whether the tools of all skills are listed from the start.
     pub(super) own_tools_at_once: bool,

@@ -19,7 +19,7 @@ pub(crate) async fn delete(
         return Err(not_found_error(&name));
     }
     let message = format!(
-        "model `{}` cannot be deleted: it comes with the server's configuration",
+        "model `{}` cannot be deleted: it is part of the server's configuration",
         prowess_wire::excerpt(&name)
     );
     Err(HttpError::bad_request("model-not-deletable", message))

@@ -12,7 +12,7 @@ use crate::dialect::{ApiDialect, IsGoogle};
 use crate::error::HttpError;
 use crate::extract::PathParams;
 
-/// Whatever can be called is there, also when no list names it.
+/// Every callable model is found, even if no list names it.
 pub(crate) async fn get(
     State(app): State<App>,
     dialect: ApiDialect,
@@ -22,9 +22,10 @@ pub(crate) async fn get(
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::Browse)?;
     let providers = app.settings().providers.as_ref();
-    let route = providers.and_then(|providers| providers.route(&name).ok());
-    let route = route.filter(|_| principal.can_use_model(&name));
-    let route = route.ok_or_else(|| not_found_error(&name))?;
+    let route = providers
+        .and_then(|providers| providers.route(&name).ok())
+        .filter(|_| principal.can_use_model(&name))
+        .ok_or_else(|| not_found_error(&name))?;
     if is_google {
         return Ok(Json(google_model_json(&name)));
     }

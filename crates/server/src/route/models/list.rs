@@ -15,7 +15,7 @@ use crate::dialect::{ApiDialect, IsGoogle};
 use crate::error::HttpError;
 use crate::render;
 
-/// There are few of them, so they come in one page.
+/// There are few, so they fit in one page.
 pub(crate) async fn list(
     State(app): State<App>,
     dialect: ApiDialect,
@@ -25,7 +25,7 @@ pub(crate) async fn list(
     principal.require(Permission::Browse)?;
     let providers = app.settings().providers.as_ref();
     let mut models = providers.map(Providers::models).unwrap_or_default();
-    // A pattern is no model.
+    // A pattern is not a model.
     models.retain(|model| !model.name.ends_with('*'));
     if let (Some(providers), true) = (providers, app.settings().upstream_models) {
         let listed = app.model_lists().get(providers).await;

@@ -1,5 +1,4 @@
-//! `/v1/models`: what the configuration offers and, where that is wanted, what the
-//! providers list themselves.
+//! `/v1/models`: the configured models and, if enabled, those that the providers list.
 
 mod delete;
 mod get;
@@ -20,25 +19,25 @@ use crate::error::HttpError;
 
 pub(super) fn routes() -> Router<App> {
     let model = routing::get(get::get);
-    // Names of models hold slashes.
+    // Model names contain slashes.
     Router::new()
         .route("/models", routing::get(list::list))
         .route("/models/{*model}", model)
 }
 
-/// Deleting a model, which OpenAI alone has.
+/// Deleting a model, which only OpenAI's API has.
 pub(super) fn delete_routes() -> Router<App> {
     Router::new().route("/models/{*model}", routing::delete(delete::delete))
 }
 
-/// Whether a caller may call a model of this name.
+/// Whether a principal may call a model of this name.
 fn is_callable(app: &App, principal: &Principal, name: &str) -> bool {
     let providers = app.settings().providers.as_ref();
     let route = providers.and_then(|providers| providers.route(name).ok());
     route.is_some() && principal.can_use_model(name)
 }
 
-/// A model is configured, not made: it has no date of its own.
+/// A configured model has no creation date.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
 fn model_json(dialect: ApiDialect, name: &str, provider: &str) -> Value {
@@ -61,7 +60,7 @@ fn model_json(dialect: ApiDialect, name: &str, provider: &str) -> Value {
     }
 }
 
-/// A model as Google's API tells of one.
+/// A model in Google's format.
 fn google_model_json(name: &str) -> Value {
     json!({
         "name": format!("models/{name}"),

@@ -1,7 +1,7 @@
-//! What the providers list themselves: asked for now and then, all at once.
+//! Model lists of the providers: fetched occasionally, all at once.
 //!
-//! A provider that fails or is slow keeps its last list, or is left out; the list of
-//! models never fails because of it.
+//! A provider that fails or is slow keeps its last list, or is omitted; the model list never
+//! fails because of it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use prowess_provider::{ClientCredentials, ModelEntry, Providers};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// How long lists are believed.
+/// How long lists are cached.
 const CACHE_TTL: Duration = Duration::from_secs(300);
 /// How long a provider may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// Models taken of one provider.
+/// Models of one provider at most.
 const MAX_MODELS_PER_PROVIDER: usize = 2_000;
 
-/// The lists of all providers, as of a while ago.
+/// The cached lists of all providers.
 #[derive(Default)]
 pub(crate) struct UpstreamModelLists(Mutex<CachedLists>);
 
@@ -31,8 +31,8 @@ struct CachedLists {
 }
 
 impl UpstreamModelLists {
-    /// All models, as `provider/model`, by provider. Whoever comes while they are asked
-    /// for waits for the same answer.
+    /// All models, as `provider/model`, by provider. Concurrent callers wait for the same
+    /// fetch.
     pub(crate) async fn get(&self, providers: &Providers) -> Arc<[ModelEntry]> {
         let mut cached = self.0.lock().await;
         if cached.fetched_at.is_some_and(|at| at.elapsed() < CACHE_TTL) {
@@ -52,7 +52,7 @@ impl UpstreamModelLists {
     }
 }
 
-/// What one provider lists; nothing when it does not, or not in time.
+/// The models of one provider; none when it fails or times out.
 async fn fetch_list(providers: &Providers, name: &str) -> Option<Vec<ModelEntry>> {
     let no_credentials = ClientCredentials::default();
     let listed = tokio::time::timeout(
@@ -72,11 +72,11 @@ async fn fetch_list(providers: &Providers, name: &str) -> Option<Vec<ModelEntry>
                 .collect(),
         ),
         Ok(Err(error)) => {
-            tracing::debug!(provider = name, %error, "lists no models");
+            tracing::debug!(provider = name, %error, "cannot list a provider's models");
             None
         }
         Err(_) => {
-            tracing::warn!(provider = name, "did not list its models in time");
+            tracing::warn!(provider = name, "timed out listing a provider's models");
             None
         }
     }

@@ -1,4 +1,4 @@
-//! `/v1/runs`: what became of requests that named skills. One file per verb.
+//! `/v1/runs`: records of requests with skills. One file per verb.
 
 mod get;
 mod list;

@@ -15,7 +15,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::ids;
 
-/// It is sent in pieces of so many bytes, so that its turn lasts until it was read.
+/// Sent in chunks of this size, so that the permit is held until it was read.
 const CHUNK_BYTES: usize = 64 << 10;
 
 pub(super) async fn archive_response(
@@ -35,10 +35,11 @@ pub(super) async fn archive_response(
         .await?;
     let skill = store.load(&resolved).await?;
     let digest = resolved.detail.version.digest;
-    // Uploads are held to portable names; nothing else may stand in a header.
-    let name = match prowess_skill::upload::is_portable_name(&skill.name) {
-        true => skill.name.clone(),
-        false => "skill".to_owned(),
+    // Uploads have portable names; nothing else may be used in a header.
+    let name = if prowess_skill::upload::is_portable_name(&skill.name) {
+        skill.name.clone()
+    } else {
+        "skill".to_owned()
     };
     let packed = tokio::task::spawn_blocking({
         let name = name.clone();

@@ -16,7 +16,7 @@ use crate::render;
 use crate::settings::SkillsLocation;
 use crate::skill_compose;
 
-/// The longest display name, as Anthropic has it.
+/// Maximum length of a display name, as in Anthropic's API.
 const MAX_TITLE_CHARS: usize = 255;
 
 pub(crate) async fn create(

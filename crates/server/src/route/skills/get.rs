@@ -24,7 +24,7 @@ pub(crate) async fn get(
         .await?;
     match dialect {
         ApiDialect::OpenAi => render::openai::skill(&skill).map(Json),
-        // Only the beta lets a skill be without versions.
+        // Only the beta allows a skill without versions.
         ApiDialect::Anthropic(betas) if !betas.skills && skill.latest.is_none() => {
             Err(prowess_store::Error::NoVersion { skill: skill.id }.into())
         }

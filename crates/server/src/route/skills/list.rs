@@ -46,7 +46,7 @@ pub(crate) async fn list(
     }
 }
 
-/// `name` is ours; the vendors know `source` only.
+/// `name` is Prowess's own; the vendors have only `source`.
 fn filter(query: &Query, include_empty: bool) -> Result<SkillFilter, HttpError> {
     Ok(SkillFilter {
         name: query.get("name").map(str::to_owned),

@@ -19,9 +19,9 @@ use axum::routing::{get, post};
 use crate::anthropic_skills;
 use crate::app::App;
 
-/// Room for a form's own lines: names, types and boundaries of many small files.
+/// Space for a form's own lines: names, types and boundaries of many small files.
 const FORM_BYTES: u64 = 4 << 20;
-/// A body that says no more than which version is meant.
+/// A body that only selects a version.
 const JSON_BYTES: usize = 64 << 10;
 
 pub(super) fn routes(app: &App) -> Router<App> {

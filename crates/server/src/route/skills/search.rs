@@ -1,4 +1,4 @@
-//! `GET /v1/skills?query=…`: the skills that fit some words, best first.
+//! `GET /v1/skills?query=…`: skills that match some words, best first.
 
 use axum::Json;
 use prowess_store::{SearchHit, SkillRecord, SortOrder};
@@ -27,7 +27,7 @@ pub(super) async fn search(
             let page = page.map(|hit| scored(render(&hit.skill), &hit));
             Ok(Json(render::anthropic::page(page, betas.skills)))
         }
-        // Here a page begins after an id; its place among the hits is looked for.
+        // Here a page begins after an id; its position among the hits is searched for.
         ApiDialect::OpenAi => {
             let request = page::parse_openai(query)?;
             let page = store.search_skills(tenant, words, &request).await?;

@@ -1,4 +1,4 @@
-//! `POST /v1/skills/{skill}`: which version is meant when none is named.
+//! `POST /v1/skills/{skill}`: sets the default version.
 
 use axum::extract::{FromRequest, Request, State};
 use prowess_store::VersionSelector;
@@ -17,7 +17,7 @@ struct Change {
     default_version: Version,
 }
 
-/// Clients write the integer as a text or as a number.
+/// Clients send the integer as a string or as a number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Version {

@@ -1,4 +1,4 @@
-//! What creating a skill and creating a version have in common.
+//! Shared by creating a skill and creating a version.
 
 use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::error::HttpError;
 use crate::intake::UploadedSkill;
 
-/// `keep`: answer with the latest version when nothing has changed.
+/// `keep`: return the latest version when nothing has changed.
 const UNCHANGED_HEADER: &str = "prowess-unchanged";
-/// How the answer came to be: `created`, `unchanged` or `repeated`.
+/// The outcome: `created`, `unchanged` or `repeated`.
 const OUTCOME_HEADER: HeaderName = HeaderName::from_static("prowess-outcome");
 /// The digest of the version's files.
 const DIGEST_HEADER: HeaderName = HeaderName::from_static("prowess-digest");
-/// Longest key by which a client repeats an upload.
+/// Maximum length of an idempotency key.
 const MAX_REQUEST_KEY_BYTES: usize = 255;
 
-/// What the headers of an upload say about it.
+/// Options in the headers of an upload.
 pub(super) struct UploadOptions {
     unchanged: UnchangedRule,
     request_key: Option<String>,
@@ -30,10 +30,7 @@ impl UploadOptions {
             None => UnchangedRule::NewVersion,
             Some(value) if value == "keep" => UnchangedRule::KeepLatest,
             Some(_) => {
-                return Err(header_error(
-                    UNCHANGED_HEADER,
-                    "must be `keep` or be left out",
-                ));
+                return Err(header_error(UNCHANGED_HEADER, "must be `keep` or absent"));
             }
         };
         Ok(UploadOptions {
@@ -76,7 +73,7 @@ fn header_error(name: &str, why: &str) -> HttpError {
     HttpError::bad_request("header-invalid", format!("{name}: {why}")).with_detail("param", name)
 }
 
-/// An object, and in headers what the vendors' objects have no place for.
+/// The response object, with headers for what the vendors' objects have no field for.
 pub(super) fn upload_response(object: Value, uploaded: &UploadedVersion) -> Response {
     let mut response = Json(object).into_response();
     let outcome = match uploaded.outcome {

@@ -28,7 +28,7 @@ pub(crate) async fn content(
         }
         found => found?,
     };
-    // Whatever it holds, a browser shall save it and not run it.
+    // Browsers must save it and not execute it.
     let headers = [
         (CONTENT_TYPE, "application/octet-stream"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),

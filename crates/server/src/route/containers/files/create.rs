@@ -1,8 +1,7 @@
-//! `POST /v1/containers/{container}/files`: a form with a file, or a stored file's id.
+//! `POST /v1/containers/{container}/files`: a form with a file, or the id of a stored file.
 
 use std::pin::pin;
 
-use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use futures_util::TryStreamExt;
@@ -12,7 +11,7 @@ use super::container_file_json;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
-use crate::extract::{Json as Body, PathParams};
+use crate::extract::{Json, PathParams};
 use crate::form::{FileBounds, FileForm, spool_error};
 
 pub(crate) async fn create(
@@ -20,15 +19,15 @@ pub(crate) async fn create(
     principal: Principal,
     PathParams(id): PathParams<String>,
     request: Request,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<axum::Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
     let containers = app.engine().containers(&principal.tenant);
-    // Before a large file is taken for nothing.
+    // Checked before a large file is read.
     containers.get(&id).await?;
     let kind = request.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let put = if kind.starts_with("application/json") {
-        let Body(body) = Body::<Map<String, Value>>::from_request(request, &app).await?;
+        let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
         let file = body.get("file_id").and_then(Value::as_str);
         containers
             .put_stored(&id, file.ok_or_else(missing_file_id)?)
@@ -40,7 +39,7 @@ pub(crate) async fn create(
             .await?;
         let file_bytes = app.settings().file_bytes;
         let bounds = FileBounds {
-            // All of it is in memory later, and must be counted there.
+            // All of it is in memory later and must be counted.
             max_bytes: file_bytes.min(app.body_budget().max_body_bytes() as u64),
             stored_for: None,
         };
@@ -53,10 +52,10 @@ pub(crate) async fn create(
         let content = read_whole(&mut form, size).await?;
         containers.put(&id, name, content).await?
     };
-    Ok(Json(container_file_json(&id, &put)))
+    Ok(axum::Json(container_file_json(&id, &put)))
 }
 
-/// All of a file, for which there is room in the budget of bodies.
+/// Reads the whole file, for which the body budget has a reservation.
 async fn read_whole(form: &mut FileForm, size: usize) -> Result<Vec<u8>, HttpError> {
     let mut all = Vec::with_capacity(size);
     let mut chunks = pin!(form.content());
@@ -67,7 +66,7 @@ async fn read_whole(form: &mut FileForm, size: usize) -> Result<Vec<u8>, HttpErr
 }
 
 fn missing_file_id() -> HttpError {
-    let message = "file_id: must be the id of a stored file; a file itself is sent as \
-                   multipart/form-data in `file`";
+    let message = "file_id: must be the id of a stored file; to upload a file, send it as \
+        multipart/form-data in `file`";
     HttpError::bad_request("file-missing", message).with_detail("param", "file_id")
 }

@@ -14,11 +14,10 @@ use crate::error::HttpError;
 use crate::extract::Query;
 use crate::route::gateway::list_query::{ListQuery, invalid_param, list_json};
 
-/// Notes by which a list can be narrowed.
+/// Metadata entries in one filter.
 const MAX_METADATA_FILTERS: usize = 16;
 
-/// Those of a model, or with notes (`metadata[key]=value`); the oldest first unless asked
-/// otherwise.
+/// Filtered by model or metadata (`metadata[key]=value`); oldest first by default.
 pub(super) async fn list(
     State(app): State<App>,
     principal: Principal,
@@ -45,8 +44,9 @@ fn metadata_filter(query: &Query) -> Result<BTreeMap<String, String>, HttpError>
         Some((key.to_owned(), value.to_owned()))
     });
     let filter: BTreeMap<_, _> = pairs.take(MAX_METADATA_FILTERS + 1).collect();
-    match filter.len() > MAX_METADATA_FILTERS {
-        true => Err(invalid_param("metadata", "may have 16 entries")),
-        false => Ok(filter),
+    if filter.len() > MAX_METADATA_FILTERS {
+        Err(invalid_param("metadata", "at most 16 entries are allowed"))
+    } else {
+        Ok(filter)
     }
 }

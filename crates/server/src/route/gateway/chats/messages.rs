@@ -10,9 +10,9 @@ use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
-use crate::route::gateway::list_query::{ListQuery, invalid_param, item_id as id_of};
+use crate::route::gateway::list_query::{ListQuery, invalid_param, item_id};
 
-/// The messages of its request, the first one first unless asked otherwise.
+/// The messages of its request, in order by default.
 pub(super) async fn list(
     State(app): State<App>,
     principal: Principal,
@@ -34,15 +34,15 @@ pub(super) async fn list(
     if let Some(after) = &list_query.after {
         let at = listed
             .iter()
-            .position(|message| id_of(message) == Some(after.as_str()));
-        let at = at.ok_or_else(|| invalid_param("after", "there is no message of this id"))?;
+            .position(|message| item_id(message) == Some(after.as_str()));
+        let at = at.ok_or_else(|| invalid_param("after", "no message has this id"))?;
         listed.drain(..=at);
     }
     Ok(Json(list_query.to_page(listed)))
 }
 
-/// A message with an id made of its completion's, and its content as OpenAI has it: a text,
-/// or beside none the parts.
+/// A message with an id derived from its completion, and content in OpenAI's format: a text,
+/// or null with the parts.
 fn message_json(completion: &str, at: usize, mut message: Value) -> Value {
     if let Some(fields) = message.as_object_mut() {
         fields.insert("id".to_owned(), format!("{completion}-{at}").into());

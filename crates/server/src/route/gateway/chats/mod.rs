@@ -1,5 +1,5 @@
-//! Below `/v1/chat/completions`: those that are stored here. OpenAI itself stores the
-//! completions of its own models; those are found at OpenAI.
+//! `/v1/chat/completions`: completions stored here. OpenAI stores those of its own models
+//! itself.
 
 mod delete;
 mod get;
@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::error::HttpError;
 use crate::metadata;
 
-/// The routes, at the places that `at` gives for their paths.
+/// The routes, at the paths that `at` returns.
 pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
     Router::new()
         .route(&at("/chat/completions"), routing::get(list::list))
@@ -35,7 +35,7 @@ pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
         )
 }
 
-/// A completion as its client was given it, with what is noted about it.
+/// A completion as sent to its client, with its metadata.
 fn completion_json(record: &ChatRecord) -> Result<Value, HttpError> {
     let mut completion: Value = serde_json::from_str(&record.completion)
         .map_err(|error| HttpError::internal("chat-completion-malformed", &error))?;
@@ -45,7 +45,7 @@ fn completion_json(record: &ChatRecord) -> Result<Value, HttpError> {
     Ok(completion)
 }
 
-/// What the store says, in the words of OpenAI's API.
+/// Maps a store error to OpenAI's wording.
 fn map_store_error(id: &str) -> impl Fn(StoreError) -> HttpError + '_ {
     move |error| match error {
         StoreError::NotFound {

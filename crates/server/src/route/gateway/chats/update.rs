@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions/{id}`: what its client notes about it.
+//! `POST /v1/chat/completions/{id}`: replaces its metadata.
 
 use axum::extract::{FromRequest, Request, State};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
-//! Chat completions that clients asked to be stored.
+//! Stores chat completions with `store: true`.
 //!
-//! OpenAI itself stores those of its own models; all others are stored here.
+//! OpenAI stores those of its own models itself; all others are stored here.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -20,10 +20,10 @@ use crate::metadata;
 use crate::route::gateway::error::GatewayError;
 use crate::route::gateway::reply;
 
-/// Bytes of a completion that is stored.
+/// Maximum bytes of a stored completion.
 const MAX_COMPLETION_BYTES: usize = 16 << 20;
 
-/// How a chat completion is to be stored.
+/// Stores a chat completion.
 pub(in crate::route::gateway) struct ChatRecorder {
     store: Store,
     tenant: TenantId,
@@ -31,15 +31,15 @@ pub(in crate::route::gateway) struct ChatRecorder {
     metadata: BTreeMap<String, String>,
     messages: String,
     expires_in: Duration,
-    /// What was streamed so far; nothing once it cannot be stored.
+    /// What was streamed so far; none once it cannot be stored.
     streamed: Option<ResponseCollector>,
-    /// Bytes of that.
+    /// Bytes of it.
     bytes: usize,
     context: ReplyContext,
 }
 
-/// The request as the model is to get it, and how its answer is stored; nothing when it
-/// is not to be, or OpenAI does it.
+/// The request as sent to the model, and how its response is stored; none when it is not to be
+/// stored, or OpenAI does it.
 pub(super) fn prepare(
     app: &App,
     principal: &Principal,
@@ -66,12 +66,12 @@ pub(super) fn prepare(
         context: ReplyContext::default(),
     };
     let speaks = |target: &Target| target.supports_pass_through(incoming.client, incoming.task);
-    let body = match route.targets().iter().any(speaks) {
-        true => incoming.body.clone(),
-        // It is we who keep both; they mean nothing to the model.
-        false => raw
-            .with_edits(&[Edit::Remove("store"), Edit::Remove("metadata")])
-            .into(),
+    let body = if route.targets().iter().any(speaks) {
+        incoming.body.clone()
+    } else {
+        // Both are handled here; the model does not know them.
+        raw.with_edits(&[Edit::Remove("store"), Edit::Remove("metadata")])
+            .into()
     };
     Ok(Some((body, Some(AnswerRecorder::Chat(Box::new(recorder))))))
 }
@@ -83,44 +83,44 @@ impl ChatRecorder {
         self.context = context.clone();
     }
 
-    /// Notes a piece of an answer that is streamed.
+    /// Records an event of a streamed response.
     pub(super) fn on_event(&mut self, event: StreamEvent) {
         let Some(streamed) = &mut self.streamed else {
             return;
         };
         self.bytes = self.bytes.saturating_add(event_size(&event));
         if self.bytes > MAX_COMPLETION_BYTES {
-            tracing::warn!("a chat completion is too long to be stored");
+            tracing::warn!("chat completion too long to store");
             self.streamed = None;
         } else if streamed.push(event).is_err() {
             self.streamed = None;
         }
     }
 
-    /// The answer that was streamed, once it has ended well.
+    /// The streamed response, once it completed.
     pub(super) fn take_streamed(&mut self) -> Option<Value> {
         let whole = self.streamed.take()?.finish().ok()?;
         let (mut body, _) = write_response(ClientDialect::Chat, &whole, &self.context);
         if let (None, Some(body)) = (&self.context.id, body.as_object_mut()) {
-            // One that passes as it came has the id that the upstream gave it.
+            // A response that passes unchanged has the upstream's id.
             body.insert("id".to_owned(), whole.id.into());
         }
         Some(body)
     }
 
-    /// The answer passes as it came.
+    /// The response passes unchanged.
     pub(super) fn start_passthrough(&mut self) {
         self.context.created = reply::unix_now();
     }
 
     pub(super) async fn save(self, completion: &Value) {
         let Some(id) = completion.get("id").and_then(Value::as_str) else {
-            tracing::warn!("a chat completion without an id cannot be stored");
+            tracing::warn!("cannot store a chat completion without an id");
             return;
         };
         let text = completion.to_string();
         if text.len() > MAX_COMPLETION_BYTES {
-            tracing::warn!(id, "a chat completion is too long to be stored");
+            tracing::warn!(id, "chat completion too long to store");
             return;
         }
         let new = NewChat {
@@ -137,7 +137,7 @@ impl ChatRecorder {
     }
 }
 
-/// Bytes, more or less, that remain of an event.
+/// Approximate bytes that an event adds.
 fn event_size(event: &StreamEvent) -> usize {
     match event {
         StreamEvent::BlockDelta { delta, .. } => match delta {
@@ -159,7 +159,7 @@ fn event_size(event: &StreamEvent) -> usize {
     }
 }
 
-/// Counts what is written to it.
+/// Counts the bytes written to it.
 struct CountingWriter(usize);
 
 impl Write for CountingWriter {

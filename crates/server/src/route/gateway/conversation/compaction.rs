@@ -1,7 +1,7 @@
-//! Compaction items: a summary in place of a conversation, which clients bring back.
+//! Compaction items: a summary in place of a conversation, which clients send back.
 //!
-//! The summary is their own, so it is only encoded: any model can go on from it, and any
-//! server of ours can read it.
+//! The summary is the client's own data, so it is only encoded: any model can continue from
+//! it, and any Prowess server can read it.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,30 +10,29 @@ use serde_json::{Value, json};
 
 use super::errors;
 use crate::route::gateway::error::GatewayError;
+use crate::route::gateway::model_text::SUMMARY_INTRODUCTION;
 
-/// How the content of a compaction item of ours begins.
+/// Prefix of the content of our own compaction items.
 const OWN_PREFIX: &str = "pw1c.";
-/// What the model is told about a summary that stands in a conversation.
-const INTRODUCTION: &str = "The conversation so far was replaced by this summary of it:";
 
-/// Whether there may be compaction items of ours in an input.
+/// Whether an input may contain our own compaction items.
 pub(super) fn may_contain(input: Option<&str>) -> bool {
     input.is_some_and(|input| memmem::find(input.as_bytes(), OWN_PREFIX.as_bytes()).is_some())
 }
 
-/// Whether there are compaction items of ours among these. The text of any other may
-/// contain what theirs begins with.
+/// Whether the items include our own compaction items. The text of other items may contain the
+/// prefix.
 pub(super) fn has_own_items(items: &[Value]) -> bool {
     items.iter().any(|item| own_content(item).is_some())
 }
 
-/// The content of a compaction item.
+/// Encodes the content of a compaction item.
 pub(in crate::route::gateway) fn encode_summary(summary: &str) -> String {
     format!("{OWN_PREFIX}{}", URL_SAFE_NO_PAD.encode(summary))
 }
 
-/// Replaces compaction items of ours by messages that any model understands. Those of
-/// others stay as they are.
+/// Replaces our own compaction items by messages that any model understands. Others stay
+/// unchanged.
 pub(super) fn expand_all(items: &mut [Value]) -> Result<bool, GatewayError> {
     let mut expanded = false;
     for (index, item) in items.iter_mut().enumerate() {
@@ -47,7 +46,7 @@ pub(super) fn expand_all(items: &mut [Value]) -> Result<bool, GatewayError> {
             "role": "user",
             "content": [{
                 "type": "input_text",
-                "text": format!("{INTRODUCTION}\n\n{summary}"),
+                "text": format!("{SUMMARY_INTRODUCTION}\n\n{summary}"),
             }],
         });
         expanded = true;

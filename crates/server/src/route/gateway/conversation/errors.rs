@@ -1,4 +1,4 @@
-//! Why a request cannot go on from what it names, in the words of OpenAI's API.
+//! Errors of conversations, in OpenAI's wording.
 
 use prowess_store::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 use prowess_wire::excerpt;
@@ -27,7 +27,7 @@ pub(super) fn conversation_not_found(id: &str) -> GatewayError {
     )
 }
 
-/// An item that is not stored for this tenant, by its place in the input.
+/// An item that is not stored for this tenant, by its index in the input.
 pub(super) fn item_not_found(index: usize, id: &str, store: bool) -> GatewayError {
     let hint = if store {
         ""
@@ -71,12 +71,12 @@ pub(super) fn conversation_invalid() -> GatewayError {
     )
 }
 
-/// How many items, and how many bytes, it would have with the input.
+/// Items and bytes that it would have with the input.
 pub(super) fn conversation_full(items: u64, bytes: u64) -> GatewayError {
     let message = format!(
         "conversation: has {items} items and {bytes} bytes with this input, of at most \
-         {MAX_CONVERSATION_ITEMS} items and {MAX_CONVERSATION_BYTES} bytes, which leaves too \
-         little room for an answer; delete items, or go on in a new conversation"
+        {MAX_CONVERSATION_ITEMS} items and {MAX_CONVERSATION_BYTES} bytes, which leaves too \
+        little space for a response; delete items, or continue in a new conversation"
     );
     let kind = ErrorKind::InvalidRequest;
     refusal(
@@ -98,8 +98,8 @@ pub(super) fn compaction_unreadable(index: usize) -> GatewayError {
 
 pub(super) fn too_long() -> GatewayError {
     let message = format!(
-        "the conversation has more than {MAX_HISTORY_BYTES} bytes, which is too much to be kept; \
-         begin a new one, or send the items with store: false"
+        "the conversation exceeds {MAX_HISTORY_BYTES} bytes, the storage limit; start a new one, \
+        or send the items with store: false"
     );
     let kind = ErrorKind::InvalidRequest;
     refusal(kind, Some("conversation-too-long"), Some("input"), message)

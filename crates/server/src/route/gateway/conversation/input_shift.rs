@@ -1,19 +1,19 @@
-//! What was put before the items of a request, so that what is wrong with them is named
-//! by the places they had when the client sent them.
+//! Tracks what was prepended to a request's items, so that errors name the paths that the
+//! client sent.
 
 use prowess_wire::raw::RawObject;
 
 /// How the input of a request was changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::route::gateway) struct InputShift {
-    /// Items that were put before the client's.
+    /// Items prepended to the client's.
     items: usize,
-    /// Whether the client's input was one text, and is an item now.
+    /// Whether the client's input was a text, and is now an item.
     was_text: bool,
 }
 
 impl InputShift {
-    /// `changed` is the request whose input was changed, if it was.
+    /// `changed` is the request whose input was changed, if any.
     pub(super) fn new(items: usize, changed: Option<&RawObject<'_>>) -> Self {
         let input = changed.and_then(|raw| raw.get("input"));
         InputShift {
@@ -22,8 +22,7 @@ impl InputShift {
         }
     }
 
-    /// The path that the client knows a field by: what came before its items is what
-    /// `previous_response_id` names.
+    /// The client's path of a field: prepended items come from `previous_response_id`.
     pub(in crate::route::gateway) fn client_path(self, field: &str) -> String {
         let item = field.strip_prefix("input[").and_then(|rest| {
             let (index, inside) = rest.split_once(']')?;

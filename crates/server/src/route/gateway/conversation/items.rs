@@ -1,10 +1,10 @@
-//! The items of a conversation, as Responses has them.
+//! Items of a conversation in the Responses format.
 
 use prowess_store::ResponseRecord;
 use prowess_wire::WireError;
 use serde_json::{Value, json};
 
-/// All that was said up to an answer, the answer included.
+/// All items up to and including a response.
 pub(super) fn conversation_items(record: &ResponseRecord) -> Result<Vec<Value>, serde_json::Error> {
     let mut items: Vec<Value> = serde_json::from_str(&record.conversation)?;
     let mut response: Value = serde_json::from_str(&record.response)?;
@@ -33,7 +33,7 @@ pub(in crate::route::gateway) fn parse_input(input: Option<&str>) -> Result<Vec<
     }
 }
 
-/// An item with its type and an id.
+/// Adds the type and an id.
 pub(in crate::route::gateway) fn with_id(mut item: Value) -> Value {
     let Some(fields) = item.as_object_mut() else {
         return item;
@@ -46,7 +46,7 @@ pub(in crate::route::gateway) fn with_id(mut item: Value) -> Value {
         Some("function_call") => "fc",
         Some("function_call_output") => "fco",
         Some("reasoning") => "rs",
-        // It has another's.
+        // It has the id of another item.
         Some("item_reference") => return item,
         _ => "item",
     };
@@ -57,8 +57,8 @@ pub(in crate::route::gateway) fn with_id(mut item: Value) -> Value {
     item
 }
 
-/// An item whose id another has: with a new id, or without one where its id is what an
-/// upstream knows it by.
+/// Replaces an id that is taken: with a new one, or none if an upstream identifies the item by
+/// its id.
 pub(super) fn with_new_id(mut item: Value) -> Value {
     let Some(fields) = item.as_object_mut() else {
         return item;
@@ -67,19 +67,16 @@ pub(super) fn with_new_id(mut item: Value) -> Value {
     let is_encrypted = fields
         .get("encrypted_content")
         .is_some_and(Value::is_string);
-    match is_encrypted {
-        true => item,
-        false => with_id(item),
-    }
+    if is_encrypted { item } else { with_id(item) }
 }
 
-/// Whether an id can name one item. Some clients give all items of models that know no ids
-/// the same stand-in, such as `__fake_id__`.
+/// Whether an id can identify an item. Some clients send the same placeholder, such as
+/// `__fake_id__`, for all items.
 fn is_usable_id(id: &str) -> bool {
     id.len() <= 256 && id.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
-/// An item as it is given out: with a status, and content of a message in parts.
+/// An item as returned to clients: with a status, and message content in parts.
 pub(in crate::route::gateway) fn complete(mut item: Value) -> Value {
     let Some(fields) = item.as_object_mut() else {
         return item;
@@ -90,17 +87,18 @@ pub(in crate::route::gateway) fn complete(mut item: Value) -> Value {
     }
     let assistant = fields.get("role").and_then(Value::as_str) == Some("assistant");
     if let Some(Value::String(text)) = fields.get("content") {
-        let part = match assistant {
-            true => json!({ "type": "output_text", "text": text, "annotations": [] }),
-            false => json!({ "type": "input_text", "text": text }),
+        let part = if assistant {
+            json!({ "type": "output_text", "text": text, "annotations": [] })
+        } else {
+            json!({ "type": "input_text", "text": text })
         };
         fields.insert("content".to_owned(), json!([part]));
     }
     item
 }
 
-/// The items as an upstream is to get them. Ids of ours mean nothing there, and of most
-/// items no id is needed. Those of thoughts are, and belong to what is sealed in them.
+/// The items as sent to an upstream. Our own ids mean nothing there, and most items need no
+/// id. Reasoning items do, since it belongs to their encrypted content.
 pub(in crate::route::gateway) fn upstream_items(items: &[Value]) -> Vec<Value> {
     let mut items = items.to_vec();
     for item in &mut items {
@@ -113,7 +111,7 @@ pub(in crate::route::gateway) fn upstream_items(items: &[Value]) -> Vec<Value> {
             Some("reasoning" | "item_reference") => continue,
             // Its id is that of its call.
             Some("local_shell_call_output") if !fields.contains_key("call_id") => continue,
-            // A message may leave its type out, and so may a reference.
+            // A message may omit its type, and so may a reference.
             None if !fields.contains_key("role") => continue,
             None | Some("message") => true,
             Some(kind) if CALL_TYPES.contains(&kind) => true,
@@ -127,7 +125,7 @@ pub(in crate::route::gateway) fn upstream_items(items: &[Value]) -> Vec<Value> {
     items
 }
 
-/// Items that the upstream knows by `call_id`.
+/// Items that the upstream identifies by `call_id`.
 const CALL_TYPES: [&str; 8] = [
     "function_call",
     "function_call_output",
@@ -139,7 +137,7 @@ const CALL_TYPES: [&str; 8] = [
     "apply_patch_call_output",
 ];
 
-/// Whether an id is one that [`new_id`] made, or is made of such a one.
+/// Whether an id was generated by [`new_id`], or derived from such an id.
 fn is_own_id(id: &str) -> bool {
     let Some((_, rest)) = id.split_once('_') else {
         return false;
@@ -150,8 +148,8 @@ fn is_own_id(id: &str) -> bool {
         && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Leaves out thoughts that only another provider can read: their seal, or their id, is
-/// of ours.
+/// Removes reasoning that only another provider can read: its encrypted content or its id is
+/// Prowess's own.
 pub(super) fn remove_foreign_reasoning(items: &mut Vec<Value>) {
     items.retain(|item| {
         if item.get("type").and_then(Value::as_str) != Some("reasoning") {
@@ -165,10 +163,10 @@ pub(super) fn remove_foreign_reasoning(items: &mut Vec<Value>) {
     });
 }
 
-/// An id by which nothing can be found but by those who were told.
+/// A random id.
 pub(in crate::route::gateway) fn new_id(prefix: &str) -> String {
     let mut random = [0_u8; 16];
-    // Whoever knows an id still needs a key of its tenant.
+    // Access requires a key of the tenant besides the id.
     let _ = getrandom::fill(&mut random);
     random
         .iter()

@@ -1,4 +1,4 @@
-//! The conversation that a request belongs to, if one that is kept here.
+//! Looks up the stored conversation that a request belongs to.
 
 use prowess_store::{
     ConversationRecord, Error as StoreError, MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS, Store,
@@ -10,10 +10,10 @@ use super::{errors, items};
 use crate::error::HttpError;
 use crate::route::gateway::error::GatewayError;
 
-/// Bytes that are left for an answer. One that could not be added would be paid for and
-/// then missing from its conversation.
+/// Bytes reserved for a response. One that could not be stored would be paid for and then
+/// missing from its conversation.
 const RESERVED_ANSWER_BYTES: u64 = 1 << 20;
-/// Items that are left for an answer.
+/// Items reserved for a response.
 const RESERVED_ANSWER_ITEMS: u64 = 100;
 
 /// The id in `conversation`: a string, or an object with one.
@@ -33,7 +33,7 @@ pub(super) fn parse_id(field: Option<&str>) -> Result<Option<String>, GatewayErr
     }
 }
 
-/// A conversation and its items; nothing if it is not kept here.
+/// A conversation and its items; none if it is not stored here.
 pub(super) async fn load(
     store: &Store,
     tenant: &TenantId,
@@ -52,19 +52,20 @@ pub(super) async fn load(
     Ok(Some((record, items)))
 }
 
-/// Refuses a request whose conversation has no room for its input and an answer.
+/// Rejects a request whose conversation has no space for its input and a response.
 pub(super) fn check_capacity(
     record: &ConversationRecord,
     input: &[Value],
 ) -> Result<(), GatewayError> {
-    // As they will be stored.
+    // In their stored form.
     let size = |item: &Value| items::complete(item.clone()).to_string().len() as u64;
     let bytes = record.size + input.iter().map(size).sum::<u64>();
     let number = record.items + input.len() as u64;
     let full = bytes.saturating_add(RESERVED_ANSWER_BYTES) > MAX_CONVERSATION_BYTES
         || number.saturating_add(RESERVED_ANSWER_ITEMS) > MAX_CONVERSATION_ITEMS as u64;
-    match full {
-        true => Err(errors::conversation_full(number, bytes)),
-        false => Ok(()),
+    if full {
+        Err(errors::conversation_full(number, bytes))
+    } else {
+        Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Answers that pass as they came, and are kept all the same. The bytes that end one wait
-//! until it is kept: their client may ask for it at once.
+//! Stores responses that pass unchanged. The last bytes wait until the response is stored: the
+//! client may request it immediately.
 
 use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::http::header::CONTENT_LENGTH;
@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::AnswerRecorder;
 use crate::route::gateway::reply::is_event_stream;
 
-/// Bytes of an answer, or of one event, that is kept.
+/// Bytes of a response, or of one event, that is stored.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 type ChunkResult = Result<Bytes, axum::Error>;
 
-/// The response, kept as its body passes.
+/// The response, stored as its body passes.
 pub(in crate::route::gateway) fn record_passthrough(
     recorder: Option<AnswerRecorder>,
     response: Response,
@@ -29,27 +29,28 @@ pub(in crate::route::gateway) fn record_passthrough(
         return response;
     };
     let (mut head, body) = response.into_parts();
-    // The same bytes will pass, though nobody can tell from a stream how many.
+    // The same bytes will pass, but a stream has no known length.
     if let Some(length) = body.size_hint().exact() {
         head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
     }
     let events = is_event_stream(&head.headers);
     let bytes = body.into_data_stream();
-    let body = match events {
-        true => Body::from_stream(record_events(bytes, recorder)),
-        false => Body::from_stream(record_whole(bytes, recorder)),
+    let body = if events {
+        Body::from_stream(record_events(bytes, recorder))
+    } else {
+        Body::from_stream(record_whole(bytes, recorder))
     };
     Response::from_parts(head, body)
 }
 
-/// Finds the whole answer in a stream of events.
+/// Collects the complete response from a stream of events.
 struct StreamCollector {
     recorder: AnswerRecorder,
     events: EventParser,
 }
 
 enum EventParser {
-    /// The last event repeats all.
+    /// The last event contains the whole response.
     Responses(SseParser),
     Chat(Box<StreamReader>),
 }
@@ -67,7 +68,7 @@ impl StreamCollector {
         StreamCollector { recorder, events }
     }
 
-    /// Takes bytes, or their end; gives the answer once it is whole.
+    /// Adds bytes, or their end; returns the response once it is complete.
     fn push(&mut self, bytes: Option<&[u8]>) -> Option<Value> {
         match (&mut self.events, &mut self.recorder) {
             (EventParser::Responses(parser), _) => {
@@ -90,7 +91,7 @@ impl StreamCollector {
     }
 }
 
-/// The answer in an event that ends it.
+/// The response in a final event.
 pub(in crate::route::gateway) fn completed_response(data: &str) -> Option<Value> {
     if !data.contains("response.completed") && !data.contains("response.incomplete") {
         return None;
@@ -124,7 +125,8 @@ fn record_events(
     })
 }
 
-/// An answer that is no stream passes up to its last piece, and is kept before that one.
+/// A response that is not a stream passes except for its last chunk, and is stored before that
+/// one.
 fn record_whole(
     bytes: BodyDataStream,
     recorder: AnswerRecorder,
@@ -141,7 +143,7 @@ fn record_whole(
                         .take_if(|(read, _)| read.len() > MAX_ANSWER_BYTES)
                         .is_some()
                     {
-                        tracing::warn!("an answer is too long to be kept");
+                        tracing::warn!("response too long to store");
                     }
                     if let Some(before) = last.replace(chunk) {
                         return Some((Ok(before), (bytes, all, last)));

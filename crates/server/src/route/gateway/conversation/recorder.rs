@@ -1,4 +1,4 @@
-//! What is kept of an answer, once it is there.
+//! Stores a response.
 
 use std::time::Duration;
 
@@ -10,40 +10,40 @@ use serde_json::{Value, json};
 use super::chat::ChatRecorder;
 use super::{InputShift, MAX_HISTORY_BYTES, items};
 
-/// Items of an answer that can be referred to.
+/// Items of a response that can be referenced.
 const MAX_RESPONSE_ITEMS: usize = 10_000;
 
-/// How an answer is to be kept.
+/// How a response is stored.
 pub(in crate::route::gateway) enum AnswerRecorder {
     Response(Box<ResponseRecorder>),
     Chat(Box<ChatRecorder>),
 }
 
-/// How an answer belongs to a conversation.
+/// Stores a response, or appends it to a conversation.
 pub(in crate::route::gateway) struct ResponseRecorder {
     pub(super) store: Store,
     pub(super) tenant: TenantId,
     pub(super) previous: Option<String>,
-    /// The conversation that it is added to.
+    /// The conversation that it is appended to.
     pub(super) conversation: Option<String>,
-    /// What is added to that before it.
+    /// The input that is appended before it.
     pub(super) input: Vec<Value>,
-    /// What was put before the client's input.
+    /// What was prepended to the client's input.
     pub(super) shift: InputShift,
-    /// Where to keep it by itself; nothing when it is not to be kept.
+    /// Id and history under which it is stored separately; none if it is not.
     pub(super) slot: Option<ResponseSlot>,
     pub(super) expires_in: Duration,
 }
 
-/// An answer that is kept by itself.
+/// A response stored separately.
 pub(super) struct ResponseSlot {
     pub(super) id: String,
-    /// All that was said before the answer.
+    /// All items before the response.
     pub(super) conversation: String,
 }
 
 impl AnswerRecorder {
-    /// Has the answer say how it belongs to its conversation.
+    /// Sets the fields of the response that refer to its conversation.
     pub(in crate::route::gateway) fn adjust(&mut self, context: &mut ReplyContext) {
         match self {
             AnswerRecorder::Response(recorder) => recorder.adjust(context),
@@ -51,7 +51,7 @@ impl AnswerRecorder {
         }
     }
 
-    /// What was put before the client's input.
+    /// What was prepended to the client's input.
     pub(in crate::route::gateway) fn shift(&self) -> InputShift {
         match self {
             AnswerRecorder::Response(recorder) => recorder.shift,
@@ -59,14 +59,14 @@ impl AnswerRecorder {
         }
     }
 
-    /// Notes a piece of an answer that is streamed.
+    /// Records an event of a streamed response.
     pub(in crate::route::gateway) fn on_event(&mut self, event: &StreamEvent) {
         if let AnswerRecorder::Chat(recorder) = self {
             recorder.on_event(event.clone());
         }
     }
 
-    /// The whole answer that was streamed: as its writer keeps it, or as it was heard.
+    /// The complete streamed response: from its writer, or collected from events.
     pub(in crate::route::gateway) fn take_streamed(
         &mut self,
         writer: &mut StreamWriter,
@@ -77,7 +77,7 @@ impl AnswerRecorder {
         }
     }
 
-    /// Whether an answer that passes as it came is kept too.
+    /// Whether a response that passes unchanged is stored too.
     pub(super) fn records_passthrough(&self) -> bool {
         match self {
             AnswerRecorder::Response(recorder) => {
@@ -87,7 +87,7 @@ impl AnswerRecorder {
         }
     }
 
-    /// Keeps an answer that passed as it came, under the id that its client saw.
+    /// Stores a response that passed unchanged, under the id that its client received.
     pub(super) async fn save_passthrough(mut self, answer: &Value) {
         if let AnswerRecorder::Response(recorder) = &mut self {
             let id = answer.get("id").and_then(Value::as_str);
@@ -99,8 +99,8 @@ impl AnswerRecorder {
         self.save(answer).await;
     }
 
-    /// Keeps the answer. If that fails the client has its answer all the same; it just
-    /// cannot be gone on from.
+    /// Stores the response. On failure the client still has its response; it just cannot
+    /// continue from it.
     pub(in crate::route::gateway) async fn save(self, response: &Value) {
         match self {
             AnswerRecorder::Response(recorder) => recorder.save(response).await,
@@ -119,7 +119,7 @@ impl ResponseRecorder {
         if let Some(slot) = &self.slot {
             context.id = Some(slot.id.clone());
         } else if self.conversation.is_some() {
-            // Its items need ids that no other answer's have.
+            // Its items need unique ids.
             context.id = Some(items::new_id("resp"));
         }
         context.keep_response = self.slot.is_some() || self.conversation.is_some();
@@ -140,7 +140,7 @@ impl ResponseRecorder {
         let id = &slot.id;
         let response = response.to_string();
         if slot.conversation.len().saturating_add(response.len()) > 2 * MAX_HISTORY_BYTES {
-            tracing::warn!(id, "an answer is too long to be kept");
+            tracing::warn!(id, "response too long to store");
             return;
         }
         let entries = ids_and_json(output);
@@ -153,7 +153,7 @@ impl ResponseRecorder {
             expires_in: self.expires_in,
         };
         if let Err(error) = self.store.save_response(&self.tenant, &new).await {
-            tracing::warn!(id, %error, "cannot keep an answer");
+            tracing::warn!(id, %error, "cannot store a response");
         }
     }
 
@@ -174,13 +174,13 @@ impl ResponseRecorder {
             result = add(&entries).await;
         }
         if let Err(error) = result {
-            tracing::warn!(conversation, %error, "cannot add an answer to its conversation");
+            tracing::warn!(conversation, %error, "cannot add a response to its conversation");
         }
     }
 }
 
-/// The items, those at these places with other ids. One that needs its id is left out: it
-/// is there already.
+/// Gives the items at these indexes new ids. An item that needs its id is dropped: it is
+/// stored already.
 fn with_new_ids(entries: Vec<(String, String)>, indexes: &[usize]) -> Vec<(String, String)> {
     let with_new_id = |(index, (id, text)): (usize, (String, String))| {
         if indexes.binary_search(&index).is_err() {
@@ -196,7 +196,7 @@ fn with_new_ids(entries: Vec<(String, String)>, indexes: &[usize]) -> Vec<(Strin
         .collect()
 }
 
-/// Ids and JSON of those items that have an id.
+/// Ids and JSON of the items that have an id.
 fn ids_and_json(items: &[Value]) -> Vec<(String, String)> {
     let text = |item: &Value| Some((item.get("id")?.as_str()?.to_owned(), item.to_string()));
     items.iter().filter_map(text).collect()

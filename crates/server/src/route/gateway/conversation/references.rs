@@ -1,5 +1,5 @@
-//! Items of an input that only name another: `{"type": "item_reference", "id": "msg_…"}`,
-//! or the id alone. They are replaced by the items that were stored here under their ids.
+//! Input items that only name another: `{"type": "item_reference", "id": "msg_…"}`, or the id
+//! alone. They are replaced by the items stored here under their ids.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -17,19 +17,18 @@ use crate::route::gateway::error::GatewayError;
 /// References in one request.
 const MAX_REFERENCES: usize = 2_000;
 
-/// The references in an input: where each stands, and what it names. The input is walked
-/// through only where an item has an id.
+/// The references in an input: index and id. The input is parsed only if any item has an id.
 pub(super) fn find_references(input: Option<&str>) -> Vec<(usize, String)> {
     let Some(input) = input.filter(|input| memmem::find(input.as_bytes(), b"\"id\"").is_some())
     else {
         return Vec::new();
     };
-    // What is wrong with it is said by whoever reads all of it.
+    // Errors are reported when the whole input is read.
     let found: Result<References, _> = serde_json::from_str(input);
     found.map(|found| found.0).unwrap_or_default()
 }
 
-/// Which of the references name items that are stored here: each item by its id.
+/// The stored items among the references, by id.
 pub(super) async fn look_up(
     store: &Store,
     tenant: &TenantId,
@@ -42,7 +41,7 @@ pub(super) async fn look_up(
         return Err(errors::too_many_references(MAX_REFERENCES));
     }
     let ids: BTreeSet<&str> = references.iter().map(|(_, id)| id.as_str()).collect();
-    // No id in the store has a NUL, and the store refuses to look for one.
+    // The store rejects ids with a NUL.
     let ids: BTreeSet<&str> = ids.into_iter().filter(|id| !id.contains('\0')).collect();
     let sizes = store.item_sizes(tenant, &ids).await.map_err(store_error)?;
     let sizes = references.iter().filter_map(|(_, id)| sizes.get(id));
@@ -76,7 +75,7 @@ impl<'de> Deserialize<'de> for References {
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<References, A::Error> {
                 let (mut found, mut index) = (Vec::new(), 0);
                 while let Some(Reference(id)) = items.next_element()? {
-                    // Those beyond the bound are counted, to be refused.
+                    // Those beyond the limit are counted, to be rejected.
                     if let Some(id) = id.filter(|_| found.len() <= MAX_REFERENCES) {
                         found.push((index, id.into_owned()));
                     }
@@ -89,7 +88,7 @@ impl<'de> Deserialize<'de> for References {
     }
 }
 
-/// The id that an item refers to, if it says nothing else.
+/// The id that an item refers to, if it contains nothing else.
 struct Reference<'a>(Option<Cow<'a, str>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
@@ -116,7 +115,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
                 }
                 let refers = match kind {
                     Some(Some(kind)) => kind == "item_reference",
-                    // `type: null`, or none at all.
+                    // `type: null`, or missing.
                     Some(None) | None => !more,
                 };
                 Ok(Reference(id.filter(|_| refers)))
@@ -129,7 +128,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A string; nothing for any other value.
+/// A string; none for any other value.
 struct MaybeText<'a>(Option<Cow<'a, str>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for MaybeText<'a> {

@@ -4,7 +4,7 @@ use axum::extract::{FromRequest, Request, State};
 use prowess_store::NewConversation;
 use serde_json::{Map, Value};
 
-use super::{conversation_json, kept, map_store_error, new_items, read_items};
+use super::{conversation_json, item_format, map_store_error, new_items, read_items};
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
@@ -20,7 +20,7 @@ pub(super) async fn create(
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
     let metadata = metadata::to_json(&metadata::parse(body.get("metadata"))?).to_string();
     let items = read_items(body.get("items"))?;
-    let id = kept::new_id("conv");
+    let id = item_format::new_id("conv");
     let new = NewConversation {
         id: &id,
         metadata: &metadata,

@@ -10,7 +10,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::PathParams;
 
-/// Forgets a conversation. Answers that are kept by themselves stay.
+/// Deletes a conversation. Responses stored separately remain.
 pub(super) async fn delete(
     State(app): State<App>,
     principal: Principal,

@@ -1,7 +1,7 @@
-//! Below `/v1/conversations`: conversations that are kept here, and their items.
+//! `/v1/conversations`: conversations stored here, and their items.
 //!
-//! A request to a model that names one goes on from it, whatever provider answers; see
-//! `stored`.
+//! A call to a model that names one continues it, whichever provider responds; see
+//! `conversation`.
 
 mod create;
 mod delete;
@@ -16,14 +16,14 @@ use prowess_store::{ConversationRecord, Error as StoreError, NewItem};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
-use super::conversation::items as kept;
+use super::conversation::items as item_format;
 use crate::app::App;
 use crate::error::HttpError;
 
-/// Items that may be sent in one request.
+/// Items in one request.
 const MAX_ITEMS: usize = 20;
 
-/// The routes, at the places that `at` gives for their paths.
+/// The routes, at the paths that `at` returns.
 pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
     Router::new()
         .route(&at("/conversations"), routing::post(create::create))
@@ -43,7 +43,7 @@ pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
         )
 }
 
-/// A conversation as OpenAI shows it.
+/// A conversation in OpenAI's format.
 fn conversation_json(record: &ConversationRecord) -> Value {
     let metadata: Value = serde_json::from_str(&record.metadata).unwrap_or_else(|_| json!({}));
     json!({
@@ -54,7 +54,7 @@ fn conversation_json(record: &ConversationRecord) -> Value {
     })
 }
 
-/// Reads `items`, each with a type, an id and a status.
+/// Parses `items`, each with a type, an id and a status.
 fn read_items(items: Option<&Value>) -> Result<Vec<(String, String)>, HttpError> {
     let items = match items {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -62,7 +62,10 @@ fn read_items(items: Option<&Value>) -> Result<Vec<(String, String)>, HttpError>
         Some(_) => return Err(invalid_param("items", "must be a list of items")),
     };
     if items.len() > MAX_ITEMS {
-        return Err(invalid_param("items", "may have 20 items in one request"));
+        return Err(invalid_param(
+            "items",
+            "at most 20 items are allowed per request",
+        ));
     }
     items.iter().enumerate().map(read_item).collect()
 }
@@ -85,7 +88,7 @@ fn read_item((index, item): (usize, &Value)) -> Result<(String, String), HttpErr
         }
         _ => {}
     }
-    let item = kept::complete(kept::with_id(item.clone()));
+    let item = item_format::complete(item_format::with_id(item.clone()));
     let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
     Ok((id.to_owned(), item.to_string()))
 }
@@ -97,7 +100,7 @@ fn new_items(items: &[(String, String)]) -> Vec<NewItem<'_>> {
         .collect()
 }
 
-/// What the store says, in the words of OpenAI's API.
+/// Maps a store error to OpenAI's wording.
 fn map_store_error(id: &str) -> impl Fn(StoreError) -> HttpError + '_ {
     move |error| match error {
         StoreError::NotFound {
@@ -123,7 +126,7 @@ fn map_store_error(id: &str) -> impl Fn(StoreError) -> HttpError + '_ {
             let index = indexes.first().copied().unwrap_or_default();
             invalid_param(
                 &format!("items[{index}].id"),
-                "another item of this conversation has this id; send another, or none",
+                "another item of this conversation has this id; send a different one, or none",
             )
         }
         other => other.into(),

@@ -7,7 +7,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::PathParams;
 
-/// Every answer that is kept has ended, and was waited for: there is nothing to cancel.
+/// Every stored response is complete and was synchronous: there is nothing to cancel.
 pub(super) async fn cancel(
     State(app): State<App>,
     principal: Principal,

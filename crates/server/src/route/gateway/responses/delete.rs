@@ -9,7 +9,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::PathParams;
 
-/// Forgets an answer. Those that go on from it keep what was said.
+/// Deletes a response. Later responses of the conversation keep its items.
 pub(super) async fn delete(
     State(app): State<App>,
     principal: Principal,

@@ -10,8 +10,8 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
 
-/// The answer as its client was given it; with `stream=true` as events, of which
-/// `starting_after` leaves out the first.
+/// The response as sent to its client; with `stream=true` as events, after `starting_after` if
+/// given.
 pub(super) async fn get(
     State(app): State<App>,
     principal: Principal,

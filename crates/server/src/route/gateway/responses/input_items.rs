@@ -12,7 +12,7 @@ use crate::extract::{PathParams, Query};
 const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 100;
 
-/// All that was said before an answer, the latest first unless asked otherwise.
+/// All items before a response, latest first by default.
 pub(super) async fn list(
     State(app): State<App>,
     principal: Principal,
@@ -64,7 +64,7 @@ impl ItemsPage {
         if let Some(after) = &self.after {
             let at = items.iter().position(|item| id(item) == Some(after));
             let at = at.ok_or_else(|| {
-                let message = "after: there is no item of this id";
+                let message = "after: no item has this id";
                 HttpError::bad_request("query-invalid", message).with_detail("param", "after")
             })?;
             items.drain(..=at);

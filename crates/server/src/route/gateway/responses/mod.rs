@@ -1,7 +1,7 @@
-//! Below `/v1/responses`: what was kept of answers.
+//! `/v1/responses`: stored responses.
 //!
-//! Only answers that are kept here are found here. Those of an upstream that keeps its
-//! own are found at the upstream.
+//! Only responses stored here are found. An upstream that stores its own responses serves them
+//! itself.
 
 mod cancel;
 mod delete;
@@ -14,7 +14,7 @@ use axum::routing;
 
 use crate::app::App;
 
-/// The routes, at the places that `at` gives for their paths.
+/// The routes, at the paths that `at` returns.
 pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
     Router::new()
         .route(

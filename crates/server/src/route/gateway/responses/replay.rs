@@ -1,9 +1,9 @@
-//! A stored answer, told once more as the events that it could have been streamed in.
+//! Replays a stored response as the events of a stream.
 
 use prowess_wire::sse::write_json;
 use serde_json::{Map, Value, json};
 
-/// The events of an answer after one of them, as bytes of a stream.
+/// The events of a response after `starting_after`, as bytes of a stream.
 pub(in crate::route::gateway) fn replay_events(
     response: &Value,
     starting_after: Option<u64>,
@@ -59,7 +59,7 @@ impl Replay {
     }
 }
 
-/// One item of an answer.
+/// One item of a response.
 struct Item<'a> {
     index: usize,
     item: &'a Value,
@@ -96,7 +96,7 @@ impl Item<'_> {
         replay.emit("response.output_item.done", done);
     }
 
-    /// The item before anything of it was said.
+    /// The item before any of its content.
     fn in_progress(&self) -> Value {
         let mut in_progress = self.item.clone();
         let empty: &[(&str, Value)] = match self.text("type") {

@@ -1,7 +1,7 @@
-//! A socket that is read while an answer is made, and written to for a bounded time.
+//! A WebSocket that is read during a response and written to within a time limit.
 //!
-//! Without the first a client's ping would go unanswered and its leaving unseen during an
-//! answer; without the second a client that stops reading would keep all it has.
+//! Without the former a client's ping would go unanswered and its leaving unnoticed during a
+//! response; without the latter a client that stops reading would hold its resources.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::SinkExt;
 use tokio::time::timeout;
 
-/// How long confirming the close may take.
+/// How long the closing handshake may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The client has closed the socket, is gone, or does not read.
@@ -20,7 +20,7 @@ pub(super) struct ClientGone;
 /// One socket.
 pub(super) struct SocketConnection {
     socket: WebSocket,
-    /// A message that came during an answer. No more is read until its turn.
+    /// A message received during a response. No more is read until it is processed.
     next: Option<Message>,
     /// How long a client may take to read a message.
     send_timeout: Duration,
@@ -35,7 +35,7 @@ impl SocketConnection {
         }
     }
 
-    /// The next message with content. Pings are answered on the way.
+    /// The next text or binary message. Pings are answered.
     pub(super) async fn receive(&mut self) -> Result<Message, ClientGone> {
         match self.next.take() {
             Some(message) => Ok(message),
@@ -54,14 +54,14 @@ impl SocketConnection {
         }
     }
 
-    /// Waits for work, which ends early if the client leaves.
+    /// Runs a future, which is dropped if the client leaves.
     pub(super) async fn run_while_open<F: Future>(
         &mut self,
         work: F,
     ) -> Result<F::Output, ClientGone> {
         let mut work = pin!(work);
         loop {
-            // In no fixed order: work that is always ready must not keep pings waiting.
+            // Not biased: a future that is always ready must not delay pings.
             tokio::select! {
                 output = &mut work => return Ok(output),
                 message = self.read(), if self.next.is_none() => self.next = Some(message?),
@@ -69,13 +69,13 @@ impl SocketConnection {
         }
     }
 
-    /// Sends a message, and waits until it is on its way.
+    /// Sends a message and waits until it is written.
     pub(super) async fn send(&mut self, message: Message) -> Result<(), ClientGone> {
         match timeout(self.send_timeout, self.socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(ClientGone),
             Err(_) => {
-                tracing::debug!("a WebSocket was closed: its client does not read");
+                tracing::debug!("WebSocket closed: the client does not read");
                 Err(ClientGone)
             }
         }
@@ -84,13 +84,13 @@ impl SocketConnection {
     /// Closes the socket with a reason.
     pub(super) async fn close(&mut self, code: u16, reason: &'static str) {
         let reason = reason.into();
-        // Whoever is gone need not be informed.
+        // A client that is gone needs no reason.
         let _ = self
             .send(Message::Close(Some(CloseFrame { code, reason })))
             .await;
     }
 
-    /// Confirms that the client has closed the socket, if it has.
+    /// Completes the closing handshake of the client.
     pub(super) async fn confirm_close(&mut self) {
         let _ = timeout(CLOSE_TIMEOUT, self.socket.close()).await;
     }

@@ -1,4 +1,4 @@
-//! What a client is sent: the events of an answer, each as the text of a message.
+//! Sends the events of a response, each as a text message.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::ws::Message;
@@ -14,26 +14,27 @@ use super::super::reply::is_event_stream;
 use super::super::responses::replay;
 use super::connection::{ClientGone, SocketConnection};
 
-/// Bytes of one event, and of an answer that is no stream.
+/// Bytes of one event, and of a response that is not a stream.
 pub(super) const MAX_EVENT_BYTES: usize = 16 << 20;
 
-/// An event that tells of an error.
+/// An error event.
 pub(super) fn error_event(status: StatusCode, error: Value) -> Message {
     let event = json!({ "type": "error", "status": status.as_u16(), "error": error });
     Message::Text(event.to_string().into())
 }
 
-/// The last event of a connection that was open for as long as one may be.
+/// The last event of a connection that reached its time limit.
 pub(super) fn limit_event(lifetime: bool) -> Message {
-    let (code, message) = match lifetime {
-        true => (
+    let (code, message) = if lifetime {
+        (
             "websocket_connection_limit_reached",
-            "the connection was open for 60 minutes; open a new one to go on",
-        ),
-        false => (
+            "the connection reached its limit of 60 minutes; open a new one to continue",
+        )
+    } else {
+        (
             "websocket_idle_timeout",
-            "the connection had no message for 15 minutes; open a new one to go on",
-        ),
+            "the connection had no message for 15 minutes; open a new one to continue",
+        )
     };
     let inner = json!({
         "type": "invalid_request_error",
@@ -44,14 +45,14 @@ pub(super) fn limit_event(lifetime: bool) -> Message {
     error_event(StatusCode::BAD_REQUEST, inner)
 }
 
-/// Sends an answer that is there as events.
+/// Sends a complete response as events.
 pub(super) async fn send_replay(
     connection: &mut SocketConnection,
     response: &Value,
 ) -> Result<(), ClientGone> {
     let mut parser = SseParser::new(MAX_EVENT_BYTES);
     let mut events = Vec::new();
-    // They were just written.
+    // They were written just now.
     let _ = parser.push(&replay::replay_events(response, None), &mut events);
     for event in events {
         connection.send(Message::Text(event.data.into())).await?;
@@ -59,12 +60,12 @@ pub(super) async fn send_replay(
     Ok(())
 }
 
-/// Sends all events of an answer; gives the answer if it came to its end.
+/// Sends all events of a response; returns the response if it completed.
 pub(super) async fn send_all(
     connection: &mut SocketConnection,
     response: Response,
 ) -> Result<Option<Value>, ClientGone> {
-    // What is in the extensions counts the request until its end.
+    // The extensions count the request until its end.
     let (head, body) = response.into_parts();
     if !is_event_stream(&head.headers) {
         return send_whole(connection, head.status, body).await;
@@ -74,7 +75,7 @@ pub(super) async fn send_all(
     let mut completed = None;
     while let Some(chunk) = connection.run_while_open(bytes.next()).await? {
         let Ok(chunk) = chunk else {
-            let inner = server_error("the answer broke off");
+            let inner = server_error("the response ended unexpectedly");
             connection
                 .send(error_event(StatusCode::BAD_GATEWAY, inner))
                 .await?;
@@ -82,14 +83,14 @@ pub(super) async fn send_all(
         };
         let mut events = Vec::new();
         if parser.push(&chunk, &mut events).is_err() {
-            let inner = server_error("an event of the answer is too long");
+            let inner = server_error("an event of the response is too long");
             connection
                 .send(error_event(StatusCode::BAD_GATEWAY, inner))
                 .await?;
             return Ok(None);
         }
         if events.is_empty() {
-            // A sign of life, which also finds out whether the client is still there.
+            // A keep-alive, which also detects whether the client is still there.
             connection.send(Message::Ping(Bytes::new())).await?;
         }
         for event in events {
@@ -102,7 +103,7 @@ pub(super) async fn send_all(
     Ok(completed)
 }
 
-/// An answer that is no stream: an error, as a rule.
+/// A response that is not a stream: usually an error.
 async fn send_whole(
     connection: &mut SocketConnection,
     status: StatusCode,
@@ -119,7 +120,7 @@ async fn send_whole(
     }
     let inner = match body.get_mut("error") {
         Some(inner) if inner.is_object() => inner.take(),
-        _ => server_error("the answer was no answer"),
+        _ => server_error("invalid upstream response"),
     };
     connection.send(error_event(status, inner)).await?;
     Ok(None)

@@ -1,5 +1,5 @@
-//! The last answer of a connection, where it is not stored: the connection can go on from
-//! it all the same. Nothing of it is written anywhere.
+//! The last response of a connection, when it is not stored: the connection can still continue
+//! from it. It is held in memory only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::input_items;
 use super::message::CreateMessage;
 
-/// Bytes that one connection remembers.
+/// Bytes per connection.
 const MAX_SOCKET_BYTES: usize = 4 << 20;
-/// Bytes that all connections of a tenant remember.
+/// Bytes of all connections of a tenant.
 const MAX_TENANT_BYTES: usize = 64 << 20;
-/// Bytes that all connections remember.
+/// Bytes of all connections.
 const MAX_TOTAL_BYTES: usize = 512 << 20;
 
-/// What all connections remember. Clones share it.
+/// Memory of all connections. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct SocketMemories(Arc<Mutex<MemoryTotals>>);
 
@@ -28,7 +28,7 @@ struct MemoryTotals {
 }
 
 impl SocketMemories {
-    /// An empty memory for a connection of a tenant.
+    /// Empty memory for a connection of a tenant.
     pub(super) fn for_tenant(&self, tenant: &TenantId) -> SocketMemory {
         SocketMemory {
             memories: self.clone(),
@@ -64,23 +64,23 @@ impl SocketMemories {
     }
 }
 
-/// What a connection remembers.
+/// Memory of one connection.
 pub(super) struct SocketMemory {
     memories: SocketMemories,
     tenant: TenantId,
     last: Option<LastResponse>,
-    /// All up to the answer that is being made.
+    /// All items before the response in progress.
     pending: Option<ItemBuffer>,
 }
 
-/// An answer, and all that was said up to it.
+/// A response and all items up to it.
 struct LastResponse {
     id: String,
     items: ItemBuffer,
 }
 
-/// Items as JSON, with commas between them; many times smaller than their values. They are
-/// counted until this is dropped.
+/// Items as comma-separated JSON, which is many times smaller than parsed values. Counted
+/// until dropped.
 struct ItemBuffer {
     memories: SocketMemories,
     tenant: TenantId,
@@ -88,14 +88,14 @@ struct ItemBuffer {
 }
 
 impl ItemBuffer {
-    /// The same with more, if there is room for it.
+    /// Appends items, if they fit.
     fn extended<'a>(mut self, items: impl Iterator<Item = &'a Value>) -> Option<ItemBuffer> {
         for item in items {
             let item = item.to_string();
             let bytes = item.len() + 1;
             let fits = self.text.len() + bytes <= MAX_SOCKET_BYTES;
             if !fits || !self.memories.reserve(&self.tenant, bytes) {
-                tracing::debug!("an answer is too long to be remembered");
+                tracing::debug!("response too long to hold in memory");
                 return None;
             }
             self.text.push_str(&item);
@@ -118,12 +118,12 @@ impl Drop for ItemBuffer {
 }
 
 impl SocketMemory {
-    /// Bytes of what is remembered.
+    /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.last.as_ref().map_or(0, |last| last.items.text.len())
     }
 
-    /// Puts what was said before in front of a message that goes on from the last answer.
+    /// Prepends earlier items to a message that continues from the last response.
     pub(super) fn resume(&self, create: CreateMessage) -> CreateMessage {
         match &self.last {
             Some(last) if create.previous_response_id() == Some(&last.id) => {
@@ -133,7 +133,7 @@ impl SocketMemory {
         }
     }
 
-    /// Remembers a message that will be answered, in place of all before.
+    /// Records a message that will be answered, and drops everything before.
     pub(super) fn begin(&mut self, create: &CreateMessage) {
         self.last = None;
         self.pending = None;
@@ -148,7 +148,7 @@ impl SocketMemory {
         }
     }
 
-    /// Remembers the answer to it, if there is one.
+    /// Records the response, if there is one.
     pub(super) fn finish(&mut self, response: Option<&Value>) {
         let pending = self.pending.take();
         let id = response.and_then(|response| response.get("id")?.as_str());
@@ -164,7 +164,7 @@ impl SocketMemory {
     }
 }
 
-/// Thoughts without their seal are known only to a server that stored them.
+/// Reasoning without encrypted content is known only to a server that stored it.
 fn is_lasting(item: &Value) -> bool {
     item.get("type").and_then(Value::as_str) != Some("reasoning")
         || item.get("encrypted_content").is_some_and(Value::is_string)

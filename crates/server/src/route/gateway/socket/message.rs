@@ -1,4 +1,4 @@
-//! What a client sends, as the body of a request.
+//! Messages of a client, as bodies of requests.
 
 use serde_json::{Map, Value, json};
 
@@ -8,36 +8,35 @@ use super::super::reply::unix_now;
 /// A `response.create` message.
 pub(super) struct CreateMessage {
     fields: Map<String, Value>,
-    /// Whether the answer is stored, so that it need not be remembered.
+    /// Whether the response is stored, so that it need not be held in memory.
     pub(super) stores: bool,
-    /// Whether there is to be an answer: without, the connection only gets to know what was
-    /// said so far.
+    /// Whether to generate a response: without, the connection only records the items so far.
     pub(super) generate: bool,
 }
 
 impl CreateMessage {
-    /// Reads a message. What is wrong with it is given as the error of an event.
+    /// Parses a message. Errors are returned as the error of an event.
     pub(super) fn parse(text: &str) -> Result<CreateMessage, Value> {
         let message: Result<Map<String, Value>, _> = serde_json::from_str(text);
         let Ok(mut fields) = message else {
             return Err(invalid_request_error(
                 "invalid_json",
                 "type",
-                "a message is a JSON object",
+                "a message must be a JSON object",
             ));
         };
         match fields.remove("type") {
             Some(Value::String(kind)) if kind == "response.create" => {}
             other => {
                 let what = format!(
-                    "Unknown event type {}; `response.create` is the only one here.",
+                    "Unknown event type {}; only `response.create` is supported.",
                     prowess_wire::excerpt(&other.unwrap_or_default().to_string())
                 );
                 return Err(invalid_request_error("unknown_event_type", "type", &what));
             }
         }
         if fields.get("background") == Some(&Value::Bool(true)) {
-            let what = "background is not supported over WebSocket; leave it out";
+            let what = "background is not supported over WebSocket; remove it";
             return Err(invalid_request_error(
                 "unsupported_parameter",
                 "background",
@@ -56,7 +55,7 @@ impl CreateMessage {
         })
     }
 
-    /// The answer that it goes on from.
+    /// The response that it continues from.
     pub(super) fn previous_response_id(&self) -> Option<&str> {
         self.fields.get("previous_response_id")?.as_str()
     }
@@ -65,7 +64,7 @@ impl CreateMessage {
         self.fields.get("model")?.as_str()
     }
 
-    /// Whether all that was said is in it.
+    /// Whether it contains the whole conversation.
     pub(super) fn is_whole(&self) -> bool {
         let names = |key: &str| self.fields.get(key).is_some_and(|value| !value.is_null());
         !names("previous_response_id") && !names("conversation")
@@ -75,7 +74,7 @@ impl CreateMessage {
         self.fields.get("input").unwrap_or(&Value::Null)
     }
 
-    /// The same with what was said before in front.
+    /// Prepends earlier items.
     pub(super) fn with_history(mut self, history: &[Value]) -> CreateMessage {
         let new = super::input_items(self.input());
         let all: Vec<Value> = history.iter().chain(&new).cloned().collect();
@@ -90,7 +89,7 @@ impl CreateMessage {
         Value::Object(self.fields.clone()).to_string()
     }
 
-    /// What is answered where there is to be no answer.
+    /// The response to a message with `generate: false`.
     pub(super) fn warm_up_response(&self) -> Value {
         let field_or = |key: &str, default: Value| self.fields.get(key).cloned().unwrap_or(default);
         json!({
@@ -123,12 +122,12 @@ impl CreateMessage {
     }
 }
 
-/// The error for a message that is no text.
+/// The error for a message that is not text.
 pub(super) fn not_text_error() -> Value {
     invalid_request_error(
         "invalid_message",
         "type",
-        "a message is JSON in a text frame",
+        "a message must be JSON in a text frame",
     )
 }
 

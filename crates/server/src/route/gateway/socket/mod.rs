@@ -1,19 +1,18 @@
-//! `GET /v1/responses` as a WebSocket: a client sends `response.create` messages and is
-//! sent the events of each answer, one answer after the other.
+//! `GET /v1/responses` as a WebSocket: a client sends `response.create` messages and receives
+//! the events of each response, one response after the other.
 //!
-//! Each message is a request like any other: it is checked for its key, limits and body as
-//! one that comes over HTTP, and takes the same way. The connection counts as a request of
-//! its tenant that is under way, from its first byte to its last; between two answers it may
-//! be closed for others.
+//! Each message is a request like any other: key, limits and body are checked as over HTTP,
+//! and it is handled the same way. The connection counts as an active request of its tenant
+//! from its first byte to its last; between two responses it may be evicted.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `open` | how many sockets there may be |
-//! | `connection` | reading and writing, in bounded time |
-//! | `turn` | one message and its answer |
-//! | `message` | what a client sends, as the body of a request |
-//! | `memory` | the last answer, where it is not stored |
-//! | `events` | what a client is sent |
+//! | `open_sockets` | limits on the number of sockets |
+//! | `connection` | reading and writing, within time limits |
+//! | `turn` | one message and its response |
+//! | `message` | messages of a client, as bodies of requests |
+//! | `memory` | the last response, when it is not stored |
+//! | `events` | events sent to the client |
 
 mod connection;
 mod events;
@@ -53,12 +52,12 @@ use crate::route::method_not_allowed;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// How long a connection may last.
 const MAX_LIFETIME: Duration = Duration::from_secs(60 * 60);
-/// How long one answer may take, which may outlast the connection's time.
+/// How long one response may take; it may outlast the connection's lifetime.
 const MAX_TURN_DURATION: Duration = Duration::from_secs(60 * 60);
-/// Bytes that wait to be written: one event, and answers to pings.
+/// Bytes to be written: one event, and answers to pings.
 const MAX_WRITE_BUFFER_BYTES: usize = 2 * events::MAX_EVENT_BYTES;
 
-/// Takes a connection over.
+/// Upgrades a connection.
 pub(super) async fn connect(
     State(app): State<App>,
     principal: Principal,
@@ -74,7 +73,7 @@ pub(super) async fn connect(
         return Ok(([(ALLOW, "POST")], refusal).into_response());
     }
     let upgrade = upgrade.map_err(|rejection| {
-        let message = format!("no WebSocket: {}", rejection.body_text());
+        let message = format!("WebSocket upgrade failed: {}", rejection.body_text());
         HttpError::new(rejection.status(), "websocket-refused", message)
     })?;
     let limit = app.settings().request_bytes;
@@ -99,7 +98,7 @@ pub(super) async fn connect(
     Ok(upgrade.on_upgrade(move |socket| handler.serve(socket)))
 }
 
-/// The headers that each request of the connection has.
+/// The headers of each request of the connection.
 fn request_headers(mut headers: HeaderMap) -> HeaderMap {
     let socket_headers: Vec<_> = headers
         .keys()
@@ -114,14 +113,14 @@ fn request_headers(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// One connection.
+/// Serves one connection.
 struct SocketHandler {
     app: App,
     tenant: TenantId,
     headers: HeaderMap,
     memory: SocketMemory,
     takeover: Option<Takeover>,
-    /// Counts the connection, and keeps it from being closed for others during a turn.
+    /// Counts the connection, and protects it from eviction during a turn.
     active: Option<ActiveRequest>,
     _open: OpenSocket,
 }
@@ -151,7 +150,7 @@ impl SocketHandler {
         }
     }
 
-    /// Answers messages, one after the other.
+    /// Serves messages, one after the other.
     async fn serve_messages(&mut self, connection: &mut SocketConnection) -> SocketEnd {
         let lifetime = Instant::now() + MAX_LIFETIME;
         loop {
@@ -160,7 +159,7 @@ impl SocketHandler {
             let received = tokio::select! {
                 biased;
                 () = wait_for_close(takeover.as_ref(), CloseMode::Gracefully) => {
-                    return SocketEnd::Closed(close_code::AWAY, "the server stops");
+                    return SocketEnd::Closed(close_code::AWAY, "the server is shutting down");
                 }
                 received = timeout_at(until, connection.receive()) => received,
             };
@@ -194,7 +193,7 @@ impl SocketHandler {
         }
     }
 
-    /// Only a connection with a turn is kept from being closed for others.
+    /// Only a connection with an active turn is protected from eviction.
     fn protect(&mut self, protects: bool) {
         match &mut self.active {
             Some(active) if protects => active.protect(),
@@ -204,15 +203,15 @@ impl SocketHandler {
     }
 }
 
-/// Ends a connection that was open or idle for as long as one may be.
+/// Ends a connection that reached its lifetime or idle timeout.
 async fn close_expired(connection: &mut SocketConnection, lifetime: bool) -> SocketEnd {
     match connection.send(events::limit_event(lifetime)).await {
-        Ok(()) => SocketEnd::Closed(close_code::NORMAL, "the connection was open for too long"),
+        Ok(()) => SocketEnd::Closed(close_code::NORMAL, "connection time limit reached"),
         Err(ClientGone) => SocketEnd::Gone,
     }
 }
 
-/// Waits until the connection is asked to close so, or more strictly.
+/// Waits until the connection is asked to close in this mode or a stricter one.
 async fn wait_for_close(takeover: Option<&Takeover>, mode: CloseMode) {
     poll_fn(
         |context| match takeover.map(|takeover| takeover.state.poll_close(context)) {

@@ -1,7 +1,7 @@
-//! How many sockets are open at once, of each tenant and of all.
+//! Limits the number of open sockets, overall and per tenant.
 //!
-//! A message is gathered in memory before anybody can count its bytes, so that the number
-//! of sockets bounds how much of that there can be.
+//! A message is buffered before its bytes can be counted, so the number of sockets bounds that
+//! memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,15 @@ use prowess_store::TenantId;
 use crate::auth::Principal;
 use crate::error::HttpError;
 
-/// Sockets that one tenant may have open with its keys. The server's owner may have as many
-/// as there are.
+/// Sockets that one tenant may open with its keys. The server's owner is limited only by the
+/// total.
 const MAX_SOCKETS_PER_TENANT: usize = 64;
 /// Sockets that may be open.
 const MAX_SOCKETS: usize = 1_024;
-/// When it is worth trying again.
+/// Retry delay sent to clients.
 const RETRY_SECONDS: u64 = 5;
 
-/// The sockets that are open. Clones share it.
+/// The open sockets. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct OpenSockets(Arc<Mutex<Counts>>);
 
@@ -31,7 +31,7 @@ struct Counts {
 }
 
 impl OpenSockets {
-    /// Counts a socket until what this gives is dropped.
+    /// Counts a socket until the returned value is dropped.
     pub(super) fn open(&self, principal: &Principal) -> Result<OpenSocket, HttpError> {
         self.count(&principal.tenant, principal.key().is_some())
     }
@@ -58,7 +58,7 @@ impl OpenSockets {
     }
 }
 
-/// One socket, until it is dropped.
+/// One open socket; uncounted on drop.
 pub(super) struct OpenSocket {
     sockets: OpenSockets,
     tenant: TenantId,
@@ -79,8 +79,8 @@ impl Drop for OpenSocket {
 
 fn too_many_for_tenant_error() -> HttpError {
     let message = format!(
-        "your tenant has {MAX_SOCKETS_PER_TENANT} WebSockets open, which is the most; close one, \
-         or send the request with POST"
+        "your tenant has reached its limit of {MAX_SOCKETS_PER_TENANT} open WebSockets; close \
+        one, or send the request with POST"
     );
     let status = StatusCode::TOO_MANY_REQUESTS;
     HttpError::new(status, "tenant-sockets-busy", message).retry_after(RETRY_SECONDS)
@@ -88,8 +88,8 @@ fn too_many_for_tenant_error() -> HttpError {
 
 fn too_many_error() -> HttpError {
     let message = format!(
-        "this server has {MAX_SOCKETS} WebSockets open, which is the most; try again later, or \
-         send the request with POST"
+        "this server has reached its limit of {MAX_SOCKETS} open WebSockets; try again later, or \
+        send the request with POST"
     );
     let status = StatusCode::SERVICE_UNAVAILABLE;
     HttpError::new(status, "sockets-busy", message).retry_after(RETRY_SECONDS)

@@ -1,4 +1,4 @@
-//! One message and its answer.
+//! One message and its response.
 
 use axum::Json;
 use axum::body::Body;
@@ -18,20 +18,20 @@ use crate::context::Exchange;
 use crate::error::HttpError;
 use crate::limits::RequestRefusal;
 
-/// What the requests of sockets are called in the log.
+/// The route of socket requests in the log.
 const LOG_ROUTE: &str = "/v1/responses";
 
 /// What to send for a message.
 enum TurnOutcome {
-    /// The message could not be read; what is remembered stays.
+    /// The message could not be parsed; the memory is unchanged.
     Unreadable(serde_json::Value),
-    /// It was refused before it was looked at; what is remembered stays.
+    /// Refused before it was parsed; the memory is unchanged.
     Refused(Response),
     Answered(Response),
 }
 
 impl SocketHandler {
-    /// Answers one message.
+    /// Handles one message.
     pub(super) async fn turn(
         &mut self,
         connection: &mut SocketConnection,
@@ -59,8 +59,8 @@ impl SocketHandler {
 
     async fn process_message(&mut self, text: Utf8Bytes) -> TurnOutcome {
         let (app, tenant) = (self.app.clone(), self.tenant.clone());
-        // The message and what it becomes are counted until there is a request, which counts
-        // its own body. Nothing of the message is kept after that but what is remembered.
+        // The message and its parsed form are counted until the request exists, which counts
+        // its own body. After that nothing of the message is kept except in memory.
         let mut reserved = app.body_budget().reserve(&tenant);
         let bytes = text.len().saturating_add(self.memory.bytes());
         if let Err(error) = reserved.grow(bytes).await {
@@ -83,7 +83,7 @@ impl SocketHandler {
         TurnOutcome::Answered(self.forward_request(request).await)
     }
 
-    /// Remembers a message that wants no answer yet, if its sender might ask now.
+    /// Records a message without generating a response, if its sender may call models.
     async fn warm_up(&mut self, create: &CreateMessage) -> TurnOutcome {
         let request = self.request(Body::empty());
         let exchange = Exchange::begin(&request, LOG_ROUTE);
@@ -100,7 +100,7 @@ impl SocketHandler {
         TurnOutcome::Answered(exchange.end(Json(create.warm_up_response()).into_response()))
     }
 
-    /// Checks key and rate as for a request to a model.
+    /// Checks key and rate as for a call to a model.
     async fn check(
         &self,
         request: Request<Body>,
@@ -129,7 +129,7 @@ impl SocketHandler {
         request
     }
 
-    /// Asks as over HTTP.
+    /// Handles the request as over HTTP.
     async fn forward_request(&self, request: Request<Body>) -> Response {
         let exchange = Exchange::begin(&request, LOG_ROUTE);
         let endpoint = Endpoint::new(ClientDialect::Responses, ModelTask::Generate);

@@ -40,7 +40,7 @@ pub(crate) async fn create(
         return anthropic_skills::create_skill(&app, &principal, &headers, &path, form).await;
     }
     let id = ids::canonical_skill_id(&id);
-    // Before the work of unpacking, and so that a wrong id is told as such.
+    // Before unpacking, and so that a wrong id is reported as such.
     let skill = app.store().skill(&principal.tenant, id).await?;
     check_title(form.title.as_deref(), &skill)?;
     let make_default = form.make_default;
@@ -58,14 +58,14 @@ pub(crate) async fn create(
     Ok(upload_response(object, &uploaded))
 }
 
-/// A version has no name of its own, and does not rename its skill.
+/// A version has no name of its own and cannot rename its skill.
 fn check_title(title: Option<&str>, skill: &SkillRecord) -> Result<(), HttpError> {
     let Some(title) = title.filter(|title| *title != skill.display_name()) else {
         return Ok(());
     };
     let message = format!(
-        "display_name: a version cannot rename its skill, which is called `{}`, to `{}`: leave \
-         the field out, or create a new skill",
+        "display_name: a version cannot rename its skill from `{}` to `{}`: remove the field, or \
+        create a new skill",
         excerpt(skill.display_name()),
         excerpt(title)
     );

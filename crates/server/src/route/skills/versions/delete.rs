@@ -36,7 +36,7 @@ pub(crate) async fn delete(
         .await?;
     let version = &deleted.version;
     Ok(Json(match dialect {
-        // The beta names a version by its number, also here.
+        // The beta identifies a version by its number, here as well.
         ApiDialect::Anthropic(betas) if betas.skills => {
             render::anthropic::deleted(&version.number.to_string(), "skill_version_deleted")
         }

@@ -28,7 +28,7 @@ pub(crate) async fn get(
         ApiDialect::Anthropic(betas) => render::anthropic::version(&version, betas.skills),
         ApiDialect::OpenAi => render::openai::version(&version),
     };
-    // The vendors' objects have no place for it.
+    // The vendors' objects have no field for it.
     let digest = [("prowess-digest", version.digest.to_string())];
     Ok((digest, Json(object)).into_response())
 }

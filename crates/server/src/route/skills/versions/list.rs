@@ -23,10 +23,11 @@ pub(crate) async fn list(
     let (store, tenant, id) = (app.store(), &principal.tenant, ids::canonical_skill_id(&id));
     match dialect {
         ApiDialect::Anthropic(betas) => {
-            // The beta begins with the oldest.
-            let order = match betas.skills {
-                true => SortOrder::Ascending,
-                false => SortOrder::Descending,
+            // The beta lists the oldest first.
+            let order = if betas.skills {
+                SortOrder::Ascending
+            } else {
+                SortOrder::Descending
             };
             let request = page::parse_anthropic(&query, order)?;
             let page = store.list_versions(tenant, id, &request).await?;

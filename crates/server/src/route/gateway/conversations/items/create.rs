@@ -12,7 +12,7 @@ use crate::extract::{Json, PathParams};
 use crate::route::gateway::conversations::{invalid_param, map_store_error, new_items, read_items};
 use crate::route::gateway::list_query::ListQuery;
 
-/// Adds items at the end; gives those that were sent.
+/// Appends items; returns those that were sent.
 pub(in super::super) async fn create(
     State(app): State<App>,
     principal: Principal,

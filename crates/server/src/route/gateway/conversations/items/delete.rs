@@ -10,7 +10,7 @@ use crate::error::HttpError;
 use crate::extract::PathParams;
 use crate::route::gateway::conversations::{conversation_json, map_store_error};
 
-/// Takes an item out; gives the conversation.
+/// Deletes an item; returns the conversation.
 pub(in super::super) async fn delete(
     State(app): State<App>,
     principal: Principal,

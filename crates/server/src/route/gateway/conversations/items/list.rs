@@ -13,8 +13,7 @@ use crate::extract::{PathParams, Query};
 use crate::route::gateway::conversations::map_store_error;
 use crate::route::gateway::list_query::ListQuery;
 
-/// The items, the latest first unless asked otherwise. `include` asks for nothing that is
-/// not there already.
+/// The items, latest first by default. `include` has no effect: everything is included.
 pub(in super::super) async fn list(
     State(app): State<App>,
     principal: Principal,

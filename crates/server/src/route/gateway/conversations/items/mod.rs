@@ -1,4 +1,4 @@
-//! Below `/v1/conversations/{id}/items`.
+//! `/v1/conversations/{id}/items`.
 
 pub(super) mod create;
 pub(super) mod delete;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::HttpError;
 
-/// An item as it was kept.
+/// Parses a stored item.
 fn parse_item(item: &str) -> Result<Value, HttpError> {
     serde_json::from_str(item).map_err(|error| HttpError::internal("item-malformed", &error))
 }
