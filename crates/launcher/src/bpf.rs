@@ -2,7 +2,7 @@
 //!
 //! When a filter is installed the kernel runs it once for every call number there is. A
 //! chain of comparisons makes that cost a millisecond, as much as all other layers
-//! together; the search tree made here costs a few microseconds.
+//! together; the search tree built here costs a few microseconds.
 
 use libc::sock_filter;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(crate) enum SyscallRule {
 }
 
 /// A condition on the lower half of an argument: the upper half of those compared here
-/// is the caller's to choose, for the kernel does not look at it.
+/// can be set freely by the calling program, because the kernel ignores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ArgumentCheck {
     /// Which argument, from 0.

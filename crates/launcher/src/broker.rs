@@ -23,10 +23,10 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
 
 /// Serves until the server closes its end of the socket, which is standard input.
 pub(crate) fn run() -> ! {
-    // The server does without them, and whatever it starts would inherit that.
+    // The server disables them, and its child processes inherit that.
     let _ = rustix::thread::disable_transparent_huge_pages(false);
     let socket = rustix::stdio::stdin();
-    // Nothing but the socket is meant for us, whatever the server's libraries left open.
+    // Only the socket is used; close whatever the server's libraries left open.
     let code = match sys::close_from(3)
         .at(LaunchStep::Message, "descriptors")
         .and_then(|()| limits::raise_own())
@@ -34,7 +34,7 @@ pub(crate) fn run() -> ! {
     {
         Ok(()) => 0,
         Err(failure) => {
-            // The server may be gone, and then there is no one to tell.
+            // The send fails only if the server has exited.
             let _ = channel::send(socket, &BrokerReply::Failed(failure), &[]);
             1
         }
@@ -73,8 +73,8 @@ fn serve(socket: BorrowedFd<'_>) -> Result<(), LaunchFailure> {
     }
 }
 
-/// Waits for the server to say something (true) or for the init to end, and then
-/// buries it at once.
+/// Waits for a message from the server (true) or for the init to end, which is then
+/// reaped at once.
 fn wait(socket: BorrowedFd<'_>, child: &mut Option<Child>) -> rustix::io::Result<bool> {
     let mut polled = vec![PollFd::from_borrowed_fd(socket, PollFlags::IN)];
     polled.extend(
@@ -92,7 +92,7 @@ fn wait(socket: BorrowedFd<'_>, child: &mut Option<Child>) -> rustix::io::Result
     Ok(ready.first() == Some(&true))
 }
 
-/// Moves this process into the shared root and gives up what it needs no more.
+/// Moves this process into the shared root and drops the capabilities it no longer needs.
 fn enter(base: &RootSpec) -> Result<seccomp::Filter, LaunchFailure> {
     if base.own_user_namespace {
         own_user_namespace()?;
@@ -124,14 +124,14 @@ fn own_user_namespace() -> Result<(), LaunchFailure> {
 struct Child {
     pid: i32,
     pidfd: OwnedFd,
-    /// Open as long as this process lives: how the init knows that it does.
+    /// Stays open while this process runs; its end tells the init that the broker died.
     alive: OwnedFd,
 }
 
 impl Child {
     /// Waits for an init that has ended, or that the server has given up on.
     fn reap(self) {
-        // Both can fail only because it is gone already.
+        // Both fail only if it has ended already.
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
         let _ = waitpid(Pid::from_raw(self.pid), WaitOptions::empty());
     }

@@ -19,7 +19,7 @@ pub const MAX_FDS: usize = 4;
 /// Longest body accepted, in bytes.
 pub const MAX_BODY_BYTES: u64 = 16 << 20;
 
-/// Room for the control data of a message: the body and its descriptors.
+/// Size of the control data of a message: the body and its descriptors.
 const CONTROL_BYTES: usize = rustix::cmsg_space!(ScmRights(MAX_FDS + 1));
 
 /// A connected pair, closed on exec.
@@ -63,8 +63,8 @@ pub fn send<T: Serialize>(
 /// Receives one message, or `None` when the peer has closed its end.
 ///
 /// # Errors
-/// `WouldBlock` when the socket does not block and there is none yet; otherwise when
-/// the message is not one of ours.
+/// `WouldBlock` when the socket is non-blocking and no message has arrived; otherwise when
+/// the message cannot be decoded.
 pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,14 +1,13 @@
-//! What a command is shown of the state folder, and where it writes: mounted by its init
-//! right before it starts.
+//! The mounts of one command: parts of the state folder, read-only, and the writable data
+//! folder. Its init mounts them right before it starts.
 //!
 //! The init has a descriptor of the whole state folder, the command never does. That
 //! folder is attached for as long as it takes to mount parts of it; every part is opened
 //! beneath it without following a link, and what was opened is what is mounted.
 
+use crate::layout::LAYOUT;
 use crate::mounts::{self, READ_ONLY, SAFE};
-use crate::spec::{
-    CommandSpec, DATA_DIR, DataSpec, FILES_DIR, LaunchFailure, LaunchStep, StepContext,
-};
+use crate::spec::{CommandSpec, DataSpec, LaunchFailure, LaunchStep, StepContext};
 use crate::sys;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -17,10 +16,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Where the state folder is attached meanwhile.
+/// Where the state folder is attached while parts of it are mounted.
 const STATE: &str = "/.state";
 
-/// An empty folder in it to mount on, which goes with it.
+/// An empty folder in it to mount on, detached together with it.
 const STAGE: &str = "/.state/stage";
 
 /// An empty folder of the root.
@@ -51,15 +50,15 @@ fn mount_data(data: &DataSpec, state: &OwnedFd) -> Result<OwnedFd, LaunchFailure
     let tmpfs =
         mounts::make_tmpfs(data.bytes, data.inodes, "0755").at(LaunchStep::Data, "tmpfs")?;
     let Some(lower) = &data.lower else {
-        mounts::attach(&tmpfs, DATA_DIR).at(LaunchStep::Data, DATA_DIR)?;
-        return open_folder(DATA_DIR);
+        mounts::attach(&tmpfs, LAYOUT.data).at(LaunchStep::Data, LAYOUT.data)?;
+        return open_folder(LAYOUT.data);
     };
     mounts::attach(&tmpfs, "/.layer").at(LaunchStep::Data, "/.layer")?;
     for folder in ["/.layer/upper", "/.layer/work"] {
         fs::create_dir(folder).at(LaunchStep::Data, folder)?;
     }
     let written = open_folder("/.layer/upper")?;
-    let lower = mounts::open_beneath(state, lower).at(LaunchStep::Data, "the session's files")?;
+    let lower = mounts::open_beneath(state, lower).at(LaunchStep::Data, "the container's files")?;
     let name = fd_path(&lower);
     let options = [
         ("lowerdir", name.as_str()),
@@ -68,8 +67,8 @@ fn mount_data(data: &DataSpec, state: &OwnedFd) -> Result<OwnedFd, LaunchFailure
         ("userxattr", ""),
     ];
     mounts::make_filesystem("overlay", &options, SAFE)
-        .and_then(|overlay| mounts::attach(&overlay, DATA_DIR))
-        .at(LaunchStep::Data, "the session's files")?;
+        .and_then(|overlay| mounts::attach(&overlay, LAYOUT.data))
+        .at(LaunchStep::Data, "the container's files")?;
     mounts::detach("/.layer").at(LaunchStep::Data, "/.layer")?;
     Ok(written)
 }
@@ -111,10 +110,10 @@ fn mount_parts(parts: &[(String, String)], state: &OwnedFd) -> Result<(), Launch
     Ok(())
 }
 
-/// The folders that hold these parts, as a file system of its own. The list of mounts,
-/// which a command can read, tells where in its file system a mounted folder lies: of the
-/// host's that would be the path of the server's data, and of this one it is the part's
-/// own name.
+/// Combines the folders that hold these parts into a separate file system. A command can
+/// read the list of mounts, which shows each mounted folder's path in its file system. In
+/// the host's that would reveal the path of the server's data; here it is only the part's
+/// name.
 fn overlay_parts(parts: &[(String, String)], state: &OwnedFd) -> io::Result<OwnedFd> {
     let folders: BTreeSet<&str> = parts.iter().map(|(source, _)| split(source).0).collect();
     let opened: Vec<OwnedFd> = folders
@@ -123,7 +122,7 @@ fn overlay_parts(parts: &[(String, String)], state: &OwnedFd) -> io::Result<Owne
         .collect::<io::Result<_>>()?;
     let mut lower: Vec<String> = opened.iter().map(fd_path).collect();
     if lower.len() < 2 {
-        // The kernel wants two at least.
+        // The kernel requires at least two.
         lower.push(EMPTY_FOLDER.to_owned());
     }
     let lower = lower.join(":");
@@ -138,8 +137,8 @@ fn split(source: &str) -> (&str, &str) {
     source.rsplit_once('/').unwrap_or((".", source))
 }
 
-/// The name of an open folder for an overlay: a path would be resolved again, and would be
-/// told by the list of mounts.
+/// The name of an open folder for an overlay: a path would be resolved again, and would
+/// appear in the list of mounts.
 fn fd_path(folder: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", folder.as_raw_fd())
 }
@@ -154,11 +153,11 @@ fn mount_files(files: &[(String, String)]) -> Result<(), LaunchFailure> {
         .map(|(_, text)| text.len() as u64 + PAGE_BYTES)
         .sum();
     let folder = mounts::make_tmpfs(bytes, files.len() as u64 + 1, "0755")
-        .at(LaunchStep::Mounts, FILES_DIR)?;
-    mounts::attach(&folder, FILES_DIR).at(LaunchStep::Mounts, FILES_DIR)?;
+        .at(LaunchStep::Mounts, LAYOUT.files)?;
+    mounts::attach(&folder, LAYOUT.files).at(LaunchStep::Mounts, LAYOUT.files)?;
     for (inside, text) in files {
         fs::write(inside, text).at(LaunchStep::Mounts, inside)?;
     }
     sys::set_mount_attributes(folder.as_fd(), u64::from(READ_ONLY.bits()), false)
-        .at(LaunchStep::Mounts, FILES_DIR)
+        .at(LaunchStep::Mounts, LAYOUT.files)
 }

@@ -1,6 +1,6 @@
-//! Pid 1 of a sandbox: finishes the root, starts the command, reaps, and tells the
-//! server how it ended. Nothing inside can stop it: the kernel keeps signals of a
-//! namespace from its own pid 1, and it cannot be traced or read.
+//! Pid 1 of a sandbox: completes the root, starts the command, reaps processes, and sends
+//! the exit status to the server. Nothing inside can stop it: the kernel does not deliver
+//! signals from a namespace to its own pid 1, and it cannot be traced or read.
 
 use crate::mounts::{self, READ_ONLY, SAFE};
 use crate::spec::{
@@ -29,12 +29,12 @@ pub(crate) fn run(
         Ok(None) => sys::exit(0),
         Err(failure) => InitReply::Failed(failure),
     };
-    // If the server is gone there is no one to tell.
+    // The send fails only if the server has exited.
     let _ = channel::send(&channel, &reply, &[]);
     sys::exit(0)
 }
 
-/// Builds, runs and waits. `None` when the server or the broker has left meanwhile.
+/// Builds, runs and waits. `None` when the server or the broker exited in the meantime.
 fn run_sandbox(
     spec: &SandboxSpec,
     channel: &OwnedFd,
@@ -43,7 +43,7 @@ fn run_sandbox(
 ) -> Result<Option<i32>, LaunchFailure> {
     let null = fs::File::open("/base/dev/null").at(LaunchStep::Start, "/dev/null")?;
     rustix::stdio::dup2_stdin(&null).at(LaunchStep::Start, "the broker's socket")?;
-    // The first to go when memory runs out, before the broker. The command inherits it.
+    // Killed first when memory runs out, before the broker. The command inherits it.
     fs::write("/proc/self/oom_score_adj", "1000").at(LaunchStep::Limits, "oom_score_adj")?;
     if spec.landlock && sys::landlock_abi() == 0 {
         let message = "this kernel has no Landlock".into();
@@ -88,7 +88,7 @@ fn run_sandbox(
         }
     };
     drop(stdio);
-    // To let go of a mount the kernel waits for all processors; the command does not.
+    // To drop a mount the kernel waits for all processors; the command need not wait.
     drop(state);
     reap_until(pid).map(Some)
 }
@@ -105,8 +105,8 @@ fn become_inner_user(broker: &OwnedFd) -> Result<bool, LaunchFailure> {
     let (uid, gid) = (Uid::from_raw(INNER_ID), Gid::from_raw(INNER_ID));
     rustix::thread::set_thread_res_gid(gid, gid, gid).at(LaunchStep::UserNamespace, "setresgid")?;
     rustix::thread::set_thread_res_uid(uid, uid, uid).at(LaunchStep::UserNamespace, "setresuid")?;
-    // Changing ids has cleared the signal. If the broker died in between, its end of
-    // the pipe tells.
+    // Changing ids cleared the signal. If the broker died in between, its end of the
+    // pipe is closed.
     die_with_parent()?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .at(LaunchStep::Start, "dumpable")?;
@@ -126,8 +126,8 @@ fn die_with_parent() -> Result<(), LaunchFailure> {
         .at(LaunchStep::Start, "parent death signal")
 }
 
-/// Everything that is the same whatever will run. Returns the state folder, read-only
-/// and out of sight.
+/// Builds what does not depend on the command. Returns the state folder, read-only and
+/// not visible in the root.
 fn build_root(spec: &SandboxSpec) -> Result<OwnedFd, LaunchFailure> {
     let base = mounts::clone_tree("/base").at(LaunchStep::Root, "/base")?;
     let state = mounts::clone_tree("/state").at(LaunchStep::Root, "/state")?;
@@ -154,7 +154,7 @@ fn build_root(spec: &SandboxSpec) -> Result<OwnedFd, LaunchFailure> {
     Ok(state)
 }
 
-/// A socket that listens for what wants to leave.
+/// Opens the listening socket for the egress proxy.
 fn listen_for_proxy() -> Result<OwnedFd, LaunchFailure> {
     let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -166,7 +166,7 @@ fn listen_for_proxy() -> Result<OwnedFd, LaunchFailure> {
     Ok(socket)
 }
 
-/// Buries every orphan until the command itself ends.
+/// Reaps every orphan until the command itself ends.
 fn reap_until(command: i32) -> Result<i32, LaunchFailure> {
     loop {
         let ended = rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty()))

@@ -1,4 +1,4 @@
-//! The second fence around files: even if a mount were writable by mistake, the
+//! A second restriction on files: even if a mount were writable by mistake, the
 //! command may write beneath `/tmp` and `/mnt` only, and may signal and reach abstract
 //! sockets of its own sandbox only.
 
@@ -8,8 +8,8 @@ use landlock::{
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
-/// Newest rules this code knows; an older kernel enforces what it can of them, and the
-/// server is told which version that is.
+/// Newest rules this code supports; an older kernel enforces the ones it supports, and
+/// the version in force is reported to the server.
 const NEWEST: ABI = ABI::V6;
 
 /// Confines this process and those it starts. Must come after the last mount: a

@@ -16,11 +16,11 @@
 use crate::spec::{LaunchFailure, LaunchStep, Rlimits, StepContext};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Pending signals and timers of a sandbox. The host's counter has room for about a
+/// Pending signals and timers of a sandbox. The host's counter allows about a
 /// hundred thousand, so for hundreds of sandboxes at once.
 const MAX_PENDING_SIGNALS: u64 = 256;
 
-/// Most descriptors per process, whatever a spec says.
+/// Maximum descriptors per process, for any spec.
 const MAX_OPEN_FILES: u64 = 512;
 
 /// Raises the soft limit of descriptors to the hard one, for the launcher itself.

@@ -1,5 +1,5 @@
-//! Mounting, by the descriptor-based calls: a file system is made or a tree cloned out
-//! of sight, gets its attributes, and only then appears.
+//! Mounting with the descriptor-based calls: a file system is created or a tree cloned
+//! while detached, gets its attributes, and only then is attached.
 
 use crate::sys;
 use rustix::fd::{AsFd, OwnedFd};
@@ -17,7 +17,7 @@ pub(crate) const SAFE: MountAttrFlags =
 /// [`SAFE`], and not writable.
 pub(crate) const READ_ONLY: MountAttrFlags = SAFE.union(MountAttrFlags::MOUNT_ATTR_RDONLY);
 
-/// Makes a file system with the given options, not yet visible anywhere.
+/// Creates a file system with the given options, not yet attached.
 pub(crate) fn make_filesystem(
     kind: &str,
     options: &[(&str, &str)],
@@ -39,7 +39,7 @@ pub(crate) fn make_filesystem(
     )?)
 }
 
-/// Makes a tmpfs of a fixed size.
+/// Creates a tmpfs of a fixed size.
 pub(crate) fn make_tmpfs(bytes: u64, inodes: u64, mode: &str) -> io::Result<OwnedFd> {
     let (size, inodes) = (bytes.to_string(), inodes.to_string());
     make_filesystem(
@@ -54,8 +54,7 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS);
 
-/// Opens a folder by its path beneath another one. Whatever a link on that path would
-/// lead to is not opened: there is an error instead.
+/// Opens a folder by its path beneath another one. A link on that path is an error.
 pub(crate) fn open_beneath(root: impl AsFd, path: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat2(
@@ -67,7 +66,7 @@ pub(crate) fn open_beneath(root: impl AsFd, path: &str) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Clones the mount of an open folder, seen from that folder on, not yet visible anywhere.
+/// Clones the mount of an open folder, from that folder down, not yet attached.
 pub(crate) fn clone_open_tree(folder: impl AsFd) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -76,7 +75,7 @@ pub(crate) fn clone_open_tree(folder: impl AsFd) -> io::Result<OwnedFd> {
     Ok(rustix::mount::open_tree(folder, "", flags)?)
 }
 
-/// Clones what is mounted at `path`, and beneath it, not yet visible anywhere. For paths
+/// Clones what is mounted at `path`, and beneath it, not yet attached. For paths
 /// of the operator's settings and of the launcher's own root: links are followed.
 pub(crate) fn clone_tree(path: impl AsRef<Path>) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -90,7 +89,7 @@ pub(crate) fn set_attributes(mount: &OwnedFd, attributes: MountAttrFlags) -> io:
     sys::set_mount_attributes(mount.as_fd(), u64::from(attributes.bits()), true)
 }
 
-/// Makes a mount appear at `path`.
+/// Attaches a mount at `path`.
 pub(crate) fn attach(mount: &OwnedFd, path: impl AsRef<Path>) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     Ok(rustix::mount::move_mount(
@@ -102,7 +101,7 @@ pub(crate) fn attach(mount: &OwnedFd, path: impl AsRef<Path>) -> io::Result<()> 
     )?)
 }
 
-/// Clones `source`, sets attributes, and shows it at `target`.
+/// Clones `source`, sets attributes, and attaches it at `target`.
 pub(crate) fn bind(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -113,12 +112,12 @@ pub(crate) fn bind(
     attach(&tree, target)
 }
 
-/// Takes what is mounted at `path` out of sight, busy or not.
+/// Detaches what is mounted at `path`, busy or not.
 pub(crate) fn detach(path: impl AsRef<Path>) -> io::Result<()> {
     Ok(rustix::mount::unmount(path.as_ref(), UnmountFlags::DETACH)?)
 }
 
-/// Makes the current directory the root, and lets go of the old one.
+/// Makes the current directory the root, and detaches the old one.
 pub(crate) fn pivot_here() -> io::Result<()> {
     rustix::process::pivot_root(".", ".")?;
     detach(".")?;

@@ -2,9 +2,10 @@
 //! the runtime, a minimal `/etc` and `/dev`, and empty folders to mount on.
 //!
 //! The broker's own root becomes a tmpfs that holds only `base` (what is built here),
-//! `state` (the server's folder of sessions, skills and layers), the host's `proc`
-//! (the kernel wants one in sight before it lets a namespace mount its own) and `new`.
+//! `state` (the server's folder of containers, skills and layers), the host's `proc`
+//! (the kernel requires a visible one before a namespace may mount its own) and `new`.
 
+use crate::layout::LAYOUT;
 use crate::mounts::{self, READ_ONLY};
 use crate::spec::{LaunchFailure, LaunchStep, RootSpec, StepContext};
 use rustix::mount::{MountAttrFlags, MountPropagationFlags};
@@ -27,20 +28,8 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("dev/shm", "/tmp"),
 ];
 
-/// Folders that an init mounts on, those beginning with a dot only for a moment.
-const FOLDERS: [&str; 11] = [
-    "dev",
-    "etc",
-    "etc/prowess",
-    "mnt",
-    "mnt/data",
-    "proc",
-    "tmp",
-    "skills",
-    "packages",
-    ".state",
-    ".layer",
-];
+/// System folders that an init mounts on; those with a leading dot only temporarily.
+const FOLDERS: [&str; 6] = ["dev", "etc", "proc", "tmp", ".state", ".layer"];
 
 /// Builds the shared root and moves this process into it.
 pub(crate) fn enter(base: &RootSpec) -> Result<(), LaunchFailure> {
@@ -69,6 +58,11 @@ fn build(base: &RootSpec, at: &Path) -> Result<(), LaunchFailure> {
     for folder in FOLDERS {
         fs::create_dir(at.join(folder)).at(LaunchStep::Root, folder)?;
     }
+    let packages = Path::new(LAYOUT.packages).parent();
+    let mount_points = [LAYOUT.data, LAYOUT.files, LAYOUT.skills].map(Path::new);
+    for folder in mount_points.into_iter().chain(packages) {
+        fs::create_dir_all(inside(at, folder)).at(LaunchStep::Root, folder.display())?;
+    }
     for (path, text) in &base.files {
         write(&inside(at, path), text).at(LaunchStep::Root, path.display())?;
     }
@@ -87,7 +81,7 @@ fn build(base: &RootSpec, at: &Path) -> Result<(), LaunchFailure> {
         show(&source, &at.join("dev").join(device), attributes)
             .at(LaunchStep::Root, source.display())?;
     }
-    // The devices and the runtime have their own attributes; this closes the rest.
+    // The devices and the runtime have their own attributes; this makes the rest read-only.
     crate::sys::set_mount_attributes(
         rustix::fd::AsFd::as_fd(&tmpfs),
         u64::from(READ_ONLY.bits()),
@@ -96,7 +90,7 @@ fn build(base: &RootSpec, at: &Path) -> Result<(), LaunchFailure> {
     .at(LaunchStep::Root, "read-only")
 }
 
-/// Binds a file or folder of the host, making the place to bind it on.
+/// Binds a file or folder of the host, creating the target.
 fn show(source: &Path, target: &Path, attributes: MountAttrFlags) -> io::Result<()> {
     if source.is_dir() {
         fs::create_dir_all(target)?;

@@ -1,7 +1,7 @@
 //! The scheduling class of a thread of this process.
 //!
-//! It stands in this crate because there is no safe way to the call among our
-//! dependencies. Who gets which class, and when, is decided elsewhere.
+//! It is in this crate because no dependency has a safe wrapper for the call. Callers
+//! decide which thread gets which class.
 
 use crate::sys;
 use std::io;
@@ -16,7 +16,7 @@ pub enum SchedulingClass {
     Realtime,
 }
 
-/// Gives the thread with this id (of any process that we may change) a class.
+/// Gives the thread with this id (of any process that may be changed) a class.
 ///
 /// # Errors
 /// When the thread is gone, or the system does not allow it.

@@ -1,6 +1,6 @@
-//! What the server tells the launcher, and what it hears back: plain serialized data,
-//! sent over [`crate::channel`]. Paths that reach into the host are either part of
-//! [`Base`], which comes from the operator's settings, or relative to its state folder.
+//! Messages between the server and the launcher, serialized and sent over
+//! [`crate::channel`]. Host paths are either part of [`RootSpec`], which comes from the
+//! operator's settings, or relative to its state folder.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -8,23 +8,17 @@ use std::path::PathBuf;
 /// `argv[0]` of a launcher process.
 pub const ARG0: &str = "prowess-launcher";
 
-/// The user and group id every command sees itself as.
+/// The user and group id of every command, inside its sandbox.
 pub const INNER_ID: u32 = 1000;
 
-/// The folder inside the sandbox that keeps its files between executions.
-pub const DATA_DIR: &str = "/mnt/data";
-
-/// The folder inside the sandbox for the files of [`Go::files`].
-pub const FILES_DIR: &str = "/etc/prowess";
-
-/// Where a command finds the proxy, if it has one.
+/// The loopback port of the egress proxy, if the command has one.
 pub const PROXY_PORT: u16 = 3128;
 
 /// First message to a broker: the part of the root that all its sandboxes share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RootSpec {
-    /// Host folder that holds everything sandboxes may be given: session files,
-    /// skills, package layers. It also holds `stage`, an empty folder to mount on.
+    /// Host folder with everything that can be mounted into a sandbox: container files,
+    /// skills, package layers. It also has `stage`, an empty folder to mount on.
     pub state: PathBuf,
     /// Host paths shown read-only, as (source, path inside).
     pub runtime: Vec<(PathBuf, PathBuf)>,
@@ -32,13 +26,13 @@ pub struct RootSpec {
     pub links: Vec<(PathBuf, PathBuf)>,
     /// Small files of the root, as (path inside, text).
     pub files: Vec<(PathBuf, String)>,
-    /// Whether the broker must first enter a user namespace of its own: true unless
-    /// it is root, for only then may it make a mount namespace at all.
+    /// Whether the broker must first enter a user namespace of its own: true unless it
+    /// is root, because an ordinary user cannot create a mount namespace otherwise.
     pub own_user_namespace: bool,
 }
 
-/// Every later message to a broker: make one sandbox. Carries the socket that the
-/// new init will talk to the server on.
+/// Every later message to a broker: create one sandbox. Carries the new init's socket to
+/// the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     /// The id, as the broker sees it, that [`INNER_ID`] maps to. Never 0.
@@ -52,12 +46,12 @@ pub struct SandboxSpec {
     /// Whether to confine by Landlock; false only where the host has none and the
     /// operator accepts that.
     pub landlock: bool,
-    /// Start this interpreter now, to wait for its program, instead of at [`Go`].
+    /// Start this interpreter now, to wait for its program, instead of at [`CommandSpec`].
     pub warm: Option<WarmInterpreter>,
 }
 
 impl SandboxSpec {
-    /// Whether the other asks for the same sandbox, an interpreter in it aside.
+    /// Whether the other describes the same sandbox, apart from a warm interpreter.
     #[must_use]
     pub fn is_same_sandbox(&self, other: &Self) -> bool {
         let Self {
@@ -110,33 +104,33 @@ pub struct CommandSpec {
     /// The writable folder.
     pub data: DataSpec,
     /// Read-only mounts, as (path relative to the state folder, path inside). The
-    /// path inside must be a new name in one of the folders made for it.
+    /// path inside must be a new name in one of the layout's folders.
     pub mounts: Vec<(String, String)>,
-    /// Small read-only files, as (path inside, text), in a folder made for such files.
-    /// They are nowhere on the host's disk.
+    /// Small read-only files, as (path inside, text), in the layout's `files` folder.
+    /// They are never written to the host's disk.
     pub files: Vec<(String, String)>,
     /// Whether to listen on [`PROXY_PORT`] of the sandbox's loopback and hand the
     /// listening socket to the server.
     pub proxy: bool,
-    /// What a warm interpreter runs instead of `argv`. Without it, it is dismissed.
+    /// What a warm interpreter runs instead of `argv`. Without it, the interpreter is ended.
     pub program: Option<String>,
 }
 
-/// The writable folder of a sandbox. What is written lands in a sized tmpfs, laid
-/// over the session's files when there are any; the server takes it from there once
-/// every process is dead. So the limit is a hard one, and nothing that hostile code
-/// made is ever an inode of the host's disk.
+/// The writable folder of a sandbox. Writes go to a tmpfs of fixed size, which overlays
+/// the container's files if there are any; the server collects them once every process is
+/// dead. So the limit is hard, and nothing that hostile code creates becomes an inode of
+/// the host's disk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DataSpec {
     /// Existing files, as a path relative to the state folder.
     pub lower: Option<String>,
     /// Bytes that can be written.
     pub bytes: u64,
-    /// Files and folders that can be made.
+    /// Files and folders that can be created.
     pub inodes: u64,
 }
 
-/// Answer of a broker to [`Base`] and [`Prepare`].
+/// Reply of a broker to [`RootSpec`] and [`SandboxSpec`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum BrokerReply {
     /// The root is built.
@@ -146,17 +140,17 @@ pub enum BrokerReply {
         /// Its process id on the host.
         pid: i32,
     },
-    /// It could not be done.
+    /// A step failed.
     Failed(LaunchFailure),
 }
 
-/// What an init tells the server.
+/// Reply of an init to the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum InitReply {
-    /// Everything is in place and the command runs. Carries the folder that takes
-    /// what is written to [`DATA_DIR`], the mount namespace, and the proxy's listening
-    /// socket if there is to be one. As long as the server holds the namespace, taking
-    /// it down does not hold up the end of the sandbox.
+    /// The command is running. Carries the folder that receives writes to the data
+    /// folder, the mount namespace, and the proxy's listening socket if one was
+    /// requested. While the server holds the namespace, tearing it down does not delay
+    /// the end of the sandbox.
     Started {
         /// The Landlock version in force.
         landlock_abi: i32,
@@ -178,15 +172,15 @@ pub struct LaunchFailure {
     pub step: LaunchStep,
     /// The system's error number, when there is one.
     pub errno: Option<i32>,
-    /// What it was done to, and the error in words.
+    /// The object of the step, and the error text.
     pub message: String,
 }
 
-/// The steps of building a sandbox, so that a probe can name what a host lacks.
+/// The steps of building a sandbox, so that a probe can report what a host lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LaunchStep {
-    /// Reading what to do.
+    /// Reading a message.
     Message,
     /// Making the user namespace and its id map.
     UserNamespace,
@@ -198,7 +192,7 @@ pub enum LaunchStep {
     Proc,
     /// Mounting the sized temporary folder.
     Tmp,
-    /// Laying the sized writable layer over the session's files.
+    /// Overlaying the container's files with the writable layer.
     Data,
     /// Mounting skills and layers.
     Mounts,
@@ -240,9 +234,9 @@ impl std::fmt::Display for LaunchStep {
     }
 }
 
-/// Names the step an error belongs to.
+/// Adds the step to an error.
 pub(crate) trait StepContext<T> {
-    /// Turns the error into a [`Failure`] of `step` on `what`.
+    /// Turns the error into a [`LaunchFailure`] of `step` on `what`.
     fn at(self, step: LaunchStep, what: impl std::fmt::Display) -> Result<T, LaunchFailure>;
 }
 

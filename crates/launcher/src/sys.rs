@@ -31,7 +31,7 @@ pub(crate) fn clone_process(flags: libc::c_int) -> io::Result<CloneResult> {
         cgroup: 0,
     };
     // SAFETY: `args` is a valid structure of the given size, and asks for no shared
-    // memory and no new stack, so the child goes on with a copy of this very frame.
+    // memory and no new stack, so the child continues with a copy of this frame.
     // Launcher processes have one thread, hence no lock is held by another one.
     let pid = unsafe {
         libc::syscall(
@@ -122,11 +122,11 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// The version of Landlock this kernel speaks, 0 if none.
+/// The Landlock version of this kernel, 0 if none.
 pub(crate) fn landlock_abi() -> i32 {
     const VERSION: libc::c_int = 1;
     let none = std::ptr::null::<libc::c_void>();
-    // SAFETY: with this flag the call takes no structure, and only answers a number.
+    // SAFETY: with this flag the call takes no structure, and only returns a number.
     let version =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0usize, VERSION) };
     i32::try_from(version).unwrap_or(0).max(0)
@@ -157,7 +157,7 @@ pub(crate) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
 }
 
 /// Closes every descriptor from `first` on. Only for processes that go on to use no
-/// descriptor object they made before.
+/// descriptor object they created before.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {
     // SAFETY: takes no pointers. The caller uses none of the closed descriptors again;
     // launcher processes leave by exec or `_exit`, so no destructor will either.

@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What a shell answers for a command that is not there, or cannot be run.
+/// Exit codes of a shell for a command that does not exist, or cannot be run.
 const NOT_FOUND: i32 = 127;
 const NOT_RUNNABLE: i32 = 126;
 
@@ -98,7 +98,7 @@ impl WaitingInterpreter {
         Ok(self.pid)
     }
 
-    /// Lets it go: what is to run is no program for it.
+    /// Ends the interpreter: the command is not a program for it.
     pub(crate) fn dismiss(self) -> Result<(), LaunchFailure> {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return Ok(());
@@ -120,7 +120,7 @@ enum StartError {
 enum Descriptors<'a> {
     /// Standard input, output and error.
     Stdio(&'a [OwnedFd]),
-    /// The socket of a warm interpreter; its streams lead nowhere yet.
+    /// The socket of a warm interpreter; its streams are `/dev/null` until then.
     Program(&'a OwnedFd),
 }
 
@@ -143,14 +143,14 @@ fn finish_confinement(
     descriptors: &Descriptors<'_>,
     spec: &SandboxSpec,
 ) -> Result<(), LaunchFailure> {
-    // First, so that what fails after it can be told on standard error.
+    // First, so that later failures can be reported on standard error.
     place_descriptors(descriptors).at(LaunchStep::Start, "descriptors")?;
     rustix::process::setsid().at(LaunchStep::Start, "setsid")?;
     if spec.landlock {
         landlock::restrict()?;
     }
     limits::set(&spec.rlimits)?;
-    // Last, so that a folder that is not there reads as the command's own failure.
+    // Last, so that a missing folder is reported as the command's own failure.
     rustix::process::chdir(cwd).at(LaunchStep::Start, cwd)
 }
 
@@ -222,7 +222,7 @@ fn program_candidates(argv: &[String], env: &[(String, String)]) -> Vec<CString>
         .collect()
 }
 
-/// Says on standard error why the command did not start, and leaves as a shell would.
+/// Reports on standard error why the command did not start, and exits as a shell would.
 fn exit_with_error(argv: &[String], error: &StartError) -> ! {
     let (code, why) = match error {
         StartError::Confinement(failure) => (CONFINEMENT_FAILED, failure.to_string()),
@@ -232,7 +232,7 @@ fn exit_with_error(argv: &[String], error: &StartError) -> ! {
         StartError::Execute(error) => (NOT_RUNNABLE, error.to_string()),
     };
     let name = argv.first().map_or("", String::as_str);
-    // Where even that cannot be written, the code says the same.
+    // If that cannot be written, the exit code remains.
     let _ = rustix::io::write(
         rustix::stdio::stderr(),
         format!("{name}: {why}\n").as_bytes(),

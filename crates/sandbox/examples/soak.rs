@@ -67,7 +67,7 @@ async fn at_once(sandbox: &Sandbox, count: usize) {
     }
 }
 
-/// A session, a command that leaves a file and an orphan, and the end of the session.
+/// A container, a command that leaves a file and an orphan, and the end of the container.
 async fn one(sandbox: &Sandbox, step: usize) {
     let id = sandbox
         .create(OWNER, ContainerSpec::default())
@@ -97,7 +97,7 @@ fn show(when: &str, folder: &Path) {
         .lines()
         .count();
     println!(
-        "{when}: {} processes, {mounts} mounts, {} groups, {} descriptors, {} sessions, {memory}",
+        "{when}: {} processes, {mounts} mounts, {} groups, {} descriptors, {} containers, {memory}",
         children(),
         groups(),
         count("/proc/self/fd"),

@@ -1,78 +1,78 @@
-//! What a backend is: something that runs one command of a session to its end. The
-//! rest of this crate (owners, queue, files, outputs) is the same whichever it is.
+//! The interface of a backend: it runs one command of a container to its end. The rest of
+//! this crate (owners, queue, files, outputs) is the same for every backend.
 //!
-//! A backend knows nothing of owners and keeps nothing of a command: what was written
-//! is handed over as an open folder and taken by [`Ended::take`], the same code for all.
+//! A backend has no owners and stores nothing of a command: it returns the written files
+//! as an open folder, which [`CommandResult::into_report`] collects for all backends.
 
 use crate::collect::{self, CollectedFiles, DiskUsage};
 use crate::egress::{BoxFuture, EgressConnection, Proxy};
 use crate::error::{Error, ErrorContext};
 use crate::execution::{CapturedOutput, CommandOutcome, Execution, ExecutionReport, LimitHit};
-use crate::packages;
 use crate::policy::SandboxLimits;
 use crate::probe::Grade;
+use prowess_launcher::LAYOUT;
 use prowess_launcher::spec::PROXY_PORT;
 use rustix::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where programs are looked for.
+/// The search path of programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Runs commands.
 pub(crate) trait SandboxBackend: std::fmt::Debug + Send + Sync {
-    /// Runs one command to its end: when this returns, every process of it is dead.
-    /// Dropped before, it kills them.
+    /// Runs one command to its end: when this returns, all of its processes are dead.
+    /// Dropping the future kills them.
     fn run(&self, job: CommandJob) -> BoxFuture<'_, Result<CommandResult, Error>>;
 
-    /// Makes ready, ahead, what a command will run in: the next one of a session, or
-    /// of a session yet to come. May do nothing.
+    /// Provisions a sandbox in advance: for the next command of a container, or for a
+    /// future container. May do nothing.
     fn provision(&self, next: ProvisionRequest) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// How many wait, made ahead.
+    /// How many provisioned sandboxes are waiting.
     fn warm_count(&self) -> usize;
 
-    /// A host id for a new session, if something made ahead waits for one.
+    /// The host id of a provisioned sandbox that no container uses yet, for a new container.
     fn claim_warm(&self, limits: &SandboxLimits) -> Option<u32>;
 
-    /// Lets go of what is kept for a session that is no more.
+    /// Releases what is held for a removed container.
     fn forget<'a>(&'a self, container_id: &'a str, host_id: u32) -> BoxFuture<'a, ()>;
 
-    /// Lets go of what is kept for any session but these: some expire while no one
-    /// looks.
+    /// Releases what is held for all containers except these: some expire without a call
+    /// to [`forget`](Self::forget).
     fn keep_only<'a>(&'a self, container_ids: &'a [String]) -> BoxFuture<'a, ()>;
 }
 
-/// One command, with everything it is given.
+/// One command, with everything it needs.
 #[derive(Debug)]
 pub(crate) struct CommandJob {
     /// What to run.
     pub(crate) execution: Execution,
-    /// The session it runs in.
+    /// The container it runs in.
     pub(crate) container_id: String,
     /// Bounds.
     pub(crate) limits: SandboxLimits,
     /// How many commands of its tenant run, this one included.
     pub(crate) running: usize,
-    /// The way out, if there is one.
+    /// The egress proxy, if network access is allowed.
     pub(crate) proxy: Option<Arc<Proxy>>,
-    /// The host id that stands behind the inner user. Ignored unless we are root.
+    /// The host id that the inner user maps to. Ignored unless the server is root.
     pub(crate) host_id: u32,
-    /// The session's folder for `/mnt/data`, as a path relative to the state folder.
+    /// The container's folder for `/mnt/data`, as a path relative to the state folder.
     pub(crate) data: String,
-    /// What is in it already.
+    /// What the folder contains before the command.
     pub(crate) usage: DiskUsage,
     /// Read-only mounts, as (path relative to the state folder, path inside).
     pub(crate) mounts: Vec<(String, String)>,
 }
 
-/// What to make ready.
+/// What to provision.
 #[derive(Debug)]
 pub(crate) struct ProvisionRequest {
-    /// The session it is for, `None` for one yet to come.
+    /// The container it is for, `None` for a future one.
     pub(crate) container_id: Option<String>,
-    /// That session's host id, or one that no session has.
+    /// That container's host id, or an unused one.
     pub(crate) host_id: u32,
     /// Bounds.
     pub(crate) limits: SandboxLimits,
@@ -80,7 +80,7 @@ pub(crate) struct ProvisionRequest {
     pub(crate) python: bool,
 }
 
-/// A command that has ended, and every process of it.
+/// The result of a command whose processes have all ended.
 pub(crate) struct CommandResult {
     pub(crate) job: CommandJob,
     pub(crate) outcome: CommandOutcome,
@@ -89,21 +89,20 @@ pub(crate) struct CommandResult {
     pub(crate) stderr: CapturedOutput,
     pub(crate) elapsed: Duration,
     pub(crate) written: WrittenFiles,
-    /// Called once what was written is taken and its folder let go of.
+    /// Called once the written files are collected and their folder is closed.
     pub(crate) release: Box<dyn FnOnce() + Send>,
 }
 
 /// The folder a command wrote to.
 pub(crate) enum WrittenFiles {
-    /// It holds what is new or changed, and marks for what was deleted.
+    /// Contains new and changed files, and whiteouts for deleted ones.
     Changes(OwnedFd),
-    /// It holds all files of the session: what is not there was deleted.
+    /// Contains all files of the container: missing ones were deleted.
     Whole(OwnedFd),
 }
 
 impl CommandResult {
-    /// Whether there is surely nothing to take: so little to do that no thread is needed
-    /// for it.
+    /// Whether there is nothing to collect, so that no blocking thread is needed.
     pub(crate) fn wrote_nothing(&self) -> bool {
         match &self.written {
             WrittenFiles::Changes(changes) => collect::is_empty(changes),
@@ -111,9 +110,9 @@ impl CommandResult {
         }
     }
 
-    /// Takes what was written into the session's folder, beneath `state`. Things there
-    /// belong to the session's host id when `root`. `room` makes room on the disk, and
-    /// says for how many bytes there is some. Blocks.
+    /// Moves the written files into the container's folder, beneath `state`. If `root`, the
+    /// files belong to the container's host id. `reserve` reserves disk space and returns
+    /// how many bytes are available. Blocks.
     pub(crate) fn into_report(
         self,
         state: &Path,
@@ -166,7 +165,7 @@ fn connections(proxy: Option<&Proxy>) -> Vec<EgressConnection> {
     proxy.map_or_else(Vec::new, Proxy::connections)
 }
 
-/// The few variables every command has, and those given for it, which win.
+/// The default variables of every command, overridden by those given for it.
 pub(crate) fn command_environment(
     given: &[(String, String)],
     proxy: bool,
@@ -174,8 +173,8 @@ pub(crate) fn command_environment(
 ) -> Vec<(String, String)> {
     let always = [
         ("PATH", PATH),
-        ("HOME", "/tmp"),
-        ("TMPDIR", "/tmp"),
+        ("HOME", LAYOUT.home),
+        ("TMPDIR", LAYOUT.tmp),
         ("LANG", "C.UTF-8"),
         ("USER", "sandbox"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
@@ -186,7 +185,7 @@ pub(crate) fn command_environment(
         .iter()
         .filter(|_| proxy)
         .map(|name| (*name, address.as_str()));
-    let packages = layer.then_some(("PYTHONPATH", packages::PACKAGES_PATH));
+    let packages = layer.then_some(("PYTHONPATH", LAYOUT.packages));
     let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
     let kept = always
         .into_iter()
@@ -200,12 +199,10 @@ pub(crate) fn command_environment(
 
 /// Whether one of these mounts is a package layer.
 pub(crate) fn has_layer(mounts: &[(String, String)]) -> bool {
-    mounts
-        .iter()
-        .any(|(_, inside)| inside == packages::PACKAGES_PATH)
+    mounts.iter().any(|(_, inside)| inside == LAYOUT.packages)
 }
 
-/// Runs something that blocks away from the threads that must not.
+/// Runs blocking work on a thread for blocking tasks.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {

@@ -1,14 +1,14 @@
-//! Keeping the beginning and the end of a stream in bounded memory.
+//! Retaining the beginning and the end of a stream in bounded memory.
 
 use crate::execution::CapturedOutput;
 use std::collections::VecDeque;
 
-/// Takes any amount of output and keeps a fixed amount of it.
+/// Accepts any amount of output and retains a fixed amount of it.
 #[derive(Debug)]
 pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Room in each of the two.
+    /// Capacity of each of the two.
     half: usize,
     total: u64,
 }
@@ -29,7 +29,7 @@ impl Capture {
         let head_space = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(head_space);
         self.head.extend_from_slice(first);
-        // Of a piece longer than the tail only its end can survive.
+        // Of a chunk longer than the tail only the end is retained.
         let (_, rest) = rest.split_at(rest.len().saturating_sub(self.half));
         self.tail.extend(rest);
         self.tail.drain(..self.tail.len().saturating_sub(self.half));

@@ -1,8 +1,7 @@
-//! What can go wrong here, as opposed to inside a sandbox: a command that fails is an
-//! outcome, not an error.
+//! Errors of the sandbox itself. A command that fails inside is an outcome, not an error.
 //!
-//! Models and tenants read these texts, so no text holds a path of the host: that is in
-//! the source of the error, in [`Error::detail`] and in the log.
+//! Models and tenants read these texts, so none contains a path of the host: those are in
+//! the error's source, in [`Error::detail`] and in the log.
 
 use prowess_launcher::LaunchFailure;
 use std::fmt;
@@ -10,12 +9,12 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whose limit was met.
+/// Whose limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyScope {
-    /// What one tenant may have.
+    /// The limit of one tenant.
     Tenant,
-    /// What all tenants together may have.
+    /// The limit of all tenants together.
     Server,
 }
 
@@ -26,16 +25,16 @@ pub enum Error {
     /// Too many are waiting already.
     #[error("{}", busy(*.scope, *.running, *.waiting, *.retry_after))]
     Busy {
-        /// Whose limit was met.
+        /// Whose limit was reached.
         scope: BusyScope,
-        /// How many run, of the tenant's or in all.
+        /// Running commands, of the tenant or in total.
         running: usize,
-        /// How many wait, of the tenant's or in all.
+        /// Waiting commands, of the tenant or in total.
         waiting: usize,
-        /// When there is likely to be room again.
+        /// When a retry is likely to succeed.
         retry_after: Duration,
     },
-    /// This host cannot give what the policy asks for.
+    /// This host lacks features that the settings require.
     #[error("the sandbox is refused on this host: {reason}; {advice}")]
     Refused {
         /// What is missing.
@@ -49,40 +48,43 @@ pub enum Error {
     /// The launcher process ended unexpectedly.
     #[error("the sandbox launcher ended unexpectedly; the command was ended with it")]
     LauncherGone,
-    /// No such session, or it belongs to someone else, or it has expired.
-    #[error("no session {id}: it never was, has expired, or belongs to someone else")]
+    /// The container does not exist, belongs to another owner, or has expired.
+    #[error(
+        "container {id} not found: it does not exist, has expired, or belongs to another tenant"
+    )]
     ContainerNotFound {
-        /// The id asked for.
+        /// The requested id.
         id: String,
     },
-    /// Another process holds the session.
-    #[error("session {id} is in use by another process")]
+    /// Another process uses the container.
+    #[error("container {id} is in use by another process")]
     ContainerBusy {
         /// The id.
         id: String,
     },
-    /// Too many wait for one session.
-    #[error("session {id} has {waiting} commands waiting; try again when some have ended")]
+    /// Too many wait for one container.
+    #[error("container {id} has {waiting} commands waiting; try again when some have ended")]
     ContainerQueueFull {
         /// The id.
         id: String,
         /// How many wait.
         waiting: usize,
     },
-    /// The tenant has as many sessions as it may, and uses all of them.
+    /// The tenant has reached its limit of containers, and all of them are in use.
     #[error(
-        "{held} sessions are kept for this tenant and {allowed} is the most \
-         (sessions_per_tenant); remove one, or try again when one has been idle for a while"
+        "this tenant has {held} of {allowed} containers \
+         (containers_per_tenant); delete one, or try again when one has been idle for a while"
     )]
     TooManyContainers {
-        /// Sessions of the tenant.
+        /// Containers of the tenant.
         held: usize,
-        /// Sessions allowed.
+        /// Containers allowed.
         allowed: usize,
     },
-    /// A limit on disk space is met even after evicting what may be evicted.
+    /// A disk limit is reached even after evicting all that may be evicted.
     #[error(
-        "no room on disk: {used} of {allowed} bytes ({limit}) are in use; remove files or sessions"
+        "disk limit reached: {used} of {allowed} bytes ({limit}) are in use; delete files or \
+         containers"
     )]
     DiskFull {
         /// The setting that limits it.
@@ -95,12 +97,12 @@ pub enum Error {
     /// The host's disk is full.
     #[error("{what}: no space is left on the server's disk")]
     HostDiskFull {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// Where, and why it failed.
+        /// The path and the cause.
         source: HostError,
     },
-    /// A name that must not become a path.
+    /// A name that is not valid as part of a path.
     #[error("{what} {name:?}: {why}")]
     BadName {
         /// What it names.
@@ -122,66 +124,68 @@ pub enum Error {
         /// The file.
         file: String,
     },
-    /// A file that is not there, or is not a regular file.
-    #[error("no file {path:?} in the session")]
+    /// A file that does not exist, or is not a regular file.
+    #[error("file {path:?} not found in the container")]
     FileNotFound {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// More than the session may hold.
-    #[error("{path:?} does not fit: the session may hold {allowed} {unit}; remove some first")]
+    /// The container's limit would be exceeded.
+    #[error("{path:?} does not fit: the container's limit is {allowed} {unit}; delete some first")]
     OverQuota {
         /// The file.
         path: String,
-        /// How many are allowed.
+        /// The limit.
         allowed: u64,
-        /// Of what.
+        /// Its unit.
         unit: &'static str,
     },
     /// A command line too long for the system.
-    #[error("the {what} is {bytes} bytes long, and {most} is the most; write it to a file first")]
+    #[error("the {what} is {bytes} bytes long, the limit is {most}; write it to a file first")]
     TooLong {
         /// Code or argument.
         what: &'static str,
         /// Its length.
         bytes: usize,
-        /// The most there can be.
+        /// The limit.
         most: usize,
     },
-    /// The packages of a layer could not be had.
+    /// A package layer could not be built.
     #[error("the package layer could not be built: {why}")]
     Layer {
-        /// What the installer said, or what is not set.
+        /// The installer's output, or the missing setting.
         why: String,
     },
-    /// The packages of a session were removed to make room for others.
-    #[error("the packages of this session were removed to make room; start a new session")]
+    /// The packages of a container were evicted to free disk space.
+    #[error(
+        "the packages of this container were evicted to free disk space; create a new container"
+    )]
     LayerGone,
-    /// Something that the chosen backend does not have.
-    #[error("the docker backend does not have {what}; use the native one for them")]
+    /// The chosen backend does not support something.
+    #[error("the docker backend does not support {what}; use the native backend")]
     Unsupported {
-        /// What was asked for.
+        /// The unsupported feature.
         what: &'static str,
     },
-    /// The Docker daemon did not do as asked.
-    #[error("docker: {what} failed; the server's log says why")]
+    /// A request to the Docker daemon failed.
+    #[error("docker: {what} failed; see the server's log")]
     Docker {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the daemon, or the way to it, said.
+        /// The error of the daemon or of the connection to it.
         source: DockerError,
     },
-    /// The host's file system or processes did not do as asked.
+    /// An operation on the host's file system or processes failed.
     #[error("{what}: {}", source.error)]
     Io {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// Where, and why it failed.
+        /// The path and the cause.
         source: HostError,
     },
 }
 
-/// An error of the host, with the place it happened at.
+/// An error of the host, with the path it occurred at.
 #[derive(Debug)]
 pub struct HostError {
     place: Option<String>,
@@ -199,7 +203,7 @@ impl fmt::Display for HostError {
 
 impl std::error::Error for HostError {}
 
-/// What a Docker daemon, or the way to it, said.
+/// The error of a Docker daemon or of the connection to it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct DockerError(pub(crate) String);
@@ -214,7 +218,7 @@ impl From<LaunchFailure> for Error {
 fn launch(failure: &LaunchFailure) -> String {
     let why = match failure.errno {
         Some(errno) => io::Error::from_raw_os_error(errno).to_string(),
-        None => "the server's log says why".into(),
+        None => "see the server's log".into(),
     };
     format!("{}: {why}", failure.step)
 }
@@ -223,18 +227,18 @@ fn busy(scope: BusyScope, running: usize, waiting: usize, retry_after: Duration)
     let seconds = retry_after.as_secs().max(1);
     match scope {
         BusyScope::Tenant => format!(
-            "busy: {running} commands of this tenant run and {waiting} wait, which is the most one \
-             tenant may have; try again in {seconds} seconds"
+            "busy: this tenant has {running} commands running and {waiting} waiting, which is its \
+             limit; try again in {seconds} seconds"
         ),
         BusyScope::Server => format!(
-            "busy: the server runs {running} commands and {waiting} wait; try again in {seconds} \
-             seconds"
+            "busy: the server has {running} commands running and {waiting} waiting; try again in \
+             {seconds} seconds"
         ),
     }
 }
 
 impl Error {
-    /// A name for programs, stable across versions.
+    /// The error code for programs, stable across versions.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -261,8 +265,7 @@ impl Error {
 }
 
 impl Error {
-    /// Everything that is known, with paths of the host: for operators, never for models
-    /// or tenants.
+    /// The full error with paths of the host: for operators, never for models or tenants.
     #[must_use]
     pub fn detail(&self) -> String {
         let mut text = self.to_string();
@@ -274,7 +277,7 @@ impl Error {
         text
     }
 
-    /// When it is worth trying again, if anyone knows.
+    /// When to retry, if known.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -285,20 +288,21 @@ impl Error {
 
     fn from_host_io(what: String, place: Option<String>, error: io::Error) -> Self {
         if let Some(place) = &place {
-            tracing::warn!(what, place, %error, "the host did not do as asked");
+            tracing::warn!(what, place, %error, "host operation failed");
         }
         let full = matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         );
         let source = HostError { place, error };
-        match full {
-            true => Self::HostDiskFull { what, source },
-            false => Self::Io { what, source },
+        if full {
+            Self::HostDiskFull { what, source }
+        } else {
+            Self::Io { what, source }
         }
     }
 
-    /// Says which file a bad name was found in.
+    /// Adds the file that a bad name was found in.
     pub(crate) fn with_file(self, file: &str) -> Self {
         match self {
             Self::BadName { what, name, why } => Self::BadNameIn {
@@ -312,13 +316,13 @@ impl Error {
     }
 }
 
-/// Says what was tried when it failed.
+/// Adds the failed operation to an error.
 pub(crate) trait ErrorContext<T> {
-    /// `what` is read by models and tenants, unless it begins like a path of the host:
-    /// then it is for the log only.
+    /// `what` is shown to models and tenants, unless it begins like a path of the host:
+    /// then it is only logged.
     fn during(self, what: impl fmt::Display) -> Result<T, Error>;
 
-    /// Says what was tried, and in the log only, on which path of the host.
+    /// Adds the operation, and the path of the host, which is only logged.
     fn at(self, what: &'static str, place: &Path) -> Result<T, Error>;
 }
 
@@ -326,11 +330,10 @@ impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
     fn during(self, what: impl fmt::Display) -> Result<T, Error> {
         self.map_err(|error| {
             let what = what.to_string();
-            match what.starts_with('/') {
-                true => {
-                    Error::from_host_io("a file of the sandbox".into(), Some(what), error.into())
-                }
-                false => Error::from_host_io(what, None, error.into()),
+            if what.starts_with('/') {
+                Error::from_host_io("a file of the sandbox".into(), Some(what), error.into())
+            } else {
+                Error::from_host_io(what, None, error.into())
             }
         })
     }
@@ -352,7 +355,7 @@ mod tests {
         let path = Path::new("/srv/data/sessions/container_1/meta.part");
         let full = || Err::<(), _>(io::Error::from_raw_os_error(28));
         for error in [
-            full().at("the session could not be saved", path),
+            full().at("the container could not be saved", path),
             full().during(path.display()),
         ] {
             let error = error.unwrap_err();
@@ -361,11 +364,11 @@ mod tests {
             assert!(error.detail().contains("meta.part"), "{}", error.detail());
         }
         let denied = Err::<(), _>(io::Error::from(io::ErrorKind::PermissionDenied));
-        let denied = denied.at("the session could not be saved", path);
+        let denied = denied.at("the container could not be saved", path);
         let denied = denied.unwrap_err();
         assert_eq!(
             denied.to_string(),
-            "the session could not be saved: permission denied"
+            "the container could not be saved: permission denied"
         );
         let failure = LaunchFailure {
             step: prowess_launcher::spec::LaunchStep::Root,

@@ -1,4 +1,4 @@
-//! What is to be run, and what came of it.
+//! A command to run, and its result.
 
 use crate::collect::{SandboxOutput, SkippedFile};
 use crate::egress::{EgressConnection, EgressSecret};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Longest single argument the system takes, less a little for the terminating byte.
+/// Longest single argument of the kernel, without the terminating byte.
 const MAX_ARGUMENT_BYTES: usize = (128 << 10) - 1;
 
 /// One command to run.
@@ -16,20 +16,19 @@ const MAX_ARGUMENT_BYTES: usize = (128 << 10) - 1;
 pub struct Execution {
     /// What to run.
     pub command: Command,
-    /// What it reads from standard input; nothing if empty.
+    /// Its standard input.
     pub stdin: Vec<u8>,
-    /// Variables beside the few that are always set. Nothing of the server's own.
+    /// Variables in addition to the default ones. The server's own are never passed on.
     pub env: Vec<(String, String)>,
-    /// Secrets it may use by their stand-ins, when it has a way out. Never stored.
+    /// Secrets it may use by their stand-ins, if it has network access. Never stored.
     pub secrets: Vec<EgressSecret>,
-    /// A tighter wall-clock bound than the policy's.
+    /// A shorter timeout than the policy's.
     pub timeout: Option<Duration>,
-    /// Receives output as it comes. What it can hold is bounded by the policy's
-    /// `output_flood`.
+    /// Receives output as it is written, at most `output_flood` bytes (see the limits).
     pub stream: Option<UnboundedSender<OutputChunk>>,
 }
 
-/// The three ways to say what to run.
+/// The three forms of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
@@ -85,12 +84,12 @@ impl Command {
     }
 }
 
-/// A piece of output.
+/// A chunk of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputChunk {
-    /// Which stream it came from.
+    /// Its stream.
     pub stream: OutputStream,
-    /// The bytes, not necessarily whole characters.
+    /// The bytes, which may end within a character.
     pub bytes: Vec<u8>,
 }
 
@@ -107,20 +106,20 @@ pub enum OutputStream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandOutcome {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exit(i32),
-    /// By this signal, of its own making.
+    /// It was ended by this signal.
     Signal(i32),
-    /// Its time was up.
+    /// It exceeded its timeout.
     Timeout,
     /// It ran out of memory.
     OutOfMemory,
-    /// It wrote more output than allowed.
+    /// It exceeded the limit on output.
     OutputFlood,
 }
 
 impl CommandOutcome {
-    /// The code a shell would give: what a caller with room for one number should use.
+    /// The exit code a shell would report.
     #[must_use]
     pub fn exit_code(self) -> i32 {
         match self {
@@ -133,11 +132,11 @@ impl CommandOutcome {
     }
 }
 
-/// A limit that was met, whether or not it ended the command.
+/// A limit that was reached, whether or not it ended the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitHit {
-    /// A process was killed for want of memory.
+    /// A process was killed because memory ran out.
     Memory,
     /// A process or thread could not be started.
     Processes,
@@ -145,12 +144,12 @@ pub enum LimitHit {
     Data,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExecutionReport {
     /// How it ended.
     pub outcome: CommandOutcome,
-    /// Limits that were met.
+    /// Limits that were reached.
     pub hits: Vec<LimitHit>,
     /// Standard output.
     pub stdout: CapturedOutput,
@@ -158,25 +157,25 @@ pub struct ExecutionReport {
     pub stderr: CapturedOutput,
     /// New and changed files in `/mnt/data`.
     pub outputs: Vec<SandboxOutput>,
-    /// What was found there and not taken, and why.
+    /// Files there that are not reported as outputs, and why.
     pub skipped: Vec<SkippedFile>,
     /// Wall-clock time of the command, without waiting in the queue.
     #[serde(rename = "elapsed_ms", with = "crate::policy::millis")]
     pub elapsed: Duration,
-    /// Connections it asked for, when it has a way out.
+    /// Connections it requested through the proxy.
     pub connections: Vec<EgressConnection>,
-    /// How strong the sandbox was.
+    /// The isolation of the sandbox.
     pub level: Grade,
 }
 
-/// The kept part of a stream.
+/// The retained part of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedOutput {
-    /// Beginning and end, with the cut named between them if there is one. Bytes that
-    /// are not UTF-8 are replaced.
+    /// Beginning and end, with the number of omitted bytes between them if any. Bytes
+    /// that are not UTF-8 are replaced.
     pub text: String,
-    /// Bytes written in all.
+    /// Bytes written in total.
     pub bytes: u64,
-    /// Bytes left out of `text`.
+    /// Bytes omitted from `text`.
     pub cut: u64,
 }

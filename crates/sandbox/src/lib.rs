@@ -1,31 +1,35 @@
-//! The one place that starts processes: hostile code, real isolation, milliseconds.
+//! Runs hostile code in isolation. The only crate that starts processes for others.
 //!
-//! A [`Sandbox`] is opened once per server. It looks at the host by really trying
-//! ([`Probe`]), and then runs commands in sessions: a session has an owner, a policy,
-//! read-only skills at `/skills/NAME` and files at `/mnt/data`; each command runs in a
-//! sandbox of its own, and what it left in `/mnt/data` is collected when all its
+//! A [`Sandbox`] is opened once per server. It probes the host ([`Probe`]) and then runs
+//! commands in containers: a container has an owner, a policy, read-only skills at
+//! `/skills/NAME` and files at `/mnt/data` ([`ContainerLayout`]). Each command runs in a
+//! sandbox of its own; the files it wrote to `/mnt/data` are collected when all its
 //! processes are dead.
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
-//! | `sandbox` | the face: open, create, exec, put, get, list, destroy, layer |
-//! | `policy` | what a sandbox may have: limits, network |
-//! | `execution` | what to run, and what came of it |
-//! | `backend` | what a backend is, and what both have in common |
+//! | `sandbox` | the API: open, create, exec, put, get, list, destroy, layer |
+//! | `settings` | the operator's settings |
+//! | `policy` | limits and network access of a container |
+//! | `execution` | a command and its result |
+//! | `error` | errors of the sandbox itself |
+//! | `backend` | the interface of backends, and their common parts |
 //! | `native` | the default backend: slots, control groups, one run |
-//! | `docker` | the other one: a hardened container per session |
-//! | `collect` | taking what was written, safely |
-//! | `egress` | the proxy: the only way out, to named domains |
-//! | `session` | owners, files, expiry, shares of the disk, eviction |
+//! | `docker` | the Docker backend: one hardened Docker container per container |
+//! | `capture` | retaining the beginning and end of output |
+//! | `collect` | collecting written files safely |
+//! | `egress` | the proxy: network access to allowed domains |
+//! | `container` | owners, files, expiry, disk quotas, eviction |
 //! | `skills` | skills on disk, once per digest |
-//! | `packages` | requirements to read-only layers |
-//! | `probe` | what this host can give |
-//! | `queue` | who may run now |
-//! | `variable` | names of variables that a request may choose |
+//! | `packages` | requirements installed into read-only layers |
+//! | `probe` | which isolation this host supports |
+//! | `queue` | scheduling of commands |
+//! | `variable` | names of variables that a request may set |
+//! | `id`, `name` | random ids, validation of names |
 //!
-//! It knows nothing of HTTP, models or tools. What needs `unsafe` is in the launcher.
+//! It contains no HTTP API, models or tools. `unsafe` code is in the launcher.
 
 mod backend;
 mod capture;
@@ -61,6 +65,7 @@ pub use execution::{
 pub use packages::{Layer, PackageIndex, Requirements};
 pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
 pub use probe::{Grade, Probe, ProbeCheck};
+pub use prowess_launcher::{ContainerLayout, LAYOUT};
 pub use sandbox::{ContainerSpec, Sandbox};
 pub use settings::{BackendKind, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};

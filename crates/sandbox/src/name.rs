@@ -1,9 +1,9 @@
-//! Names that become part of a path: checked here, once.
+//! Validation of names that become part of a path.
 
 use crate::error::Error;
 use std::ffi::CString;
 
-/// Longest path of a file in a session or a skill.
+/// Longest path of a file in a container or a skill.
 const MAX_PATH_BYTES: usize = 1024;
 
 /// Splits a relative path into the names of its folders and of the file.
@@ -25,7 +25,7 @@ pub(crate) fn split_path(path: &str) -> Result<Vec<CString>, Error> {
     path.split('/')
         .map(|name| match name {
             "" => Err(bad("it has an empty part")),
-            "." | ".." => Err(bad("it must not go up or stay")),
+            "." | ".." => Err(bad("it must not contain `.` or `..`")),
             name => CString::new(name).map_err(|_| bad("it holds a NUL byte")),
         })
         .collect()

@@ -1,5 +1,5 @@
-//! What a sandbox may have: limits, mounts, network. Plain data, chosen by the caller
-//! and stored with a session.
+//! The policy of a container: limits and network. Chosen by the caller and stored with
+//! the container.
 
 use crate::egress::DomainRule;
 use serde::{Deserialize, Serialize};
@@ -8,41 +8,42 @@ use std::time::Duration;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Bounds on one execution and on what it leaves behind. Every one of them is
-/// enforced from outside the command's reach.
+/// Limits of one execution and of the files it leaves. All are enforced from outside
+/// the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxLimits {
-    /// Wall-clock time; in milliseconds, as `timeout_ms`, where it is written down.
+    /// Wall-clock time; serialized in milliseconds, as `timeout_ms`.
     #[serde(rename = "timeout_ms", with = "millis")]
     pub timeout: Duration,
-    /// Everything the command holds in memory, in bytes. That includes files in `/tmp`
-    /// and, until the command ends, files written to `/mnt/data`.
+    /// Memory in bytes, including files in `/tmp` and, until the command ends, files
+    /// written to `/mnt/data`.
     pub memory: u64,
     /// Processes and threads at once.
     pub processes: u64,
     /// Processor time per second of wall-clock time, in thousandths of one core.
     pub cpu_millis: u64,
-    /// Bytes `/mnt/data` may hold: of files, and of what links say.
+    /// Bytes in `/mnt/data`: of files, and of the targets of links.
     pub data_bytes: u64,
-    /// Files and folders one execution may make in `/mnt/data`.
+    /// Files and folders one execution may create in `/mnt/data`.
     pub data_files: u64,
-    /// Files, folders and links `/mnt/data` may hold.
-    pub session_entries: u64,
+    /// Files, folders and links in `/mnt/data`.
+    #[serde(rename = "session_entries")]
+    pub container_entries: u64,
     /// Bytes of `/tmp`, which is empty at every start.
     pub tmp_bytes: u64,
-    /// Descriptors per process, 512 at most: the launcher says why.
+    /// Descriptors per process, 512 at most: see the launcher's `limits` module.
     pub open_files: u64,
-    /// Bytes kept of each of stdout and stderr: one half from the beginning, one from
-    /// the end.
+    /// Bytes retained of each of stdout and stderr: one half from the beginning, one
+    /// from the end.
     pub output_kept: u64,
     /// Bytes of stdout and stderr together after which the command is ended.
     pub output_flood: u64,
-    /// Generated files reported per execution, and bytes of one and of all of them.
+    /// Limits of generated files that are reported per execution.
     pub outputs: OutputLimits,
 }
 
-/// Bounds on what is reported as generated.
+/// Limits of generated files that are reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputLimits {
@@ -65,9 +66,9 @@ impl Default for OutputLimits {
 }
 
 impl SandboxLimits {
-    /// Less memory than this, and not even a shell can start.
+    /// Minimum memory: a shell cannot start with less.
     pub const MIN_MEMORY_BYTES: u64 = 16 * MIB;
-    /// Less processor time than this the kernel does not grant: a hundredth of a core.
+    /// Minimum processor time of the kernel: a hundredth of a core.
     pub const MIN_CPU_MILLIS: u64 = 10;
 }
 
@@ -80,7 +81,7 @@ impl Default for SandboxLimits {
             cpu_millis: 2000,
             data_bytes: 512 * MIB,
             data_files: 10_000,
-            session_entries: 50_000,
+            container_entries: 50_000,
             tmp_bytes: 128 * MIB,
             open_files: 512,
             output_kept: 128 * KIB,
@@ -90,22 +91,22 @@ impl Default for SandboxLimits {
     }
 }
 
-/// Where a command may connect to.
+/// Network access of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// Nowhere but to itself.
+    /// Loopback only.
     #[default]
     Off,
-    /// By the proxy, to these domains.
+    /// Through the proxy, to these domains.
     Allow(Vec<DomainRule>),
 }
 
-/// All of it.
+/// Limits and network access.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// Bounds.
+    /// Limits.
     pub limits: SandboxLimits,
     /// Network.
     pub network: Network,

@@ -1,5 +1,5 @@
-//! What this host can give, found out by really trying: a sandbox is built, and a small
-//! program inside looks at its own chains.
+//! Probes the host: a sandbox is built, and a small script inside reports which
+//! restrictions are in force.
 
 use crate::backend::{CommandJob, SandboxBackend};
 use crate::collect::DiskUsage;
@@ -13,7 +13,7 @@ use prowess_launcher::spec::RootSpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How strong a sandbox is.
+/// The isolation of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "level")]
 pub enum Grade {
@@ -24,37 +24,37 @@ pub enum Grade {
         /// Which.
         missing: Vec<String>,
     },
-    /// Too little for running anything.
+    /// Too few layers to run anything.
     Refused {
         /// Why.
         reason: String,
     },
 }
 
-/// One thing that was looked at.
+/// One check of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeCheck {
     /// What.
     pub name: String,
     /// Whether it is in force.
     pub ok: bool,
-    /// What was found.
+    /// The finding.
     pub detail: String,
-    /// What to install or set, where that helps.
+    /// What to install or set, if that helps.
     pub advice: Option<String>,
 }
 
-/// The result of looking at a host.
+/// The result of probing a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// The verdict.
     #[serde(flatten)]
     pub grade: Grade,
-    /// What it rests on.
+    /// The checks it is based on.
     pub checks: Vec<ProbeCheck>,
 }
 
-/// Prints `name value` for each chain, using nothing but the shell.
+/// Prints `name value` for each restriction, using only the shell. Runs in the data folder.
 pub(crate) const PROBE_SCRIPT: &str = r#"
 while read -r key value rest; do
   case $key in
@@ -67,8 +67,8 @@ for knob in /proc/sys /proc/kcore /proc/keys /sys /.state/sessions; do [ -e "$kn
 ( : > /usr/probe ) 2>/dev/null && echo "written /usr"
 ( : > /etc/probe ) 2>/dev/null && echo "written /etc"
 ( : > /probe ) 2>/dev/null && echo "written /"
-( : > /mnt/data/probe ) 2>/dev/null && echo "data ok"
-[ -e /mnt/data/before ] && echo "lower ok"
+( : > probe ) 2>/dev/null && echo "data ok"
+[ -e before ] && echo "lower ok"
 interfaces=0
 while read -r line; do case $line in *:*) interfaces=$((interfaces+1));; esac; done < /proc/self/net/dev
 echo "interfaces $interfaces"
@@ -76,7 +76,7 @@ for program in python3 node bash; do command -v $program >/dev/null && echo "has
 exit 0
 "#;
 
-/// What must come back, line by line, when every chain holds.
+/// The lines expected when every restriction is in force.
 const EXPECTED: [(&str, &str); 8] = [
     ("unprivileged user", "uid 1000"),
     ("no capabilities", "CapEff: 0000000000000000"),
@@ -84,22 +84,22 @@ const EXPECTED: [(&str, &str); 8] = [
     ("no new privileges", "NoNewPrivs: 1"),
     ("system call filter", "Seccomp: 2"),
     ("no network but loopback", "interfaces 1"),
-    ("writable /mnt/data", "data ok"),
-    ("quota over session files", "lower ok"),
+    ("writable data folder", "data ok"),
+    ("quota over container files", "lower ok"),
 ];
 
-/// Everything a probe needs to try.
+/// What a probe needs.
 pub(crate) struct ProbeHost {
     pub(crate) launcher: PathBuf,
     pub(crate) base: RootSpec,
     pub(crate) cgroup: Option<String>,
     pub(crate) host_id: u32,
     pub(crate) warm: usize,
-    /// A session folder with a file `before` in it, relative to the state folder.
+    /// A container folder with a file `before` in it, relative to the state folder.
     pub(crate) data: String,
 }
 
-/// Tries, and returns what was found and the backend to use, unless nothing works.
+/// Probes, and returns the result and the backend, unless the host is refused.
 pub(crate) async fn probe(host: ProbeHost) -> (Probe, Option<NativeBackend>) {
     let mut checks = Vec::new();
     let hierarchy = match Hierarchy::find(host.cgroup.as_deref()) {
@@ -141,7 +141,7 @@ pub(crate) async fn probe(host: ProbeHost) -> (Probe, Option<NativeBackend>) {
             checks.extend(evaluate_checks(&seen, &EXPECTED, &["seen ", "written "]));
             let grade = grade(&checks);
             let usable = !matches!(grade, Grade::Refused { .. });
-            // What waits is a Python; without one nothing is made ahead.
+            // Warm interpreters are Python; without it no sandbox is provisioned.
             let python = seen.lines().any(|line| line == "has python3");
             let warm = if python { host.warm } else { 0 };
             (
@@ -205,8 +205,8 @@ fn is_landlock(result: &Result<String, Error>) -> bool {
     matches!(result, Err(Error::Launch(failure)) if failure.step == LaunchStep::Landlock)
 }
 
-/// Holds what a probe printed against what it should have; lines that begin with one of
-/// `leaks` should not be there.
+/// Compares the output of a probe with the expected lines; no line may begin with one of
+/// `leaks`.
 pub(crate) fn evaluate_checks(
     seen: &str,
     expected: &[(&str, &str)],
@@ -227,16 +227,9 @@ pub(crate) fn evaluate_checks(
         .filter(|line| leaks.iter().any(|leak| line.starts_with(leak)))
         .collect();
     checks.push(if leaks.is_empty() {
-        passed_check(
-            "host out of sight",
-            "no kernel knobs, nothing writable".into(),
-        )
+        passed_check("host hidden", "no kernel knobs, nothing writable".into())
     } else {
-        missing_check(
-            "host out of sight",
-            leaks.join(", "),
-            "report this as a bug",
-        )
+        missing_check("host hidden", leaks.join(", "), "report this as a bug")
     });
     let has: Vec<&str> = seen
         .lines()
@@ -246,12 +239,12 @@ pub(crate) fn evaluate_checks(
     checks
 }
 
-/// Layers whose want can be accepted; any other is too little.
+/// Layers that the operator may accept as missing; without any other, the host is refused.
 const OPTIONAL: [&str; 4] = [
     "control groups",
     "landlock",
     "hidden kernel tables",
-    "hard quota over session files",
+    "hard quota over container files",
 ];
 
 pub(crate) fn grade(checks: &[ProbeCheck]) -> Grade {

@@ -1,4 +1,4 @@
-//! What the operator decides once, for all sandboxes.
+//! The operator's settings for all sandboxes.
 
 use crate::docker::DockerSettings;
 use crate::egress::{Dial, SystemDial};
@@ -8,83 +8,80 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What runs the commands.
+/// The backend that runs commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BackendKind {
-    /// Our own launcher on this host's kernel.
+    /// The Prowess launcher on this host's kernel.
     #[default]
     Native,
     /// A Docker daemon.
     Docker(DockerSettings),
 }
 
-/// How sandboxes are made on this host.
+/// Settings of the sandbox.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
-    /// What runs the commands.
+    /// The backend that runs commands.
     pub backend: BackendKind,
-    /// The folder for sessions, skills and layers. Made if it is not there, for us
-    /// alone.
+    /// The folder for containers, skills and layers. Created if missing, accessible only
+    /// to the server.
     pub folder: PathBuf,
-    /// The program that becomes the launcher when started as one (it calls
-    /// [`prowess_launcher::maybe_run`]). By default this very program.
+    /// The program to start as launcher (it calls [`prowess_launcher::maybe_run`]). By
+    /// default the current program.
     pub launcher: PathBuf,
-    /// Where the runtime (python3, bash, libraries) is taken from: `/` is the host's.
+    /// Root of the runtime (python3, bash, libraries): `/` is the host's.
     pub runtime: PathBuf,
-    /// A control group, delegated to us, to make groups in; by default our own.
+    /// A delegated control group to create groups in; by default the server's own.
     pub cgroup: Option<String>,
-    /// Run even where the host lacks a layer, which is then named in every report.
+    /// Run even if the host lacks an optional layer; every report then names it.
     pub allow_reduced: bool,
     /// Commands that run at once.
     pub running: usize,
-    /// Commands that wait behind them before others are told "busy".
+    /// Commands that wait before further ones are refused as busy.
     pub waiting: usize,
-    /// Commands that one tenant runs at once; one less than [`running`](Self::running)
-    /// if not set, so that a place is free for others before long.
+    /// Commands that one tenant runs at once; by default one less than
+    /// [`running`](Self::running), so that other tenants are not blocked.
     pub commands_per_tenant: Option<usize>,
-    /// Commands of one tenant that wait; as many as there are places if not set, for
-    /// whoever has fewer waiting takes the place of one who has more.
+    /// Commands of one tenant that wait; by default all of [`waiting`](Self::waiting),
+    /// because a tenant with fewer waiting commands displaces one of a tenant with more.
     pub waiting_per_tenant: Option<usize>,
-    /// Sessions that one tenant may have before its own least recently used one goes. Every
-    /// conversation keeps one for [`session_idle`](Self::session_idle), so a busy server
-    /// with a single tenant has thousands of live ones. The bounds on bytes hold
-    /// whatever this number is.
+    /// Containers of one tenant before its least recently used one is evicted. Every
+    /// conversation has one for [`container_idle`](Self::container_idle), so a busy server
+    /// with a single tenant has thousands. The limits on bytes apply independently.
     pub containers_per_tenant: usize,
-    /// Sandboxes to keep ready, each with a Python interpreter waiting in it; 0 for
-    /// none.
+    /// Sandboxes to keep provisioned, each with a warm Python interpreter; 0 for none.
     pub warm: usize,
-    /// Host user ids to run as when we are root: none of them may belong to anyone.
+    /// Host user ids to run as if the server is root: none may belong to a user.
     pub host_ids: Range<u32>,
-    /// How long a session lives without being used.
+    /// How long an unused container is retained.
     pub container_idle: Duration,
-    /// How long a session lives at most.
+    /// Maximum age of a container.
     pub container_life: Duration,
-    /// Where package layers are built from; without it there are none.
+    /// The index that package layers are built from; without it there are none.
     pub packages: Option<PackageIndex>,
-    /// Bytes that all package layers may take together before one of the tenant who takes
-    /// most, not used for longest, goes.
+    /// Disk usage of all package layers, in bytes. Above it, the least recently used layer
+    /// of the tenant with the highest usage is evicted.
     pub layer_bytes: u64,
-    /// Bytes that all unpacked skills may take together on the disk, with 4 KiB for each
-    /// file and folder, before those go that no session names and that were not used for
-    /// longest. Those that sessions name stay, so what does not fit beside them is refused.
+    /// Disk usage of all unpacked skills, in bytes, with 4 KiB for each file and folder.
+    /// Above it, the least recently used skills that no container names are evicted. Those
+    /// that containers name stay; what does not fit beside them is refused.
     pub skill_bytes: u64,
-    /// How commands with a way out reach the network.
+    /// How the proxy resolves names and connects.
     pub dial: Arc<dyn Dial>,
-    /// Open the TLS of hosts that a command has a secret for, so that the secret can be
-    /// put in; without it secrets work over plain HTTP only.
+    /// Intercept TLS to hosts that a command has a secret for, so that the secret can be
+    /// inserted; without it secrets work over plain HTTP only.
     pub open_tls: bool,
-    /// A file of certificates (PEM) that may sign for those hosts, beside those the
-    /// system trusts.
+    /// A file of certificates (PEM) to trust for those hosts, in addition to the system's.
     pub extra_ca_file: Option<PathBuf>,
-    /// Bytes that all sessions may take together on the disk. Above that, tenants that
-    /// take more than an equal share lose their own least recently used sessions.
+    /// Disk usage of all containers, in bytes. Above it, tenants that use more than an
+    /// equal share lose their least recently used containers.
     pub disk_bytes: u64,
-    /// Bytes that the sessions of one tenant may take together on the disk; half of
-    /// [`disk_bytes`](Self::disk_bytes) if not set.
+    /// Disk usage of the containers of one tenant, in bytes; by default half of
+    /// [`disk_bytes`](Self::disk_bytes).
     pub tenant_disk_bytes: Option<u64>,
-    /// How long a session must have been idle before a new one of the same tenant may
-    /// take its place. A model takes a while between two commands of one conversation, whose
-    /// files must still be there then.
+    /// How long a container must have been idle before a new one of the same tenant may
+    /// replace it. A model takes a while between two commands of one conversation, and its
+    /// files must still exist then.
     pub evict_idle: Duration,
 }
 
@@ -95,7 +92,7 @@ impl SandboxSettings {
         self.commands_per_tenant.unwrap_or(default).max(1)
     }
 
-    /// Bytes that the sessions of one tenant may take.
+    /// Disk usage of the containers of one tenant, in bytes.
     pub(crate) fn max_tenant_bytes(&self) -> u64 {
         let default = self.disk_bytes / 2;
         self.tenant_disk_bytes
@@ -103,7 +100,7 @@ impl SandboxSettings {
             .min(self.disk_bytes)
     }
 
-    /// Defaults, with everything kept in `folder`.
+    /// Defaults, with all data in `folder`.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -120,7 +117,7 @@ impl SandboxSettings {
             waiting_per_tenant: None,
             containers_per_tenant: 10_000,
             warm: 4,
-            // Above what systemd hands out and below what the kernel treats as signed.
+            // Above the ids that systemd assigns and below what the kernel treats as signed.
             host_ids: 1_900_000_000..2_000_000_000,
             container_idle: Duration::from_secs(20 * 60),
             container_life: Duration::from_secs(24 * 60 * 60),
@@ -144,7 +141,7 @@ mod tests {
     #[test]
     fn a_busy_server_with_one_tenant_keeps_the_containers_of_live_conversations() {
         let settings = SandboxSettings::new("/nowhere");
-        // Eight new conversations each second, each with a session until it is idle for long.
+        // Eight new conversations per second, each with a container until it expires.
         let live = 8 * settings.container_idle.as_secs();
         assert!(settings.containers_per_tenant as u64 >= live);
         assert!(settings.evict_idle >= Duration::from_secs(60));

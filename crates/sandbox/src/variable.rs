@@ -1,11 +1,11 @@
-//! Names of variables that a request may choose for what its code is given. A name that
-//! programs, loaders, interpreters or tools take instructions from would change what
-//! runs, or where it connects to, instead of being read by the code it is for.
+//! Names of environment variables that a request may set. A variable that programs,
+//! loaders, interpreters or tools read as configuration would change what runs or where it
+//! connects to.
 
 /// Longest name.
 const MAX_BYTES: usize = 100;
 
-/// Names that mean something to others.
+/// Names that other programs read.
 const NAMES: &[&str] = &[
     "_",
     "CDPATH",
@@ -17,7 +17,7 @@ const NAMES: &[&str] = &[
     "FPATH",
     "GCONV_PATH",
     "GETCONF_DIR",
-    // The file of a key, not a key.
+    // The path of a key file, not a key.
     "GIT_SSL_KEY",
     "GLOBIGNORE",
     "GOENV",
@@ -68,7 +68,7 @@ const NAMES: &[&str] = &[
     "VISUAL",
 ];
 
-/// The same, of all that begin so.
+/// Prefixes of such names.
 const PREFIXES: &[&str] = &[
     "BASH",
     "CARGO_BUILD_",
@@ -120,21 +120,21 @@ const PREFIXES: &[&str] = &[
     "_RLD_",
 ];
 
-/// Ends of names that say it is a secret, which no program takes instructions from even
-/// where the beginning is one of [`PREFIXES`] (`NODE_AUTH_TOKEN`, `GIT_TOKEN`).
+/// Suffixes of secrets, which no program reads as configuration, even with one of the
+/// [`PREFIXES`] (`NODE_AUTH_TOKEN`, `GIT_TOKEN`).
 const SECRET_SUFFIXES: &[&str] = &["_TOKEN", "_KEY", "_PASSWORD", "_SECRET"];
 
-/// Those of [`PREFIXES`] that are taken whatever comes after them: the loader and the
-/// interpreters may come to read more of these, and `PROWESS_` is ours.
+/// The [`PREFIXES`] that are reserved with any suffix: loaders and interpreters may read
+/// more of these in the future, and `PROWESS_` is Prowess's own.
 const RESERVED_PREFIXES: &[&str] = &["BASH", "DYLD_", "LD_", "PROWESS_", "PYTHON"];
 
-/// The same, of all that end so.
+/// Suffixes of such names.
 const SUFFIXES: &[&str] = &["_PROXY", "_CA_BUNDLE", "_CA_CERTS", "_CERT_FILE"];
 
-/// Checks the name of a variable that a request chooses.
+/// Checks the name of a variable that a request sets.
 ///
 /// # Errors
-/// Why it cannot be used.
+/// The reason why it cannot be used.
 pub fn check_variable(name: &str) -> Result<(), &'static str> {
     let is_letter = |c: char| c.is_ascii_uppercase() || c == '_';
     let fine = |c: char| is_letter(c) || c.is_ascii_digit();
@@ -146,13 +146,13 @@ pub fn check_variable(name: &str) -> Result<(), &'static str> {
     let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
     let is_secret = ends(SECRET_SUFFIXES) && !begins(RESERVED_PREFIXES);
     let is_taken = NAMES.contains(&name) || ends(SUFFIXES) || (begins(PREFIXES) && !is_secret);
-    match is_taken {
-        true => Err(
+    if is_taken {
+        return Err(
             "means something to the system or to programs that run there; choose another name, \
              such as API_KEY",
-        ),
-        false => Ok(()),
+        );
     }
+    Ok(())
 }
 
 #[cfg(test)]

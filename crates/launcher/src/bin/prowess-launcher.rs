@@ -1,5 +1,5 @@
-//! The launcher as a program of its own, for hosts whose own program cannot become one:
-//! a Python that imports the package.
+//! The launcher as a separate program, for hosts whose program cannot become one, such as
+//! a Python interpreter that imports the package.
 
 fn main() {
     prowess_launcher::maybe_run();

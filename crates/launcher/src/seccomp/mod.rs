@@ -76,8 +76,8 @@ const PRCTLS: [u32; 16] = [
     0x5356_4d41,
 ];
 
-/// `fcntl` requests. Not among them: F_NOTIFY, which would tell when others use a folder of
-/// the host's that all sandboxes share, and F_SETLEASE, which would hold them up.
+/// `fcntl` requests. Not among them: F_NOTIFY, which would reveal when others use a folder
+/// of the host that all sandboxes share, and F_SETLEASE, which would block them.
 const FCNTLS: [u32; 29] = [
     0, 1, 2, 3, 4, // descriptors and their flags
     5, 6, 7, 36, 37, 38, // locks
@@ -107,7 +107,7 @@ impl Filter {
         Self(bpf::compile(ARCHITECTURE, &rules_by_number(), c::EPERM))
     }
 
-    /// Puts the filter in force for this process and those it starts.
+    /// Installs the filter for this process and those it starts.
     pub(crate) fn install(&self) -> Result<(), LaunchFailure> {
         sys::install_filter(&self.0).at(LaunchStep::Seccomp, "filter")
     }
@@ -118,7 +118,7 @@ const ARCHITECTURE: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xC000_00B7;
 
-/// What is to be done with each call that is not simply denied.
+/// The rule of each call that is not simply denied.
 fn rules() -> Vec<(Call, SyscallRule)> {
     let allowed = ALLOWED.iter().chain([&FCHMODAT2]);
     let mut rules: Vec<(Call, SyscallRule)> =
@@ -150,8 +150,8 @@ fn rules() -> Vec<(Call, SyscallRule)> {
             ("SYS_clone", c::SYS_clone),
             SyscallRule::Check(no_namespace),
         ),
-        // Instances count for the user who made the namespace, the server's, who has 128
-        // of them for everything. Programs that watch files fall back to looking.
+        // Instances count for the user that created the namespace, which is the server's; it
+        // has 128 in total. Programs that watch files fall back to polling.
         (
             ("SYS_inotify_init1", c::SYS_inotify_init1),
             SyscallRule::Fail(c::ENOSYS),

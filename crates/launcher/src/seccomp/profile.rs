@@ -1,4 +1,4 @@
-//! The same allow-list in the form that container engines take.
+//! The same allow-list in the format of container engines.
 
 use super::rules;
 use crate::bpf::{ArgumentCheck, SyscallRule};
@@ -22,7 +22,7 @@ pub fn docker_profile() -> Value {
             SyscallRule::Fail(error) => entries.push(json!({
                 "names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": error,
             })),
-            // One entry per value: any of them will do.
+            // One entry per value: a call matches if any of them does.
             SyscallRule::Check(check) => entries.extend(check.values.iter().map(|value| {
                 json!({
                     "names": [name], "action": "SCMP_ACT_ALLOW", "args": [argument(&check, *value)],

@@ -1,9 +1,9 @@
-//! What isolation costs: `python3 -c pass` and `import numpy, PIL`, bare, in our
-//! sandboxes and in others', all interleaved in random order in one run. Only the ratios
-//! mean something elsewhere. What is not installed is left out, and said.
+//! The cost of isolation: `python3 -c pass` and `import numpy, PIL`, bare, in Prowess's
+//! sandboxes and in others, interleaved in random order in one run. Only the ratios are
+//! comparable between machines. Missing tools are reported and left out.
 //!
 //! `cargo run --release -p prowess-sandbox --example bench -- [ROUNDS [ours]]`: with
-//! `ours`, only the bare interpreter and ours, for a look at small differences.
+//! `ours`, only the bare interpreter and Prowess, to see small differences.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -24,7 +24,7 @@ use ours::Ours;
 use std::process::Stdio;
 use std::time::Instant;
 
-/// The interpreter that everyone starts.
+/// The interpreter that all of them start.
 const PYTHON: &str = "/usr/bin/python3";
 /// The two programs that are measured.
 const PASS: &str = "pass";
@@ -45,17 +45,21 @@ enum Way {
     ContainerImport,
 }
 
-/// Each way, what it is called, and the bare one it is held against.
+/// Each way, its label, and the bare one it is compared with.
 const WAYS: [(Way, &str, Way); 11] = [
     (Way::Bare, "bare python3 -c pass", Way::Bare),
     (Way::Cold, "cold: all layers new", Way::Bare),
     (
         Way::Container,
-        "session: prepared, python3 started",
+        "container: prepared, python3 started",
         Way::Bare,
     ),
-    (Way::Waiting, "session: interpreter waiting", Way::Bare),
-    (Way::Pool, "pool: first command of a new session", Way::Bare),
+    (Way::Waiting, "container: interpreter waiting", Way::Bare),
+    (
+        Way::Pool,
+        "pool: first command of a new container",
+        Way::Bare,
+    ),
     (Way::Bwrap, "bwrap, same mounts", Way::Bare),
     (Way::Runc, "runc run", Way::Bare),
     (Way::DockerExec, "docker exec, warm container", Way::Bare),
@@ -63,12 +67,12 @@ const WAYS: [(Way, &str, Way); 11] = [
     (Way::ColdImport, "cold, from a layer", Way::BareImport),
     (
         Way::ContainerImport,
-        "session, from a layer",
+        "container, from a layer",
         Way::BareImport,
     ),
 ];
 
-/// Those that are compared when only ours are looked at.
+/// Those that are measured with `ours`.
 const OURS: [Way; 3] = [Way::Bare, Way::Cold, Way::Container];
 
 /// One measurement.
@@ -76,7 +80,7 @@ const OURS: [Way; 3] = [Way::Bare, Way::Cold, Way::Container];
 struct Timing {
     /// Wall-clock milliseconds.
     wall: f64,
-    /// Processor milliseconds of all our processes.
+    /// Processor milliseconds of all processes of Prowess.
     cpu: f64,
 }
 
@@ -90,7 +94,7 @@ fn main() {
         .build()
         .unwrap();
     let ours_only = std::env::args().nth(2).is_some_and(|text| text == "ours");
-    // In a task, as a server's runs are: the thread that waits here is woken by others.
+    // In a task, as in a server: the waiting thread is woken by others.
     let measured = runtime.spawn(measure(rounds, ours_only));
     runtime.block_on(measured).unwrap();
 }
@@ -145,7 +149,7 @@ fn show(rounds: usize, taken: &[Vec<Timing>]) {
         let (mut times, mut bare) = (walls(index), walls(base));
         let (middle, bare) = (median(&mut times), median(&mut bare));
         let (low, high) = (times[times.len() / 10], times[times.len() * 9 / 10]);
-        // Their commands are no children that we wait for, and so not counted.
+        // Their commands are not children of this process, so they are not counted.
         let (used, times_bare) = match way {
             Way::DockerExec | Way::Bwrap => (String::new(), String::new()),
             _ => (
@@ -165,7 +169,7 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// Measures a command of the host's.
+/// Measures a command on the host.
 fn spawn(command: &mut std::process::Command) -> Timing {
     let (start, before) = (Instant::now(), cpu());
     let output = command
@@ -188,8 +192,8 @@ fn milliseconds(start: Instant) -> f64 {
 }
 
 /// Processor milliseconds of this process, of those it has started and waited for, and
-/// of the launchers that live on. Counted by the kernel in steps of 10 ms, so that only
-/// the mean of many means something.
+/// of the running launchers. The kernel counts in steps of 10 ms, so only the mean of many
+/// is meaningful.
 fn cpu() -> f64 {
     let mut pids = vec!["self".to_owned()];
     for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {

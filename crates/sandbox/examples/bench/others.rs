@@ -1,4 +1,4 @@
-//! Other people's: nothing at all, bubblewrap, runc and Docker.
+//! Other tools: no isolation, bubblewrap, runc and Docker.
 
 use crate::daemon::{Daemon, IMAGE};
 use crate::{IMPORT, PASS, PYTHON, Timing, Way, spawn};
@@ -8,7 +8,7 @@ use std::process::Command;
 /// The container that `docker exec` is measured in.
 const CONTAINER: &str = "bench";
 
-/// What is there to be measured.
+/// The available tools.
 pub(crate) struct Others {
     bundle: Option<PathBuf>,
     daemon: Option<Daemon>,
@@ -24,7 +24,7 @@ impl Others {
         }
     }
 
-    /// `None` where the tool is not there, or the way is not one of these.
+    /// `None` if the tool is missing, or the way is not one of these.
     pub(crate) fn one(&self, way: Way) -> Option<Timing> {
         match way {
             Way::Bare => Some(spawn(bare().args(["-c", PASS]))),
@@ -150,7 +150,7 @@ fn runc_bundle(folder: &Path) -> Option<PathBuf> {
         .push(serde_json::json!({
             "destination": "/usr", "source": "/usr", "type": "bind", "options": ["rbind", "ro"],
         }));
-    // It cannot raise a limit that this process has no right to raise.
+    // It cannot raise a limit that this process may not raise.
     spec["process"].as_object_mut().unwrap().remove("rlimits");
     std::fs::write(&path, spec.to_string()).unwrap();
     let once = runc()

@@ -1,4 +1,4 @@
-//! Our own sandboxes.
+//! The sandboxes of Prowess.
 
 use crate::{IMPORT, PASS, PYTHON, Timing, Way, cpu, milliseconds, packages};
 use prowess_sandbox::{
@@ -14,9 +14,9 @@ pub(crate) struct Ours {
     cold: Sandbox,
     warm: Sandbox,
     pool: Sandbox,
-    /// A session that is used again and again.
+    /// A container that is reused.
     container: String,
-    /// The same with numpy and PIL in it, where they could be had.
+    /// The same with numpy and PIL, if they are available.
     layered: Option<(Layer, String)>,
     folder: PathBuf,
 }
@@ -93,7 +93,7 @@ fn with(layer: &Layer) -> ContainerSpec {
     }
 }
 
-/// Making ahead is off the clock; let it finish and settle.
+/// Provisioning is not measured; wait until it has finished.
 async fn wait_until_ready(sandbox: &Sandbox) {
     while sandbox.warm_count() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -101,7 +101,7 @@ async fn wait_until_ready(sandbox: &Sandbox) {
     tokio::time::sleep(Duration::from_millis(200)).await;
 }
 
-/// The first command of a new session.
+/// The first command of a new container.
 async fn first(sandbox: &Sandbox, command: Command, new: ContainerSpec) -> Timing {
     let container = sandbox.create(OWNER, new).await.unwrap();
     let taken = exec(sandbox, &container, command).await;
@@ -110,7 +110,7 @@ async fn first(sandbox: &Sandbox, command: Command, new: ContainerSpec) -> Timin
     taken
 }
 
-/// A command after one of its kind, in a session that has had time since.
+/// A command after one of the same kind, in a container whose next sandbox is provisioned.
 async fn again(sandbox: &Sandbox, container: &str, command: Command) -> Timing {
     exec(sandbox, container, command.clone()).await;
     wait_until_ready(sandbox).await;
@@ -127,7 +127,7 @@ async fn exec(sandbox: &Sandbox, container: &str, command: Command) -> Timing {
     let (start, before) = (Instant::now(), cpu());
     let report = sandbox.exec(OWNER, container, execution).await.unwrap();
     let wall = milliseconds(start);
-    // What the dead have used is counted when they are buried.
+    // The usage of ended processes is counted when they are reaped.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let cpu = cpu() - before;
     assert_eq!(

@@ -3,7 +3,7 @@
 use prowess_sandbox::{Layer, PackageIndex, Requirements, Sandbox};
 use std::process::Command;
 
-/// Asks pip where it would look, and where the files lie.
+/// Prints the index URL and file hosts of pip.
 const ASK: &str = "from pip._internal.models.index import PyPI as index
 print(index.simple_url, index.netloc, index.file_storage_domain)";
 

@@ -1,6 +1,6 @@
-//! A server in a nutshell, for tests and measurements: reads one request from standard
-//! input, opens a sandbox, runs what is asked, and prints what came of it. Becomes the
-//! launcher when started as one.
+//! A minimal server for tests and benchmarks: reads one request from standard input, opens
+//! a sandbox, runs the commands, and prints the results. Becomes the launcher when started
+//! as one.
 
 use prowess_sandbox::egress::BoxFuture;
 use prowess_sandbox::{
@@ -28,22 +28,22 @@ struct HelperRequest {
     skills: Vec<Skill>,
     put: Vec<(String, String)>,
     runs: Vec<Run>,
-    /// Commands in sessions of another owner that go on meanwhile: the runs start when
-    /// each of these has said something.
+    /// Commands in containers of another owner that run in the background: the runs start
+    /// when each of these has printed something.
     beside: Vec<Command>,
-    /// Use this session instead of a new one, and keep it.
+    /// Use this container instead of a new one, and keep it.
     session: Option<String>,
-    /// Sandboxes to keep ready. If any, each run but the first waits until one is.
+    /// Sandboxes to keep provisioned. If any, each run but the first waits for one.
     warm: usize,
-    /// Keep the new session.
+    /// Keep the new container.
     keep: bool,
-    /// A package index, which names of hosts lead to; its address is `INDEX`.
+    /// The address that all host names resolve to, for the package index `INDEX`.
     index: Option<SocketAddr>,
     /// Whether packages may be built from source.
     sources: bool,
-    /// Texts of requirements, each to be built; the new session has the last that was.
+    /// Texts of requirements, each to be built; the new container uses the last success.
     layers: Vec<String>,
-    /// A server that the session may reach, and a secret for it.
+    /// A server that the container may reach, and a secret for it.
     web: Option<Web>,
 }
 
@@ -80,14 +80,14 @@ struct HelperResponse {
     level: Grade,
     reports: Vec<ExecutionReport>,
     files: Vec<FileInfo>,
-    /// What came of each layer: nothing if it is there, else why not.
+    /// The result of each layer: nothing if it was built, otherwise the error.
     layers: Vec<Option<String>>,
 }
 
-/// Where commands find the package index.
+/// The URL of the package index.
 const INDEX: &str = "http://index.test/simple/";
 
-/// Leads every name to one address.
+/// Resolves every name to one address.
 #[derive(Debug)]
 struct OneAddress(SocketAddr);
 
@@ -101,7 +101,7 @@ impl Dial for OneAddress {
     }
 }
 
-/// Leads every name to one address as if it were a public one.
+/// Connects to one address, and resolves every name to a public one.
 #[derive(Debug)]
 struct PublicDial(SocketAddr);
 
@@ -229,7 +229,7 @@ async fn serve(request: HelperRequest) -> Result<HelperResponse, Error> {
     })
 }
 
-/// Starts a command that goes on in the background, and waits until it says something.
+/// Starts a command in the background, and waits until it prints something.
 async fn run_beside(sandbox: &Sandbox, command: Command) -> Result<(), Error> {
     let id = sandbox.create("another", ContainerSpec::default()).await?;
     let (stream, mut output) = tokio::sync::mpsc::unbounded_channel();
@@ -246,7 +246,7 @@ async fn run_beside(sandbox: &Sandbox, command: Command) -> Result<(), Error> {
     Ok(())
 }
 
-/// Builds layers, and returns the last that was built and what came of each.
+/// Builds layers, and returns the last that was built and the error of each.
 async fn build(sandbox: &Sandbox, texts: &[String]) -> (Option<Layer>, Vec<Option<String>>) {
     let (mut last, mut failures) = (None, Vec::new());
     for text in texts {

@@ -1,5 +1,5 @@
-//! The taking itself: first what was deleted goes, then what is new or changed is copied
-//! as long as the session, its tenant and the server have room for it.
+//! Collecting: first deleted files are removed, then new and changed ones are copied while
+//! the limits of the container, its tenant and the server allow it.
 
 use super::folder::{EntryKind, FileEntry, FolderHandle};
 use super::usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
@@ -12,22 +12,22 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Entries reported as skipped; the last one tells that there were more.
+/// Entries reported as skipped; the last one states that there were more.
 const MAX_SKIPPED: usize = 100;
 
-/// Where things are taken to.
+/// Where files are copied to.
 pub(crate) struct CollectTarget<'a> {
-    /// The session's folder.
+    /// The container's folder.
     pub(crate) folder: &'a Path,
-    /// The id to give things to, when we may.
+    /// The owner of the copies, if the server may set it.
     pub(crate) owner: Option<u32>,
-    /// What the folder holds before, if that is known.
+    /// Usage of the folder before, if known.
     pub(crate) used: Option<DiskUsage>,
-    /// Makes room for that many bytes on the disk and returns how many there is room for.
+    /// Reserves that many bytes on the disk and returns how many are available.
     pub(crate) reserve: &'a dyn Fn(u64) -> u64,
 }
 
-/// Moves what is in `written` into a session's folder.
+/// Copies the files in `written` into a container's folder.
 pub(crate) fn collect_outputs(
     written: &OwnedFd,
     into: CollectTarget<'_>,
@@ -36,7 +36,7 @@ pub(crate) fn collect_outputs(
     let from = FolderHandle::reopen(written.as_fd()).during("what was written")?;
     let place = into.folder;
     let folder =
-        FolderHandle::open_path(place).at("the session's files could not be opened", place)?;
+        FolderHandle::open_path(place).at("the container's files could not be opened", place)?;
     let mut swept = SweepTotals::default();
     swept
         .sweep(&from, Some(&folder), 0)
@@ -50,7 +50,7 @@ pub(crate) fn collect_outputs(
         owner: into.owner,
         left: RemainingQuota {
             bytes: limits.data_bytes.saturating_sub(used.bytes),
-            entries: limits.session_entries.saturating_sub(used.entries),
+            entries: limits.container_entries.saturating_sub(used.entries),
             disk: match swept.growth {
                 0 => 0,
                 growth => (into.reserve)(growth),
@@ -64,18 +64,18 @@ pub(crate) fn collect_outputs(
     Ok(collector.found)
 }
 
-/// What the first walk found.
+/// Totals of the first walk.
 #[derive(Default)]
 struct SweepTotals {
     /// Whether something was removed.
     removed: bool,
-    /// Bytes on the disk that all of it would take beside what is there.
+    /// Additional bytes on the disk that all new files need.
     growth: u64,
 }
 
 impl SweepTotals {
-    /// Removes what was deleted or replaced as a whole, so that it makes room for what
-    /// is new, whatever the order of the names.
+    /// Removes deleted files and replaced folders, so that their space is free for new
+    /// files, whatever the order of the names.
     fn sweep(
         &mut self,
         from: &FolderHandle,
@@ -143,18 +143,18 @@ fn is_folder(into: &FolderHandle, entry: &FileEntry) -> bool {
     there.is_ok_and(|there| there.kind == EntryKind::Folder)
 }
 
-/// What may still be taken.
+/// The remaining limits.
 struct RemainingQuota {
     /// Of `data_bytes`.
     bytes: u64,
-    /// Of `session_entries`.
+    /// Of `container_entries`.
     entries: u64,
-    /// Of what the tenant and the server have on the disk.
+    /// Of the disk limits of the tenant and the server.
     disk: u64,
 }
 
 impl RemainingQuota {
-    /// Takes room for an entry in place of what is there; nothing if there is too little.
+    /// Charges an entry that replaces `there`; charges nothing if there is too little space.
     fn charge(&mut self, bytes: u64, there: Option<&FileEntry>) -> bool {
         let before = there.map_or(0, counted_bytes);
         let entries = u64::from(there.is_none());
@@ -191,16 +191,17 @@ impl OutputCollector<'_> {
     ) -> Result<(), Error> {
         for entry in from.entries().during(format_args!("listing {path:?}"))? {
             let name = entry.name.to_string_lossy();
-            let here = match path.is_empty() {
-                true => name.into_owned(),
-                false => format!("{path}/{name}"),
+            let here = if path.is_empty() {
+                name.into_owned()
+            } else {
+                format!("{path}/{name}")
             };
             let text = entry
                 .name
                 .to_str()
                 .is_ok_and(|name| !name.chars().any(char::is_control));
             match entry.kind {
-                // An overlay's mark, not a device: the first walk saw to it.
+                // An overlay's whiteout, not a device: handled by the first walk.
                 EntryKind::Deleted => {}
                 _ if !text => self.skip(here, SkipReason::Name),
                 EntryKind::Special => self.skip(here, SkipReason::Special),
@@ -254,7 +255,7 @@ impl OutputCollector<'_> {
         entry: &FileEntry,
         path: String,
     ) -> Result<(), Error> {
-        // What it replaces makes room for it.
+        // The space of the replaced file is free.
         let there = into.entry(&entry.name).ok();
         if !self.left.charge(entry.size, there.as_ref()) {
             self.skip(path, SkipReason::Quota);
@@ -295,7 +296,7 @@ impl OutputCollector<'_> {
         Ok(())
     }
 
-    /// What is lost is listed in place of what is kept, if not all can be.
+    /// If the list is full, a lost file replaces one that is only not reported.
     fn skip(&mut self, path: String, reason: SkipReason) {
         let is_full = self.found.skipped.len() >= MAX_SKIPPED;
         let mut listed = self.found.skipped.iter_mut();
@@ -320,12 +321,12 @@ impl OutputCollector<'_> {
     }
 }
 
-/// A path as code knows it.
+/// The operation on a path, for errors.
 fn describe_keeping(path: &str) -> String {
     format!("keeping {path:?}")
 }
 
-/// Copies at most `size` bytes, keeps the first few in `head`, and returns the digest.
+/// Copies at most `size` bytes, stores the first few in `head`, and returns the digest.
 fn copy_bytes(
     source: File,
     to: &mut File,

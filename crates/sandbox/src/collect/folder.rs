@@ -21,12 +21,12 @@ const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// Name of the extended attribute by which an overlay says that a folder replaces the
+/// Name of the extended attribute by which an overlay marks that a folder replaces the
 /// one beneath it.
 const OPAQUE_ATTRIBUTE: &str = "user.overlay.opaque";
 
-/// Name under which a file is written before it takes its place. No entry that was
-/// collected can have it, for it holds a control character.
+/// Name under which a file is written before it is renamed. No collected entry can have
+/// it, because it contains a control character.
 const PARTIAL_NAME: &CStr = c"\x01part";
 
 /// An open folder.
@@ -38,7 +38,7 @@ pub(crate) enum EntryKind {
     File,
     Folder,
     Symlink,
-    /// The mark an overlay leaves where something was deleted.
+    /// An overlay's whiteout of a deleted entry.
     Deleted,
     Special,
 }
@@ -48,13 +48,13 @@ pub(crate) struct FileEntry {
     pub(crate) name: CString,
     pub(crate) kind: EntryKind,
     pub(crate) size: u64,
-    /// Bytes that it takes on the disk.
+    /// Its disk usage in bytes.
     pub(crate) allocated: u64,
     pub(crate) links: u64,
     pub(crate) mode: RawMode,
 }
 
-/// A file that is written but has no place yet.
+/// A file that is written but not yet renamed.
 struct PartialFile {
     file: File,
 }
@@ -65,7 +65,7 @@ impl FolderHandle {
         Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
-    /// Opens for listing what is known only by a descriptor.
+    /// Opens a folder for listing by a path-only descriptor.
     pub(crate) fn reopen(folder: BorrowedFd<'_>) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match openat2(folder, c".", flags, Mode::empty(), RESOLVE) {
@@ -87,8 +87,8 @@ impl FolderHandle {
         Ok(entries)
     }
 
-    /// Calls `visit` with each entry until it breaks. An entry that goes away meanwhile
-    /// is left out: a process may be alive that makes and removes files all the time.
+    /// Calls `visit` with each entry until it breaks. An entry that disappears in the
+    /// meantime is skipped: a process may be creating and removing files all the time.
     pub(crate) fn for_each_entry(
         &self,
         visit: &mut dyn FnMut(FileEntry) -> io::Result<ControlFlow<()>>,
@@ -158,8 +158,8 @@ impl FolderHandle {
             .map(Self)
     }
 
-    /// Opens an entry, giving ourselves the right first if its maker did not: without
-    /// root we are its owner.
+    /// Opens an entry, first granting access if its mode does not: without root the server
+    /// is its owner.
     fn open(&self, name: &CStr, flags: OFlags, needed: Mode) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat2(&self.0, name, flags, Mode::empty(), RESOLVE) {
@@ -171,8 +171,8 @@ impl FolderHandle {
         }
     }
 
-    /// Changes the mode of an entry. By a descriptor, for by its name a process that is
-    /// alive could have a link followed that it puts there meanwhile.
+    /// Changes the mode of an entry. By a descriptor: by its name, a running process could
+    /// replace it with a link that would be followed.
     fn grant_access(&self, name: &CStr, needed: Mode) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let entry = openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?;
@@ -187,7 +187,7 @@ impl FolderHandle {
     /// Opens a folder in this one so that all in it can be removed.
     pub(crate) fn enter_to_clear(&self, name: &CStr) -> io::Result<Self> {
         let folder = self.enter(name)?;
-        // Only its owner and root may; whoever is neither is told by what follows.
+        // Only its owner and root may; otherwise the following operations fail.
         let _ = rustix::fs::fchmod(&folder.0, Mode::RWXU);
         Ok(folder)
     }
@@ -197,7 +197,7 @@ impl FolderHandle {
         Ok(rustix::fs::renameat(&self.0, name, &to.0, new)?)
     }
 
-    /// Removes an entry that is not a folder. Says whether it is none.
+    /// Removes an entry that is not a folder. False if it is a folder.
     pub(crate) fn unlink(&self, name: &CStr) -> io::Result<bool> {
         match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(true),
@@ -211,12 +211,12 @@ impl FolderHandle {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Makes a folder that must not be there yet.
+    /// Creates a folder that must not exist yet.
     pub(crate) fn mkdir(&self, name: &CStr, mode: Mode) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.0, name, mode)?)
     }
 
-    /// Sets the owner and the mode of this very folder.
+    /// Sets the owner and the mode of this folder.
     pub(crate) fn set_access(&self, owner: Option<(u32, u32)>, mode: RawMode) -> io::Result<()> {
         if let Some((uid, gid)) = owner {
             let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
@@ -231,7 +231,7 @@ impl FolderHandle {
         rustix::fs::fgetxattr(&self.0, OPAQUE_ATTRIBUTE, &mut value).is_ok_and(|length| length > 0)
     }
 
-    /// Makes a folder, or keeps the one that is there unless it is to be replaced.
+    /// Creates a folder, or uses the existing one unless it is to be replaced.
     pub(crate) fn make(
         &self,
         name: &CStr,
@@ -252,12 +252,12 @@ impl FolderHandle {
         Ok(folder)
     }
 
-    /// Removes an entry, with all in it if it is a folder. Nothing there is fine.
+    /// Removes an entry, with its content if it is a folder. A missing entry is no error.
     pub(crate) fn remove(&self, name: &CStr) -> io::Result<()> {
         remove::remove_tree(self, name)
     }
 
-    /// Copies a symbolic link as the text it is.
+    /// Copies a symbolic link without following it.
     pub(crate) fn copy_link(&self, from: &Self, name: &CStr, owner: Option<u32>) -> io::Result<()> {
         let target = rustix::fs::readlinkat(&from.0, name, Vec::new())?;
         self.remove(name)?;
@@ -270,7 +270,7 @@ impl FolderHandle {
         Ok(())
     }
 
-    /// A new file, to be written and then [`put`](Self::put).
+    /// A new file, to be written and then passed to [`publish`](Self::publish).
     fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<PartialFile> {
         self.remove(PARTIAL_NAME)?;
         let flags =
@@ -289,8 +289,8 @@ impl FolderHandle {
         })
     }
 
-    /// Writes a new file and gives it its place, instead of whatever is there. When it
-    /// fails, nothing of it is left behind.
+    /// Writes a new file and renames it to `name`, replacing an existing entry. If it
+    /// fails, the partial file is removed.
     pub(crate) fn write<T>(
         &self,
         name: &CStr,
@@ -304,13 +304,13 @@ impl FolderHandle {
             Ok(filled)
         });
         if written.is_err() {
-            // The first error is the one to return.
+            // The first error is returned.
             let _ = self.unlink(PARTIAL_NAME);
         }
         written
     }
 
-    /// Gives a written file its place, instead of whatever is there.
+    /// Renames a written file to `name`, replacing an existing entry.
     fn publish(&self, _part: PartialFile, name: &CStr) -> io::Result<()> {
         if self
             .entry(name)

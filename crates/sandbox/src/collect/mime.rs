@@ -1,9 +1,9 @@
 //! The type of a generated file, first by its content, then by its name.
 
-/// Bytes of a file that are looked at.
+/// Bytes of a file that are examined.
 pub(super) const HEAD_BYTES: usize = 512;
 
-/// Beginnings that leave no doubt, with the offset they stand at.
+/// Unambiguous signatures, with their offsets.
 const SIGNATURES: [(usize, &[u8], &str); 19] = [
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),

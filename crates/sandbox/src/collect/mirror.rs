@@ -1,5 +1,5 @@
-//! For a backend that cannot lay a layer over a session's files: a copy of them that its
-//! commands write to, made before and compared after.
+//! For a backend without an overlay: a copy of a container's files that its commands write
+//! to, created before the command and compared after it.
 
 use super::folder::{EntryKind, FolderHandle};
 use crate::error::{Error, ErrorContext};
@@ -10,11 +10,11 @@ use std::path::Path;
 /// Names that are read from a folder at once.
 const BATCH_ENTRIES: usize = 512;
 
-/// What failed when a copy cannot be made.
-const COPY_FAILED: &str = "the session's files could not be copied for its container";
+/// The error when a copy cannot be created.
+const COPY_FAILED: &str = "the container's files could not be copied";
 
-/// Makes the folder `copy` hold what `data` holds, and nothing else. No process may be
-/// alive that could write to either.
+/// Makes the folder `copy` an exact copy of `data`. No process may be running that could
+/// write to either.
 pub(crate) fn mirror(data: &Path, copy: &Path, owner: Option<u32>) -> Result<(), Error> {
     clear(copy)?;
     let from = FolderHandle::open_path(data).at(COPY_FAILED, data)?;
@@ -22,7 +22,7 @@ pub(crate) fn mirror(data: &Path, copy: &Path, owner: Option<u32>) -> Result<(),
     copy_all(&from, &into, owner).at(COPY_FAILED, copy)
 }
 
-/// Removes all that is in a copy. No process may be alive that could write to it.
+/// Empties a copy. No process may be running that could write to it.
 pub(crate) fn clear(copy: &Path) -> Result<(), Error> {
     let folder = FolderHandle::open_path(copy).at(COPY_FAILED, copy)?;
     loop {
@@ -49,7 +49,7 @@ fn copy_all(from: &FolderHandle, into: &FolderHandle, owner: Option<u32>) -> io:
                 copy_all(&from.enter(name)?, &target, owner)?;
             }
             EntryKind::Symlink => into.copy_link(from, name, owner)?,
-            // Nothing of the kind is ever taken into a session.
+            // Such entries are never stored in a container.
             EntryKind::Deleted | EntryKind::Special => {}
         }
     }

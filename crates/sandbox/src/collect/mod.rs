@@ -1,10 +1,11 @@
-//! Taking what a command wrote into its session's folder, once every process is dead.
+//! Copies the files a command wrote into its container's folder, once every process is
+//! dead.
 //!
-//! The command wrote to a tmpfs of its own (see `prowess_launcher::spec::Data`), which
-//! holds exactly what is new, changed or, as an overlay marks it, deleted. Only what we
-//! copy from there reaches the disk: bytes of regular files, folders, and links as text.
-//! Nothing is followed, on either side: every name is opened in its folder's descriptor,
-//! and the kernel is told to resolve no link.
+//! The command wrote to its own tmpfs (see `prowess_launcher::spec::DataSpec`), which
+//! contains exactly the new and changed files, and whiteouts for deleted ones. Only copies
+//! reach the disk: bytes of regular files, folders, and links as text. No link is followed
+//! on either side: every name is opened relative to its folder's descriptor, without
+//! resolving links.
 
 mod collector;
 pub(crate) mod folder;
@@ -22,10 +23,10 @@ use folder::FolderHandle;
 use rustix::fd::{AsFd, OwnedFd};
 use serde::{Deserialize, Serialize};
 
-/// Folders within folders that a session keeps.
+/// Maximum nesting of folders in a container.
 pub(crate) const MAX_FOLDER_DEPTH: usize = 32;
 
-/// A file the command made or changed.
+/// A file the command created or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxOutput {
     /// Path relative to `/mnt/data`.
@@ -38,54 +39,54 @@ pub struct SandboxOutput {
     pub sha256: String,
 }
 
-/// Something that was found and not reported as an output.
+/// An entry that is not reported as an output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedFile {
-    /// Path relative to `/mnt/data`, with what is not text replaced.
+    /// Path relative to `/mnt/data`; bytes that are not UTF-8 are replaced.
     pub path: String,
     /// Why.
     pub reason: SkipReason,
 }
 
-/// Why something is not an output.
+/// Why an entry is not an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
-    /// A symbolic link: kept in the session, never followed.
+    /// A symbolic link: stored in the container, never followed.
     Symlink,
-    /// A file with more than one name: each name is kept as a file of its own.
+    /// A file with more than one name: each name is stored as a separate file.
     HardLink,
-    /// A fifo, socket or device: not kept.
+    /// A fifo, socket or device: not stored.
     Special,
-    /// A name that is not text, or holds control characters: not kept.
+    /// A name that is not UTF-8, or has control characters: not stored.
     Name,
-    /// Deeper than folders are followed: not kept.
+    /// Nested too deep: not stored.
     Depth,
-    /// Larger than one output may be: kept in the session.
+    /// Larger than the limit of one output: stored in the container.
     TooLarge,
-    /// More outputs, or more bytes of them, than are reported: kept in the session.
+    /// Beyond the limit on outputs or their bytes: stored in the container.
     TooMany,
-    /// More than the session may hold: not kept.
+    /// Beyond the container's limits: not stored.
     Quota,
-    /// More was skipped than is listed.
+    /// More entries were skipped than are listed.
     More,
 }
 
 impl SkipReason {
-    /// Whether it is not in the session either.
+    /// Whether it is not stored in the container either.
     pub(crate) fn is_loss(self) -> bool {
         matches!(self, Self::Special | Self::Name | Self::Depth | Self::Quota)
     }
 }
 
-/// What was found.
+/// The collected outputs and skipped entries.
 #[derive(Debug, Default)]
 pub(crate) struct CollectedFiles {
     pub(crate) outputs: Vec<SandboxOutput>,
     pub(crate) skipped: Vec<SkippedFile>,
 }
 
-/// Whether a folder is surely empty.
+/// Whether a folder is empty; false if unknown.
 pub(crate) fn is_empty(folder: &OwnedFd) -> bool {
     let names = FolderHandle::reopen(folder.as_fd()).and_then(|folder| folder.names(1));
     names.is_ok_and(|names| names.is_empty())

@@ -1,4 +1,4 @@
-//! Removing what hostile code made: in any depth and of any mode, with a fixed number of
+//! Removes trees that hostile code created, of any depth and mode, with a fixed number of
 //! descriptors and without recursion, so that no tree is too deep for the stack or for
 //! the server's descriptors.
 
@@ -10,14 +10,14 @@ use std::io;
 /// Names that are read from a folder at once.
 const BATCH_ENTRIES: usize = 512;
 
-/// Removes an entry of `parent`, with all in it if it is a folder. Nothing there is fine.
+/// Removes an entry of `parent`, with its content if it is a folder, if it exists.
 pub(super) fn remove_tree(parent: &FolderHandle, name: &CStr) -> io::Result<()> {
     if parent.unlink(name)? {
         return Ok(());
     }
     let mut moved = MovedFolders::new()?;
     empty_folder(parent, name, &mut moved)?;
-    // Each folder found in a folder was moved up here, so that depth costs nothing.
+    // Nested folders were moved up here, so that depth needs no recursion.
     while let Some(next) = moved.take() {
         empty_folder(parent, &next, &mut moved)?;
     }
@@ -52,7 +52,7 @@ fn move_up(from: &FolderHandle, name: &CStr, to: &FolderHandle, place: &CStr) ->
     }
 }
 
-/// The names of folders that were moved up, which no code can have chosen.
+/// The random names of folders that were moved up, which no code can guess.
 struct MovedFolders {
     prefix: String,
     made: u64,

@@ -1,6 +1,6 @@
-//! How much a folder holds: entries of any kind, and the bytes of what they hold. No
-//! link is followed, and no tree takes more than a fixed depth, so that measuring what
-//! hostile code made, even while it runs, is bounded.
+//! Measures a folder: entries of any kind, and their bytes. No link is followed and the
+//! depth is limited, so that measuring files of hostile code, even while it runs, is
+//! bounded.
 
 use super::folder::{EntryKind, FileEntry, FolderHandle};
 use crate::error::{Error, ErrorContext};
@@ -9,16 +9,16 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// What an entry takes on a disk beside its bytes: an inode and a name.
+/// Disk usage of an entry in addition to its bytes: an inode and a name.
 pub(crate) const ENTRY_BYTES: u64 = 4096;
 
-/// Folders within folders that are measured. What is deeper is not kept in a session.
+/// Maximum nesting that is measured. Deeper folders are not stored in a container.
 const MAX_DEPTH: usize = 64;
 
-/// Bytes that a file may take beyond twice its length before they are counted.
+/// Allocated bytes beyond twice a file's length before they are counted.
 const ALLOCATION_SLACK_BYTES: u64 = 64 << 10;
 
-/// What a folder holds.
+/// Content of a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DiskUsage {
     /// Lengths of files and of links' targets, and folders beyond [`ENTRY_BYTES`].
@@ -28,13 +28,13 @@ pub(crate) struct DiskUsage {
 }
 
 impl DiskUsage {
-    /// Nothing reaches this.
+    /// No limit.
     pub(crate) const MAX: Self = Self {
         bytes: u64::MAX,
         entries: u64::MAX,
     };
 
-    /// What it takes on a disk, at least.
+    /// Minimum disk usage.
     pub(crate) fn on_disk(self) -> u64 {
         self.bytes
             .saturating_add(self.entries.saturating_mul(ENTRY_BYTES))
@@ -50,18 +50,19 @@ impl DiskUsage {
     }
 }
 
-/// What an entry counts as.
+/// The bytes that an entry counts as.
 ///
-/// A file counts as long as it says, for a copy of it writes its holes out; or as what
-/// it takes where that is far more, for blocks can be reserved beyond a file's end. A
-/// folder stays as large as it once was on many file systems, whatever is left in it.
+/// A file counts with its length, because a copy of it writes out its holes; or with its
+/// allocated size where that is far larger, because blocks can be reserved beyond a file's
+/// end. On many file systems a folder does not shrink when entries are removed.
 pub(crate) fn counted_bytes(entry: &FileEntry) -> u64 {
     match entry.kind {
         EntryKind::File => {
             let expected = entry.size.saturating_mul(2);
-            match entry.allocated > expected.saturating_add(ALLOCATION_SLACK_BYTES) {
-                true => entry.allocated,
-                false => entry.size,
+            if entry.allocated > expected.saturating_add(ALLOCATION_SLACK_BYTES) {
+                entry.allocated
+            } else {
+                entry.size
             }
         }
         EntryKind::Symlink => entry.size,
@@ -70,16 +71,16 @@ pub(crate) fn counted_bytes(entry: &FileEntry) -> u64 {
     }
 }
 
-/// What was counted.
+/// The result of measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measurement {
     pub(crate) usage: DiskUsage,
-    /// Whether there is more than was counted: it is deeper, or above what was asked for.
+    /// Whether the folder is nested too deep, or exceeds the given limit.
     pub(crate) exceeds_limit: bool,
 }
 
-/// Measures a folder of a session until there is more than `most`, calling `visit` with
-/// each regular file's path and size.
+/// Measures a folder of a container until it exceeds `most`, calling `visit` with each
+/// regular file's path and size.
 pub(crate) fn measure(
     folder: &Path,
     most: DiskUsage,
@@ -92,10 +93,10 @@ pub(crate) fn measure(
         visit,
     };
     let opened =
-        FolderHandle::open_path(folder).at("the session's files could not be read", folder)?;
+        FolderHandle::open_path(folder).at("the container's files could not be read", folder)?;
     let ended = measurer
         .add(&opened, "", 0)
-        .at("the session's files could not be read", folder)?;
+        .at("the container's files could not be read", folder)?;
     Ok(Measurement {
         usage: measurer.usage,
         exceeds_limit: measurer.is_too_deep || ended.is_break(),
@@ -122,9 +123,10 @@ impl Measurer<'_> {
                 return Ok(ControlFlow::Break(()));
             }
             let name = entry.name.to_string_lossy();
-            let here = match path.is_empty() {
-                true => name.into_owned(),
-                false => format!("{path}/{name}"),
+            let here = if path.is_empty() {
+                name.into_owned()
+            } else {
+                format!("{path}/{name}")
             };
             match entry.kind {
                 EntryKind::File => (self.visit)(&here, entry.size),
@@ -141,7 +143,7 @@ impl Measurer<'_> {
     }
 }
 
-/// Whether a folder is no longer there, or is something else now.
+/// Whether a folder was removed or replaced.
 fn has_changed(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);

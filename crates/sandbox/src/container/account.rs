@@ -1,11 +1,11 @@
-//! Whose account a session is on. A session in which packages are built has an owner of its
-//! own, so that no request can name it; what it takes is the tenant's all the same.
+//! The tenant that a container is counted for. A container in which packages are built has
+//! an internal owner, so that no request can name it, but counts for the tenant.
 
-/// First character of owners that are no tenants. No tenant's name can have it.
+/// First character of internal owners. No tenant's name can contain it.
 const INTERNAL_PREFIX: char = '\0';
 
-/// The tenant that an owner's sessions, turns and connections are counted for: the owner
-/// itself, or the tenant in the name of an internal one (`"\0PURPOSE TENANT"`).
+/// The tenant that an owner's containers, commands and connections are counted for: the
+/// owner itself, or the tenant in the name of an internal one (`"\0PURPOSE TENANT"`).
 pub(crate) fn tenant_for_owner(owner: &str) -> &str {
     let internal = owner.strip_prefix(INTERNAL_PREFIX);
     let parts = internal.and_then(|name| name.split_once(' '));

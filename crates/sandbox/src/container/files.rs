@@ -1,5 +1,5 @@
-//! A session's files from outside: put, open, remove, list. Paths are checked and resolved
-//! beneath the session's folder; links that its commands made are never followed.
+//! Access to a container's files: put, open, remove, list. Paths are checked and resolved
+//! beneath the container's folder; links that its commands created are never followed.
 
 use crate::collect::folder::{EntryKind, FolderHandle};
 use crate::collect::{DiskUsage, ENTRY_BYTES, MAX_FOLDER_DEPTH, counted_bytes, measure};
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file of a session.
+/// A file of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Path relative to `/mnt/data`.
@@ -21,11 +21,11 @@ pub struct FileInfo {
     pub size: u64,
 }
 
-/// What failed when a session's folder cannot be opened.
-const OPEN_FAILED: &str = "the session's files could not be opened";
+/// The error when a container's folder cannot be opened.
+const OPEN_FAILED: &str = "the container's files could not be opened";
 
-/// Writes a file, making the folders on the way, and replaces what is there. `room`
-/// makes room on the disk for that many bytes, or refuses.
+/// Writes a file, creating its parent folders, and replaces an existing one. `reserve`
+/// reserves that many bytes on the disk, or fails.
 pub(crate) fn put(
     data: &Path,
     path: &str,
@@ -42,7 +42,7 @@ pub(crate) fn put(
         return Err(Error::BadName {
             what: "path",
             name: path.to_owned(),
-            why: "it has more folders within folders than a session keeps",
+            why: "it is nested deeper than a container allows",
         });
     }
     let used = measure(data, DiskUsage::MAX, &mut |_, _| {})?.usage;
@@ -56,8 +56,8 @@ pub(crate) fn put(
     if used.bytes.saturating_sub(growth.replaced) + size > limits.data_bytes {
         return Err(over(limits.data_bytes, "bytes"));
     }
-    if growth.entries > 0 && used.entries + growth.entries > limits.session_entries {
-        return Err(over(limits.session_entries, "files and folders"));
+    if growth.entries > 0 && used.entries + growth.entries > limits.container_entries {
+        return Err(over(limits.container_entries, "files and folders"));
     }
     reserve(size.saturating_sub(growth.replaced) + growth.entries * ENTRY_BYTES)?;
     let saving = || format!("saving {path:?}");
@@ -70,9 +70,9 @@ pub(crate) fn put(
         .during(saving())
 }
 
-/// What a new file adds to a session.
+/// What a new file adds to a container.
 struct Growth {
-    /// Entries that are not there yet.
+    /// New entries.
     entries: u64,
     /// Bytes of what it replaces.
     replaced: u64,
@@ -115,7 +115,7 @@ pub(crate) fn open(data: &Path, path: &str) -> Result<File, Error> {
 
 /// Removes a regular file.
 pub(crate) fn remove(data: &Path, path: &str) -> Result<(), Error> {
-    // Also tells whether it is one, wherever it lies.
+    // Fails if it is not a regular file.
     drop(open(data, path)?);
     let names = name::split_path(path)?;
     let Some((file, folders)) = names.split_last() else {

@@ -1,4 +1,4 @@
-//! A session in use: by one at a time in this process, and by no other process.
+//! Exclusive use of a container, within this process and among processes.
 
 use super::index::ContainerIndex;
 use super::meta::{ContainerMeta, epoch_seconds};
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-/// Commands and files that may wait for one session.
+/// Commands and files that may wait for one container.
 const MAX_WAITING: usize = 256;
 
-/// What those who want a session wait at.
+/// The lock that users of a container wait for.
 #[derive(Debug, Default)]
 pub(super) struct ContainerLock {
     turn: Arc<Mutex<()>>,
     waiting: AtomicUsize,
 }
 
-/// Counts one who waits, for as long as it lives.
+/// Counts one waiter until dropped.
 struct WaitingCount<'a>(&'a AtomicUsize);
 
 impl Drop for WaitingCount<'_> {
@@ -31,7 +31,7 @@ impl Drop for WaitingCount<'_> {
 }
 
 impl ContainerLock {
-    /// Waits for the session's turn, unless too many do.
+    /// Waits for the lock, unless too many wait already.
     pub(super) async fn acquire(&self, id: &str) -> Result<OwnedMutexGuard<()>, Error> {
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _counted = WaitingCount(&self.waiting);
@@ -44,14 +44,14 @@ impl ContainerLock {
         Ok(Arc::clone(&self.turn).lock_owned().await)
     }
 
-    /// The turn, if nobody has it.
+    /// The lock, if it is free.
     pub(super) fn try_acquire(&self) -> Option<OwnedMutexGuard<()>> {
         Arc::clone(&self.turn).try_lock_owned().ok()
     }
 }
 
-/// A session held by one user of it. Others wait, in this process; other processes are
-/// told that it is busy.
+/// Exclusive access to a container. Others in this process wait; other processes get
+/// [`Error::ContainerBusy`].
 pub(crate) struct ContainerGuard {
     pub(crate) id: String,
     pub(crate) meta: ContainerMeta,
@@ -62,8 +62,8 @@ pub(crate) struct ContainerGuard {
 }
 
 impl Drop for ContainerGuard {
-    /// Closing the file would do, were it not that a launcher just being started has a
-    /// copy of it for a moment.
+    /// Closing the file is not enough: a launcher that is just being started has a copy of
+    /// the descriptor for a moment.
     fn drop(&mut self) {
         self.index.reserve(&self.id, 0);
         // It fails only for a file that is not open.
@@ -77,16 +77,16 @@ impl ContainerGuard {
         self.folder.join("data")
     }
 
-    /// Remembers that it was used just now, and what it holds.
+    /// Saves the time of use and the size of its files.
     pub(crate) fn save(&mut self) -> Result<(), Error> {
         self.meta.usage = measure(&self.data(), DiskUsage::MAX, &mut |_, _| {})?.usage;
         self.touch()
     }
 
-    /// Remembers that it was used just now; what it holds has not changed.
+    /// Saves the time of use; the files have not changed.
     pub(crate) fn touch(&mut self) -> Result<(), Error> {
         self.meta.used = epoch_seconds();
-        // Also where the file cannot be written: what it holds counts all the same.
+        // Also if the file cannot be written: its usage counts anyway.
         self.index.set(&self.id, &self.meta);
         self.meta.save(&self.folder)
     }

@@ -1,9 +1,9 @@
-//! What is known of all sessions, in memory: who has how many, how much they take, and
-//! which was used least recently, without reading each session's file every time.
+//! An in-memory index of all containers: count and disk usage per owner, and the order of
+//! last use, without reading each container's file every time.
 //!
-//! The files stay the truth. Other processes may share the folder, so names are compared
-//! with the folder's now and then, a few sessions are read again with each new one, and
-//! whoever removes a session because of what is said here reads its file first.
+//! The files are authoritative. Other processes may share the folder, so the names are
+//! compared with the folder at intervals, a few containers are read again with each new
+//! one, and a container's file is read before it is removed because of this index.
 
 use super::account::tenant_for_owner;
 use super::meta::ContainerMeta;
@@ -12,13 +12,13 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a session takes on the disk beside its files.
+/// Disk usage of a container in addition to its files.
 pub(super) const CONTAINER_BYTES: u64 = 16 << 10;
 
-/// How long the names are taken for true.
+/// How long the names are used before they are compared again.
 const MAX_NAMES_AGE: Duration = Duration::from_secs(1);
 
-/// All sessions of one folder.
+/// All containers of one folder.
 #[derive(Debug, Default)]
 pub(super) struct ContainerIndex(Mutex<IndexState>);
 
@@ -30,7 +30,7 @@ struct IndexState {
     by_use: BTreeSet<(u64, String)>,
     by_age: BTreeSet<(u64, String)>,
     disk: u64,
-    /// All ids, those first that were not read again for the longest time.
+    /// All ids, the least recently read first.
     to_check: VecDeque<String>,
     compared: Option<Instant>,
 }
@@ -42,11 +42,11 @@ struct ContainerEntry {
     created: u64,
     used: u64,
     host_id: u32,
-    /// Bytes its files take on the disk.
+    /// Disk usage of its files, in bytes.
     disk: u64,
-    /// Bytes it may grow by, by what it does just now.
+    /// Bytes reserved for the operation in progress.
     reserved: u64,
-    /// Whether its folder is there yet.
+    /// Whether its folder exists yet.
     is_created: bool,
 }
 
@@ -63,7 +63,7 @@ struct OwnerEntry {
     disk: u64,
 }
 
-/// What an owner has.
+/// Totals of an owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct OwnerTotal {
     pub(super) containers: usize,
@@ -75,7 +75,7 @@ impl ContainerIndex {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what a session's file says.
+    /// Updates the entry from a container's file.
     pub(super) fn set(&self, id: &str, meta: &ContainerMeta) {
         let mut state = self.lock();
         let before = state.take(id);
@@ -95,8 +95,8 @@ impl ContainerIndex {
         state.put(id, known);
     }
 
-    /// Counts a session that is about to be made, unless its owner has `most` already;
-    /// then returns how many those are.
+    /// Counts a container that is about to be created. If its owner already has `most`,
+    /// returns how many it has.
     pub(super) fn claim(
         &self,
         id: &str,
@@ -128,7 +128,7 @@ impl ContainerIndex {
         self.lock().take(id);
     }
 
-    /// Counts bytes that a session may grow by; 0 when that is over.
+    /// Reserves bytes for a container to grow by; 0 releases them.
     pub(super) fn reserve(&self, id: &str, bytes: u64) {
         let mut state = self.lock();
         if let Some(mut known) = state.take(id) {
@@ -141,13 +141,13 @@ impl ContainerIndex {
         self.lock().total(owner)
     }
 
-    /// Bytes that all sessions take.
+    /// Disk usage of all containers, in bytes.
     pub(super) fn disk(&self) -> u64 {
         self.lock().disk
     }
 
-    /// Owners that take more than an equal share once `wanted` is added to one of them,
-    /// the largest first; and whether that one is among them.
+    /// Owners that use more than an equal share once `requested` is added for `owner`, the
+    /// largest first.
     pub(super) fn above_share(&self, owner: &str, requested: u64, disk_bytes: u64) -> Vec<String> {
         let state = self.lock();
         let owner = tenant_for_owner(owner);
@@ -168,8 +168,8 @@ impl ContainerIndex {
         above.into_iter().map(|(.., name)| name.clone()).collect()
     }
 
-    /// Sessions of an owner that were last used at `until` or before, the least recently
-    /// used first, with when that was.
+    /// Containers of an owner that were last used at `until` or before, as (time, id), the
+    /// least recently used first.
     pub(super) fn idle(&self, owner: &str, until: u64) -> Vec<(u64, String)> {
         let state = self.lock();
         let all = state.owners.get(tenant_for_owner(owner)).into_iter();
@@ -185,7 +185,7 @@ impl ContainerIndex {
             .collect()
     }
 
-    /// Sessions last used or made at these times or before.
+    /// Containers last used or created at these times or before.
     pub(super) fn expired(&self, used_until: u64, made_until: u64) -> Vec<String> {
         let state = self.lock();
         let idle = state.by_use.iter().take_while(|one| one.0 <= used_until);
@@ -214,7 +214,7 @@ impl ContainerIndex {
         self.lock().containers.len()
     }
 
-    /// The next few that are to be read again.
+    /// The next few to read again.
     pub(super) fn to_check(&self, most: usize) -> Vec<String> {
         let mut state = self.lock();
         let mut next = Vec::new();
@@ -230,8 +230,8 @@ impl ContainerIndex {
         next
     }
 
-    /// Whether the names should be compared with the folder's, which is then up to the
-    /// caller.
+    /// Whether the names are due to be compared with the folder. Returns true once per
+    /// interval; the caller compares.
     pub(super) fn should_compare(&self) -> bool {
         let mut state = self.lock();
         let is_due = state
@@ -243,7 +243,7 @@ impl ContainerIndex {
         is_due
     }
 
-    /// Sessions that have no folder among these names, and names that are no session yet.
+    /// Containers without a folder among these names, and names without a container.
     pub(super) fn compare(&self, names: HashSet<String>) -> (Vec<String>, Vec<String>) {
         let state = self.lock();
         let missing = state.containers.iter();

@@ -1,5 +1,5 @@
-//! All sessions at once: which there are, which have expired, and what other processes
-//! that share the folder did to them.
+//! Operations on all containers: list, expire, and synchronise with other processes that
+//! share the folder.
 
 use super::meta::{ContainerMeta, epoch_seconds};
 use super::{ContainerInfo, ContainerStore, ID_PREFIX, RemovedContainer, lock_file};
@@ -10,17 +10,17 @@ use std::ffi::CString;
 use std::fs;
 use std::sync::PoisonError;
 
-/// Sessions that are read again whenever one is made, for other processes may use them.
+/// Containers that are read again whenever one is created: other processes may use them.
 const CHECKED_AT_ONCE: usize = 16;
 
 impl ContainerStore {
-    /// All sessions that have not expired, the most recently used first.
+    /// All containers that have not expired, the most recently used first.
     pub(crate) fn list(&self) -> Vec<ContainerInfo> {
         self.compare();
         self.read(self.index.all())
     }
 
-    /// The same, of one owner's.
+    /// The same, for one owner.
     pub(crate) fn list_of_owner(&self, owner: &str) -> Vec<ContainerInfo> {
         self.compare();
         let mut own = self.read(self.index.ids(owner));
@@ -40,8 +40,8 @@ impl ContainerStore {
         all
     }
 
-    /// What all sessions have mounted, relative to the state folder: whatever a file says
-    /// that is there, also of sessions that have expired and may still be in use.
+    /// The mounts of all containers, relative to the state folder. Includes expired
+    /// containers, which may still be in use.
     pub(crate) fn mounted(&self) -> HashSet<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let is_container = |entry: &fs::DirEntry| {
@@ -57,7 +57,7 @@ impl ContainerStore {
             .collect()
     }
 
-    /// Removes expired sessions and returns how many.
+    /// Removes expired containers and returns how many.
     pub(crate) fn expire(&self) -> usize {
         self.compare();
         self.expire_known()
@@ -65,11 +65,11 @@ impl ContainerStore {
 
     pub(super) fn expire_known(&self) -> usize {
         let gone = self.unlink_expired().into_iter();
-        // What stays behind is removed at the next start.
+        // What cannot be removed is removed at the next start.
         gone.filter(|gone| self.clear(gone).is_ok()).count()
     }
 
-    /// Takes all that has expired out of sight. What is returned is to be cleared.
+    /// Unlinks all expired containers. The caller must clear what is returned.
     pub(super) fn unlink_expired(&self) -> Vec<CString> {
         let now = epoch_seconds();
         let (idle, life) = (self.idle.as_secs(), self.life.as_secs());
@@ -82,8 +82,8 @@ impl ContainerStore {
             .collect()
     }
 
-    /// Takes a session out of sight, unless someone holds it, or what its file says now
-    /// is no reason to. What is returned is to be cleared.
+    /// Unlinks a container, unless it is in use or, by its current file, not due. The
+    /// caller must clear what is returned.
     pub(super) fn unlink_unused(
         &self,
         id: &str,
@@ -114,14 +114,14 @@ impl ContainerStore {
         Some(gone)
     }
 
-    /// The sessions that were removed since this was last called, other than by
+    /// The containers removed since the last call, other than by
     /// [`destroy`](Self::destroy).
     pub(crate) fn take_removed(&self) -> Vec<RemovedContainer> {
         let mut all = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut all)
     }
 
-    /// Learns of sessions that other processes made, removed or used.
+    /// Updates the index with containers that other processes created, removed or used.
     pub(crate) fn sync(&self) {
         if self.index.should_compare() {
             self.compare();
@@ -137,15 +137,15 @@ impl ContainerStore {
         let names = names.filter(|name| name.starts_with(ID_PREFIX)).collect();
         let (missing, new) = self.index.compare(names);
         for id in missing {
-            // It may have been made since the names were read.
+            // It may have been created since the names were read.
             if fs::symlink_metadata(self.folder.join(&id)).is_err() {
                 self.index.remove(&id);
             }
         }
         for id in new {
             if let Some(meta) = self.reload(&id) {
-                // Sessions of an earlier version were open to more; that they cannot be
-                // closed is told when one is used.
+                // Containers of an earlier version had wider permissions. A failure to
+                // restrict them is reported when the container is used.
                 let folder = FolderHandle::open_path(&self.folder.join(&id));
                 let _ = folder.and_then(|folder| self.restrict_access(&folder, meta.host_id));
             }
@@ -154,7 +154,7 @@ impl ContainerStore {
 
     fn reload(&self, id: &str) -> Option<ContainerMeta> {
         let meta = ContainerMeta::load(&self.folder.join(id))?;
-        // Whoever holds it here says what has become of it.
+        // Its current user updates the index.
         if !self.is_held(id) {
             self.index.set(id, &meta);
         }

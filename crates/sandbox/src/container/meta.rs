@@ -1,4 +1,4 @@
-//! What is remembered of a session, in one small file beside its data.
+//! The metadata of a container, in one small file beside its data.
 
 use crate::collect::DiskUsage;
 use crate::collect::folder::FolderHandle;
@@ -13,22 +13,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The file's name.
 const FILE_NAME: &CStr = c"meta.json";
 
-/// More is never read of it.
+/// Maximum size that is read.
 const MAX_META_BYTES: u64 = 8 << 20;
 
-/// Files of the client's that are remembered.
+/// Maximum number of client files that are recorded.
 const MAX_UPLOADS: usize = 1_000;
 
-const SAVE_FAILED: &str = "the session could not be saved";
+const SAVE_FAILED: &str = "the container could not be saved";
 
-/// Facts that survive a restart.
+/// Metadata that survives a restart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ContainerMeta {
-    /// Who it belongs to.
+    /// Its owner.
     pub(crate) owner: String,
-    /// What its commands may have.
+    /// Limits and network access of its commands.
     pub(crate) policy: Policy,
-    /// The host id behind its user, where we are root.
+    /// The host id that its user maps to, if the server is root.
     pub(crate) host_id: u32,
     /// Read-only mounts, as (path relative to the state folder, path inside).
     pub(crate) mounts: Vec<(String, String)>,
@@ -36,9 +36,9 @@ pub(crate) struct ContainerMeta {
     pub(crate) created: u64,
     /// Seconds since the epoch.
     pub(crate) used: u64,
-    /// What its folder holds.
+    /// Disk usage of its folder.
     pub(crate) usage: DiskUsage,
-    /// Files of the client's that were put into it, as (id, path).
+    /// Client files that were copied into it, as (id, path).
     #[serde(default)]
     pub(crate) uploads: Vec<(String, String)>,
 }
@@ -66,13 +66,13 @@ impl ContainerMeta {
             .at(SAVE_FAILED, folder)
     }
 
-    /// Whether a file of the client's was put at this path before.
+    /// Whether this client file was copied to this path before.
     pub(crate) fn has_upload(&self, source: &str, path: &str) -> bool {
         let known = |one: &(String, String)| one.0 == source && one.1 == path;
         self.uploads.iter().any(known)
     }
 
-    /// Remembers that a file of the client's was put at a path. The oldest are forgotten.
+    /// Records that a client file was copied to a path. The oldest records are dropped.
     pub(crate) fn add_upload(&mut self, source: &str, path: &str) {
         self.uploads
             .retain(|one| !(one.0 == source && one.1 == path));
@@ -81,7 +81,7 @@ impl ContainerMeta {
         self.uploads.drain(..above);
     }
 
-    /// Whether it has been idle for too long, or lived for too long.
+    /// Whether it has been idle for too long, or is too old.
     pub(crate) fn is_expired(&self, now: u64, idle: Duration, life: Duration) -> bool {
         now.saturating_sub(self.used) >= idle.as_secs()
             || now.saturating_sub(self.created) >= life.as_secs()

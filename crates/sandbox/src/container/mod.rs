@@ -1,5 +1,5 @@
-//! Sessions: a folder, an owner and a policy that outlive the commands run in them, and
-//! the server too. Processes do not: each command's sandbox ends with it.
+//! Containers: a folder, an owner and a policy that survive the commands run in them and
+//! restarts of the server. Processes do not: each command has its own sandbox.
 
 mod account;
 mod files;
@@ -35,13 +35,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// First part of every session's id.
+/// Prefix of every container's id.
 const ID_PREFIX: &str = "container_";
 
-/// All sessions under one folder.
+/// All containers under one folder.
 #[derive(Debug)]
 pub(crate) struct ContainerStore {
-    /// The folder of all sessions.
+    /// The folder of all containers.
     folder: PathBuf,
     root: bool,
     ids: std::ops::Range<u32>,
@@ -49,33 +49,32 @@ pub(crate) struct ContainerStore {
     life: Duration,
     quota: Quota,
     index: Arc<ContainerIndex>,
-    /// Held while room is made, so that nobody takes it twice.
+    /// Held while space is reserved, so that no space is reserved twice.
     quota_lock: Mutex<()>,
     locks: Mutex<HashMap<String, Arc<ContainerLock>>>,
-    /// Sessions that were evicted or have expired, which the backend may still keep
-    /// something for.
+    /// Evicted and expired containers that the backend may still hold resources for.
     removed: Mutex<Vec<RemovedContainer>>,
 }
 
-/// A session that is no more.
+/// A container that was removed.
 #[derive(Debug)]
 pub(crate) struct RemovedContainer {
     pub(crate) id: String,
     pub(crate) host_id: u32,
 }
 
-/// What is known of a session from outside.
+/// Description of a container.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ContainerInfo {
     /// Its id.
     pub id: String,
-    /// Who it belongs to.
+    /// Its owner.
     pub owner: String,
-    /// When it was made, in seconds since the epoch.
+    /// When it was created, in seconds since the epoch.
     pub created: u64,
     /// When it was last used, in seconds since the epoch.
     pub used: u64,
-    /// Bytes its files take.
+    /// Size of its files, in bytes.
     pub bytes: u64,
     /// Domains its commands may reach.
     pub domains: Vec<DomainRule>,
@@ -113,10 +112,10 @@ impl ContainerStore {
         }
     }
 
-    /// Makes a session, after clearing away what has expired. It gets the host id that
-    /// `adopt` returns if one was made ready for it; that is asked for only once the
-    /// session is counted, so that one who is refused takes nothing from others. So are the
-    /// `mounts`, as (path relative to the state folder, path inside).
+    /// Creates a container, after removing expired ones. It gets the host id that
+    /// `claim_host_id` returns, if a sandbox was provisioned. `claim_host_id` and `mounts`
+    /// (path relative to the state folder, path inside) are called only once the container
+    /// is counted, so that a refused request takes nothing from others.
     pub(crate) fn create(
         &self,
         owner: &str,
@@ -150,28 +149,28 @@ impl ContainerStore {
         Ok(id)
     }
 
-    /// Whole or not at all: a folder with a session's name is a session.
+    /// Created in one step: any folder with a container's name is a complete container.
     fn make(&self, id: &str, meta: &ContainerMeta) -> Result<(), Error> {
         let staged = self.stage(meta.host_id)?;
         let folder = self.folder.join(staged.to_string_lossy().as_ref());
         let made = meta.save(&folder).and_then(|()| self.publish(&staged, id));
         if made.is_err() {
-            // The first error is the one to tell.
+            // The first error is returned.
             let _ = self.clear(&staged);
         }
         made
     }
 
-    /// The id that a session's files belong to on the host, if not to us.
+    /// The host id that owns a container's files, if not the server's.
     pub(crate) fn owner_id(&self, host_id: u32) -> Option<u32> {
         self.root.then_some(host_id)
     }
 
-    /// Waits for a session and holds it.
+    /// Waits for exclusive access to a container.
     pub(crate) async fn acquire(&self, owner: &str, id: &str) -> Result<ContainerGuard, Error> {
         let none = || Error::ContainerNotFound { id: id.to_owned() };
-        // First, so that an id that somebody made up leaves no lock behind, and nobody
-        // waits for a session of another's.
+        // First, so that an invented id creates no lock, and nobody waits for another
+        // owner's container.
         self.load_meta(owner, id)?;
         let turn = self.container_lock(id).acquire(id).await?;
         let meta = match self.load_meta(owner, id) {
@@ -195,10 +194,10 @@ impl ContainerStore {
         })
     }
 
-    /// What is known of a session of this owner's that has not expired.
+    /// The metadata of a container of this owner that has not expired.
     fn load_meta(&self, owner: &str, id: &str) -> Result<ContainerMeta, Error> {
         let none = || Error::ContainerNotFound { id: id.to_owned() };
-        name::check_word("session", id).map_err(|_| none())?;
+        name::check_word("container", id).map_err(|_| none())?;
         let meta = ContainerMeta::load(&self.folder.join(id)).ok_or_else(none)?;
         if meta.owner != owner || meta.is_expired(epoch_seconds(), self.idle, self.life) {
             return Err(none());
@@ -206,20 +205,20 @@ impl ContainerStore {
         Ok(meta)
     }
 
-    /// Until when a session lives if nobody uses it, without waiting for those who do.
+    /// When a container expires if it is not used, without waiting for its users.
     pub(crate) fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
         let meta = self.load_meta(owner, id)?;
         let idle = meta.used.saturating_add(self.idle.as_secs());
         Ok(idle.min(meta.created.saturating_add(self.life.as_secs())))
     }
 
-    /// What is known of one session, without waiting for those who use it.
+    /// Describes one container, without waiting for its users.
     pub(crate) fn info(&self, owner: &str, id: &str) -> Result<ContainerInfo, Error> {
         let meta = self.load_meta(owner, id)?;
         Ok(ContainerInfo::new(id.to_owned(), meta))
     }
 
-    /// Removes a session and its files.
+    /// Removes a container and its files.
     pub(crate) fn destroy(&self, held: &ContainerGuard) -> Result<(), Error> {
         self.forget_lock(&held.id);
         let gone = self.unlink(&held.id)?;
@@ -243,7 +242,7 @@ impl ContainerStore {
         locks.remove(id);
     }
 
-    /// A host id that no other session here has.
+    /// A host id that no other container has.
     pub(crate) fn free_host_id(&self) -> Result<u32, Error> {
         if self.index.should_compare() {
             self.compare();

@@ -1,6 +1,6 @@
-//! Who may have how much: sessions and bytes per tenant, and bytes in all. Whoever wants
-//! more than its share pays with its own least recently used sessions; nobody pays for
-//! others while it has no more than an equal share.
+//! Quotas: containers and bytes per tenant, and bytes in total. A tenant that exceeds its
+//! share loses its own least recently used containers; a tenant within an equal share
+//! loses none for others.
 
 use super::ContainerStore;
 use super::account::tenant_for_owner;
@@ -32,19 +32,19 @@ impl Quota {
     }
 }
 
-/// There is not enough room.
+/// There is not enough space.
 struct QuotaShortage {
-    /// Bytes that there are.
+    /// Available bytes.
     available: u64,
     error: Error,
 }
 
-/// Sessions that were evicted and are still to be cleared from the disk.
+/// Evicted containers that are not yet deleted from the disk.
 type EvictedFolders = Vec<CString>;
 
 impl ContainerStore {
-    /// Counts a new session, in place of an idle one of the same owner's where it has
-    /// as many as it may.
+    /// Counts a new container. At the owner's limit, it replaces an idle one of the same
+    /// owner.
     pub(super) fn claim(&self, id: &str, owner: &str, host_id: u32) -> Result<(), Error> {
         let mut evicted = EvictedFolders::new();
         let claimed = self.claim_or_evict(id, owner, host_id, &mut evicted);
@@ -78,21 +78,21 @@ impl ContainerStore {
         })
     }
 
-    /// Makes room for a session to grow by so many bytes, and keeps it until the session
-    /// is let go of. Returns for how many there is.
+    /// Reserves space for a container to grow, until its guard is dropped. Returns how many
+    /// bytes are available.
     pub(crate) fn reserve_up_to(&self, held: &ContainerGuard, requested: u64) -> u64 {
         let grown = self.reserve_space(held, requested, |short| short.available);
         grown.map_or_else(|short| short.available.min(requested), |()| requested)
     }
 
-    /// The same, for all of it or nothing.
+    /// The same, for all bytes or none.
     pub(crate) fn reserve_exact(&self, held: &ContainerGuard, requested: u64) -> Result<(), Error> {
         let grown = self.reserve_space(held, requested, |_| 0);
         grown.map_err(|short| short.error)
     }
 
-    /// Reserves all that is wanted, or what `otherwise` says where there is less. The lock
-    /// is kept until that is counted, so that no two sessions get the same bytes.
+    /// Reserves all requested bytes, or what `otherwise` returns if there are fewer. The
+    /// lock is held until they are counted, so that no two containers get the same bytes.
     fn reserve_space(
         &self,
         held: &ContainerGuard,
@@ -117,7 +117,7 @@ impl ContainerStore {
         made
     }
 
-    /// Evicts until an owner can have `wanted` bytes more. Sessions in use stay.
+    /// Evicts until an owner can use `requested` more bytes. Containers in use stay.
     fn make_space(
         &self,
         owner: &str,
@@ -146,16 +146,19 @@ impl ContainerStore {
         }
     }
 
-    /// Evicts a session of one who has more than an equal share. One who has no more
-    /// than that need not wait until others' sessions have been idle for a while.
+    /// Evicts a container of an owner above an equal share. For an owner within its share,
+    /// others' containers need not have been idle for a while.
     fn evict_above_share(&self, owner: &str, requested: u64, evicted: &mut EvictedFolders) -> bool {
         let above = self
             .index
             .above_share(owner, requested, self.quota.disk_bytes);
         let is_above = above.iter().any(|name| name == tenant_for_owner(owner));
-        above.iter().any(|name| match is_above {
-            true => self.evict_idle(name, evicted),
-            false => self.evict(name, epoch_seconds(), evicted),
+        above.iter().any(|name| {
+            if is_above {
+                self.evict_idle(name, evicted)
+            } else {
+                self.evict(name, epoch_seconds(), evicted)
+            }
         })
     }
 
@@ -164,8 +167,8 @@ impl ContainerStore {
         self.evict(owner, until, evicted)
     }
 
-    /// Evicts the least recently used session of an owner, of those that were not used
-    /// after `until` and are not in use.
+    /// Evicts the least recently used container of an owner that was not used after `until`
+    /// and is not in use.
     fn evict(&self, owner: &str, until: u64, evicted: &mut EvictedFolders) -> bool {
         let idle = self.index.idle(owner, until);
         let gone = idle
@@ -178,7 +181,7 @@ impl ContainerStore {
 
     fn clear_all(&self, evicted: EvictedFolders) {
         for gone in evicted {
-            // What stays behind is removed at the next start.
+            // What cannot be removed is removed at the next start.
             let _ = self.clear(&gone);
         }
     }

@@ -1,5 +1,5 @@
-//! Sessions' folders: made whole or not at all, open to nobody but us and the id that a
-//! session's commands run as, and removed however deep.
+//! The folders of containers: created in one step, accessible only to the server and the id
+//! that the container's commands run as, and removed at any depth.
 
 use super::ContainerStore;
 use crate::collect::folder::FolderHandle;
@@ -12,26 +12,26 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// First part of the name of a folder that is being made.
+/// Prefix of a folder that is being created.
 const NEW_PREFIX: &str = ".new-";
-/// First part of the name of a folder that is being removed.
+/// Prefix of a folder that is being removed.
 const REMOVED_PREFIX: &str = ".gone-";
-/// First part of the name of a folder for trying.
+/// Prefix of a folder for probing.
 const TRIAL_PREFIX: &str = ".trial-";
 
-/// After that long, what is being made or removed was left behind by a crash.
+/// Older folders with these prefixes were left behind by a crash.
 const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-const CREATE_FAILED: &str = "the session could not be made";
-const REMOVE_FAILED: &str = "the session could not be removed";
+const CREATE_FAILED: &str = "the container could not be created";
+const REMOVE_FAILED: &str = "the container could not be removed";
 
 impl ContainerStore {
-    /// Makes the folder of a session under another name.
+    /// Creates the folder of a container under a temporary name.
     pub(super) fn stage(&self, host_id: u32) -> Result<CString, Error> {
         self.build(NEW_PREFIX, host_id)
     }
 
-    /// Gives a folder that was begun its name.
+    /// Renames a staged folder to its final name.
     pub(super) fn publish(&self, staged: &CStr, id: &str) -> Result<(), Error> {
         let finish = || {
             let all = FolderHandle::open_path(&self.folder)?;
@@ -40,8 +40,8 @@ impl ContainerStore {
         finish().at(CREATE_FAILED, &self.folder)
     }
 
-    /// A folder like a session's that no one will find, for trying. Returns its path
-    /// relative to the state folder, and its host id.
+    /// Creates a folder like a container's for probing, which is never listed. Returns its
+    /// path relative to the state folder, and its host id.
     pub(crate) fn make_trial(&self) -> Result<(String, u32), Error> {
         let host_id = self.free_host_id()?;
         let name = self.build(TRIAL_PREFIX, host_id)?;
@@ -63,8 +63,8 @@ impl ContainerStore {
         build().at(CREATE_FAILED, &self.folder)
     }
 
-    /// Closes a session to all but us and its own commands: these pass through its
-    /// folder, by their group, to its files, which are theirs.
+    /// Restricts a container to the server and its own commands: these pass through its
+    /// folder by their group, and own the files in it.
     pub(super) fn restrict_access(&self, container: &FolderHandle, host_id: u32) -> io::Result<()> {
         let data = container.enter(c"data")?;
         match self.owner_id(host_id) {
@@ -79,8 +79,8 @@ impl ContainerStore {
         }
     }
 
-    /// Takes a session out of sight in one step. What is returned is to be
-    /// [cleared](Self::clear).
+    /// Unlinks a container in one step. The caller must [clear](Self::clear) what is
+    /// returned.
     pub(super) fn unlink(&self, id: &str) -> Result<CString, Error> {
         let gone = format!("{REMOVED_PREFIX}{}", id::random_id()?);
         let unlink = || {
@@ -93,7 +93,7 @@ impl ContainerStore {
         Ok(gone)
     }
 
-    /// Removes what is out of sight.
+    /// Deletes an unlinked folder.
     pub(super) fn clear(&self, gone: &CStr) -> Result<(), Error> {
         let remove = || FolderHandle::open_path(&self.folder)?.remove(gone);
         remove().at(REMOVE_FAILED, &self.folder)
@@ -115,14 +115,14 @@ impl ContainerStore {
                 && is_old(&entry)
                 && let Ok(name) = to_cstring(&name)
             {
-                // What stays behind once more is tried at the next start.
+                // What cannot be removed is tried again at the next start.
                 let _ = self.clear(&name);
             }
         }
     }
 }
 
-/// Removes a folder that is not a session's any more, whatever is in it.
+/// Removes a folder that no longer belongs to a container, with its content.
 pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
     collect::clear(folder)?;
     fs::remove_dir(folder).at(REMOVE_FAILED, folder)
@@ -133,7 +133,7 @@ fn to_cstring(name: &str) -> io::Result<CString> {
 }
 
 impl FolderHandle {
-    /// Makes a folder that must not be there yet, for us alone.
+    /// Creates a folder that must not exist yet, accessible only to the server.
     fn make_new(&self, name: &CStr) -> io::Result<Self> {
         self.mkdir(name, Mode::RWXU)?;
         self.enter(name)

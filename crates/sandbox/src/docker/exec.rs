@@ -1,5 +1,5 @@
-//! One command in a container: streams, time and files watched from outside, and at the
-//! end the whole container killed.
+//! One command in a Docker container: output, time and files are limited from outside, and
+//! the whole Docker container is killed at the end.
 
 use super::{ContainerKeepalive, DockerBackend, DockerContext, docker_name, hardening};
 use crate::backend::{CommandJob, CommandResult, WrittenFiles, command_environment, has_layer};
@@ -11,7 +11,7 @@ use crate::policy::SandboxLimits;
 use bollard::container::LogOutput;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use futures_util::StreamExt;
-use prowess_launcher::spec::DATA_DIR;
+use prowess_launcher::LAYOUT;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags};
 use std::path::{Path, PathBuf};
@@ -21,20 +21,19 @@ use tokio::io::AsyncWriteExt;
 /// How often written files are measured.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Signals a command can end by; a shell tells them as 128 and the number, and so does
-/// Docker.
+/// Signals a command can end by; shells and Docker report them as 128 plus the number.
 const SIGNALS: std::ops::RangeInclusive<i64> = 1..=64;
 
 const SIGKILL: i32 = 9;
 
-/// Why we end a command.
+/// Why a command is killed.
 enum StopCause {
     Timeout,
     Flood,
     Full,
 }
 
-/// Kills a container when dropped before its command has ended.
+/// Kills a Docker container when dropped before its command has ended.
 struct KillGuard<'a> {
     docker: &'a DockerBackend,
     container_id: &'a str,
@@ -50,7 +49,7 @@ impl Drop for KillGuard<'_> {
     }
 }
 
-/// Runs a command and returns when nothing of it is alive.
+/// Runs a command and returns when all of its processes are dead.
 pub(super) async fn run(
     docker: &DockerBackend,
     keepalive: ContainerKeepalive,
@@ -67,7 +66,7 @@ pub(super) async fn run(
     let container_name = docker_name(&job.container_id);
     let exec = options(docker, argv, &job);
     let exec = docker.client.create_exec(&container_name, exec).await;
-    let exec = exec.docker_context("making a command")?.id;
+    let exec = exec.docker_context("creating a command")?.id;
     let mut streams = OutputStreams::new(&job.limits);
     let timeout = job.execution.timeout.unwrap_or(job.limits.timeout);
     let stopped = tokio::select! {
@@ -79,13 +78,13 @@ pub(super) async fn run(
         .client
         .inspect_exec(&exec)
         .await
-        .docker_context("the command's end")?;
+        .docker_context("reading the exit status")?;
     let killed = docker.client.kill_container(&container_name, None).await;
     let state = docker.container_state(&job.container_id).await;
     if state.running == Some(true) {
         killed.docker_context("ending a container")?;
     }
-    // Told only of a container that has ended.
+    // Reported only for a container that has ended.
     let out_of_memory = state.oom_killed == Some(true);
     kill_guard.ended = true;
     drop(kill_guard);
@@ -101,9 +100,9 @@ pub(super) async fn run(
         stderr: streams.stderr.finish(),
         elapsed: started.elapsed(),
         written,
-        // It would take as much of the disk as the session itself.
+        // The copy uses as much disk space as the container's files.
         release: Box::new(move || {
-            // What stays behind goes before the next command.
+            // What cannot be removed is removed before the next command.
             let _ = collect::clear(&copy);
         }),
     })
@@ -123,12 +122,12 @@ fn options(
         env: Some(env.collect()),
         cmd: Some(argv),
         user: Some(hardening::container_user(docker, job)),
-        working_dir: Some(DATA_DIR.into()),
+        working_dir: Some(LAYOUT.data.into()),
         ..CreateExecOptions::default()
     }
 }
 
-/// What has been read so far.
+/// The output read so far.
 struct OutputStreams {
     stdout: Capture,
     stderr: Capture,
@@ -163,7 +162,7 @@ impl OutputStreams {
             return Ok(None);
         };
         let feed = async {
-            // A command need not read what it is given.
+            // A command need not read its input.
             let _ = input.write_all(&job.execution.stdin).await;
             let _ = input.shutdown().await;
         };
@@ -189,7 +188,7 @@ impl OutputStreams {
         self.seen = self.seen.saturating_add(bytes.len() as u64);
         capture.push(&bytes);
         if let Some(listener) = &job.execution.stream {
-            // A listener that has left misses nothing.
+            // The listener may be gone.
             let _ = listener.send(OutputChunk {
                 stream,
                 bytes: bytes.into(),
@@ -198,24 +197,24 @@ impl OutputStreams {
     }
 }
 
-/// What the folder may hold while a command runs.
+/// The limits of the folder while a command runs.
 fn max_usage(job: &CommandJob) -> DiskUsage {
     let limits = &job.limits;
     let made = job.usage.entries.saturating_add(limits.data_files);
     DiskUsage {
         bytes: limits.data_bytes,
-        entries: limits.session_entries.min(made),
+        entries: limits.container_entries.min(made),
     }
 }
 
-/// Returns when the folder holds more than it may, or is deeper than can be measured.
+/// Returns when the folder exceeds its limits or is nested too deep.
 async fn wait_until_full(work: PathBuf, max: DiskUsage) {
     loop {
         tokio::time::sleep(MEASURE_INTERVAL).await;
         let folder = work.clone();
         let measured =
             tokio::task::spawn_blocking(move || collect::measure(&folder, max, &mut |_, _| {}));
-        // What cannot be measured just now is measured next time.
+        // What cannot be measured now is measured next time.
         if let Ok(Ok(measured)) = measured.await
             && measured.exceeds_limit
         {

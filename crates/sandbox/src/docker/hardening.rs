@@ -1,19 +1,19 @@
-//! The container of a session: everything that can be taken from it is.
+//! The configuration of a Docker container, with as few privileges as possible.
 
 use super::DockerBackend;
 use crate::backend::CommandJob;
 use crate::policy::SandboxLimits;
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
-use prowess_launcher::spec::DATA_DIR;
+use prowess_launcher::LAYOUT;
 use std::collections::HashMap;
 
-/// The label that says which state folder a container belongs to.
+/// The label with the state folder that a Docker container belongs to.
 pub(super) const STATE_LABEL: &str = "prowess.state";
 
-/// Waits for the end of its input, which is the end of this process.
+/// Waits for the end of its input, which ends when this process does.
 const WAIT_COMMAND: [&str; 3] = ["/bin/sh", "-c", "read end"];
 
-/// What to make for a session.
+/// The request to create the Docker container of a job.
 pub(super) fn container_body(docker: &DockerBackend, job: &CommandJob) -> ContainerCreateBody {
     ContainerCreateBody {
         image: Some(docker.image.clone()),
@@ -35,7 +35,7 @@ pub(super) fn container_body(docker: &DockerBackend, job: &CommandJob) -> Contai
     }
 }
 
-/// The session's host id, or our own when that is all we have: never root.
+/// The container's host id, or the server's own without root: never root.
 pub(super) fn container_user(docker: &DockerBackend, job: &CommandJob) -> String {
     if docker.root {
         return format!("{0}:{0}", job.host_id);
@@ -56,10 +56,10 @@ fn host_config(docker: &DockerBackend, job: &CommandJob) -> HostConfig {
         cap_drop: Some(vec!["ALL".into()]),
         security_opt: Some(vec!["no-new-privileges".into(), seccomp_option()]),
         binds: Some(binds(docker, job)),
-        tmpfs: Some(HashMap::from([("/tmp".into(), tmp)])),
+        tmpfs: Some(HashMap::from([(LAYOUT.tmp.into(), tmp)])),
         memory: Some(number(limits.memory)),
         memory_swap: Some(number(limits.memory)),
-        // The process that waits is in the container as well.
+        // The waiting process is in the container as well.
         pids_limit: Some(number(limits.processes + 1)),
         nano_cpus: Some(number(limits.cpu_millis.saturating_mul(1_000_000))),
         ulimits: Some(ulimits(limits)),
@@ -79,7 +79,7 @@ fn seccomp_option() -> String {
 fn binds(docker: &DockerBackend, job: &CommandJob) -> Vec<String> {
     let place = |relative: &str| docker.state.join(relative).display().to_string();
     let data = docker.state.join(&job.data).with_file_name("work");
-    let data = format!("{}:{DATA_DIR}:rw", data.display());
+    let data = format!("{}:{}:rw", data.display(), LAYOUT.data);
     let shown = job
         .mounts
         .iter()

@@ -1,15 +1,14 @@
-//! The other backend: a Docker daemon. One hardened container per session, started
-//! ahead of each command and killed after it, so that nothing a command starts lives on.
+//! The Docker backend. Each container has one hardened Docker container, started before
+//! each command and killed after it, so that no process of a command survives.
 //!
-//! What holds a command here is Docker's and the kernel's, configured by `container`;
-//! our own system call filter is handed to the daemon. Compared with the native backend
-//! there is no Landlock, `/proc` and `/sys` show more of the kernel, and the bound on
-//! written files is checked while the command runs instead of being a file system's
-//! size: so this backend is never graded strict. It gives no network and builds no
-//! package layers.
+//! Isolation is Docker's and the kernel's, configured by `hardening`; the launcher's
+//! system call filter is passed to the daemon. Compared with the native backend there is
+//! no Landlock, `/proc` and `/sys` show more of the kernel, and the limit on written files
+//! is checked while the command runs instead of being a file system's size: so this
+//! backend is never graded strict. It has no network access and builds no package layers.
 //!
-//! A container lives on a leash: its pid 1 reads from a stream that this process holds
-//! open, and ends, with everything in the container, when this process does.
+//! Pid 1 of a Docker container reads from a stream that this process keeps open. When this
+//! process ends, pid 1 ends, and with it everything in the Docker container.
 
 mod exec;
 mod hardening;
@@ -35,15 +34,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Seconds the daemon may take to answer.
+/// Timeout of requests to the daemon.
 const DAEMON_TIMEOUT_SECONDS: u64 = 60;
 
-/// Which daemon, and what it runs.
+/// The daemon and the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DockerSettings {
     /// The daemon's socket.
     pub socket: PathBuf,
-    /// The image to run commands in. It must be there: nothing is ever pulled.
+    /// The image to run commands in. It must exist locally: images are never pulled.
     pub image: String,
 }
 
@@ -63,14 +62,14 @@ pub(crate) struct DockerBackend {
     image: String,
     state: PathBuf,
     root: bool,
-    /// Per session, the leash of its container while that waits for a command.
+    /// Per container id, the keep-alive of its Docker container that waits for a command.
     waiting: Arc<Mutex<HashMap<String, SharedKeepalive>>>,
 }
 
-/// A session's leash. Locked while its container is being started or taken.
+/// A keep-alive. Locked while its Docker container is being started or taken.
 type SharedKeepalive = Arc<tokio::sync::Mutex<Option<ContainerKeepalive>>>;
 
-/// Keeps a container alive; dropped, the container ends.
+/// Keeps a Docker container running until dropped.
 struct ContainerKeepalive {
     _stdin: AttachContainerResults,
 }
@@ -83,7 +82,7 @@ impl std::fmt::Debug for DockerBackend {
     }
 }
 
-/// Says what was asked of the daemon when it failed.
+/// Adds the failed request to an error of the daemon.
 trait DockerContext<T> {
     fn docker_context(self, what: &'static str) -> Result<T, Error>;
 }
@@ -91,14 +90,14 @@ trait DockerContext<T> {
 impl<T> DockerContext<T> for Result<T, bollard::errors::Error> {
     fn docker_context(self, what: &'static str) -> Result<T, Error> {
         self.map_err(|error| {
-            tracing::warn!(what, %error, "the Docker daemon did not do as asked");
+            tracing::warn!(what, %error, "Docker request failed");
             let source = DockerError(error.to_string());
             Error::Docker { what, source }
         })
     }
 }
 
-/// The name of a session's container.
+/// The name of a container's Docker container.
 fn docker_name(container_id: &str) -> String {
     format!("prowess-{container_id}")
 }
@@ -128,7 +127,7 @@ impl DockerBackend {
         exec::run(self, keepalive, argv, &work, job).await
     }
 
-    /// Brings the folder that the container writes to in line with the session's.
+    /// Copies the container's files to the folder that its Docker container writes to.
     async fn mirror(&self, job: &CommandJob) -> Result<PathBuf, Error> {
         let data = self.state.join(&job.data);
         let work = data.with_file_name("work");
@@ -143,7 +142,7 @@ impl DockerBackend {
         Ok(work)
     }
 
-    /// The leash of a running container of the job's session.
+    /// The keep-alive of the job's Docker container, started if necessary.
     async fn take_container(&self, job: &CommandJob) -> Result<ContainerKeepalive, Error> {
         let shared = self.keepalive_slot(&job.container_id);
         if let Some(keepalive) = shared.lock().await.take()
@@ -151,18 +150,18 @@ impl DockerBackend {
         {
             return Ok(keepalive);
         }
-        // Whatever has that name was left by a process that is no more.
+        // One of this name was left by a process that has ended.
         self.remove_container(&job.container_id).await;
         let body = hardening::container_body(self, job);
         let options = bollard::query_parameters::CreateContainerOptionsBuilder::default()
             .name(&docker_name(&job.container_id))
             .build();
         let created = self.client.create_container(Some(options), body).await;
-        created.docker_context("making a container")?;
+        created.docker_context("creating a container")?;
         self.start_container(&job.container_id).await
     }
 
-    /// Starts a session's container, on a leash.
+    /// Starts a container's Docker container.
     async fn start_container(&self, container_id: &str) -> Result<ContainerKeepalive, Error> {
         let options = AttachContainerOptionsBuilder::default()
             .stdin(true)
@@ -178,7 +177,7 @@ impl DockerBackend {
         Ok(keepalive)
     }
 
-    /// The state of a session's container; nothing in it if there is none.
+    /// The state of a container's Docker container; empty if there is none.
     async fn container_state(&self, container_id: &str) -> ContainerState {
         let found = self
             .client
@@ -188,7 +187,7 @@ impl DockerBackend {
         state.unwrap_or_default()
     }
 
-    /// Removes a session's container, and kills what is in it. None there is fine.
+    /// Kills and removes a container's Docker container, if it exists.
     async fn remove_container(&self, container_id: &str) {
         self.remove_by_name(&docker_name(container_id)).await;
     }
@@ -211,7 +210,7 @@ impl DockerBackend {
         waiting.remove(container_id);
     }
 
-    /// The containers of this state folder, as session and name.
+    /// The Docker containers of this state folder, as container id and name.
     async fn list_containers(&self) -> Vec<(String, String)> {
         let label = format!("{}={}", hardening::STATE_LABEL, self.state.display());
         let options = ListContainersOptionsBuilder::default()
@@ -230,7 +229,7 @@ impl DockerBackend {
 }
 
 fn make_folder(place: &Path, owner: Option<u32>) -> Result<(), Error> {
-    const CREATE_FAILED: &str = "the folder of a container could not be made";
+    const CREATE_FAILED: &str = "the folder of a container could not be created";
     fs::create_dir(place).at(CREATE_FAILED, place)?;
     fs::set_permissions(place, fs::Permissions::from_mode(0o700)).at(CREATE_FAILED, place)?;
     std::os::unix::fs::lchown(place, owner, owner).at(CREATE_FAILED, place)
@@ -241,8 +240,8 @@ impl SandboxBackend for DockerBackend {
         Box::pin(self.run(job))
     }
 
-    /// Starts the session's container again. For sessions yet to come nothing is made:
-    /// their containers show skills that no one knows yet.
+    /// Starts the container's Docker container again. Nothing is provisioned for future
+    /// containers: their skills are not known yet.
     fn provision(&self, next: ProvisionRequest) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             let Some(container_id) = next.container_id else {

@@ -1,4 +1,4 @@
-//! What the daemon can give, found out by really trying.
+//! Probes the daemon by running a script in a Docker container.
 
 use super::{DockerBackend, DockerContext, DockerSettings};
 use crate::backend::{CommandJob, SandboxBackend};
@@ -14,20 +14,19 @@ use crate::settings::SandboxSettings;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What must come back, line by line, when the container is as hard as it was asked to
-/// be.
+/// The lines expected when all requested restrictions are in force.
 const EXPECTED: [(&str, &str); 7] = [
     ("no capabilities", "CapEff: 0000000000000000"),
     ("no capabilities to gain", "CapBnd: 0000000000000000"),
     ("no new privileges", "NoNewPrivs: 1"),
     ("system call filter", "Seccomp: 2"),
     ("no network but loopback", "interfaces 1"),
-    ("writable /mnt/data", "data ok"),
-    ("session files", "lower ok"),
+    ("writable data folder", "data ok"),
+    ("container files", "lower ok"),
 ];
 
-/// What no container has, whatever the daemon. Tables of the kernel could be masked, but
-/// not `/proc/sys`: runtimes read it themselves, from within, to start a command.
+/// Layers that no Docker container has. Tables of the kernel could be masked, but not
+/// `/proc/sys`: runtimes read it from within to start a command.
 const UNAVAILABLE: [(&str, &str); 3] = [
     ("landlock", "containers are not confined by it"),
     (
@@ -35,12 +34,12 @@ const UNAVAILABLE: [(&str, &str); 3] = [
         "/proc and /sys show more of the kernel than they need to, read-only",
     ),
     (
-        "hard quota over session files",
+        "hard quota over container files",
         "written files are measured while a command runs, not bounded by a file system",
     ),
 ];
 
-/// Tries, and returns what was found and the backend to use, unless nothing works.
+/// Probes, and returns the result and the backend, unless the host is refused.
 pub(crate) async fn probe(
     docker: &DockerSettings,
     state: &Path,
@@ -64,7 +63,7 @@ pub(crate) async fn probe(
     }
 }
 
-/// What no container has, as checks that failed.
+/// The unavailable layers, as failed checks.
 pub(crate) fn unavailable_checks() -> Vec<ProbeCheck> {
     let never = UNAVAILABLE.into_iter();
     never
@@ -72,7 +71,7 @@ pub(crate) fn unavailable_checks() -> Vec<ProbeCheck> {
         .collect()
 }
 
-/// Why no container has something, in words that hold no path of the host's own.
+/// Why no Docker container has a layer, without paths of the host.
 pub(crate) fn explain_missing(name: &str) -> Option<&'static str> {
     let mut never = UNAVAILABLE.into_iter();
     never
@@ -97,10 +96,10 @@ async fn attempt(
         .client
         .version()
         .await
-        .docker_context("its version")?;
+        .docker_context("reading its version")?;
     let version = version.version.unwrap_or_default();
     let image = backend.client.inspect_image(&docker.image).await;
-    image.docker_context("the image, which is never pulled")?;
+    image.docker_context("finding the image (images are never pulled)")?;
     let containers = ContainerStore::new(state, root, settings);
     let kept: Vec<String> = containers.list().into_iter().map(|one| one.id).collect();
     backend.keep_only(&kept).await;
@@ -163,7 +162,7 @@ async fn probe_inside(
     };
     let ended = SandboxBackend::run(backend, job).await;
     backend.forget(&id, host_id).await;
-    // Left over, it is found by no one.
+    // A leftover is never listed.
     let _ = container::remove_folder(&folder);
     let ended = ended?;
     if ended.outcome == CommandOutcome::Exit(0) {

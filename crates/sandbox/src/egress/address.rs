@@ -1,3 +1,3 @@
-//! Which addresses are the public internet's: the rule all of the house shares.
+//! Which addresses are public: the rule that all crates share.
 
 pub(super) use prowess_skill::address::is_public;

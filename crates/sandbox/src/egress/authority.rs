@@ -1,21 +1,21 @@
-//! Host names and ports as requests write them, in the one form that rules compare.
+//! Host names and ports of requests, in the normal form that rules compare.
 
 use std::fmt;
 
-/// Longest host name, as DNS has it.
+/// Longest host name in DNS.
 const MAX_HOST_BYTES: usize = 253;
 
 /// Longest label of a host name.
 const MAX_LABEL_BYTES: usize = 63;
 
-/// A host name in lower case without a trailing dot: what is compared with rules,
-/// resolved, put into a request and expected in certificates is this very text.
+/// A host name in lower case without a trailing dot. Exactly this text is compared with
+/// rules, resolved, put into a request and expected in certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct HostName(String);
 
 impl HostName {
-    /// Reads a name or an IPv4 address; rules decide later which of them is allowed.
-    /// `None` for anything else: user names, brackets, escapes, empty labels.
+    /// Parses a name or an IPv4 address; rules decide later which is allowed. `None` for
+    /// anything else: user names, brackets, escapes, empty labels.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let name = text.strip_suffix('.').unwrap_or(text);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -46,7 +46,7 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// Reads `host` or `host:port`. Without a default the port must be there.
+    /// Parses `host` or `host:port`. Without a default the port is required.
     pub(crate) fn parse(text: &str, default_port: Option<u16>) -> Option<Self> {
         let (host, port) = match text.split_once(':') {
             Some((host, port)) => (host, parse_port(port)?),
@@ -58,7 +58,7 @@ impl Authority {
         })
     }
 
-    /// As it is written in a `host` header, where the scheme's own port is left out.
+    /// The value of a `host` header, which omits the scheme's default port.
     pub(crate) fn in_header(&self, default_port: u16) -> String {
         if self.port == default_port {
             self.host.to_string()
@@ -74,7 +74,7 @@ fn parse_port(text: &str) -> Option<u16> {
     u16::try_from(number).ok().filter(|port| *port != 0)
 }
 
-/// A number as HTTP writes it, in the one way that has no other reading.
+/// A decimal number of HTTP in its only unambiguous form.
 pub(crate) fn parse_decimal(text: &str) -> Option<u64> {
     let has_one_form = text == "0" || !text.starts_with('0');
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! How the proxy reaches the network, apart from whether it may.
+//! How the proxy resolves names and connects.
 
 use std::fmt::Debug;
 use std::io;
@@ -6,11 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use tokio::net::TcpStream;
 
-/// A future that can be kept in a trait object.
+/// A boxed future, for trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Resolves names and opens connections. What is resolved is checked before it is
-/// connected to, and only what was checked is.
+/// Resolves names and opens connections. Resolved addresses are checked before a
+/// connection, and only checked addresses are connected to.
 pub trait Dial: Debug + Send + Sync {
     /// The addresses of a name.
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;

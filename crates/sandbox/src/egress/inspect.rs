@@ -1,22 +1,21 @@
-//! The readers of untrusted bytes, for the fuzz targets: what the proxy would make of
-//! them, and nothing more.
+//! Entry points of the proxy's parsers for the fuzz targets.
 
 use super::authority::Authority;
 use super::client_hello::{self, ParsedHello};
 use super::head::{self, ProxyRequest};
 use super::rules::EgressSecret;
 
-/// A request as the proxy would send it on.
+/// A request as the proxy would forward it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewrittenRequest {
     /// The host that was checked.
     pub host: String,
-    /// The head that its server would get.
+    /// The head for its server.
     pub head: Vec<u8>,
 }
 
-/// What would be sent on for the head of a request: to the proxy itself, or inside TLS
-/// that is opened for `tls_host`. `None` if it is refused, or asks for a tunnel.
+/// What the proxy would forward for the head of a request: to the proxy itself, or inside
+/// intercepted TLS for `tls_host`. `None` if it is refused, or requests a tunnel.
 #[must_use]
 pub fn rewrite(
     bytes: &[u8],
@@ -39,7 +38,7 @@ pub fn rewrite(
     })
 }
 
-/// The server name of a ClientHello that would be let through to that name.
+/// The server name of a ClientHello that would be accepted for that name.
 #[must_use]
 pub fn server_name(bytes: &[u8]) -> Option<String> {
     match client_hello::server_name(bytes) {

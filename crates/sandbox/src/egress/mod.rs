@@ -1,27 +1,28 @@
-//! The only way out of a sandbox, when it has one: a proxy in the server that lets
-//! through to named domains.
+//! The egress proxy: the only network access of a sandbox, to allowed domains.
 //!
-//! The sandbox's network namespace has no route. Its init opens a listening socket on
-//! the namespace's own loopback and hands it to the server, so a connection made inside
-//! arrives here without any process in between. The proxy resolves names itself and
-//! connects to the very address it has checked: private, local and metadata addresses
-//! are refused after resolution, so a name that resolves differently the next time gains
-//! nothing.
+//! The sandbox's network namespace has no route. Its init opens a listening socket on the
+//! namespace's loopback and sends it to the server, so that connections from inside arrive
+//! here without any process in between. The proxy resolves names itself and connects to
+//! exactly the address it has checked: private, local and metadata addresses are refused
+//! after resolution, so a name that resolves differently the next time (DNS rebinding)
+//! gains nothing.
 //!
-//! What it cannot see: inside TLS. It compares the name in the ClientHello with the one
-//! asked for, but a server that answers for other names behind the same certificate can
-//! still be asked for them. The exception are hosts that the command has a secret for:
-//! their TLS is opened (`intercept`), so that stand-ins can be replaced.
+//! The proxy cannot see inside TLS. It compares the name in the ClientHello with the
+//! requested one, but a server that serves other names behind the same certificate can
+//! still be used to reach them. The exception are hosts that the command has a secret for:
+//! their TLS is intercepted (`intercept`), so that stand-ins can be replaced.
 //!
 //! | module | owns |
 //! |---|---|
+//! | `address` | which addresses are public |
 //! | `authority` | host names and ports in one form |
-//! | `rules` | which domains, and which secrets for them |
-//! | `head` | heads of requests: strict parsing, writing anew with secrets |
+//! | `rules` | allowed domains, and secrets for them |
+//! | `head` | heads of requests: strict parsing, rendering with secrets |
 //! | `client_hello` | the one server name of a TLS client |
 //! | `intercept` | the certificate authority of a command, TLS with real servers |
-//! | `proxy` | connections: their bounds, checks and bytes |
+//! | `proxy` | connections: limits, checks, copying |
 //! | `dial` | resolving and connecting |
+//! | `inspect` | the parsers, for fuzz targets |
 
 mod address;
 mod authority;
@@ -51,7 +52,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Egress {
     dial: Arc<dyn Dial>,
-    /// How TLS is opened for hosts with secrets, unless the operator wants none opened.
+    /// Intercepts TLS to hosts with secrets, unless the operator disabled it.
     interceptor: Option<Arc<TlsInterceptor>>,
     shares: ConnectionShares,
 }
@@ -74,7 +75,7 @@ impl Egress {
     /// The proxy of one command.
     ///
     /// # Errors
-    /// When no certificate authority can be made for it.
+    /// When no certificate authority can be created for it.
     pub(crate) fn command_proxy(
         &self,
         owner: &str,
@@ -90,8 +91,8 @@ impl Egress {
         }))
     }
 
-    /// The same for domains that the operator has named and that may be internal, without
-    /// secrets.
+    /// A proxy without secrets for domains that the operator has named and that may be
+    /// internal.
     pub(crate) fn operator_proxy(&self, owner: &str, domains: Vec<DomainRule>) -> Arc<Proxy> {
         Arc::new(Proxy {
             domains,
@@ -114,65 +115,65 @@ impl Egress {
     }
 }
 
-/// A connection that was asked for.
+/// A requested connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EgressConnection {
-    /// The host asked for.
+    /// The requested host.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Whether it was let through, or why not.
+    /// Whether it was allowed, or why not.
     pub verdict: Verdict,
-    /// What exactly was wrong, where the verdict does not say it.
+    /// Details, if the verdict is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What became of a connection.
+/// The result of a connection request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Let through.
+    /// Allowed.
     Allowed,
-    /// The domain is not on the list.
+    /// The domain is not on the allow list.
     NotAllowed,
     /// The port is neither 80 nor 443.
     Port,
-    /// The name leads to no address.
+    /// The name does not resolve.
     Unresolved,
-    /// The name leads to an address that is not public.
+    /// The name resolves to an address that is not public.
     PrivateAddress,
     /// The address does not answer.
     Unreachable,
-    /// The server's certificate is not valid for its name; seen only where TLS is opened.
+    /// The server's certificate is not valid for its name (only for intercepted TLS).
     BadCertificate,
-    /// The client does not trust the certificate it is shown where TLS is opened.
+    /// The client does not trust the proxy's certificate (only for intercepted TLS).
     NotTrusted,
-    /// The client and the proxy did not agree on TLS where it is opened.
+    /// The TLS handshake of the client with the proxy failed (only for intercepted TLS).
     Handshake,
-    /// TLS for another name than was asked for, or no TLS at all.
+    /// TLS for another name than the requested one, or not TLS.
     OtherName,
-    /// Not a request this proxy takes.
+    /// A request that the proxy does not support.
     BadRequest,
 }
 
 impl Verdict {
-    /// The verdict in words.
+    /// The verdict as text.
     fn explain(self) -> &'static str {
         match self {
             Self::Allowed => "it is allowed",
-            Self::NotAllowed => "the domain is not among those this session may reach",
+            Self::NotAllowed => "the domain is not on this container's allow list",
             Self::Port => "only port 80 for http and port 443 for https can be reached",
-            Self::Unresolved => "the name leads to no address",
-            Self::PrivateAddress => "the name leads to an address that is not public",
+            Self::Unresolved => "the name does not resolve to an address",
+            Self::PrivateAddress => "the name resolves to an address that is not public",
             Self::Unreachable => "the server does not answer",
             Self::BadCertificate => "the server's certificate is not valid for this name",
             Self::NotTrusted => {
-                "the client does not trust the certificates in the file that SSL_CERT_FILE names"
+                "the client does not trust the certificates in the file named by SSL_CERT_FILE"
             }
             Self::Handshake => "the TLS handshake of the client with the proxy failed",
-            Self::OtherName => "TLS is for another name, or is no TLS",
-            Self::BadRequest => "this is not a request the proxy takes",
+            Self::OtherName => "the TLS server name is another one, or this is not TLS",
+            Self::BadRequest => "the proxy does not support this request",
         }
     }
 }

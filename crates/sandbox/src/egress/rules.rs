@@ -1,14 +1,14 @@
-//! Which domains, and which secrets for them.
+//! Allowed domains, and secrets for them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A domain that may be reached: `example.com`, or `*.example.com` for all beneath it.
+/// An allowed domain: `example.com`, or `*.example.com` for all of its subdomains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DomainRule {
-    /// In lower case, without the star.
+    /// In lower case, without the wildcard.
     name: String,
     beneath: bool,
 }
@@ -28,19 +28,20 @@ impl DomainRule {
 }
 
 impl DomainRule {
-    /// Whether all that another rule covers is covered by this one.
+    /// Whether this rule covers all hosts that another rule covers.
     #[must_use]
     pub fn includes(&self, other: &DomainRule) -> bool {
-        match other.beneath {
-            false => self.covers(&other.name),
-            true => self.beneath && (self.name == other.name || self.covers(&other.name)),
+        if other.beneath {
+            self.beneath && (self.name == other.name || self.covers(&other.name))
+        } else {
+            self.covers(&other.name)
         }
     }
 }
 
-/// A rule that is no domain.
+/// A text that is not a domain rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no domain: write example.com, or *.example.com for all beneath it")]
+#[error("{0:?} is not a domain: write example.com, or *.example.com for all of its subdomains")]
 pub struct InvalidDomain(String);
 
 impl FromStr for DomainRule {
@@ -55,7 +56,7 @@ impl FromStr for DomainRule {
             let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             !part.is_empty() && part.len() <= 63 && part.chars().all(fine)
         };
-        // An address is not a name; one that ends in a number would be read as one.
+        // An address is not a name; a name that ends in a number would be read as an address.
         let last_is_number = name
             .rsplit('.')
             .next()
@@ -94,16 +95,16 @@ impl fmt::Display for DomainRule {
     }
 }
 
-/// A secret that commands know by a stand-in only. The proxy puts the value in its
-/// place in the headers of requests to the domain it is for, over plain HTTP and over TLS
-/// that it opens for that.
+/// A secret that commands see only as a stand-in. The proxy replaces the stand-in with the
+/// value in headers of requests to the secret's domain, over plain HTTP and intercepted
+/// TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EgressSecret {
-    /// What stands for it inside.
+    /// Its stand-in inside the sandbox.
     pub stand_in: String,
     /// The value, which never enters the sandbox.
     pub value: String,
-    /// Where it may go.
+    /// Where it may be sent.
     pub domain: DomainRule,
 }
 

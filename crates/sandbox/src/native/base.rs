@@ -1,5 +1,5 @@
-//! The read-only root all sandboxes share: what the host has of a runtime, or a root
-//! the operator names, and an `/etc` that tells nothing of the host.
+//! The read-only root that all sandboxes share: the host's runtime, or a root that the
+//! operator names, and an `/etc` that reveals nothing about the host.
 
 use crate::error::{Error, ErrorContext};
 use prowess_launcher::spec::{INNER_ID, RootSpec};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Top-level folders of a runtime; a link among them (merged `/usr`) stays a link.
 const FOLDERS: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
-/// Parts of `/etc` that programs need and that say nothing of the host.
+/// Parts of `/etc` that programs need and that reveal nothing about the host.
 const ETC: [&str; 7] = [
     "etc/alternatives",
     "etc/fonts",
@@ -20,7 +20,7 @@ const ETC: [&str; 7] = [
     "etc/python3",
 ];
 
-/// Describes the root. `from` is where the runtime is taken from, `/` for the host's.
+/// Describes the root. `from` is the root of the runtime, `/` for the host's.
 pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<RootSpec, Error> {
     let mut base = RootSpec {
         state: state.to_owned(),
@@ -32,8 +32,8 @@ pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<Ro
     for name in FOLDERS.iter().chain(&ETC) {
         let (source, inside) = (from.join(name), Path::new("/").join(name));
         match fs::symlink_metadata(&source) {
-            // A top-level link is one of merged `/usr`; one in `/etc` leads out of it,
-            // so what it leads to is shown instead.
+            // A top-level link is one of merged `/usr`; one in `/etc` points outside, so
+            // its target is mounted instead.
             Ok(found) if found.is_symlink() && !name.starts_with("etc/") => {
                 base.links
                     .push((inside, fs::read_link(&source).during(source.display())?));

@@ -1,9 +1,9 @@
-//! The control group of a slot: memory, processes and processor time. Version 2 where
-//! its controllers are there, version 1 otherwise.
+//! The control group of a slot: memory, processes and processor time. Version 2 if its
+//! controllers are available, version 1 otherwise.
 //!
-//! A slot keeps its group and its broker lives in it, so that a sandbox is born there.
-//! Moving a process between groups waits for an RCU grace period, which costs as much
-//! as starting Python does; writing a limit costs microseconds.
+//! A slot has one group for its lifetime and its broker is in it, so that sandboxes start
+//! in it. Moving a process between groups waits for an RCU grace period, which takes as
+//! long as starting Python; writing a limit takes microseconds.
 
 use crate::error::{Error, ErrorContext};
 use crate::policy::SandboxLimits;
@@ -14,26 +14,26 @@ use std::path::{Path, PathBuf};
 /// Where control groups are mounted.
 const CGROUP_MOUNT: &str = "/sys/fs/cgroup";
 
-/// First part of the name of every group made here; the maker's process id follows.
+/// Prefix of every group created here; the creator's process id follows.
 const GROUP_PREFIX: &str = "prowess-";
 
-/// Microseconds over which processor time is counted.
+/// The period over which processor time is counted.
 const CPU_PERIOD_MICROS: u64 = 100_000;
 
-/// What processor time a group gets when there is not enough for all.
+/// The share of processor time of a group when there is not enough for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuClass {
-    /// As much as a process that is in none of our groups.
+    /// As much as a process outside of these groups.
     Normal,
-    /// What the others leave: one of the others that wakes up runs at once. It still gets
-    /// a little, so that it does not stand still.
+    /// What the others leave: others preempt it at once. It still gets a little, so that
+    /// it makes progress.
     Background,
 }
 
 impl CpuClass {
-    /// For a command beside which so many of its tenant's run, itself included. Its first
-    /// one is normal; were all of them, a tenant with many would slow down everybody
-    /// else's commands.
+    /// The class of a command when `running` commands of its tenant run, itself included.
+    /// Only the first one is normal; otherwise a tenant with many commands would slow down
+    /// those of all others.
     pub(crate) fn for_command(running: usize) -> Self {
         if running <= 1 {
             Self::Normal
@@ -43,7 +43,7 @@ impl CpuClass {
     }
 }
 
-/// The places under which this process may make groups.
+/// The folders in which this process may create groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hierarchy {
     /// One folder per controller.
@@ -57,15 +57,15 @@ pub(crate) enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// Finds where groups can be made, by making one. `parent` names a delegated group
+    /// Finds where groups can be created, by creating one. `parent` names a delegated group
     /// to use instead of this process's own.
     pub(crate) fn find(parent: Option<&str>) -> Result<Self, Error> {
         let own = fs::read_to_string("/proc/self/cgroup").during("/proc/self/cgroup")?;
         Self::find_in(Path::new(CGROUP_MOUNT), &own, parent)
     }
 
-    /// The same where groups are mounted at `mount` and `own` is what the kernel says of
-    /// this process's groups.
+    /// The same for groups mounted at `mount`; `own` is the content of this process's
+    /// `/proc/self/cgroup`.
     fn find_in(mount: &Path, own: &str, parent: Option<&str>) -> Result<Self, Error> {
         let candidates = [Self::v2(mount, parent), Self::v1(mount, own, parent)];
         let mut last = None;
@@ -119,8 +119,8 @@ impl Hierarchy {
         }
     }
 
-    /// Removes groups whose maker was killed before it could. A group that still has a
-    /// process in it cannot be removed, so this harms no one.
+    /// Removes groups whose creator was killed. A group with a process in it cannot be
+    /// removed, so this is safe.
     fn sweep(&self) {
         for folder in self.folders() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -130,14 +130,14 @@ impl Hierarchy {
                     .and_then(|name| name.strip_prefix(GROUP_PREFIX));
                 let maker = maker.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
                 if maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-                    // Busy, or removed by another sweep: either way not ours to insist.
+                    // Busy, or removed by another sweep: nothing to do.
                     let _ = fs::remove_dir(entry.path());
                 }
             }
         }
     }
 
-    /// The version, for people.
+    /// The version, for display.
     pub(crate) fn version(&self) -> &'static str {
         match self {
             Self::V1 { .. } => "v1",
@@ -146,7 +146,7 @@ impl Hierarchy {
     }
 }
 
-/// How often limits were met, counted since the group was made.
+/// How often limits were reached since the group was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     pub(crate) memory_kills: u64,
@@ -196,7 +196,7 @@ impl Group {
         Ok(())
     }
 
-    /// Sets the limits for what runs next.
+    /// Sets the limits of the next command.
     pub(crate) fn limit(&self, limits: &SandboxLimits) -> Result<(), Error> {
         let quota = limits.cpu_millis * CPU_PERIOD_MICROS / 1000;
         // The broker and the init are in the group as well.
@@ -220,7 +220,7 @@ impl Group {
         }
     }
 
-    /// Says what processor time it gets beside other groups.
+    /// Sets its share of processor time among other groups.
     pub(crate) fn set_class(&self, class: CpuClass) -> Result<(), Error> {
         let (folder, name, normal, least) = match &self.place {
             Hierarchy::V1 { cpu, .. } => (cpu, "cpu.shares", 1024, 2),
@@ -232,7 +232,7 @@ impl Group {
                 write_if_exists(&idle, 0)?;
                 write(&share, normal)
             }
-            // Kernels before 5.15 have no idle groups; the least share is next to it.
+            // Kernels before 5.15 have no idle groups; the smallest share is the closest.
             CpuClass::Background if !idle.exists() => write(&share, least),
             CpuClass::Background => write(&idle, 1),
         }
@@ -253,8 +253,8 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         for folder in self.place.folders() {
-            // What was killed a moment ago may still be leaving. Should it take longer,
-            // the next sweep removes the group.
+            // Killed processes may still be exiting. If that takes longer, the next sweep
+            // removes the group.
             for _ in 0..200 {
                 match fs::remove_dir(folder) {
                     Err(error) if error.raw_os_error() == Some(EBUSY) => {
@@ -269,8 +269,8 @@ impl Drop for Group {
 
 const EBUSY: i32 = 16;
 
-/// Makes a group without anything in it, and with no limits yet. One of this name was left
-/// by a process that had our id and was killed.
+/// Creates an empty group without limits. An existing one of this name was left by a killed
+/// process with the same id.
 fn create_new(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -302,7 +302,7 @@ fn write(path: &Path, value: impl std::fmt::Display) -> Result<(), Error> {
 fn write_if_exists(path: &Path, value: u64) -> Result<(), Error> {
     match fs::write(path, value.to_string()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Opening with `create` is denied where the file is not there at all.
+        // Opening with `create` is denied if the file does not exist.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.exists() => Ok(()),
         result => result.during(path.display()),
     }

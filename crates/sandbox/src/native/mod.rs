@@ -1,4 +1,4 @@
-//! The default backend: our own launcher on this host's kernel.
+//! The default backend: the Prowess launcher on this host's kernel.
 
 pub(crate) mod base;
 pub(crate) mod cgroup;
@@ -16,6 +16,7 @@ use crate::execution::{Command, CommandOutcome, Execution, LimitHit};
 use crate::packages::layer_store;
 use crate::policy::SandboxLimits;
 use cgroup::{Counters, CpuClass, Hierarchy};
+use prowess_launcher::LAYOUT;
 use prowess_launcher::spec::{
     CommandSpec, DataSpec, INNER_ID, Rlimits, RootSpec, SandboxSpec, WarmInterpreter,
 };
@@ -85,8 +86,8 @@ impl NativeBackend {
             stderr: ran.stderr.finish(),
             elapsed: ran.elapsed,
             written: WrittenFiles::Changes(ran.written),
-            // Only then, for what was written counts as the slot's memory until it is
-            // let go of.
+            // Only then, because written files count as the slot's memory until they are
+            // released.
             release: Box::new(move || {
                 drop(in_use);
                 this.idle().push(slot);
@@ -96,7 +97,7 @@ impl NativeBackend {
         })
     }
 
-    /// A sandbox: one that waits for just this, or one that is being made.
+    /// A matching provisioned sandbox, or a new one.
     async fn acquire_sandbox(
         &self,
         spec: SandboxSpec,
@@ -118,7 +119,7 @@ impl NativeBackend {
         Ok((slot, init))
     }
 
-    /// Makes one ahead for a session yet to come, unless there is one.
+    /// Provisions one for a future container, unless there is one.
     fn provision_spare(&self, host_id: u32, limits: &SandboxLimits) -> Result<(), Error> {
         let pool = &self.shared.pool;
         let Ok(_making) = pool.making_spare.try_lock() else {
@@ -169,7 +170,7 @@ impl NativeBackend {
             .data_bytes
             .saturating_sub(job.usage.bytes)
             .max(1 << 20);
-        // Without files there already, a plain tmpfs does: one mount instead of three.
+        // Without existing files a plain tmpfs is enough: one mount instead of three.
         let lower = (job.usage.entries > 0).then(|| job.data.clone());
         let given = &job.execution.env;
         let mut env = command_environment(given, job.proxy.is_some(), has_layer(&job.mounts));
@@ -180,7 +181,7 @@ impl NativeBackend {
         Ok(CommandSpec {
             argv: job.execution.command.argv()?,
             env,
-            cwd: prowess_launcher::spec::DATA_DIR.into(),
+            cwd: LAYOUT.data.into(),
             data: DataSpec {
                 lower,
                 bytes,
@@ -193,7 +194,7 @@ impl NativeBackend {
         })
     }
 
-    /// What a waiting interpreter would run, if it can.
+    /// The program for a warm interpreter, if it can run this.
     fn warm_program(&self, execution: &Execution) -> Option<String> {
         match &execution.command {
             Command::Python(code) if warm::accepts_environment(&execution.env) => {
@@ -254,12 +255,12 @@ impl SandboxBackend for NativeBackend {
         Box::pin(self.run(job))
     }
 
-    /// A session's next sandbox waits for as long as it is among the few most recently
-    /// used ones.
+    /// A container's next sandbox waits as long as it is among the most recently
+    /// provisioned ones.
     fn provision(&self, next: ProvisionRequest) -> BoxFuture<'_, Result<(), Error>> {
         let this = self.clone();
         Box::pin(run_blocking(move || match next.container_id {
-            // A session that runs programs has no use for an interpreter that waits.
+            // A container that does not run Python code needs no warm interpreter.
             Some(_) => {
                 let waiting = next.python.then(|| this.warm_interpreter());
                 this.add_warm(next.host_id, &next.limits, waiting, true)
@@ -277,7 +278,7 @@ impl SandboxBackend for NativeBackend {
     }
 
     fn forget<'a>(&'a self, _: &'a str, host_id: u32) -> BoxFuture<'a, ()> {
-        // Without root all sessions share one id, and what waits suits any of them.
+        // Without root all containers share one id, and a provisioned sandbox fits any.
         if self.shared.root {
             let gone = self.shared.pool.forget(host_id);
             self.idle().extend(gone.into_iter().map(|ready| ready.slot));
@@ -285,7 +286,7 @@ impl SandboxBackend for NativeBackend {
         Box::pin(async {})
     }
 
-    /// What waits for a session that has expired gives way to newer ones by itself.
+    /// Sandboxes of expired containers are displaced by newer ones.
     fn keep_only<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }

@@ -1,5 +1,5 @@
-//! One command from start to end: streams pumped, time watched from outside, and the
-//! end told only when every process of the sandbox is dead.
+//! One command from start to end: streams are copied, the timeout is enforced from
+//! outside, and the end is reported only when every process of the sandbox is dead.
 
 use super::slot::{InitHandle, Slot};
 use crate::backend::CommandJob;
@@ -27,8 +27,8 @@ use tokio::task::JoinSet;
 /// Size of one read from a stream.
 const READ_BYTES: usize = 64 << 10;
 
-/// How long our own part may take: building a sandbox, and burying one that was killed.
-/// Only a kernel that is stuck takes as long; the run then fails, and its slot goes.
+/// Timeout of building a sandbox, and of reaping one that was killed. Only a stuck kernel
+/// takes as long; the run then fails, and its slot is dropped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 async fn with_timeout<F: Future>(timeout: Duration, work: F) -> Result<F::Output, Error> {
@@ -37,39 +37,39 @@ async fn with_timeout<F: Future>(timeout: Duration, work: F) -> Result<F::Output
         .map_err(|_| Error::LauncherGone)
 }
 
-/// Who ended it.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// The command itself, with this status of `wait`.
+    /// By itself, with this status of `wait`.
     Status(i32),
-    /// All at once, by a signal from the kernel: the init died with it.
+    /// Killed by the kernel, together with its init.
     Killed,
-    /// We, because its time was up.
+    /// Killed at its timeout.
     Timeout,
-    /// We, because it wrote too much.
+    /// Killed because of too much output.
     Flood,
 }
 
-/// What is left when every process is dead.
+/// The result when every process is dead.
 #[derive(Debug)]
 pub(super) struct FinishedRun {
     pub(super) ending: Ending,
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
     pub(super) elapsed: Duration,
-    /// The folder with what was written to `/mnt/data`.
+    /// The folder with the files written to `/mnt/data`.
     pub(super) written: OwnedFd,
-    /// The namespace that holds the sandbox's mounts, to be let go of in passing.
+    /// The namespace of the sandbox's mounts, to be released in the background.
     pub(super) mounts: OwnedFd,
 }
 
-/// A sandbox with something in it. Dropped before its end, it kills.
+/// A running sandbox. Dropping it kills all of its processes.
 struct RunningInit {
     pidfd: AsyncFd<OwnedFd>,
     channel: InitChannel,
 }
 
-/// The way to an init.
+/// The connection to an init.
 struct InitChannel(AsyncFd<OwnedFd>);
 
 impl Drop for RunningInit {
@@ -78,13 +78,13 @@ impl Drop for RunningInit {
     }
 }
 
-/// Kills pid 1, and so all, of a sandbox. Nothing inside can hold this up.
+/// Kills pid 1 of a sandbox, and so all of its processes. Nothing inside can prevent it.
 fn kill(pidfd: &AsyncFd<OwnedFd>) {
     // It fails only if it is dead already.
     let _ = pidfd_send_signal(pidfd.get_ref(), Signal::KILL);
 }
 
-/// Sends the command to an init and sees it through. Should this be dropped before the
+/// Sends the command to an init and waits for its end. If this is dropped before the
 /// command has started, the slot must be dropped too, which ends the init.
 pub(super) async fn run(
     slot: &Slot,
@@ -110,7 +110,7 @@ pub(super) async fn run(
     let (written, mounts, listener) = start_reply?;
     let pidfd = watch(pidfd).during("a pidfd")?;
     let running = RunningInit { pidfd, channel };
-    // Dropped with this run, and all its connections with it.
+    // Dropped at the end of this run, with all its connections.
     let _serving = match (proxy, listener) {
         (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
         _ => None,
@@ -183,7 +183,7 @@ impl InitChannel {
             .0
             .async_io(Interest::READABLE, |socket| channel::receive(socket));
         match received.await {
-            // An init that was killed leaves no goodbye.
+            // An init that was killed sends no reply.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
             other => other.during("the sandbox's socket"),
         }
@@ -192,7 +192,7 @@ impl InitChannel {
 
 impl RunningInit {
     /// Waits until every process is dead, and returns the command's status if the init
-    /// lived to tell it.
+    /// reported it.
     async fn wait_ended(&self) -> Result<Option<i32>, Error> {
         let status = match self.channel.receive().await? {
             Some((InitReply::Ended { status }, _)) => Some(status),
@@ -252,7 +252,7 @@ async fn read(
         if let Some(listener) = listener
             && before < counter.max
         {
-            // A listener that has left misses nothing.
+            // The listener may be gone.
             let _ = listener.send(OutputChunk {
                 stream,
                 bytes: buffer.clone(),

@@ -1,6 +1,6 @@
-//! One place where a sandbox can run: a broker process, its socket and its control
-//! group. Slots are made when first needed and used again; a slot whose sandbox did not
-//! end as it should is thrown away with everything in it.
+//! A slot runs one sandbox at a time: a broker process, its socket and its control group.
+//! Slots are created on demand and reused; a slot whose sandbox did not end properly is
+//! dropped with everything in it.
 
 use super::cgroup::{Counters, CpuClass, Group, Hierarchy};
 use crate::error::{Error, ErrorContext};
@@ -13,27 +13,27 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A broker and its surroundings.
+/// A broker, its socket and its control group.
 #[derive(Debug)]
 pub(crate) struct Slot {
     broker: Child,
     socket: OwnedFd,
     group: Option<Group>,
-    /// What the group was last limited to.
+    /// The current limits of the group.
     limits: Option<SandboxLimits>,
-    /// What processor time it gets beside others.
+    /// Its share of processor time.
     class: Option<CpuClass>,
-    /// What the group had counted when its last command ended.
+    /// The group's counters when its last command ended.
     counters: Counters,
 }
 
-/// An init, asked for, that waits for its command or will.
+/// A requested init, which waits for its command once it has started.
 #[derive(Debug)]
 pub(crate) struct InitHandle {
-    /// Readable once every process of the sandbox is dead. `None` as long as the broker
-    /// has not been heard.
+    /// Readable once every process of the sandbox is dead. `None` until the broker's reply
+    /// is received.
     pub(crate) pidfd: Option<OwnedFd>,
-    /// Talks to the init.
+    /// The socket of the init.
     pub(crate) channel: OwnedFd,
 }
 
@@ -76,8 +76,8 @@ impl Slot {
         }
     }
 
-    /// Asks for the init of a new sandbox under these limits. What is said to it before
-    /// it is there waits for it; so nothing need be waited for here.
+    /// Requests the init of a new sandbox with these limits. Messages sent before it starts
+    /// are queued, so this does not wait for it.
     pub(crate) fn request_init(
         &mut self,
         spec: &SandboxSpec,
@@ -97,7 +97,7 @@ impl Slot {
         })
     }
 
-    /// Says what processor time the next command here gets beside others.
+    /// Sets the share of processor time of the next command.
     pub(crate) fn set_class(&mut self, class: CpuClass) -> Result<(), Error> {
         if let Some(group) = &self.group
             && self.class != Some(class)
@@ -108,8 +108,8 @@ impl Slot {
         Ok(())
     }
 
-    /// Hears the broker's answer: the pidfd of what was asked for. Blocks until there
-    /// is one; it comes before anything the init says, or with it.
+    /// Receives the broker's reply: the pidfd of the requested init. Blocks until it
+    /// arrives, which is no later than the init's first message.
     pub(crate) fn receive_pidfd(&self) -> Result<OwnedFd, Error> {
         match self.receive()? {
             (BrokerReply::Spawned { .. }, mut fds) => fds.pop().ok_or(Error::LauncherGone),
@@ -118,14 +118,14 @@ impl Slot {
         }
     }
 
-    /// What has been counted since this was last asked.
+    /// The counters since the last call.
     pub(crate) fn take_counters(&mut self) -> Counters {
         let now = self.group.as_ref().map(Group::counters).unwrap_or_default();
         let before = std::mem::replace(&mut self.counters, now);
         now.since(before)
     }
 
-    /// Whether the broker is there to make another.
+    /// Whether the broker is running.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.broker.try_wait(), Ok(None))
     }
@@ -147,10 +147,10 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// Ends the broker, and with it whatever still runs in the slot; the group goes
-    /// after that.
+    /// Ends the broker, and with it everything in the slot; the group is removed after
+    /// that.
     fn drop(&mut self) {
-        // Both fail only if it is gone already.
+        // Both fail only if it has ended already.
         let _ = self.broker.kill();
         let _ = self.broker.wait();
     }

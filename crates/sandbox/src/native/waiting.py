@@ -1,24 +1,24 @@
 def _wait():
     import os, socket, sys
-    # Paid for while no one waits: what most programs import anyway.
+    # Imported in advance: modules that most programs use.
     import atexit, collections, csv, datetime, gc, io, json, pathlib, re, shutil, subprocess
     import tempfile, threading
     gc.freeze()
     with socket.socket(fileno=3) as channel:
-        said, fds, _, _ = socket.recv_fds(channel, 1, 5)
-    if not said:
+        message, fds, _, _ = socket.recv_fds(channel, 1, 5)
+    if not message:
         os._exit(0)
     with open(fds[0]) as body:
         body.seek(0)
-        go = json.load(body)
+        command = json.load(body)
     for number, fd in enumerate(fds[1:4]):
         os.dup2(fd, number)
         os.close(fd)
     os.environ.clear()
-    os.environ.update(go["env"])
+    os.environ.update(command["env"])
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(":"))
-    os.chdir(go["cwd"])
-    return go["program"]
+    os.chdir(command["cwd"])
+    return command["program"]
 
 def _run(program, names, leave):
     import sys

@@ -1,9 +1,9 @@
-//! Sandboxes made ahead: everything is in place but the files and the command, and a
-//! Python interpreter has started and waits. Each is used once, by one session, and a
-//! session's own next one is made while its caller thinks.
+//! Provisioned sandboxes: complete except for the files and the command, with a started
+//! Python interpreter. Each is used once, by one container. A container's next one is
+//! provisioned after each of its commands.
 //!
-//! Nothing of a tenant is in one that no session has taken: it has a host id that no
-//! session had before, and empty folders.
+//! One that no container has claimed contains nothing of any tenant: it has a host id that
+//! no container had before, and empty folders.
 
 use super::slot::{InitHandle, Slot};
 use crate::policy::SandboxLimits;
@@ -21,16 +21,16 @@ pub(super) struct WarmSandbox {
     pub(super) limits: SandboxLimits,
     pub(super) slot: Slot,
     pub(super) init: InitHandle,
-    /// Whether a session has its host id.
+    /// Whether a container uses its host id.
     pub(super) is_claimed: bool,
 }
 
-/// Those that wait, the oldest first.
+/// The waiting sandboxes, the oldest first.
 #[derive(Debug)]
 pub(super) struct WarmPool {
     max: usize,
     ready: Mutex<VecDeque<WarmSandbox>>,
-    /// Held by whoever makes a spare one, so that one is made and not one per caller.
+    /// Held while a spare one is provisioned, so that concurrent callers create only one.
     pub(super) making_spare: Mutex<()>,
 }
 
@@ -47,7 +47,7 @@ impl WarmPool {
         self.max == 0
     }
 
-    /// One that was made for exactly this, whether or not an interpreter waits in it.
+    /// A sandbox of exactly this spec, with or without a warm interpreter.
     pub(super) fn take(&self, spec: &SandboxSpec, limits: &SandboxLimits) -> Option<WarmSandbox> {
         let mut ready = self.lock();
         let fits = |one: &WarmSandbox| one.limits == *limits && one.spec.is_same_sandbox(spec);
@@ -55,7 +55,7 @@ impl WarmPool {
         ready.remove(place)
     }
 
-    /// Adds one, and returns the oldest if there are too many now.
+    /// Adds one, and returns the oldest if the pool is over its limit.
     pub(super) fn put(&self, one: WarmSandbox) -> Option<WarmSandbox> {
         let mut ready = self.lock();
         ready.push_back(one);
@@ -66,14 +66,14 @@ impl WarmPool {
         }
     }
 
-    /// Whether one of these limits waits that no session has taken.
+    /// Whether an unclaimed one with these limits is waiting.
     pub(super) fn has_spare(&self, limits: &SandboxLimits) -> bool {
         self.lock()
             .iter()
             .any(|one| !one.is_claimed && one.limits == *limits)
     }
 
-    /// The host id of a spare one, for a new session to have.
+    /// Claims a spare one for a new container and returns its host id.
     pub(super) fn claim(&self, limits: &SandboxLimits) -> Option<u32> {
         let mut ready = self.lock();
         let one = ready
@@ -83,7 +83,7 @@ impl WarmPool {
         Some(one.spec.outer_id)
     }
 
-    /// Takes out those of a session that is no more.
+    /// Removes those of a removed container.
     pub(super) fn forget(&self, host_id: u32) -> VecDeque<WarmSandbox> {
         let mut ready = self.lock();
         let (gone, kept) = ready
@@ -103,7 +103,7 @@ impl WarmPool {
     }
 }
 
-/// The interpreter to start ahead.
+/// The interpreter to start in advance.
 pub(super) fn python_interpreter(env: Vec<(String, String)>) -> WarmInterpreter {
     WarmInterpreter {
         argv: ["python3", "-c", WAITING_PROGRAM].map(String::from).into(),
@@ -111,8 +111,8 @@ pub(super) fn python_interpreter(env: Vec<(String, String)>) -> WarmInterpreter 
     }
 }
 
-/// Whether a running interpreter can take these variables: not those it has read
-/// already.
+/// Whether a running interpreter can still apply these variables: not those it has
+/// already read.
 pub(super) fn accepts_environment(env: &[(String, String)]) -> bool {
     let read_at_start = |name: &str| name.starts_with("PYTHON") && name != "PYTHONPATH";
     !env.iter()

@@ -1,6 +1,6 @@
-//! Who may build a layer now. An owner builds one at a time, so that the slow builds of
-//! one do not stand before those of another; the same layer is built once; and all
-//! together are bounded, so that commands find room beside them.
+//! Concurrency of layer builds. An owner builds one at a time, so that slow builds of one
+//! owner do not delay those of another; the same layer is built once; and the total is
+//! limited, so that builds do not displace commands.
 
 use crate::error::{BusyScope, Error};
 use std::collections::HashMap;
@@ -11,23 +11,23 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 /// Builds at once, of all owners.
 const MAX_BUILDS: usize = 8;
 
-/// Builds of one owner that wait behind its first.
+/// Waiting builds of one owner.
 const MAX_WAITING_PER_OWNER: usize = 32;
 
-/// When an owner with too many builds may try again.
+/// When an owner with too many builds may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// What is known and held of builds.
+/// The state of builds.
 #[derive(Debug)]
 pub(crate) struct Builds {
-    /// What layers depend on beside their requirements, once it was found out.
+    /// The interpreter that layers depend on, once known.
     pub(crate) interpreter: OnceLock<String>,
     owners: Locks,
     keys: Locks,
     all: Arc<Semaphore>,
 }
 
-/// Leave to build one layer.
+/// The permit to build one layer.
 #[derive(Debug)]
 pub(crate) struct BuildPermit {
     _all: OwnedSemaphorePermit,
@@ -47,7 +47,7 @@ impl Builds {
     /// Waits until no other build of this owner runs.
     pub(crate) async fn lock_owner(&self, owner: &str) -> Result<OwnedMutexGuard<()>, Error> {
         let (lock, users) = self.owners.get(owner);
-        // Two of them are the table's and ours.
+        // Two references are the table's and this one.
         let waiting = users.saturating_sub(2);
         if waiting > MAX_WAITING_PER_OWNER {
             return Err(Error::Busy {
@@ -60,13 +60,13 @@ impl Builds {
         Ok(lock.lock_owned().await)
     }
 
-    /// Waits until no other build of this layer runs. Taken after the owner's: else one
-    /// could hold it, waiting for builds of its own, before others who want the same.
+    /// Waits until no other build of this layer runs. Acquired after the owner's lock:
+    /// otherwise an owner that waits for its own builds could block others.
     pub(crate) async fn lock_layer(&self, key: &str) -> OwnedMutexGuard<()> {
         self.keys.get(key).0.lock_owned().await
     }
 
-    /// Waits for room. Taken last, so that nobody who only waits takes any.
+    /// Waits for a permit. Acquired last, so that waiting builds hold none.
     pub(crate) async fn acquire_permit(&self) -> Result<BuildPermit, Error> {
         let all = Arc::clone(&self.all).acquire_owned().await;
         let _all = all.map_err(|_| Error::LauncherGone)?;
@@ -74,7 +74,7 @@ impl Builds {
     }
 }
 
-/// Locks by name, which are there as long as someone uses them.
+/// Locks by name, which exist as long as they are in use.
 #[derive(Debug, Default)]
 struct Locks(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
 

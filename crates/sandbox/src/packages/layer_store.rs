@@ -1,14 +1,15 @@
-//! The folder of layers: which are there, which are in use, and which go when all
-//! together take too much.
+//! The folder of layers: which exist, which are in use, and which are evicted when their
+//! total size exceeds the limit.
 //!
-//! Beside each layer lies a small file that says whose request built it and how large it
-//! is. When a layer was last used is the time of its folder. A command that has a layer
-//! mounted holds a shared lock on its folder, so that no other server removes it either.
+//! Each layer has a small file with its owner and size. The modification time of a layer's
+//! folder is when it was last used. A command with a mounted layer holds a shared lock on
+//! the folder, so that no other server removes it either.
 
 use super::tree::{self, TreeLimits};
-use super::{Layer, PACKAGES_PATH, layer_folder};
+use super::{Layer, layer_folder};
 use crate::error::{Error, ErrorContext};
 use crate::id;
+use prowess_launcher::LAYOUT;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, StatxFlags, flock};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
 use serde::{Deserialize, Serialize};
@@ -18,24 +19,24 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// First part of the name of a layer that is being removed.
+/// Prefix of a layer that is being removed.
 const REMOVED_PREFIX: &str = ".removed-";
 
 /// All layers under one state folder.
 #[derive(Debug)]
 pub(crate) struct LayerStore {
     state: PathBuf,
-    /// Whether what is built belongs to another id until it is taken.
+    /// Whether built files belong to another id until they are stored.
     root: bool,
     max_bytes: u64,
     /// Held while layers are added or removed.
     changing: Mutex<()>,
 }
 
-/// What is remembered of a layer.
+/// The stored record of a layer.
 #[derive(Debug, Serialize, Deserialize)]
 struct LayerRecord {
-    /// Whose request built it.
+    /// The tenant that requested it.
     owner: String,
     bytes: u64,
 }
@@ -50,27 +51,27 @@ struct StoredLayer {
     used: (i64, u32),
 }
 
-/// A layer that is in use as long as this lives.
+/// Keeps a layer in use until dropped.
 #[derive(Debug)]
 pub(crate) struct LayerGuard {
     folder: File,
 }
 
 impl Drop for LayerGuard {
-    /// A launcher just being started may have a copy of the descriptor for a moment, so
-    /// closing it is not enough.
+    /// Closing the file is not enough: a launcher that is just being started may have a
+    /// copy of the descriptor for a moment.
     fn drop(&mut self) {
         // It fails only for a file that is not open.
         let _ = flock(&self.folder, FlockOperation::Unlock);
     }
 }
 
-/// Marks the layer among these mounts, if there is one, as in use now.
+/// Locks the layer among these mounts, if there is one.
 pub(crate) fn lock_mounted_layer(
     state: &Path,
     mounts: &[(String, String)],
 ) -> Result<Option<LayerGuard>, Error> {
-    let layer = mounts.iter().find(|(_, inside)| inside == PACKAGES_PATH);
+    let layer = mounts.iter().find(|(_, inside)| inside == LAYOUT.packages);
     let Some((source, _)) = layer else {
         return Ok(None);
     };
@@ -78,7 +79,7 @@ pub(crate) fn lock_mounted_layer(
     held.map(Some).ok_or(Error::LayerGone)
 }
 
-/// Opens a layer's folder, unless it is not there, is no folder, or is being removed.
+/// Locks a layer, unless it does not exist, is not a folder, or is being removed.
 fn lock_layer(place: &Path) -> Option<LayerGuard> {
     let folder = open(place).ok()?;
     flock(&folder, FlockOperation::NonBlockingLockShared).ok()?;
@@ -96,7 +97,7 @@ fn lock_layer(place: &Path) -> Option<LayerGuard> {
         last_access: now,
         last_modification: now,
     };
-    // What is lost when it fails is when the layer was last used.
+    // If it fails, only the time of last use is lost.
     let _ = rustix::fs::futimens(&held.folder, &now);
     Some(held)
 }
@@ -116,13 +117,13 @@ impl LayerStore {
         }
     }
 
-    /// Whether a layer is there; if so, it counts as used just now.
+    /// Whether a layer exists; if so, its time of last use is updated.
     pub(crate) fn has(&self, layer: &Layer) -> bool {
         lock_layer(&self.state.join(layer.folder())).is_some()
     }
 
-    /// Takes what a build left at `built`, a path beneath the state folder, as this layer.
-    /// `mounted` says what sessions have mounted, relative to that folder as well.
+    /// Stores the result of a build at `built`, a path beneath the state folder, as this
+    /// layer. `mounted` returns the mounts of containers, relative to that folder as well.
     pub(crate) fn add(
         &self,
         layer: &Layer,
@@ -151,10 +152,10 @@ impl LayerStore {
         })
     }
 
-    /// Removes layers until all together fit. First those of the owner who takes most,
-    /// and of these one that no session names, not used for longest; never one that is in
-    /// use. Those that sessions name come last, unless their owner takes more than half of
-    /// all: else one could keep all the room by keeping sessions.
+    /// Evicts layers until the total is within the limit. First those of the owner with the
+    /// highest usage, and of these the least recently used that no container names; never
+    /// one in use. Those that containers name come last, unless their owner uses more than
+    /// half of the total: otherwise an owner could keep all space by keeping containers.
     fn make_space(&self, new: &str, mounted: &dyn Fn() -> HashSet<String>) -> Result<(), Error> {
         let mut all = self.list();
         let mut used: u64 = all.iter().map(|one| one.bytes).sum();
@@ -176,7 +177,7 @@ impl LayerStore {
                 (is_last, Reverse(taken), is_named, one.used)
             });
             let Some((place, _)) = first else {
-                let why = "no room for more packages while those there are in use; try again later";
+                let why = "no space for more packages while the existing ones are in use; try again later";
                 return Err(Error::Layer { why: why.into() });
             };
             let one = all.swap_remove(place);
@@ -198,7 +199,7 @@ impl LayerStore {
                 continue;
             };
             if name.starts_with(REMOVED_PREFIX) {
-                // Left by a server that was killed meanwhile.
+                // Left by a server that was killed.
                 let _ = fs::remove_dir_all(entry.path());
             } else if crate::name::check_word("layer", &name).is_ok() {
                 all.extend(self.stored_layer(name));
@@ -213,7 +214,7 @@ impl LayerStore {
         let found = rustix::fs::statx(CWD, &place, flags, StatxFlags::BASIC_STATS).ok()?;
         let facts = fs::read(self.record_path(&key)).ok();
         let facts = facts.and_then(|text| serde_json::from_slice::<LayerRecord>(&text).ok());
-        // One that an earlier version left: as large as one can be, so the first to go.
+        // From an earlier version: counted with the maximum size, so evicted first.
         let facts = facts.unwrap_or(LayerRecord {
             owner: String::new(),
             bytes: super::build_limits().data_bytes,
@@ -226,7 +227,7 @@ impl LayerStore {
         })
     }
 
-    /// Removes a layer unless it is in use; `ours` is one that nobody else knows of.
+    /// Removes a layer unless it is in use; `ours` is one that nobody else can use yet.
     fn remove(&self, key: &str, ours: bool) -> bool {
         let place = self.folder().join(key);
         let folder = open(&place).ok();
@@ -239,12 +240,12 @@ impl LayerStore {
         let Ok(random) = id::random_id() else {
             return false;
         };
-        // Out of sight in one step, so that nobody finds half of it.
+        // Renamed in one step, so that nobody finds a partial layer.
         let removed = self.folder().join(format!("{REMOVED_PREFIX}{random}"));
         if fs::rename(&place, &removed).is_err() {
             return false;
         }
-        // What cannot be removed now is tried again with the next.
+        // What cannot be removed is tried again later.
         let _ = match folder {
             Some(_) => fs::remove_dir_all(&removed),
             None => fs::remove_file(&removed),
@@ -279,7 +280,7 @@ mod tests {
         mounted: Mutex<HashSet<String>>,
     }
 
-    /// What a layer here takes beside the bytes of its one file.
+    /// Disk usage of a layer here in addition to the bytes of its one file.
     const LAYER_BYTES: u64 = 4096;
 
     fn place(max_bytes: u64) -> Place {
@@ -312,7 +313,7 @@ mod tests {
             added
         }
 
-        /// Says that a layer was last used so many seconds after the epoch.
+        /// Sets when a layer was last used, in seconds since the epoch.
         fn used(&self, key: &str, seconds: i64) {
             let then = Timespec {
                 tv_sec: seconds,
@@ -371,11 +372,11 @@ mod tests {
         let place = place(2500 + 2 * LAYER_BYTES);
         place.add("a", "o", 1000).unwrap();
         place.add("b", "o", 1000).unwrap();
-        let mounts = |key: &str| [(format!("layers/{key}"), PACKAGES_PATH.to_owned())];
+        let mounts = |key: &str| [(format!("layers/{key}"), LAYOUT.packages.to_owned())];
         let a = lock_mounted_layer(place.state.path(), &mounts("a")).unwrap();
         let b = lock_mounted_layer(place.state.path(), &mounts("b")).unwrap();
         let full = place.add("c", "p", 1000).unwrap_err().to_string();
-        assert!(full.contains("no room"), "{full}");
+        assert!(full.contains("no space"), "{full}");
         assert_eq!(place.names(), ["a", "b"]);
         drop(b);
         place.add("c", "p", 1000).unwrap();
@@ -395,14 +396,14 @@ mod tests {
             place.add(key, owner, 1000).unwrap();
         }
         place.used("a", 1);
-        // Of the one who takes most, but not the one that a session names.
+        // Of the owner with the highest usage, but not the layer that a container names.
         place.add("e", "four", 1000).unwrap();
         assert_eq!(place.names(), ["a", "c", "d", "e"]);
         for key in ["f", "g", "h"] {
             place.add(key, key, 1000).unwrap();
         }
         assert!(place.names().contains(&"a".to_owned()));
-        // One who takes more than half pays with what its sessions name too.
+        // An owner above half of the total also loses layers that its containers name.
         let mut mounted = place.mounted.lock().unwrap();
         mounted.extend(["layers/x".to_owned(), "layers/y".to_owned()]);
         drop(mounted);
@@ -444,7 +445,7 @@ mod tests {
         std::os::unix::fs::symlink("../sessions", layers.join("a")).unwrap();
         assert!(!place.layers.has(&layer("a")));
         assert!(place.add("a", "o", 10).is_err(), "nor is it replaced");
-        let mounts = [("layers/a".to_owned(), PACKAGES_PATH.to_owned())];
+        let mounts = [("layers/a".to_owned(), LAYOUT.packages.to_owned())];
         assert!(lock_mounted_layer(place.state.path(), &mounts).is_err());
     }
 }

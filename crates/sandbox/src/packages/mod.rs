@@ -1,12 +1,10 @@
-//! Package layers: requirements become a read-only folder, built once per content in a
-//! sandbox of its own whose only way out is the operator's package index, and shared by
-//! every session that asks for the same. At run time there is no network.
-
+//! Package layers: requirements are installed into a read-only folder, built once per
+//! content in a sandbox of its own that can reach only the operator's package index, and
+//! shared by every container with the same requirements. Using a layer needs no network.
 //!
-//! A build is as hostile as any command: packages may run code in it. So what it is given
-//! is rendered from parsed parts (`pep508`), its steps run nothing that an earlier one
-//! could have left behind, and what comes out is judged before it becomes a layer
-//! (`tree`).
+//! A build is as hostile as any command: packages may run code in it. So its input is
+//! rendered from parsed parts (`pep508`), its steps run nothing that an earlier one could
+//! have left behind, and the result is checked before it becomes a layer (`tree`).
 
 pub(crate) mod builds;
 pub(crate) mod layer_store;
@@ -19,33 +17,31 @@ pub use requirements::Requirements;
 
 use crate::egress::DomainRule;
 use crate::policy::{OutputLimits, SandboxLimits};
+use prowess_launcher::LAYOUT;
 use std::time::Duration;
 
-/// Where the packages of a layer are found inside.
-pub(crate) const PACKAGES_PATH: &str = "/packages/python";
-
-/// Where a build leaves them, in its own `/mnt/data`.
+/// The folder of a build's result, in its own `/mnt/data`.
 pub(crate) const BUILT_FOLDER: &str = "layer";
 
 /// Files, folders and links of a build.
 const MAX_ENTRIES: u64 = 100_000;
 
-/// The index that packages come from. There is none unless the operator names one.
+/// The package index. Without one there are no layers.
 #[derive(Debug, Clone)]
 pub struct PackageIndex {
-    /// Its address, as `pip --index-url` takes it.
+    /// Its URL, for `pip --index-url`.
     pub url: String,
-    /// The hosts a build may reach: the index's own, and where its files lie. They may
-    /// have private addresses, for the operator has named them.
+    /// The hosts a build may reach: the index and its file hosts. They may have private
+    /// addresses, because the operator names them.
     pub hosts: Vec<DomainRule>,
     /// Whether packages without a wheel may be built, which runs their code.
     pub allow_source: bool,
 }
 
-/// A layer that is there to be mounted.
+/// A layer that can be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
-    /// The digest of what went into it.
+    /// The digest of its inputs.
     pub(crate) key: String,
 }
 
@@ -61,14 +57,14 @@ fn layer_folder(key: &str) -> String {
     format!("layers/{key}")
 }
 
-/// What a build is given, in its own `/mnt/data`.
+/// The input of a build, in its own `/mnt/data`.
 pub(crate) const REQUIREMENTS_FILE: &str = "requirements.txt";
 
-/// Runs pip as `-m pip` does, but from a folder that no package can write to: a name may
-/// also be that of a file there. Unless packages may be built (`sources`), it can start no
-/// program: whatever leads pip to a package without a wheel, also the address that another
-/// package names, its code is not run. The one exception is the system's own loader, which
-/// pip asks for its version where the C library is musl.
+/// Runs pip as `-m pip` does, but from a folder that no package can write to, because a
+/// requirement's name may also be that of a file there. Unless packages may be built
+/// (`sources`), pip can start no program: the code of a package without a wheel is not run,
+/// even if another package refers to it by URL. The one exception is the system's loader,
+/// which pip runs to get its version where the C library is musl.
 const PIP_PROGRAM: &str = "import os, runpy, sys
 def refuse(event, arguments):
     if event == 'subprocess.Popen' and len(arguments[1]) == 1 and str(arguments[1][0]).startswith('/lib/ld-musl-'):
@@ -81,14 +77,13 @@ os.chdir('/')
 sys.argv[0] = 'pip'
 runpy.run_module('pip', run_name='__main__', alter_sys=True)";
 
-/// Compiles a layer. A file that cannot be compiled is none that can be imported, and no
-/// error.
+/// Compiles a layer. A file that cannot be compiled cannot be imported and is no error.
 const COMPILE_PROGRAM: &str = "import compileall, os, py_compile, sys
 os.chdir('/')
 mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
 compileall.compile_dir(sys.argv[1], quiet=2, invalidation_mode=mode)";
 
-/// Tells what a layer depends on beside its requirements.
+/// Prints the interpreter and platform that a layer depends on.
 const ABOUT_PROGRAM: &str =
     "import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform())";
 
@@ -101,7 +96,7 @@ fn python_command(program: &str, arguments: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The command that says which interpreter layers are for.
+/// The command that prints which interpreter layers are for.
 pub(crate) fn about_interpreter_command() -> Vec<String> {
     python_command(ABOUT_PROGRAM, &[])
 }
@@ -111,9 +106,12 @@ pub(crate) fn build_environment() -> Vec<(String, String)> {
     vec![("PIP_CONFIG_FILE".into(), "/dev/null".into())]
 }
 
-/// The command that builds a layer from [`REQUIREMENTS`].
+/// The command that builds a layer from [`REQUIREMENTS_FILE`].
 pub(crate) fn install_command(index: &PackageIndex) -> Vec<String> {
-    let (target, list) = (data_path(BUILT_FOLDER), data_path(REQUIREMENTS_FILE));
+    let (target, list) = (
+        LAYOUT.data_path(BUILT_FOLDER),
+        LAYOUT.data_path(REQUIREMENTS_FILE),
+    );
     let mut arguments = vec![
         if index.allow_source {
             "sources"
@@ -139,7 +137,7 @@ pub(crate) fn install_command(index: &PackageIndex) -> Vec<String> {
     if !index.allow_source {
         arguments.extend(["--only-binary", ":all:"]);
     }
-    // What is reached without TLS is the operator's own, who has written the address so.
+    // The operator chose an index without TLS.
     if let Some(rest) = index.url.strip_prefix("http://") {
         let host = rest.split(['/', ':']).next().unwrap_or_default();
         arguments.extend(["--trusted-host", host]);
@@ -147,25 +145,21 @@ pub(crate) fn install_command(index: &PackageIndex) -> Vec<String> {
     python_command(PIP_PROGRAM, &arguments)
 }
 
-/// The command that compiles a layer: it is read-only where it is used, so each import
-/// would compile anew. The result does not depend on the times of files, which change
-/// when they are taken.
+/// The command that compiles a layer: it is read-only in use, so otherwise each import
+/// would compile again. The result does not depend on file times, which change when the
+/// layer is stored.
 pub(crate) fn compile_command() -> Vec<String> {
-    python_command(COMPILE_PROGRAM, &[&data_path(BUILT_FOLDER)])
+    python_command(COMPILE_PROGRAM, &[&LAYOUT.data_path(BUILT_FOLDER)])
 }
 
-fn data_path(name: &str) -> String {
-    format!("{}/{name}", prowess_launcher::spec::DATA_DIR)
-}
-
-/// Bounds of a build: packages are larger than what commands usually write.
+/// Limits of a build: packages are larger than typical outputs of commands.
 pub(crate) fn build_limits() -> SandboxLimits {
     SandboxLimits {
         timeout: Duration::from_secs(600),
         memory: 4 << 30,
         data_bytes: 2 << 30,
         data_files: MAX_ENTRIES,
-        session_entries: MAX_ENTRIES,
+        container_entries: MAX_ENTRIES,
         tmp_bytes: 1 << 30,
         outputs: OutputLimits {
             count: 0,

@@ -1,5 +1,5 @@
-//! What packages are asked for: read from untrusted text by exact rules, and rendered
-//! anew for the installer.
+//! Package requirements: parsed from untrusted text by strict rules, and rendered again for
+//! the installer.
 
 use super::pep508::{self, Requirement};
 use super::script;
@@ -7,16 +7,16 @@ use crate::error::Error;
 use crate::skills::SkillFiles;
 use sha2::{Digest, Sha256};
 
-/// Files that list what a skill needs.
+/// Files with the requirements of a skill.
 const LISTS: [&str; 2] = ["requirements.txt", "scripts/requirements.txt"];
 
-/// Most requirements of one layer.
+/// Maximum requirements of one layer.
 const MAX_REQUIREMENTS: usize = 200;
 
-/// Most bytes of a `requirements.txt`: room for that many, with their digests.
+/// Maximum bytes of a `requirements.txt`: that many requirements with their digests.
 const MAX_LIST_BYTES: usize = MAX_REQUIREMENTS * pep508::MAX_REQUIREMENT_BYTES;
 
-/// Most characters of a refused requirement that are told back.
+/// Maximum characters of a refused requirement in an error.
 const MAX_QUOTED_CHARS: usize = 120;
 
 /// Checked requirements.
@@ -27,16 +27,16 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// Reads the text of a `requirements.txt`.
+    /// Parses the text of a `requirements.txt`.
     ///
     /// # Errors
-    /// For options other than `--hash=sha256:`, addresses, paths, whatever is not a
+    /// For options other than `--hash=sha256:`, URLs, paths, whatever is not a
     /// requirement of PEP 508, and more than 200 of them.
     pub fn parse(text: &str) -> Result<Self, Error> {
         Self::join(read_list(text)?)
     }
 
-    /// Takes requirements one by one, as PEP 508 has them.
+    /// Parses single requirements of PEP 508.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -52,7 +52,7 @@ impl Requirements {
             return Err(Error::BadName {
                 what: "layer",
                 name: format!("{} requirements", requirements.len()),
-                why: "200 is the most",
+                why: "the limit is 200",
             });
         }
         let mut lines: Vec<String> = requirements.iter().map(ToString::to_string).collect();
@@ -63,9 +63,9 @@ impl Requirements {
         })
     }
 
-    /// What a skill asks for: in its `requirements.txt`, at the top or in `scripts`, and
-    /// in the inline metadata (PEP 723) of its Python scripts. `None` when that is
-    /// nothing.
+    /// The requirements of a skill: of its `requirements.txt`, at the top or in `scripts`,
+    /// and of the inline metadata (PEP 723) of its Python scripts. `None` if there are
+    /// none.
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and for inline metadata that cannot be read; the
@@ -74,10 +74,10 @@ impl Requirements {
         Self::from_skills(std::slice::from_ref(skill))
     }
 
-    /// The same for several skills that share a session, and so one layer.
+    /// The same for several skills that share a container and its layer.
     ///
     /// # Errors
-    /// As [`of_skill`](Self::of_skill).
+    /// As [`from_skill`](Self::from_skill).
     pub fn from_skills(skills: &[SkillFiles]) -> Result<Option<Self>, Error> {
         let mut found_all = Vec::new();
         for skill in skills {
@@ -93,7 +93,7 @@ impl Requirements {
         Self::join(found_all).map(Some)
     }
 
-    /// Whether nothing is asked for.
+    /// Whether there are no requirements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
@@ -103,7 +103,7 @@ impl Requirements {
         &self.text
     }
 
-    /// What names the layer: these requirements, for this interpreter, from this index.
+    /// The key of the layer: these requirements, for this interpreter, from this index.
     pub(crate) fn key(&self, interpreter: &str, index: &str) -> String {
         let mut digest = Sha256::new();
         for part in ["prowess-layer-v3", interpreter, index, &self.text] {
@@ -118,7 +118,7 @@ impl Requirements {
     }
 }
 
-/// What one file of a skill asks for.
+/// The requirements in one file of a skill.
 fn requirements_in_file(path: &str, bytes: &[u8]) -> Result<Vec<Requirement>, Error> {
     let text = || String::from_utf8_lossy(bytes);
     if LISTS.contains(&path) {
@@ -133,14 +133,14 @@ fn requirements_in_file(path: &str, bytes: &[u8]) -> Result<Vec<Requirement>, Er
     Ok(Vec::new())
 }
 
-/// Reads the lines of a `requirements.txt`, joined and without comments as pip does it.
+/// Parses the lines of a `requirements.txt`, joined and without comments as pip does it.
 fn read_list(text: &str) -> Result<Vec<Requirement>, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.len() > MAX_LIST_BYTES {
         return Err(refused_requirement(text, "the list is longer than 800 KiB"));
     }
     let text = text.replace("\r\n", "\n");
-    // Where pip would see another line, or a person would and pip would not.
+    // Characters that pip or a person could read as the end of a line.
     if let Some(line) = text.split('\n').find(|line| line.contains(is_separator)) {
         let why = "it holds a control character, or one that separates lines";
         return Err(refused_requirement(line, why));
@@ -175,7 +175,7 @@ fn read_line(line: &str) -> Result<Option<Requirement>, Error> {
     read.map_err(|why| refused_requirement(line, why))
 }
 
-/// Whether a character may separate lines, or is one that nobody sees.
+/// Whether a character may separate lines, or is invisible.
 fn is_separator(c: char) -> bool {
     (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -191,7 +191,7 @@ fn without_comment(line: &str) -> &str {
     line.get(..end).unwrap_or_default()
 }
 
-/// A requirement that cannot be had, told back in part.
+/// The error for a refused requirement, quoted in part.
 fn refused_requirement(line: &str, why: &'static str) -> Error {
     let mut name: String = line.chars().take(MAX_QUOTED_CHARS).collect();
     if name.len() < line.len() {
@@ -332,7 +332,7 @@ mod tests {
         let asking = skill(&[("requirements.txt", "-e .")]);
         assert_eq!(
             Requirements::from_skill(&asking).unwrap_err().to_string(),
-            "requirement \"-e .\" in gif/requirements.txt: only packages can be asked for: no options, paths or addresses"
+            "requirement \"-e .\" in gif/requirements.txt: only package requirements are allowed: no options, paths or URLs"
         );
         let asking = skill(&[("x.py", "# /// script\n# dependencies = ['a'\n# ///\n")]);
         let message = Requirements::from_skill(&asking).unwrap_err().to_string();

@@ -1,5 +1,5 @@
 //! A script's inline metadata (PEP 723): TOML in a comment block, of which only the
-//! `dependencies` matter here.
+//! `dependencies` are read.
 
 use crate::error::Error;
 use serde::Deserialize;
@@ -10,13 +10,13 @@ struct Block {
     dependencies: Vec<String>,
 }
 
-/// What a script says it depends on; `None` if it has no metadata.
+/// The dependencies of a script; `None` if it has no metadata.
 pub(super) fn dependencies(source: &str) -> Result<Option<Vec<String>>, Error> {
     let Some(text) = find_block(source)? else {
         return Ok(None);
     };
     let block: Block = toml::from_str(&text)
-        .map_err(|error| invalid_metadata(error.message(), "its inline metadata is no TOML"))?;
+        .map_err(|error| invalid_metadata(error.message(), "its inline metadata is not TOML"))?;
     Ok(Some(block.dependencies))
 }
 
@@ -37,7 +37,7 @@ fn find_block(source: &str) -> Result<Option<String>, Error> {
         .collect();
     // Only the last one closes: text in the block may look like an end.
     let Some(end) = comment.iter().rposition(|line| *line == "# ///") else {
-        // Without its end it is but a comment.
+        // Without its end it is only a comment.
         return Ok(None);
     };
     if starts.any(|(another, _)| another > start + end + 1) {

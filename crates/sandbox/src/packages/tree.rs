@@ -1,7 +1,6 @@
-//! Whether what a build left can become a layer. Packages may have run code of their own
-//! in the build, so the tree is judged like anything a sandbox made: opened without
-//! following a link, and made of folders, regular files and links that stay within it,
-//! and of nothing else.
+//! Checks whether the result of a build can become a layer. Packages may have run code in
+//! the build, so the tree is untrusted: it is opened without following links, and may
+//! contain only folders, regular files and links that stay within it.
 
 use crate::collect::ENTRY_BYTES;
 use crate::error::{Error, ErrorContext};
@@ -19,30 +18,31 @@ const PLAIN: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// Links are resolved, as long as they stay.
+/// Links are resolved, as long as they stay within the tree.
 const WITHIN: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// Folders within folders.
+/// Maximum nesting of folders.
 const MAX_DEPTH: usize = 64;
 
 const FOLDER_MODE: RawMode = 0o755;
 const FILE_MODE: RawMode = 0o444;
 const PROGRAM_MODE: RawMode = 0o555;
 
-/// Bits of a mode that give rights to whoever executes a file.
+/// Set-id bits of a mode.
 const SET_ID: RawMode = 0o6000;
 
-/// How much a tree may hold.
+/// Limits of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TreeLimits {
     pub(super) entries: u64,
     pub(super) bytes: u64,
 }
 
-/// Checks the folder at `path` beneath `root` and makes all of it ours and read-only.
-/// Returns the bytes it takes, with those of each entry beside its content. No process may be alive that could write to it.
+/// Checks the folder at `path` beneath `root`, takes ownership of it and makes it
+/// read-only. Returns its disk usage in bytes. No process may be running that could write
+/// to it.
 pub(super) fn accept(
     root: &Path,
     path: &str,
@@ -70,7 +70,7 @@ pub(super) fn accept(
 
 struct TreeChecker<'a> {
     tree: rustix::fd::BorrowedFd<'a>,
-    /// Whom everything is given to, if we may.
+    /// The new owner, if the server may set it.
     owner: Option<(Uid, Gid)>,
     left: TreeLimits,
     bytes: u64,
@@ -89,7 +89,8 @@ impl TreeChecker<'_> {
             }
             let text = name.to_str().ok();
             let text = text.filter(|text| !text.chars().any(char::is_control));
-            let text = text.ok_or_else(|| refused_entry(path, "a name in it is no plain text"))?;
+            let text =
+                text.ok_or_else(|| refused_entry(path, "it has a name that is not plain text"))?;
             let here = if path.is_empty() {
                 text.to_owned()
             } else {
@@ -131,15 +132,15 @@ impl TreeChecker<'_> {
                 self.take_ownership(&file, mode)
             }
             FileType::Symlink => self.check_link(folder, name, path),
-            _ => Err(refused_entry(path, "it is no file, folder or link")),
+            _ => Err(refused_entry(path, "it is not a file, folder or link")),
         }
     }
 
-    /// The kernel says whether a link stays within the tree: links may go through others.
+    /// The kernel checks whether a link stays within the tree, also through other links.
     fn check_link(&self, folder: &OwnedFd, name: &CStr, path: &str) -> Result<(), Error> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         match rustix::fs::openat2(self.tree, path, flags, Mode::empty(), WITHIN) {
-            // One that leads to nothing leads nowhere else: the tree changes no more.
+            // A dangling link cannot start to lead elsewhere: the tree does not change any more.
             Ok(_) | Err(Errno::NOENT) => {}
             Err(_) => return Err(refused_entry(path, "it is a link that leaves the packages")),
         }
@@ -157,10 +158,10 @@ impl TreeChecker<'_> {
         rustix::fs::fchmod(entry, Mode::from_raw_mode(mode)).during("the built packages")
     }
 
-    /// An entry takes room on the disk also where it is empty.
+    /// An entry uses disk space even if it is empty.
     fn count(&mut self, path: &str, bytes: u64) -> Result<(), Error> {
         let bytes = bytes.saturating_add(ENTRY_BYTES);
-        let too_much = || refused_entry(path, "with it the packages are too many or too large");
+        let too_much = || refused_entry(path, "the packages are too many or too large");
         self.left.entries = self.left.entries.checked_sub(1).ok_or_else(too_much)?;
         self.left.bytes = self.left.bytes.checked_sub(bytes).ok_or_else(too_much)?;
         self.bytes += bytes;
@@ -198,7 +199,7 @@ mod tests {
         bytes: 1 << 20,
     };
 
-    /// A state folder with a tree in it that is fine before `change`.
+    /// A state folder with a tree that is valid before `change`.
     fn judged(change: impl FnOnce(&Path)) -> (tempfile::TempDir, Result<u64, Error>) {
         let state = tempfile::tempdir().unwrap();
         let layer = state.path().join("data/layer");
@@ -284,11 +285,11 @@ mod tests {
         let fifo = |path: PathBuf| {
             rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
         };
-        assert!(why(|layer| fifo(layer.join("f"))).contains("no file, folder or link"));
+        assert!(why(|layer| fifo(layer.join("f"))).contains("not a file, folder or link"));
         let socket = why(|layer| {
             std::os::unix::net::UnixListener::bind(layer.join("s")).unwrap();
         });
-        assert!(socket.contains("no file, folder or link"), "{socket}");
+        assert!(socket.contains("not a file, folder or link"), "{socket}");
         for bits in [0o4755, 0o2755] {
             let message = why(|layer| {
                 let file = layer.join("pkg/a.py");
@@ -304,7 +305,7 @@ mod tests {
             let message = why(|layer| {
                 fs::write(layer.join(OsStr::from_bytes(name)), "").unwrap();
             });
-            assert!(message.contains("no plain text"), "{message}");
+            assert!(message.contains("not plain text"), "{message}");
         }
     }
 

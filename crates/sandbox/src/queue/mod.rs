@@ -1,10 +1,9 @@
-//! Who may run now: a bound on how many at once, a bounded line behind it, both in all
-//! and per owner, and turns between owners.
+//! The queue of commands: a limit of running commands and a bounded queue, both in total
+//! and per owner, with round-robin scheduling between owners.
 //!
-//! An owner alone may use all of the line and almost all places. While others want to
-//! run, each gets its turn; when the line is full, one of an owner with less in it takes
-//! the place of the last of the owner with most. Nothing here takes longer the more wait,
-//! but for the logarithm of a search tree.
+//! A single owner may use the whole queue and almost all permits. When several owners wait,
+//! they take turns; when the queue is full, a command of an owner with fewer displaces the
+//! last one of the owner with most. Every operation takes logarithmic time.
 
 mod state;
 
@@ -16,30 +15,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
-/// The line.
+/// The queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
     state: Arc<Mutex<QueueState<Waiter>>>,
-    /// How many run, for those who want to know when that changes.
+    /// How many run, for subscribers.
     running: watch::Sender<usize>,
 }
 
-/// What one who waits is sent.
+/// The message to a waiter.
 type PermitResult = Result<RunPermit, Error>;
 type Waiter = oneshot::Sender<PermitResult>;
 
-/// Leave to run; gives way to the next when dropped.
+/// The permit to run; passed on to the next waiter when dropped.
 #[derive(Debug)]
 pub(crate) struct RunPermit {
     queue: Queue,
     owner: Arc<str>,
     running: usize,
     began: Instant,
-    /// Whether the place has been given on already.
+    /// Whether the permit has been passed on already.
     is_released: bool,
 }
 
-/// One who waits. Dropped, it leaves the line.
+/// A waiter. Leaves the queue when dropped.
 struct QueuedWaiter<'a> {
     queue: &'a Queue,
     ticket: Ticket,
@@ -68,8 +67,8 @@ impl Queue {
         }
     }
 
-    /// Waits for a turn, or is told at once that too many wait. Builds of packages take
-    /// the turns of the tenant they are for.
+    /// Waits for a permit, or fails at once if too many wait. Package builds count for
+    /// their tenant.
     pub(crate) async fn acquire(&self, owner: &str) -> PermitResult {
         let owner: Arc<str> = tenant_for_owner(owner).into();
         let (waiting, receiver) = {
@@ -87,7 +86,7 @@ impl Queue {
             match joined {
                 Ok((ticket, displaced)) => {
                     if let Some(last) = displaced {
-                        // Nobody is told who has left meanwhile.
+                        // The send fails only if the waiter has left.
                         let _ = last.send(Err(busy_error(BusyScope::Server, all, retry_after)));
                     }
                     let queue = self;
@@ -127,7 +126,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many run, now and whenever that changes.
+    /// How many run, and every change of that.
     pub(crate) fn running(&self) -> watch::Receiver<usize> {
         self.running.subscribe()
     }
@@ -152,12 +151,12 @@ fn busy_error(
 }
 
 impl RunPermit {
-    /// How many commands of its owner ran when it began, itself included.
+    /// How many commands of its owner ran when it started, itself included.
     pub(crate) fn running(&self) -> usize {
         self.running
     }
 
-    /// Whether its owner has commands that wait for a turn.
+    /// Whether its owner has waiting commands.
     pub(crate) fn has_waiting(&self) -> bool {
         self.queue.lock().owner_load(&self.owner).1 > 0
     }
@@ -180,7 +179,7 @@ impl Drop for RunPermit {
             };
             let running = state.owner_load(&owner).0;
             drop(state);
-            // It passes on, unless the one who waited has left just now.
+            // If the waiter has just left, the permit is passed on to the next.
             match next.send(Ok(self.queue.grant(Arc::clone(&owner), running))) {
                 Err(Ok(mut turn)) => turn.is_released = true,
                 _ => return,

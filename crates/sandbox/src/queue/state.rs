@@ -1,15 +1,15 @@
-//! The line's state: plain data, so that every step is taken under one lock.
+//! The state of the queue: plain data under one lock.
 
 use crate::error::BusyScope;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bounds of what is said about when to try again.
+/// Range of the suggested retry delay.
 const MIN_RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(60);
 
-/// How many run and wait at most.
+/// Limits of running and waiting commands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueueLimits {
     pub(super) running: usize,
@@ -18,27 +18,27 @@ pub(super) struct QueueLimits {
     pub(super) waiting_per_owner: usize,
 }
 
-/// A place in the line.
+/// A position in the queue.
 #[derive(Debug, Clone)]
 pub(super) struct Ticket {
     owner: Arc<str>,
     number: u64,
 }
 
-/// Who runs and who waits; `W` is how one who waits is told.
+/// Running and waiting commands; `W` notifies a waiter.
 #[derive(Debug)]
 pub(super) struct QueueState<W> {
     bounds: QueueLimits,
     running: usize,
     waiting: usize,
     owners: HashMap<Arc<str>, Owner<W>>,
-    /// Owners that wait and may run one more, in the order of their next turn.
+    /// Waiting owners that may run one more, in the order of their turns.
     next: BTreeMap<u64, Arc<str>>,
-    /// Owners that wait, by how many of theirs run or wait.
+    /// Waiting owners, by their number of running and waiting commands.
     by_load: BTreeSet<(usize, Arc<str>)>,
-    /// The last number that was given to one who waits, or to an owner's turn.
+    /// The last number assigned to a waiter or to an owner's turn.
     numbers: u64,
-    /// How long commands run, on average.
+    /// Average duration of commands.
     average_run: Duration,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct QueueState<W> {
 struct Owner<W> {
     running: usize,
     line: BTreeMap<u64, W>,
-    /// Its place in `next`.
+    /// Its key in `next`.
     turn: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl<W> QueueState<W> {
         owner.map_or((0, 0), |owner| (owner.running, owner.line.len()))
     }
 
-    /// When there is likely to be room in the line.
+    /// When the queue is likely to have space.
     pub(super) fn retry_after(&self) -> Duration {
         let rounds = self.waiting / self.bounds.running + 1;
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
@@ -88,7 +88,7 @@ impl<W> QueueState<W> {
         expected.clamp(MIN_RETRY, MAX_RETRY)
     }
 
-    /// Takes a place to run if one is free for this owner.
+    /// Starts a command if a permit is free for this owner.
     pub(super) fn enter(&mut self, owner: &Arc<str>) -> bool {
         let own = self.owner_load(owner).0;
         if self.running >= self.bounds.running || own >= self.bounds.running_per_owner {
@@ -99,7 +99,7 @@ impl<W> QueueState<W> {
         true
     }
 
-    /// Takes a place in the line; with it comes who had to leave for it.
+    /// Adds a waiter to the queue; returns its ticket and the displaced waiter, if any.
     pub(super) fn join(
         &mut self,
         owner: &Arc<str>,
@@ -126,8 +126,8 @@ impl<W> QueueState<W> {
         Ok((ticket, displaced))
     }
 
-    /// Takes the last of the owner with most out of the line, if that has at least two
-    /// more than one who has `load`.
+    /// Removes the last waiter of the owner with most, if that owner has at least two more
+    /// than `load`.
     fn displace(&mut self, load: usize) -> Result<W, BusyScope> {
         let largest = self.by_load.last().cloned();
         let Some((_, owner)) = largest.filter(|(most, _)| *most > load + 1) else {
@@ -139,7 +139,7 @@ impl<W> QueueState<W> {
         last.map(|(_, waiter)| waiter).ok_or(BusyScope::Server)
     }
 
-    /// Leaves the line, if still in it.
+    /// Removes a waiter from the queue, if it is still there.
     pub(super) fn leave(&mut self, ticket: &Ticket) {
         let mut found = None;
         self.change(&ticket.owner, |owner| {
@@ -148,7 +148,7 @@ impl<W> QueueState<W> {
         self.waiting -= usize::from(found.is_some());
     }
 
-    /// Gives a place to run on to the first of the owner whose turn it is.
+    /// Releases a permit and passes it to the first waiter of the next owner.
     pub(super) fn release(
         &mut self,
         owner: &Arc<str>,
@@ -174,7 +174,7 @@ impl<W> QueueState<W> {
         Some((next, waiter))
     }
 
-    /// Changes an owner, and keeps true what is known of all.
+    /// Changes an owner and updates the indexes.
     fn change(&mut self, name: &Arc<str>, change: impl FnOnce(&mut Owner<W>)) {
         let owner = self
             .owners

@@ -1,4 +1,4 @@
-//! Turns, bounds and who has to leave; no time passes in any of it.
+//! Order, limits and displacement; no test depends on time.
 
 use super::*;
 use std::pin::Pin;
@@ -15,9 +15,9 @@ fn queue(running: usize, waiting: usize) -> Queue {
     })
 }
 
-/// Looks at a future once.
+/// Polls a future once.
 async fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    // The runtime lets a task see only so many things ready before it yields.
+    // The runtime limits how many ready events a task may see before it yields.
     tokio::task::yield_now().await;
     std::future::poll_fn(|context| {
         Poll::Ready(match Pin::new(&mut *future).poll(context) {
@@ -28,7 +28,7 @@ async fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     .await
 }
 
-/// One who wants a turn and does not get it at once.
+/// A waiter that does not get a permit at once.
 async fn waiting<'a>(queue: &'a Queue, owner: &'a str) -> Waits<'a> {
     let mut waits: Waits<'a> = Box::pin(queue.acquire(owner));
     assert!(poll(&mut waits).await.is_none(), "{owner} must wait");

@@ -1,8 +1,8 @@
-//! How fast one tenant may make sessions.
+//! The rate at which one tenant may create containers.
 //!
-//! Making one is work of the server itself: folders, rows, files. A tenant that makes them
-//! without end would keep the processors busy with that, however many it may have. So those
-//! beyond a burst are made one after the other at a steady rate; nothing is refused.
+//! Creating one is work for the server: folders, rows, files. A tenant that creates them
+//! continuously would occupy the processors, whatever its limit of containers. So those
+//! beyond a burst are created one after the other at a fixed rate; nothing is refused.
 
 use crate::container::tenant_for_owner;
 use std::collections::HashMap;
@@ -10,18 +10,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Sessions that a tenant may make at once.
+/// Containers that a tenant may create at once.
 const BURST_CONTAINERS: u32 = 64;
-/// Sessions in a second beyond the burst, for each processor.
+/// Containers per second beyond the burst, for each processor.
 const CONTAINERS_PER_SECOND_AND_CORE: u32 = 50;
-/// Tenants that are remembered before those whose burst is whole again are forgotten.
+/// Tenants that are tracked before those with a full burst are dropped.
 const SWEEP_ABOVE: usize = 1024;
 
 /// The rate of all tenants.
 #[derive(Debug)]
 pub(super) struct CreateRate {
     interval: Duration,
-    /// When each tenant has its whole burst again.
+    /// When each tenant's burst is full again.
     whole_at: Mutex<HashMap<String, Instant>>,
 }
 
@@ -36,13 +36,13 @@ impl CreateRate {
         }
     }
 
-    /// Waits until this owner's tenant may make one more.
+    /// Waits until this owner's tenant may create one more.
     pub(super) async fn wait(&self, owner: &str) {
         let due = self.reserve(tenant_for_owner(owner), Instant::now());
         tokio::time::sleep_until(due).await;
     }
 
-    /// Takes a place, and gives the moment for which it is.
+    /// Reserves one creation and returns its start time.
     fn reserve(&self, tenant: &str, now: Instant) -> Instant {
         let mut all = self.whole_at.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > SWEEP_ABOVE {
@@ -78,7 +78,7 @@ mod tests {
         let before = Instant::now();
         pace.wait("other").await;
         assert_eq!(before.elapsed(), Duration::ZERO);
-        // What waits for packages counts for the tenant it is for.
+        // Package builds count for their tenant.
         pace.wait("\0layers eager").await;
         assert_eq!(before.elapsed().as_millis(), 10);
     }

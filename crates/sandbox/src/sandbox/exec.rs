@@ -1,4 +1,4 @@
-//! Running a command in a session: its turn, its run, its outputs.
+//! Running a command in a container: queue, run, outputs.
 
 use super::refusal::delay_refusal;
 use super::{Inner, Sandbox};
@@ -11,11 +11,11 @@ use crate::policy::{Network, Policy};
 use std::sync::Arc;
 
 impl Sandbox {
-    /// Runs a command in a session, after those that are before it.
+    /// Runs a command in a container, after those queued before it.
     ///
     /// # Errors
-    /// [`Error::Busy`] when too many wait, [`Error::NoSession`] when it is not the
-    /// owner's; what goes wrong inside is part of the report.
+    /// [`Error::Busy`] when too many wait, [`Error::ContainerNotFound`] when it is not the
+    /// owner's. Failures of the command are part of the report.
     pub async fn exec(
         &self,
         owner: &str,
@@ -25,7 +25,7 @@ impl Sandbox {
         self.exec_with_proxy(owner, id, execution, None).await
     }
 
-    /// The same, by a proxy that is not the policy's.
+    /// The same, with this proxy instead of the policy's.
     pub(super) async fn exec_with_proxy(
         &self,
         owner: &str,
@@ -53,16 +53,16 @@ impl Sandbox {
         };
         let python = matches!(job.execution.command, Command::Python(_));
         let ended = self.inner.backend.run(job).await?;
-        // An owner whose commands wait gains nothing from one made ahead: it would take
-        // processor time from them, and the place of one that another owner waits for.
+        // An owner with waiting commands gains nothing from a provisioned sandbox: it would
+        // take processor time from them, and the slot of another owner's.
         let make_ahead = !permit.has_waiting();
         let inner = Arc::clone(&self.inner);
         let level = inner.probe.grade.clone();
         if ended.wrote_nothing() {
             let report = ended.into_report(&inner.state, inner.root, level, &|_| 0)?;
-            // The session is held until this is done; the caller need not wait.
+            // The container is locked until this is done; the caller need not wait.
             tokio::task::spawn_blocking(move || {
-                // What is lost when it fails is when the session was last used.
+                // If it fails, only the time of last use is lost.
                 let _ = held.touch();
                 if make_ahead {
                     inner.warm_up_next(&held, python);
@@ -73,7 +73,7 @@ impl Sandbox {
         run_blocking(move || {
             let reserve = |requested| inner.containers.reserve_up_to(&held, requested);
             let taken = ended.into_report(&inner.state, inner.root, level, &reserve);
-            // Also when not all could be taken: what was counts.
+            // Also when not all could be collected: the collected files count.
             let saved = held.save();
             inner.forget_removed();
             let report = taken?;
@@ -86,10 +86,10 @@ impl Sandbox {
         .await
     }
 
-    /// Makes a sandbox of this policy ahead, so that a new session's first command need
+    /// Provisions a sandbox of this policy, so that a new container's first command need
     /// not wait for one. Returns at once.
     pub fn warm_up(&self, policy: &Policy) {
-        // Without a free id there is nothing to make, and the next session will tell.
+        // Without a free id nothing is provisioned; the next container reports the error.
         if let Ok(host_id) = self.inner.containers.free_host_id() {
             self.inner.provision(ProvisionRequest {
                 container_id: None,
@@ -100,7 +100,7 @@ impl Sandbox {
         }
     }
 
-    /// How many sandboxes wait, made ahead.
+    /// How many provisioned sandboxes are waiting.
     #[must_use]
     pub fn warm_count(&self) -> usize {
         self.inner.backend.warm_count()
@@ -123,8 +123,8 @@ impl Inner {
         }
     }
 
-    /// Lets go, in the background, of what the backend keeps for sessions that were
-    /// evicted or have expired.
+    /// Releases, in the background, what the backend holds for evicted and expired
+    /// containers.
     pub(super) fn forget_removed(self: &Arc<Self>) {
         let removed = self.containers.take_removed();
         if removed.is_empty() {
@@ -138,7 +138,7 @@ impl Inner {
         });
     }
 
-    /// Makes the next sandbox of a session ahead.
+    /// Provisions the next sandbox of a container.
     fn warm_up_next(self: &Arc<Self>, held: &ContainerGuard, python: bool) {
         let next = ProvisionRequest {
             container_id: Some(held.id.clone()),
@@ -149,8 +149,8 @@ impl Inner {
         self.provision(next);
     }
 
-    /// Makes a sandbox ahead in the background. That it fails is told when one is made
-    /// in earnest.
+    /// Provisions a sandbox in the background. A failure is reported when a command
+    /// builds one.
     fn provision(self: &Arc<Self>, next: ProvisionRequest) {
         let inner = Arc::clone(self);
         tokio::spawn(async move { inner.backend.provision(next).await });

@@ -1,4 +1,4 @@
-//! A session's files, for its owner.
+//! Access to a container's files for its owner.
 
 use super::Sandbox;
 use crate::backend::run_blocking;
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::sync::Arc;
 
 impl Sandbox {
-    /// Writes a file into a session.
+    /// Writes a file into a container.
     ///
     /// # Errors
-    /// When the path is not one, or the session cannot hold it.
+    /// When the path is invalid, or the container's limits are exceeded.
     pub async fn put(
         &self,
         owner: &str,
@@ -23,11 +23,11 @@ impl Sandbox {
         self.put_locked(held, None, path, bytes).await
     }
 
-    /// Writes a file of the client's into a session, in place of whatever has its name,
-    /// and remembers that it was put there.
+    /// Copies a client's file into a container, replacing any file of the same name, and
+    /// records the copy.
     ///
     /// # Errors
-    /// When the path is not one, or the session cannot hold it.
+    /// When the path is invalid, or the container's limits are exceeded.
     pub async fn upload(
         &self,
         owner: &str,
@@ -41,11 +41,11 @@ impl Sandbox {
             .await
     }
 
-    /// Whether a file of the client's was put into a session before and its name is
-    /// still in use there: what code made of it since is then not to be replaced.
+    /// Whether a client's file was copied into a container before and its name is still in
+    /// use there: then code may have changed it, and it must not be replaced.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// When the container does not exist.
     pub async fn has_upload(
         &self,
         owner: &str,
@@ -61,10 +61,10 @@ impl Sandbox {
         .await
     }
 
-    /// Remembers in one session the client's files that were put into another.
+    /// Copies the records of a client's files from one container to another.
     ///
     /// # Errors
-    /// When one of them is not there.
+    /// When one of them does not exist.
     pub async fn copy_uploads(&self, owner: &str, from: &str, to: &str) -> Result<(), Error> {
         let uploads = self
             .with_container(owner, from, |held| Ok(held.meta.uploads.clone()))
@@ -105,20 +105,20 @@ impl Sandbox {
         .await
     }
 
-    /// Opens a file of a session for reading.
+    /// Opens a file of a container for reading.
     ///
     /// # Errors
-    /// [`Error::NoFile`] when it is not there or not a regular file.
+    /// [`Error::FileNotFound`] when it does not exist or is not a regular file.
     pub async fn get(&self, owner: &str, id: &str, path: &str) -> Result<File, Error> {
         let path = path.to_owned();
         self.with_container(owner, id, move |held| container::open(&held.data(), &path))
             .await
     }
 
-    /// Removes a file of a session.
+    /// Removes a file of a container.
     ///
     /// # Errors
-    /// [`Error::NoFile`] when it is not there or not a regular file.
+    /// [`Error::FileNotFound`] when it does not exist or is not a regular file.
     pub async fn unlink(&self, owner: &str, id: &str, path: &str) -> Result<(), Error> {
         let mut held = self.inner.containers.acquire(owner, id).await?;
         let path = path.to_owned();
@@ -129,10 +129,10 @@ impl Sandbox {
         .await
     }
 
-    /// The files of a session.
+    /// The files of a container.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// When the container does not exist.
     pub async fn list(&self, owner: &str, id: &str) -> Result<Vec<FileInfo>, Error> {
         self.with_container(owner, id, |held| container::list(&held.data()))
             .await

@@ -1,4 +1,4 @@
-//! Package layers: built in a session of their own, once, and then kept.
+//! Package layers: each is built once, in a container of its own, and then stored.
 
 use super::Sandbox;
 use crate::backend::run_blocking;
@@ -8,23 +8,23 @@ use crate::packages::{self, Layer, PackageIndex, Requirements};
 use crate::policy::Policy;
 use std::sync::Arc;
 
-/// First part of the owner of sessions in which layers are built; the tenant whose request
-/// it is follows. No tenant can have such a name.
+/// Prefix of the owner of containers in which layers are built; the requesting tenant
+/// follows. No tenant can have such a name.
 const BUILD_OWNER_PREFIX: &str = "\0layers ";
 
-/// Most characters of what an installer said that are told.
+/// Maximum characters of an installer's output in an error.
 const MAX_INSTALLER_OUTPUT_CHARS: usize = 4000;
 
-/// Most characters of the path of a file that a build left and that cannot be kept.
+/// Maximum characters of the path of a file of a build that cannot be stored.
 const MAX_LOST_PATH_CHARS: usize = 200;
 
 impl Sandbox {
-    /// The layer of these requirements, built now if it is not there yet. Builds of one
-    /// owner wait for each other, and not for those of others.
+    /// The layer of these requirements, built now if it does not exist yet. Builds of one
+    /// owner wait for each other, not for those of others.
     ///
     /// # Errors
-    /// [`Error::Layer`] when there is no index, it cannot satisfy the requirements, or what
-    /// was built cannot be taken; [`Error::Unsupported`] when the backend cannot reach an
+    /// [`Error::Layer`] when there is no index, it cannot satisfy the requirements, or the
+    /// result cannot be stored; [`Error::Unsupported`] when the backend cannot reach an
     /// index; [`Error::Busy`] when too many builds of the owner wait.
     pub async fn layer(&self, owner: &str, requirements: &Requirements) -> Result<Layer, Error> {
         let Some(index) = &self.inner.packages else {
@@ -63,8 +63,8 @@ impl Sandbox {
         run_blocking(move || Ok(inner.layers.has(&layer))).await
     }
 
-    /// Asks the runtime's Python what layers depend on, once. Nobody waits for another
-    /// owner who asks at the same time.
+    /// Queries once which Python interpreter layers depend on. Concurrent queries of
+    /// different owners do not wait for each other.
     async fn interpreter(&self, owner: &str) -> Result<String, Error> {
         let container = BuildContainer::start(self, owner).await?;
         let about = container
@@ -76,11 +76,11 @@ impl Sandbox {
     }
 }
 
-/// A session in which a layer is built. Dropped before its end, it is removed in the
+/// A container in which a layer is built. If dropped before `end`, it is removed in the
 /// background.
 struct BuildContainer {
     sandbox: Sandbox,
-    /// The tenant whose request it is.
+    /// The requesting tenant.
     tenant: String,
     owner: String,
     id: String,
@@ -121,7 +121,7 @@ impl BuildContainer {
         let (inner, layer) = (Arc::clone(&sandbox.inner), layer.clone());
         let tenant = self.tenant.clone();
         let built = format!("sessions/{id}/data/{}", packages::BUILT_FOLDER);
-        // The session is held meanwhile, so that nothing can run in it.
+        // The container is locked, so that nothing can run in it.
         let add_built = move |_: &_| {
             let mounted = || inner.containers.mounted();
             inner.layers.add(&layer, &built, &tenant, &mounted)
@@ -129,7 +129,7 @@ impl BuildContainer {
         sandbox.with_container(owner, id, add_built).await
     }
 
-    /// Runs one step. Whatever is less than all of it is an error.
+    /// Runs one step. An incomplete result is an error.
     async fn run(
         &self,
         argv: Vec<String>,
@@ -149,10 +149,10 @@ impl BuildContainer {
         if report.outcome != CommandOutcome::Exit(0) || report.hits.contains(&LimitHit::Data) {
             return Err(build_failure(&report));
         }
-        // A layer that lacks some of its files would fail where it is used.
+        // A layer with missing files would fail when it is used.
         if let Some(lost) = report.skipped.iter().find(|one| one.reason.is_loss()) {
             let path: String = lost.path.chars().take(MAX_LOST_PATH_CHARS).collect();
-            let why = format!("{path:?} cannot be kept: {:?}", lost.reason);
+            let why = format!("{path:?} cannot be stored: {:?}", lost.reason);
             return Err(Error::Layer { why });
         }
         Ok(report)
@@ -177,7 +177,7 @@ impl Drop for BuildContainer {
     }
 }
 
-/// What the installer said last, which is where it says what went wrong.
+/// The end of the installer's output, which has the cause of the failure.
 fn build_failure(report: &ExecutionReport) -> Error {
     let output = format!("{}{}", report.stdout.text, report.stderr.text);
     let skipped = output
@@ -185,9 +185,10 @@ fn build_failure(report: &ExecutionReport) -> Error {
         .count()
         .saturating_sub(MAX_INSTALLER_OUTPUT_CHARS);
     let tail: String = output.chars().skip(skipped).collect();
-    let full = match report.hits.contains(&LimitHit::Data) {
-        true => "the packages are too large; ",
-        false => "",
+    let full = if report.hits.contains(&LimitHit::Data) {
+        "the packages are too large; "
+    } else {
+        ""
     };
     let why = format!("{full}{:?}: {tail}", report.outcome);
     Error::Layer { why }

@@ -1,4 +1,4 @@
-//! The face of this crate: sessions, and commands run in them, by whichever backend.
+//! The API of this crate: containers, and commands run in them by a backend.
 
 mod create_rate;
 mod exec;
@@ -13,19 +13,20 @@ use crate::egress::Egress;
 use crate::error::Error;
 use crate::packages::builds::Builds;
 use crate::packages::layer_store::LayerStore;
-use crate::packages::{self, Layer, PackageIndex};
+use crate::packages::{Layer, PackageIndex};
 use crate::policy::{Network, Policy, SandboxLimits};
 use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::skills::{SkillCache, SkillFiles, SkillsGuard};
 use create_rate::CreateRate;
+use prowess_launcher::LAYOUT;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a new session is to have.
+/// The description of a new container.
 #[derive(Debug, Clone, Default)]
 pub struct ContainerSpec {
-    /// Bounds and network.
+    /// Limits and network.
     pub policy: Policy,
     /// Skills, at `/skills/NAME`.
     pub skills: Vec<SkillFiles>,
@@ -57,51 +58,51 @@ struct Inner {
     create_rate: CreateRate,
     probe: Probe,
     backend: Arc<dyn SandboxBackend>,
-    /// Whether the backend can let commands out through the proxy.
+    /// Whether the backend supports the egress proxy.
     has_proxy: bool,
     egress: Egress,
     packages: Option<PackageIndex>,
-    /// The layers that are there, and who may build more.
+    /// Existing layers, and limits on building more.
     layers: LayerStore,
     skills: SkillCache,
     builds: Builds,
 }
 
 impl Sandbox {
-    /// What was found when this was opened.
+    /// The result of probing the host when this was opened.
     #[must_use]
     pub fn host_probe(&self) -> &Probe {
         &self.inner.probe
     }
 
-    /// How many commands run, now and whenever that changes.
+    /// How many commands run, and every change of that.
     #[must_use]
     pub fn running_commands(&self) -> tokio::sync::watch::Receiver<usize> {
         self.inner.queue.running()
     }
 
-    /// Commands that run, and that wait.
+    /// How many commands run and wait.
     #[must_use]
     pub fn load(&self) -> (usize, usize) {
         self.inner.queue.load()
     }
 
-    /// Makes a session.
+    /// Creates a container.
     ///
     /// # Errors
-    /// When a skill's name or files cannot become paths, the disk is full, or the
-    /// policy asks for a network that the backend cannot give.
+    /// When a skill's name or files are not valid paths, a disk limit is reached, or the
+    /// policy needs network access that the backend does not support.
     pub async fn create(&self, owner: &str, new: ContainerSpec) -> Result<String, Error> {
         if !self.inner.has_proxy && new.policy.network != Network::Off {
-            let what = "a network for sessions";
+            let what = "network access";
             return Err(Error::Unsupported { what });
         }
         self.inner.create_rate.wait(owner).await;
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
         let made = run_blocking(move || {
             let layer = new.layer.iter();
-            let layer = layer.map(|layer| (layer.folder(), packages::PACKAGES_PATH.to_owned()));
-            // The skills stay in use until the session's file names them.
+            let layer = layer.map(|layer| (layer.folder(), LAYOUT.packages.to_owned()));
+            // The skills are locked until the container's metadata names them.
             let mut in_use = SkillsGuard::default();
             let mounts = || {
                 in_use = inner.provide(&new.skills)?;
@@ -123,11 +124,11 @@ impl Sandbox {
         refusal::delay_refusal(made.await).await
     }
 
-    /// Shows more skills in a session from its next command on, or others in place of
-    /// those of the same name.
+    /// Mounts more skills in a container from its next command on. A skill of the same name
+    /// is replaced.
     ///
     /// # Errors
-    /// When there is no such session, or a skill's name or files cannot become paths.
+    /// When the container does not exist, or a skill's name or files are not valid paths.
     pub async fn mount(&self, owner: &str, id: &str, skills: Vec<SkillFiles>) -> Result<(), Error> {
         let mut held = self.inner.containers.acquire(owner, id).await?;
         let inner = Arc::clone(&self.inner);
@@ -142,19 +143,19 @@ impl Sandbox {
         .await
     }
 
-    /// Until when a session lives if nobody uses it, in seconds since the epoch.
+    /// When a container expires if it is not used, in seconds since the epoch.
     ///
     /// # Errors
-    /// [`Error::NoSession`] when it is not there, or not the owner's.
+    /// [`Error::ContainerNotFound`] when it does not exist, or is not the owner's.
     pub async fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
         let (inner, owner, id) = (Arc::clone(&self.inner), owner.to_owned(), id.to_owned());
         run_blocking(move || inner.containers.expiry(&owner, &id)).await
     }
 
-    /// Removes a session and its files.
+    /// Removes a container and its files.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// When the container does not exist.
     pub async fn destroy(&self, owner: &str, id: &str) -> Result<(), Error> {
         let held = self.inner.containers.acquire(owner, id).await?;
         let inner = Arc::clone(&self.inner);
@@ -162,34 +163,34 @@ impl Sandbox {
         run_blocking(move || inner.containers.destroy(&held)).await
     }
 
-    /// All sessions, the most recently used first.
+    /// All containers, the most recently used first.
     #[must_use]
     pub fn containers(&self) -> Vec<ContainerInfo> {
         self.inner.containers.list()
     }
 
-    /// The sessions of one owner, the most recently used first.
+    /// The containers of one owner, the most recently used first.
     ///
     /// # Errors
-    /// When no thread can be had for it.
+    /// When no thread is available.
     pub async fn containers_of_owner(&self, owner: &str) -> Result<Vec<ContainerInfo>, Error> {
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
         run_blocking(move || Ok(inner.containers.list_of_owner(&owner))).await
     }
 
-    /// What is known of one session.
+    /// Describes one container.
     ///
     /// # Errors
-    /// [`Error::NoSession`] when it is not there, or not the owner's.
+    /// [`Error::ContainerNotFound`] when it does not exist, or is not the owner's.
     pub async fn container(&self, owner: &str, id: &str) -> Result<ContainerInfo, Error> {
         let (inner, owner, id) = (Arc::clone(&self.inner), owner.to_owned(), id.to_owned());
         run_blocking(move || inner.containers.info(&owner, &id)).await
     }
 
-    /// Removes expired sessions now, and returns how many there were.
+    /// Removes expired containers now, and returns how many there were.
     ///
     /// # Errors
-    /// When no thread can be had for it.
+    /// When no thread is available.
     pub async fn expire(&self) -> Result<usize, Error> {
         let inner = Arc::clone(&self.inner);
         let expired = run_blocking(move || {
@@ -206,13 +207,13 @@ impl Sandbox {
 }
 
 impl Inner {
-    /// Writes the skills that are not there yet.
+    /// Writes the skills that are not stored yet.
     fn provide(&self, skills: &[SkillFiles]) -> Result<SkillsGuard, Error> {
         self.skills.provide(skills, &|| self.containers.mounted())
     }
 
-    /// Lets go, in the background, of what was made ahead and adopted by a session that
-    /// could not be made.
+    /// Releases, in the background, a provisioned sandbox that was claimed for a container
+    /// that could not be created.
     fn forget_claimed(self: &Arc<Self>, host_id: u32) {
         let inner = Arc::clone(self);
         tokio::spawn(async move { inner.backend.forget("", host_id).await });

@@ -1,4 +1,4 @@
-//! Getting ready: the folders, a look at the host, the backend.
+//! Opening a sandbox: create the folders, probe the host, start the backend.
 
 use super::create_rate::CreateRate;
 use super::{Inner, Sandbox};
@@ -24,11 +24,11 @@ use std::sync::Arc;
 const STATE_FOLDERS: [&str; 4] = ["stage", "sessions", "skills", "layers"];
 
 impl Sandbox {
-    /// Looks at the host and gets ready.
+    /// Probes the host and starts the backend.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the host gives too little, or less than all and the
-    /// settings do not accept that.
+    /// [`Error::Refused`] when the host lacks required layers, or optional ones that the
+    /// settings do not accept as missing.
     pub async fn open(settings: SandboxSettings) -> Result<Self, Error> {
         let (probe, backend) = probe_host(&settings).await?;
         let backend = accept(&probe, backend, &settings)?;
@@ -36,7 +36,7 @@ impl Sandbox {
         let root = is_root();
         let egress = Egress::new(&settings)?;
         let containers = ContainerStore::new(&state, root, &settings);
-        // What other processes and earlier ones made is known before the first request.
+        // Containers of other and earlier processes are indexed before the first request.
         containers.clean_up();
         containers.sync();
         let layers = LayerStore::new(&state, root, settings.layer_bytes);
@@ -64,7 +64,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Looks at the host without getting ready: for people who ask what is missing.
+    /// Probes the host without starting the backend, to report what is missing.
     ///
     /// # Errors
     /// When the settings' folder cannot be used.
@@ -72,17 +72,17 @@ impl Sandbox {
         Ok(probe_host(settings).await?.0)
     }
 
-    /// The sessions kept under some settings, the most recently used first, without
-    /// getting ready to run anything: for operators.
+    /// The stored containers, the most recently used first, without starting the backend:
+    /// for operators.
     #[must_use]
     pub fn stored_containers(settings: &SandboxSettings) -> Vec<ContainerInfo> {
         container_store(settings).list()
     }
 
-    /// Removes a session, whoever it belongs to: for operators.
+    /// Removes a container of any owner: for operators.
     ///
     /// # Errors
-    /// When there is no such session, or it is in use.
+    /// When the container does not exist, or is in use.
     pub async fn remove(settings: &SandboxSettings, id: &str) -> Result<(), Error> {
         let containers = container_store(settings);
         let known = containers
@@ -99,8 +99,8 @@ impl Sandbox {
 const ACCEPT_REDUCED: &str = "accept a reduced sandbox with --reduced on the command line, or \
     reduced = true under [sandbox] in prowess.toml";
 
-/// The backend, unless what was found is too little, or less than all and that is not
-/// accepted.
+/// The backend, unless required layers are missing, or optional ones that are not
+/// accepted as missing.
 fn accept(
     probe: &Probe,
     backend: Option<Arc<dyn SandboxBackend>>,
@@ -126,7 +126,7 @@ fn accept(
     }
 }
 
-/// What is missing; of what no container has, why.
+/// The missing layers; for those that the Docker backend never has, with the reason.
 fn describe_missing(missing: &[String], backend: &BackendKind) -> String {
     let explained = |name: &String| match (backend, docker::explain_missing(name)) {
         (BackendKind::Docker(_), Some(why)) => format!("{name} ({why})"),
@@ -144,7 +144,7 @@ fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-/// Makes the folders and probes.
+/// Creates the folders and probes.
 async fn probe_host(
     settings: &SandboxSettings,
 ) -> Result<(Probe, Option<Arc<dyn SandboxBackend>>), Error> {
@@ -194,10 +194,10 @@ fn state_folder(folder: &Path) -> PathBuf {
     folder.join("state")
 }
 
-/// The outer folder keeps everyone else on the host out. Where we are root, what is in it
-/// must let the ids pass that sandboxes run as, to what each of them may open.
+/// The outer folder is closed to all other users of the host. If the server is root, the
+/// folders in it must be passable for the ids that sandboxes run as.
 fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
-    const CREATE_FAILED: &str = "the sandbox's folder could not be made";
+    const CREATE_FAILED: &str = "the sandbox's folder could not be created";
     fs::create_dir_all(folder).at(CREATE_FAILED, folder)?;
     let folder = fs::canonicalize(folder).at(CREATE_FAILED, folder)?;
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).at(CREATE_FAILED, &folder)?;
@@ -233,7 +233,7 @@ mod tests {
         for expected in [
             "landlock (",
             "hidden kernel tables (",
-            "hard quota over session files (",
+            "hard quota over container files (",
             "the native backend",
             "--reduced on the command line",
             "reduced = true under [sandbox] in prowess.toml",

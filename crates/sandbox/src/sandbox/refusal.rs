@@ -1,16 +1,16 @@
-//! Refusals of a tenant that is at its limit, answered after a pause.
+//! Delays errors of a tenant that is at its limit.
 //!
-//! A program without patience asks again the moment it is refused. Refused at once, it
-//! would keep the processor busy with asking and make everybody else wait, however
-//! little each refusal costs. While it waits here it holds its own request and session, of
-//! which a tenant has only so many.
+//! A client may retry the moment it is refused. If it were refused at once, its retries
+//! would occupy the processor and delay everybody else, however cheap each refusal is.
+//! While it waits here it uses its own requests and containers, which are limited per
+//! tenant.
 
 use crate::error::Error;
 use std::time::Duration;
 
 const REFUSAL_DELAY: Duration = Duration::from_secs(1);
 
-/// The same result; one that refuses for a limit comes later.
+/// Returns the same result; an error for a reached limit is delayed.
 pub(super) async fn delay_refusal<T>(result: Result<T, Error>) -> Result<T, Error> {
     if result.as_ref().is_err_and(is_limit_error) {
         tokio::time::sleep(REFUSAL_DELAY).await;

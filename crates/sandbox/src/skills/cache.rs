@@ -1,16 +1,17 @@
-//! The folder of skills: which are there, how much they take, and which go when all
-//! together take too much or nobody has used them for long.
+//! The folder of skills: which exist, their disk usage, and which are evicted when the
+//! total exceeds the limit or they were not used for long.
 //!
-//! A skill that a session names stays. So that none goes while a session is being made
-//! with it, those who name skills share a lock until the session's file names them, and
-//! whoever removes skills has that lock alone while it reads what sessions name. The lock
-//! is a file, for other servers may share the folder. When a skill was last used is the
-//! time of its folder.
+//! A skill that a container names stays. To keep skills while a container is being created
+//! with them, its creator holds a shared lock until the container's metadata names them,
+//! and eviction holds the lock exclusively while it reads the containers' metadata. The
+//! lock is a file, because other servers may share the folder. The modification time of a
+//! skill's folder is when it was last used.
 
 use super::{PARTIAL_PREFIX, SkillFiles, is_folder, write};
 use crate::collect::{DiskUsage, ENTRY_BYTES, measure};
 use crate::error::{Error, ErrorContext};
 use crate::{id, name};
+use prowess_launcher::LAYOUT;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, utimensat};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -19,19 +20,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// First part of the name of a skill that is being removed.
+/// Prefix of a skill that is being removed.
 const REMOVED_PREFIX: &str = ".removed-";
 
-/// The file whose lock orders those who name skills and those who remove them.
+/// The lock file between users and eviction of skills.
 const LOCK_FILE: &str = ".lock";
 
-/// After that long, what is being written was left behind by a crash.
+/// Older partial folders were left behind by a crash.
 const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// How often skills that nobody uses are looked for.
+/// How often unused skills are searched for.
 const TIDY_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// What sessions have mounted, as paths relative to the state folder.
+/// The mounts of containers, as paths relative to the state folder.
 pub(crate) type MountedPaths<'a> = &'a dyn Fn() -> HashSet<String>;
 
 /// All skills under one state folder.
@@ -39,16 +40,16 @@ pub(crate) type MountedPaths<'a> = &'a dyn Fn() -> HashSet<String>;
 pub(crate) struct SkillCache {
     folder: PathBuf,
     max_bytes: u64,
-    /// How long a skill that no session names stays without being used.
+    /// How long an unused skill that no container names is retained.
     max_idle: Duration,
     known: Mutex<KnownSkills>,
-    /// Held while skills are removed; those who want to write wait for it.
+    /// Held while skills are removed; writers wait for it.
     removing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct KnownSkills {
-    /// Bytes of each skill, by digest. The same digest means the same bytes for ever.
+    /// Bytes of each skill, by digest. A digest always has the same bytes.
     sizes: HashMap<String, u64>,
     /// Their sum.
     bytes: u64,
@@ -77,7 +78,7 @@ struct SkillCacheEntry {
     used: SystemTime,
 }
 
-/// Skills that are there, and stay as long as this lives.
+/// Keeps skills in use until dropped.
 #[derive(Debug, Default)]
 pub(crate) struct SkillsGuard {
     /// What to mount, as (path relative to the state folder, path inside).
@@ -89,15 +90,15 @@ pub(crate) struct SkillsGuard {
 struct FolderLock(File);
 
 impl Drop for FolderLock {
-    /// A launcher just being started may have a copy of the descriptor for a moment, so
-    /// closing it is not enough.
+    /// Closing the file is not enough: a launcher that is just being started may have a
+    /// copy of the descriptor for a moment.
     fn drop(&mut self) {
         // It fails only for a file that is not open.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-/// Bytes that are about to be written, counted as long as this lives.
+/// A reservation of bytes to be written, released when dropped.
 struct ByteReservation<'a> {
     skills: &'a SkillCache,
     bytes: u64,
@@ -111,7 +112,7 @@ impl Drop for ByteReservation<'_> {
 }
 
 impl SkillCache {
-    /// `max_idle` is how long a skill that no session names stays without being used.
+    /// `max_idle` is how long an unused skill that no container names is retained.
     pub(crate) fn new(state: &Path, max_bytes: u64, max_idle: Duration) -> Self {
         let skills = Self {
             folder: state.join("skills"),
@@ -124,8 +125,8 @@ impl SkillCache {
         skills
     }
 
-    /// Writes the skills that are not there. They stay as long as what is returned lives,
-    /// and then as long as a session names them.
+    /// Writes the missing skills. They stay until the returned guard is dropped, and after
+    /// that as long as a container names them.
     pub(crate) fn provide(
         &self,
         skills: &[SkillFiles],
@@ -140,7 +141,7 @@ impl SkillCache {
         }
         self.tidy_if_due(mounted)?;
         let reserved = self.reserve(skills, mounted)?;
-        // Who removes gets its turn before those who come later.
+        // A waiting eviction goes before later writers.
         drop(lock(&self.removing));
         let lock = self.lock_folder(FlockOperation::LockShared)?;
         let mounts = skills.iter().map(|skill| self.write(skill));
@@ -164,14 +165,14 @@ impl SkillCache {
                 last_access: now,
                 last_modification: now,
             };
-            // What is lost when it fails is when the skill was last used.
+            // If it fails, only the time of last use is lost.
             let _ = utimensat(CWD, &place, &now, AtFlags::SYMLINK_NOFOLLOW);
         }
         let folder = format!("skills/{}", skill.digest);
-        Ok((folder, format!("/skills/{}", skill.name)))
+        Ok((folder, LAYOUT.skill_path(&skill.name)))
     }
 
-    /// Makes room for those of these skills that are not there.
+    /// Reserves space for the missing ones of these skills.
     fn reserve(
         &self,
         skills: &[SkillFiles],
@@ -187,7 +188,7 @@ impl SkillCache {
             if fits {
                 known.reserved = known.reserved.saturating_add(bytes);
             }
-            // Not made where it does not fit: it would be given back.
+            // Created only if it fits: dropping it would release bytes.
             fits.then(|| ByteReservation {
                 skills: self,
                 bytes,
@@ -196,7 +197,7 @@ impl SkillCache {
         if let Some(reserved) = reserved(&mut self.known()) {
             return Ok(reserved);
         }
-        // Rather more than is needed, so that the next need not look through all again.
+        // More than needed, so that the next call need not scan all again.
         let target = (self.max_bytes / 4 * 3).saturating_sub(bytes);
         self.remove_unused(target, &digests, mounted)?;
         let mut known = self.known();
@@ -208,7 +209,7 @@ impl SkillCache {
         })
     }
 
-    /// Removes what nobody has used for long, and what is above the bound.
+    /// Evicts skills that were not used for long or exceed the limit.
     pub(crate) fn tidy(&self, mounted: MountedPaths<'_>) -> Result<(), Error> {
         self.known().tidied = Some(Instant::now());
         self.remove_unused(self.max_bytes, &HashSet::new(), mounted)
@@ -216,14 +217,15 @@ impl SkillCache {
 
     fn tidy_if_due(&self, mounted: MountedPaths<'_>) -> Result<(), Error> {
         let tidied = self.known().tidied;
-        match tidied.is_none_or(|at| at.elapsed() >= TIDY_INTERVAL) {
-            true => self.tidy(mounted),
-            false => Ok(()),
+        if tidied.is_none_or(|at| at.elapsed() >= TIDY_INTERVAL) {
+            self.tidy(mounted)
+        } else {
+            Ok(())
         }
     }
 
-    /// Removes skills that no session names, the least recently used first, until all
-    /// take no more than `target`; and those that nobody has used for long anyway.
+    /// Evicts skills that no container names, the least recently used first, until the
+    /// total is at most `target`; and all that were not used for long.
     fn remove_unused(
         &self,
         target: u64,
@@ -248,7 +250,7 @@ impl SkillCache {
             if self.known().with(0) <= target && !is_due(&one) {
                 break;
             }
-            // Out of sight in one step, so that nobody finds half of it.
+            // Renamed in one step, so that nobody finds a partial skill.
             let gone = self
                 .folder
                 .join(format!("{REMOVED_PREFIX}{}", id::random_id()?));
@@ -261,14 +263,14 @@ impl SkillCache {
         }
         drop(alone);
         for gone in removed {
-            // What cannot be removed now is tried again with the next.
+            // What cannot be removed is tried again later.
             let _ = fs::remove_dir_all(gone);
         }
         Ok(())
     }
 
-    /// All skills that are there, which are then known. Nobody may write one meanwhile.
-    /// Removes what servers that were killed left behind.
+    /// Lists all skills and updates the known sizes. Nobody may write one in the meantime.
+    /// Removes leftovers of killed servers.
     fn list(&self) -> Vec<SkillCacheEntry> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut all = Vec::new();
@@ -318,7 +320,7 @@ impl SkillCache {
     }
 }
 
-/// A lock whose holder cannot have left anything half done.
+/// Locks a mutex; a panic of a holder leaves its data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -327,7 +329,7 @@ fn is_older(time: SystemTime, than: Duration) -> bool {
     time.elapsed().is_ok_and(|age| age >= than)
 }
 
-/// What a folder takes on the disk, with itself.
+/// Disk usage of a folder, including itself.
 fn disk_bytes(folder: &Path) -> Result<u64, Error> {
     let usage = measure(folder, DiskUsage::MAX, &mut |_, _| {})?.usage;
     Ok(usage.on_disk().saturating_add(ENTRY_BYTES))

@@ -1,5 +1,5 @@
-//! Skills on disk: written once per digest, then shared read-only by every sandbox
-//! that names them. Which stay is up to the `cache`.
+//! Skills on disk: written once per digest, then shared read-only by every container that
+//! names them. `cache` decides which are evicted.
 
 mod cache;
 
@@ -16,7 +16,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// First part of the name of a folder that is being written.
+/// Prefix of a folder that is being written.
 const PARTIAL_PREFIX: &str = ".part-";
 
 /// A skill to be mounted at `/skills/NAME`.
@@ -31,7 +31,7 @@ pub struct SkillFiles {
 }
 
 impl SkillFiles {
-    /// A whole skill, to be shown in this folder of `/skills`.
+    /// A whole skill, to be mounted as this folder of `/skills`.
     #[must_use]
     pub fn from_skill(skill: &Skill, folder: impl Into<String>) -> Self {
         let files = skill.bundle.files().map(|(path, file)| SkillFile {
@@ -46,7 +46,7 @@ impl SkillFiles {
         }
     }
 
-    /// What it takes on the disk, at least: its bytes, its files and its folders.
+    /// Minimum disk usage: its bytes, its files and its folders.
     fn disk_bytes(&self) -> u64 {
         let parents = |file| Path::new(file).ancestors().skip(1);
         let paths = self.files.iter().map(|file| file.path.as_str());
@@ -63,18 +63,18 @@ impl SkillFiles {
 pub struct SkillFile {
     /// Path within the skill.
     pub path: String,
-    /// Content, shared with the skill it is of.
+    /// Content, shared with the skill.
     pub bytes: Bytes,
     /// Whether it may be executed.
     pub executable: bool,
 }
 
-/// Writes a skill at `place`, unless it is there. Says whether it was written.
+/// Writes a skill at `place`, unless it exists. Returns whether it was written.
 fn write(place: &Path, skill: &SkillFiles) -> Result<bool, Error> {
     if is_folder(place) {
         return Ok(false);
     }
-    // Whole or not at all: written beside, then given its name in one step.
+    // Written under a temporary name, then renamed in one step.
     let part = place.with_file_name(format!("{PARTIAL_PREFIX}{}", crate::id::random_id()?));
     let result = write_all(&part, skill).and_then(|()| {
         match renameat_with(CWD, &part, CWD, place, RenameFlags::NOREPLACE) {
@@ -86,13 +86,13 @@ fn write(place: &Path, skill: &SkillFiles) -> Result<bool, Error> {
         }
     });
     if result.is_err() {
-        // The first error is the one to tell.
+        // The first error is returned.
         let _ = fs::remove_dir_all(&part);
     }
     result
 }
 
-/// Whether a folder is there itself, not a link to one.
+/// Whether this is a folder, not a link to one.
 fn is_folder(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_dir())
 }

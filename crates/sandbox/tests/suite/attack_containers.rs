@@ -1,5 +1,5 @@
-//! Attacks on a session's folder: filling it beside what is counted, hiding in it, and
-//! leading the server out of it.
+//! Attacks on a container's folder: filling it uncounted, hiding in it, and leading the
+//! server out of it.
 
 use crate::support::{OWNER, TestHost, TestSandbox, everyone, stdout};
 use prowess_sandbox::{
@@ -12,7 +12,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 
-/// A session with these limits, and what runs lines of bash in it.
+/// A container with these limits, and what runs lines of bash in it.
 struct Target {
     one: TestSandbox,
     id: String,
@@ -115,7 +115,7 @@ async fn the_text_of_links_counts_and_is_bounded() {
 #[tokio::test]
 async fn folders_and_links_count_like_files_and_what_is_not_kept_does_not() {
     let target = Target::new(SandboxLimits {
-        session_entries: 10,
+        container_entries: 10,
         ..SandboxLimits::default()
     })
     .await;
@@ -145,7 +145,7 @@ async fn folders_and_links_count_like_files_and_what_is_not_kept_does_not() {
 async fn what_a_command_deletes_frees_space_for_what_it_writes() {
     let target = Target::new(SandboxLimits {
         data_bytes: 1_000_000,
-        session_entries: 3,
+        container_entries: 3,
         ..SandboxLimits::default()
     })
     .await;
@@ -166,7 +166,7 @@ async fn what_a_command_deletes_frees_space_for_what_it_writes() {
 #[tokio::test]
 async fn a_file_that_is_put_is_held_to_the_same_bounds() {
     let target = Target::new(SandboxLimits {
-        session_entries: 4,
+        container_entries: 4,
         data_bytes: 1000,
         ..SandboxLimits::default()
     })
@@ -373,7 +373,7 @@ async fn an_upload_wins_over_what_code_left_under_its_name() {
             .bash("cat data.csv; test -L data.csv && echo link")
             .await;
         assert_eq!(seen.stdout.text, format!("new {number}"), "{line}");
-        // What code makes of it since is the code's, and is gone when that removes it.
+        // Changes by code are retained, and removed when the code removes the file.
         target.bash("echo edited > data.csv").await;
         assert!(known().await.unwrap(), "{line}");
         target.bash("rm -rf *").await;
@@ -412,7 +412,7 @@ async fn what_a_crash_left_of_a_container_is_not_one() {
     assert_eq!(refused.code(), "no-session");
 }
 
-/// In a container files are written to the disk itself, and measured from outside.
+/// In a Docker container files are written to the disk itself, and measured from outside.
 mod container {
     use super::*;
     use crate::daemon::{Daemon, IMAGE};
@@ -436,18 +436,13 @@ mod container {
 
     #[test]
     fn bounds_hold_whatever_is_made_meanwhile_and_removing_always_works() {
-        let daemon = match Daemon::start() {
-            Ok(daemon) => daemon,
-            Err(why) => {
-                use std::io::Write;
-                let _ = writeln!(std::io::stderr(), "skipped: {why}");
-                return;
-            }
+        let Some(daemon) = crate::docker::daemon() else {
+            return;
         };
         let limits = json!({ "session_entries": 200, "data_files": 150, "data_bytes": 4 << 20,
             "timeout_ms": 60_000 });
         let wait = "\nimport time\nwhile True: time.sleep(1)";
-        // A loop that renames all the time makes names vanish between two looks at them.
+        // A loop of renames makes names vanish between two reads.
         let renaming = "import os, threading\n\
             def spin():\n    open('a', 'w').close()\n    while True:\n        os.rename('a', 'b'); os.rename('b', 'a')\n\
             threading.Thread(target=spin, daemon=True).start()\n";

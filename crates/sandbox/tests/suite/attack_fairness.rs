@@ -1,4 +1,4 @@
-//! One tenant at its limit in everything, and another that must get in at once and lose
+//! One tenant at all of its limits, and another that must be served at once and lose
 //! nothing.
 
 use crate::support::TestSandbox;
@@ -50,7 +50,7 @@ async fn ids(sandbox: &Sandbox, owner: &str) -> Vec<String> {
     known.into_iter().map(|one| one.id).collect()
 }
 
-/// A sandbox without sessions.
+/// A sandbox without containers.
 async fn open(change: impl FnOnce(&mut SandboxSettings)) -> TestSandbox {
     let one = TestSandbox::open(change).await;
     let owner = crate::support::OWNER;
@@ -107,7 +107,7 @@ async fn a_tenant_whose_containers_are_all_in_use_is_refused_and_sees_which_limi
         refused.to_string().contains("tenant_disk_bytes"),
         "{refused}"
     );
-    // By a command as well: what does not fit is not kept, and that is told.
+    // By a command as well: what does not fit is not stored, and reported.
     let line = "head -c 100000 /dev/zero > big; echo small > small";
     let report = bash(sandbox, GREEDY, &second, line).await.unwrap();
     assert_eq!(report.hits, [LimitHit::Data]);
@@ -115,7 +115,7 @@ async fn a_tenant_whose_containers_are_all_in_use_is_refused_and_sees_which_limi
     assert!(kept.iter().all(|file| file.path == "small"), "{kept:?}");
     put(sandbox, VICTIM, &victim, 200 * KIB).await.unwrap();
     assert_eq!(content(sandbox, GREEDY, &greedy).await.len(), 200 << 10);
-    // Removing makes room at once.
+    // Removing frees space at once.
     sandbox.destroy(GREEDY, &greedy).await.unwrap();
     put(sandbox, GREEDY, &second, 100 * KIB).await.unwrap();
 }
@@ -149,7 +149,7 @@ async fn one_within_its_share_takes_space_at_once_from_those_above_theirs() {
     // One with a file, and maybe the one without, used in the same second.
     let left = ids(sandbox, GREEDY).await.len();
     assert!((2..4).contains(&left), "{left} of four");
-    // And keeps it: whoever is above the share pays for itself.
+    // And keeps it: an owner above its share loses its own.
     for _ in 0..3 {
         let more = async {
             let id = create(sandbox, GREEDY).await?;
@@ -180,7 +180,7 @@ async fn a_build_container_takes_from_its_tenant_and_not_from_anothers_share() {
     let refused = put(sandbox, &builder, &build, 150 * KIB).await.unwrap_err();
     assert_eq!(refused.code(), "disk-full");
     assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 230 << 10);
-    // It is nobody's to list or use but the builder's.
+    // Only the builder can list or use it.
     assert_eq!(ids(sandbox, GREEDY).await, [greedy]);
     let other = put(sandbox, GREEDY, &build, 1).await.unwrap_err();
     assert_eq!(other.code(), "no-session");
@@ -201,13 +201,13 @@ async fn a_tenants_containers_are_bounded_and_another_gets_its_own() {
     let refused = create(sandbox, GREEDY).await.unwrap_err();
     assert_eq!(refused.code(), "too-many-sessions");
     assert!(
-        refused.to_string().contains("sessions_per_tenant"),
+        refused.to_string().contains("containers_per_tenant"),
         "{refused}"
     );
     let victim = create(sandbox, VICTIM).await.unwrap();
     assert_eq!(ids(sandbox, VICTIM).await, [victim]);
     assert_eq!(ids(sandbox, GREEDY).await.len(), 5);
-    // The bound is known to a server that starts later, too.
+    // The limit also holds for a server that starts later.
     let again = TestSandbox::open_in(one.folder.clone(), |settings| {
         settings.containers_per_tenant = 5;
         settings.evict_idle = NEVER;
@@ -334,7 +334,7 @@ async fn what_has_expired_frees_space_whoever_it_belonged_to() {
     put(sandbox, VICTIM, &victim, 200 * KIB).await.unwrap();
 }
 
-/// Starts a command that runs until it is ended.
+/// Starts a command that runs until it is killed.
 async fn start(
     sandbox: &Sandbox,
     owner: &'static str,
@@ -352,7 +352,7 @@ async fn start(
     run
 }
 
-/// Lets a tenant want to run more, and returns when that many wait.
+/// Queues more commands of a tenant, and returns when that many wait.
 async fn wait(
     sandbox: &Sandbox,
     owner: &'static str,
@@ -386,7 +386,7 @@ async fn a_tenant_that_runs_all_it_may_leaves_a_place_for_another() {
         panic!("{refused}")
     };
     assert_eq!((scope, waiting), (BusyScope::Tenant, 2));
-    assert!(refused.to_string().contains("of this tenant"), "{refused}");
+    assert!(refused.to_string().contains("this tenant has"), "{refused}");
     assert!(refused.retry_after().is_some());
     let report = bash(sandbox, VICTIM, &victim, "echo mine").await.unwrap();
     assert_eq!(report.stdout.text, "mine\n");
@@ -413,7 +413,7 @@ async fn a_tenant_that_fills_the_line_gives_its_last_place_to_another() {
     });
     let refused = last.await.unwrap().unwrap_err();
     assert_eq!(refused.code(), "busy");
-    assert!(refused.to_string().contains("the server runs"), "{refused}");
+    assert!(refused.to_string().contains("the server has"), "{refused}");
     run.abort();
     assert_eq!(
         waiting_command.await.unwrap().unwrap().stdout.text,
@@ -478,7 +478,7 @@ async fn a_tenant_with_many_commands_has_the_processor_time_of_one_before_others
         run.abort();
         assert!(run.await.is_err_and(|error| error.is_cancelled()));
     }
-    // What is used again is normal again.
+    // A reused group is normal again.
     let report = bash(sandbox, GREEDY, &second, "true").await.unwrap();
     assert_eq!(report.hits, []);
     let run = start(sandbox, GREEDY, &second).await;

@@ -1,5 +1,5 @@
-//! Attacks from inside on what is counted for the server's user, on what tells of the
-//! host, and on the host's own device nodes.
+//! Attacks from inside on resources that count for the server's user, on information about
+//! the host, and on the host's device nodes.
 #![cfg(target_arch = "x86_64")]
 
 use crate::attacks::attack;
@@ -125,7 +125,7 @@ time.sleep(600)";
 fn descriptors_in_flight_in_some_commands_stop_no_other_from_starting() {
     for who in everyone() {
         let host = TestHost::new(who);
-        // What many systems give a server that does not raise it.
+        // The default of many systems for a server that does not raise it.
         let mut server = on_the_host(who, "bash");
         let line = "ulimit -Sn 1024 && ulimit -Hn 1024 && exec \"$0\"";
         server.args(["-c", line]).arg(host.program());

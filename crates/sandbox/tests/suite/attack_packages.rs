@@ -1,5 +1,5 @@
-//! Attacks by way of packages: what a skill asks for, what code of a package does while a
-//! layer is built, what it leaves, and who has to wait for it.
+//! Attacks through packages: requirements of a skill, code of a package while a layer is
+//! built, the files it leaves, and builds that block others.
 
 use crate::package_index::{IndexServer, source, wheel};
 use crate::support::{OWNER, TestHost, TestSandbox, Who, everyone, stdout};
@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 const VICTIM: &str = "VICTIM-SECRET-55";
 
-/// Lists what a session sees of its packages, and of others if it can.
+/// Lists the packages that a container can see.
 const LOOK: &str = "find -L /packages -maxdepth 3 2>/dev/null; grep -rs VICTIM /packages; true";
 
-/// Another tenant's session on the same host, with a secret in it.
+/// Another tenant's container on the same host, with a secret in it.
 fn add_victim(host: &TestHost) {
     let answer = host.ask(json!({ "keep": true, "put": [["secret.txt", VICTIM]] }));
     assert!(answer["session"].is_string(), "{answer}");
 }
 
-/// Builds layers beside a victim and returns what came of each, after making sure that the
-/// victim's files are not in sight.
+/// Builds layers beside a victim and returns the error of each, after checking that the
+/// victim's files are not visible.
 fn build(
     host: &TestHost,
     index: &IndexServer,
@@ -49,7 +49,7 @@ fn build(
         .collect()
 }
 
-/// The one layer that is there.
+/// The only layer.
 fn only_layer(host: &TestHost) -> Option<PathBuf> {
     let layers = fs::read_dir(host.state().join("state/layers")).unwrap();
     let mut layers = layers
@@ -300,7 +300,7 @@ async fn slow_builds_of_one_tenant_hold_up_nobody_else_and_no_layer_that_is_ther
     let waiting = Arc::clone(&index);
     let reached = tokio::task::spawn_blocking(move || waiting.wait_for("/simple/slow/"));
     reached.await.unwrap();
-    // All of these wait behind the attacker's own first, also the one the victim wants too.
+    // All of these wait for the attacker's first, also the one that the victim needs too.
     let behind: Vec<_> = (0..4).map(|_| slow("slower")).collect();
     for tenant in ["victim", "attacker", "another"] {
         let there = one.sandbox.layer(tenant, &parse_requirements("tiny")).await;
@@ -438,7 +438,7 @@ print(tiny.answer)";
     locking.abort();
 }
 
-/// Puts a link to the sessions in place of every layer.
+/// Puts a link to the containers in place of every layer.
 fn swap_layers(layers: &Path) {
     for entry in fs::read_dir(layers).unwrap() {
         let path = entry.unwrap().path();
@@ -482,7 +482,7 @@ fn a_build_as_each_user_makes_a_layer_that_its_containers_can_import() {
     }
 }
 
-/// A new session with a skill of this digest, of a file of 1000 bytes.
+/// A new container with a skill of this digest, of a file of 1000 bytes.
 fn with_skill(digest: &str) -> ContainerSpec {
     let file = SkillFile {
         path: "SKILL.md".into(),
@@ -537,7 +537,7 @@ async fn skills_that_come_and_go_stay_within_their_bound_and_live_ones_stay() {
         assert!(unpacked(&one).len() <= MAX_SKILLS, "{:?}", unpacked(&one));
         one.sandbox.destroy("attacker", &container).await.unwrap();
     }
-    // Sessions made at the same time with what is about to go do not lose it.
+    // Containers created concurrently with a skill that is about to be evicted keep it.
     let making = (0..24).map(|number| {
         let sandbox = one.sandbox.clone();
         tokio::spawn(async move {
@@ -576,7 +576,7 @@ for number in range(150):
 os.makedirs('/mnt/data/layer/' + 'z/' * 70)";
     attacked(attack, |host, _, why| {
         let why = why.unwrap();
-        assert!(why.contains("cannot be kept"), "{:?} {why}", host.who);
+        assert!(why.contains("cannot be stored"), "{:?} {why}", host.who);
         assert!(only_layer(host).is_none());
     });
 }

@@ -1,14 +1,14 @@
-//! One test per attack. Each is a few lines of Python that try; each try is made as root
-//! and as an ordinary user, in a new sandbox and in one that was made ahead, must be blocked by both, and must leave every kernel knob as
-//! it was. Nothing is ever written to a knob: opening it for writing would be proof
-//! enough.
+//! One test per attack. Each is a few lines of Python, run as root and as an ordinary user,
+//! in a new and in a provisioned sandbox. It must be blocked in all of them, and leave every
+//! kernel knob unchanged. Nothing is ever written to a knob: opening it for writing would be
+//! proof enough.
 #![cfg(target_arch = "x86_64")]
 
 use crate::knobs::knobs;
 use crate::support::{SECRET, TestHost, everyone, stderr, stdout};
 use serde_json::json;
 
-/// What the attacks have at hand.
+/// Helper functions of the attacks.
 const TOOLS: &str = r#"
 import ctypes, errno, fcntl, os, signal, socket, struct, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -33,8 +33,7 @@ def child(work):
     return os.waitpid(pid, 0)[1]
 "#;
 
-/// Tells whether one attack came through. What an attack returns must be truthy to count
-/// as possible.
+/// Reports whether one attack succeeded: it did if it returns a truthy value.
 const ONE: &str = r#"
 try:
     possible = attempt()
@@ -44,8 +43,8 @@ else:
     print('POSSIBLE' if possible else 'blocked')
 "#;
 
-/// Makes every attack in a process of its own, and names those that came through. One
-/// that is killed was blocked.
+/// Runs every attack in a process of its own, and prints those that succeeded. A killed
+/// one was blocked.
 const EACH: &str = r#"
 def comes_through(attempt):
     try:
@@ -64,7 +63,7 @@ fn function(name: &str, body: &str) -> String {
     format!("def {name}():\n{}", lines.collect::<String>())
 }
 
-/// A program that makes these attacks and prints the names of those that came through.
+/// A program that runs these attacks and prints the names of those that succeeded.
 pub(crate) fn each<'a>(attacks: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> String {
     let mut program = format!("{TOOLS}attempts = {{}}\n");
     for (name, body) in attacks {

@@ -1,4 +1,4 @@
-//! Sessions: whose they are, how long they last, and what survives.
+//! Containers: ownership, lifetime, and what survives a restart.
 
 use crate::support::{OWNER, TestHost, TestSandbox, everyone, stdout};
 use prowess_sandbox::{Command, CommandOutcome, ContainerSpec, Execution, SkillFile, SkillFiles};

@@ -1,6 +1,6 @@
-//! The attacks again, outside any sandbox: what is blocked inside is possible here, so
-//! that "blocked" says something of the sandbox and not of the attack. Only attacks that
-//! look, open and close are made here; nothing is written anywhere.
+//! The attacks outside of any sandbox: what is blocked inside is possible here, so that
+//! "blocked" is due to the sandbox and not to the attack. Only attacks that read, open and
+//! close are run here; nothing is written anywhere.
 #![cfg(target_arch = "x86_64")]
 
 use crate::attacks::{ALL, each};
@@ -22,7 +22,7 @@ const FOR_ANYONE: [&str; 11] = [
     "netlink_is_not_there",
 ];
 
-/// Possible for root, whose server this may well be.
+/// Possible for root, as which the server may run.
 const FOR_ROOT: [&str; 5] = [
     "core_pattern_cannot_be_opened",
     "passwords_cannot_be_read",

@@ -1,6 +1,6 @@
-//! A Docker daemon for tests and measurements: in namespaces of its own, with its data in a folder of
-//! its own, and with an image made from this host's Python and bash. It writes no knob
-//! of the host's, and dies with the test.
+//! A Docker daemon for tests and benchmarks, in its own namespaces, with its own data
+//! folder, and with an image built from this host's Python and bash. It writes no knob of
+//! the host, and ends with the test.
 
 use crate::knobs::knobs;
 use std::fs;
@@ -44,16 +44,16 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one with the image in it, or says why there cannot be one here.
+    /// Starts one with the image in it, or returns why that is not possible.
     pub(crate) fn start() -> Result<Self, String> {
         if !rustix::process::getuid().is_root() {
-            return Err("starting a Docker daemon takes root".into());
+            return Err("starting a Docker daemon needs root".into());
         }
         let path = search_path();
         let there = |name: &str| path.iter().any(|folder| folder.join(name).exists());
         for name in ["dockerd", "containerd", "runc", "docker", "unshare"] {
             if !there(name) {
-                return Err(format!("there is no {name}; `cargo xtask test` brings it"));
+                return Err(format!("{name} is missing; `cargo xtask test` installs it"));
             }
         }
         let before = knobs();
@@ -118,7 +118,7 @@ impl Daemon {
             let step = step.map_err(|error| error.to_string())?;
             if !step.status.success() {
                 let why = String::from_utf8_lossy(&step.stderr).into_owned();
-                return Err(format!("the image cannot be made: {why}"));
+                return Err(format!("the image cannot be created: {why}"));
             }
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Its pid 1 goes with it, and so all of its namespace.
+        // Its pid 1 ends with it, and so all processes of its namespace.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let groups = fs::read_dir("/sys/fs/cgroup")
@@ -186,7 +186,7 @@ fn spawn(folder: &Path, group: &str) -> Child {
         &format!("/{group}"),
     ]);
     command.args(["--host", &format!("unix://{}", place("docker.sock"))]);
-    // Lowering it takes a right that not every root has.
+    // Lowering it needs a capability that not every root has.
     command.arg("--oom-score-adjust=0");
     command
         .stdin(Stdio::null())

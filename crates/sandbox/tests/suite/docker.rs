@@ -1,21 +1,22 @@
-//! The Docker backend, on a daemon that the test starts, when the machine allows.
+//! The Docker backend, on a daemon that the test starts.
 
 use crate::daemon::{Daemon, IMAGE};
 use crate::knobs::knobs;
-use crate::support::{TestHost, Who, stderr, stdout};
+use crate::support::{TestHost, Who, has_root, stderr, stdout};
 use serde_json::{Value, json};
 
-/// A daemon, or `None` and a word on why.
-fn daemon() -> Option<Daemon> {
-    Daemon::start()
-        .inspect_err(|why| {
-            use std::io::Write;
-            let _ = writeln!(std::io::stderr(), "skipped: {why}");
-        })
-        .ok()
+/// Starts a daemon. Fails the test if that is not possible; `None` only without root.
+pub(crate) fn daemon() -> Option<Daemon> {
+    if !has_root() {
+        return None;
+    }
+    match Daemon::start() {
+        Ok(daemon) => Some(daemon),
+        Err(why) => panic!("this test needs a Docker daemon: {why}"),
+    }
 }
 
-/// Runs commands in one new session of a container.
+/// Runs commands in one new container of the Docker backend.
 fn run(daemon: &Daemon, host: &TestHost, mut request: Value) -> Value {
     request["docker"] = json!([daemon.socket(), IMAGE]);
     request["allow_reduced"] = json!(true);
@@ -67,7 +68,7 @@ fn a_container_gives_what_the_native_sandbox_gives() {
     assert_eq!(
         reports[0]["level"],
         json!({ "level": "reduced", "missing":
-            ["landlock", "hidden kernel tables", "hard quota over session files"] })
+            ["landlock", "hidden kernel tables", "hard quota over container files"] })
     );
     assert_eq!(
         stdout(&reports[1]),
@@ -103,7 +104,7 @@ fn a_container_gives_what_the_native_sandbox_gives() {
     assert_eq!(reports[9]["hits"], json!(["data"]), "{}", reports[9]);
     assert!(stdout(&reports[10]).starts_with("k"), "{}", reports[10]);
 
-    // Another server finds the session, and what the first left of its container.
+    // Another server finds the container, and the Docker container that the first left.
     let again = run(
         &daemon,
         &host,
@@ -130,9 +131,9 @@ fn attacks_in_a_container_are_blocked_but_for_looking_at_the_kernel() {
     assert_eq!(knobs(), before);
 }
 
-/// What a container leaves open that the native sandbox does not: looking at tables of
-/// the kernel (masked ones open, and are empty), and at its own pid 1, which is a shell
-/// of the same user with nothing in it. Many processes make numbers above 64.
+/// What a Docker container allows and the native sandbox does not: reading tables of the
+/// kernel (masked ones open, and are empty), and its own pid 1, which is a shell of the same
+/// user with nothing in it. Many processes make numbers above 64.
 #[cfg(target_arch = "x86_64")]
 const LEFT_OPEN: [&str; 14] = [
     "control_groups_are_not_in_sight",
@@ -199,7 +200,7 @@ fn a_container_is_refused_until_what_it_lacks_is_accepted() {
     for expected in [
         "landlock (containers are not confined by it)",
         "hidden kernel tables (",
-        "hard quota over session files (",
+        "hard quota over container files (",
         "use the native backend",
         "reduced = true under [sandbox] in prowess.toml",
     ] {
@@ -214,7 +215,7 @@ fn a_container_is_refused_until_what_it_lacks_is_accepted() {
 #[test]
 fn without_a_daemon_the_backend_is_refused_with_advice() {
     let host = TestHost::new(Who::Root);
-    if !rustix::process::getuid().is_root() {
+    if !has_root() {
         return;
     }
     let answer = host.ask(json!({ "docker": ["/nowhere/docker.sock", IMAGE], "runs": [] }));

@@ -1,4 +1,4 @@
-//! What a command is given, and how its end is told.
+//! The environment of a command, and how its end is reported.
 
 use crate::support::{TestHost, TestSandbox, everyone, stderr, stdout};
 use prowess_sandbox::{Command, CommandOutcome, Execution, OutputStream};
@@ -182,7 +182,7 @@ async fn a_caller_that_leaves_ends_the_command() {
         }
     }
     // The stream ends when the last process that could write to it is dead, and the
-    // session is free again.
+    // container is free again.
     assert!(receiver.recv().await.is_none());
     let report = sandboxed.bash("ls").await;
     assert_eq!(report.outcome, CommandOutcome::Exit(0));

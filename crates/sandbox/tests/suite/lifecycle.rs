@@ -46,7 +46,7 @@ fn walk(folder: &Path, into: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Processes that this one has started and that are not merely waiting to be buried.
+/// Child processes of this one, without zombies.
 fn running_children() -> BTreeSet<u32> {
     let all = children(std::process::id());
     all.into_iter().filter(|pid| is_running(*pid)).collect()
@@ -69,7 +69,7 @@ fn children(pid: u32) -> BTreeSet<u32> {
     found
 }
 
-/// Control groups that a process with this id has made.
+/// Control groups that a process with this id has created.
 fn groups(pid: u32) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     for controller in ["memory", "pids", "cpu", "."] {
@@ -85,8 +85,8 @@ fn groups(pid: u32) -> BTreeSet<PathBuf> {
     all.into_iter().filter(ours).collect()
 }
 
-/// Waits until the session is let go of: when it was used last is noted after a command
-/// has been answered.
+/// Waits until the container is released: its time of last use is saved after a command's
+/// report is returned.
 async fn settle(one: &TestSandbox) {
     let files = one
         .sandbox
@@ -98,7 +98,7 @@ async fn settle(one: &TestSandbox) {
 #[tokio::test]
 async fn two_hundred_executions_leave_nothing() {
     let one = TestSandbox::open(|_| {}).await;
-    // The first makes the slot that the others use again.
+    // The first creates the slot that the others reuse.
     one.bash("true").await;
     settle(&one).await;
     let before = Traces::read(one.folder.path());
@@ -106,7 +106,7 @@ async fn two_hundred_executions_leave_nothing() {
         one.bash("(sleep 100 &) ; echo x > /tmp/x").await;
     }
     settle(&one).await;
-    // The last mounts are let go of in passing, also those of the first.
+    // Mounts are released in the background, also those of the first.
     let mut after = Traces::read(one.folder.path());
     for _ in 0..10_000 {
         if after.descriptors <= before.descriptors {
@@ -168,7 +168,7 @@ fn a_server_killed_in_mid_run_leaves_nothing_running_and_its_containers_usable()
         let family = children(pid);
         server.kill().unwrap();
         server.wait().unwrap();
-        // They die by the kernel's hand, one after the other; none is asked to.
+        // The kernel kills them one after the other.
         for pid in family {
             while is_running(pid) {
                 std::thread::yield_now();
@@ -191,7 +191,7 @@ fn is_sleep(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sleep")
 }
 
-/// Whether a process runs; one that is dead and only waits to be buried does not.
+/// Whether a process runs; a zombie does not.
 fn is_running(pid: u32) -> bool {
     let mut text = String::new();
     let Ok(mut file) = fs::File::open(format!("/proc/{pid}/stat")) else {

@@ -1,12 +1,12 @@
-//! Bombs, floods and fills: each ends as a report that says which limit it met, and the
-//! server goes on.
+//! Memory and fork bombs, output floods, full disks: each ends with a report of the reached
+//! limit, and the server continues.
 
-use crate::support::{DelegatedGroup, TestHost, Who, everyone, stdout};
+use crate::support::{DelegatedGroup, TestHost, Who, everyone, has_root, stdout};
 use serde_json::{Value, json};
 
 const MIB: u64 = 1 << 20;
 
-/// Runs something harmful and then something harmless in the same session, and returns
+/// Runs something harmful and then something harmless in the same container, and returns
 /// the report of the first.
 fn survive(host: &TestHost, limits: Value, cgroup: Option<&str>, command: Value) -> Value {
     let mut request = json!({
@@ -45,7 +45,7 @@ fn a_fork_bomb_meets_its_limit() {
         let started: u64 = stdout(&report).trim().parse().unwrap();
         assert!((20..=40).contains(&started), "{who:?} {started}");
         if who == Who::Root {
-            // It meets whichever of the two limits comes first; both are 40.
+            // It reaches whichever of the two limits comes first; both are 40.
             assert_eq!(report["outcome"], json!({ "exit": 0 }));
         }
     }
@@ -79,7 +79,7 @@ fn a_memory_bomb_is_reported_as_out_of_memory() {
 
 #[test]
 fn many_processes_share_one_memory_limit() {
-    if !rustix::process::getuid().is_root() {
+    if !has_root() {
         return;
     }
     let bomb = "import os
@@ -121,7 +121,7 @@ fn an_ordinary_user_with_delegated_control_groups_gets_every_layer() {
 
 #[test]
 fn an_ordinary_user_without_control_groups_is_refused_unless_that_is_accepted() {
-    if everyone() != [Who::Root, Who::User] {
+    if !has_root() {
         return;
     }
     let host = TestHost::new(Who::User);
@@ -162,7 +162,7 @@ except OSError as error: print(error.errno)";
             None,
             json!({ "python": fill }),
         );
-        // The first file meets the limit of one file, which is that of all.
+        // The first file reaches the limit of one file, which is that of all.
         assert_eq!(stdout(&report), "27 8\n28 0\n28\n", "{who:?}");
         assert_eq!(report["hits"], json!(["data"]));
     }
@@ -214,7 +214,7 @@ fn an_output_flood_is_stopped_and_reported() {
 
 #[test]
 fn processor_time_is_shared_out() {
-    if !rustix::process::getuid().is_root() {
+    if !has_root() {
         return;
     }
     let burn = "import os, time

@@ -1,5 +1,5 @@
-//! The sandbox from outside: a server in a process of its own, as root and as an
-//! ordinary user, and programs inside it that try what they must not be able to do.
+//! The sandbox from outside: a server in its own process, as root and as an ordinary user,
+//! and programs inside that try what they must not be able to do.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! The way out, seen from inside: through the proxy to named domains, and nowhere else.
+//! Network access from inside: through the proxy to allowed domains only.
 
 use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::egress::{BoxFuture, Dial};
@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
-/// A world with three names, in which every public address is one local server.
+/// A network with three names, in which every public address is one local server.
 #[derive(Debug)]
 struct World(SocketAddr);
 
@@ -32,7 +32,7 @@ impl Dial for World {
     }
 }
 
-/// A server that answers each request with the head it got.
+/// A server that responds with the head of each request.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,10 +1,10 @@
-//! What is taken from `/mnt/data` after a command, and what is not.
+//! What is collected from `/mnt/data` after a command, and what is not.
 
 use crate::support::{TestHost, everyone, stdout};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Paths of what is reported, and of what is skipped with the reason.
+/// Paths of outputs, and of skipped entries with the reason.
 fn found(report: &Value) -> (Vec<String>, Vec<String>) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let outputs = report["outputs"]
@@ -21,7 +21,7 @@ fn found(report: &Value) -> (Vec<String>, Vec<String>) {
     (outputs.collect(), skipped)
 }
 
-/// Runs bash lines one after the other in one session.
+/// Runs bash lines one after the other in one container.
 fn lines(host: &TestHost, lines: &[&str]) -> Vec<Value> {
     let runs: Vec<_> = lines
         .iter()

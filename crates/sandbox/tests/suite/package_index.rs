@@ -1,6 +1,5 @@
-//! A package index on loopback: packages that a test describes, made by the host's
-//! Python, and a list of what was asked for. A path can be held back until the test lets
-//! it go.
+//! A package index on loopback: packages that a test describes, built by the host's Python,
+//! and a list of requested paths. A path can be blocked until the test releases it.
 
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -9,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Makes wheels and source packages in memory and prints them, by file name, in hex.
+/// Builds wheels and source packages in memory and prints them, by file name, in hex.
 const MAKE: &str = r#"
 import io, json, sys, tarfile, zipfile
 made = {}
@@ -36,7 +35,7 @@ for package in json.load(sys.stdin):
 print(json.dumps(made))
 "#;
 
-/// A build backend that does something and then makes a wheel of one module.
+/// A build backend that runs an attack and then builds a wheel of one module.
 const BACKEND: &str = r#"
 import os, sys, urllib.request, zipfile
 def tell(what):
@@ -67,7 +66,7 @@ pub(crate) fn wheel(name: &str, metadata: &str) -> Value {
     json!({ "kind": "wheel", "name": name, "metadata": metadata, "files": files })
 }
 
-/// A source package whose backend makes an attack, in Python, before it builds.
+/// A source package whose backend runs an attack, in Python, before it builds.
 pub(crate) fn source(name: &str, attack: &str) -> Value {
     let attack: String = attack
         .trim()
@@ -121,18 +120,18 @@ impl IndexServer {
         Self { address, shared }
     }
 
-    /// Holds back whoever asks for this path.
+    /// Blocks requests for this path.
     pub(crate) fn close(&self, path: &str) {
         self.shared.lock().gated.insert(path.into());
     }
 
-    /// Lets them go.
+    /// Releases them.
     pub(crate) fn open(&self, path: &str) {
         self.shared.lock().gated.remove(path);
         self.shared.changed.notify_all();
     }
 
-    /// Waits until somebody has asked for a path. Blocks.
+    /// Waits until a path was requested. Blocks.
     pub(crate) fn wait_for(&self, path: &str) {
         let mut state = self.shared.lock();
         while !state.requests.iter().any(|request| request == path) {
@@ -140,7 +139,7 @@ impl IndexServer {
         }
     }
 
-    /// Paths asked for so far.
+    /// Paths requested so far.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.shared.lock().requests.clone()
     }
@@ -173,7 +172,7 @@ impl Shared {
             "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
             body.len()
         );
-        // A build that was ended asks for no answer.
+        // A killed build does not read its response.
         let _ = stream.write_all(&[head.as_bytes(), &body].concat());
     }
 
@@ -184,9 +183,10 @@ impl Shared {
             let links: String = found
                 .map(|file| format!("<a href='/f/{file}'>{file}</a>\n"))
                 .collect();
-            return match links.is_empty() {
-                true => ("404 Not Found", Vec::new()),
-                false => ("200 OK", links.into_bytes()),
+            return if links.is_empty() {
+                ("404 Not Found", Vec::new())
+            } else {
+                ("200 OK", links.into_bytes())
             };
         }
         if path.starts_with("/ran/") {

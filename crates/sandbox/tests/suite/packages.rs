@@ -1,4 +1,4 @@
-//! Package layers, from an index that this test is.
+//! Package layers, from an index that this test serves.
 
 use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::egress::{BoxFuture, Dial};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpStream;
 
-/// Makes a wheel of one module, the way installers want it.
+/// Builds a wheel of one module.
 const MAKE_WHEEL: &str = "import zipfile
 info = 'tiny-1.0.dist-info'
 files = {
@@ -30,7 +30,7 @@ struct Index(SocketAddr);
 impl Dial for Index {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         assert_eq!(host, "index.test");
-        // An index of the operator's own may well be internal.
+        // An operator's index may be internal.
         Box::pin(async { Ok(vec!["10.1.2.3".parse().unwrap()]) })
     }
 
@@ -98,10 +98,11 @@ async fn requirements_become_a_layer_built_once_and_used_without_network() {
         ..Execution::default()
     };
     let has_pip = one.exec(python("import pip")).await.unwrap();
-    if has_pip.outcome.exit_code() != 0 {
-        // Where the host's Python has no pip there is nothing to build layers with.
-        return;
-    }
+    assert_eq!(
+        has_pip.outcome.exit_code(),
+        0,
+        "this test needs pip in the host's python3 (Debian: python3-pip)"
+    );
     one.exec(python(MAKE_WHEEL)).await.unwrap();
     let mut wheel = Vec::new();
     let made = one
@@ -180,7 +181,7 @@ open('/packages/python/evil.py', 'w')";
     assert_eq!(
         one.sandbox.containers().len(),
         2,
-        "builds leave no session behind"
+        "builds leave no container behind"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Starting the helper, which is a server in a nutshell, as root and as a user.
+//! Starts the helper, a minimal server, as root and as a user.
 
 use prowess_sandbox::{ContainerSpec, Error, Execution, ExecutionReport, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
@@ -24,16 +24,43 @@ pub(crate) enum Who {
     User,
 }
 
-/// Everyone the tests can run as: both if started by root.
+/// Set to run the suite without root. What needs root is then listed as not run.
+const WITHOUT_ROOT: &str = "PROWESS_TEST_WITHOUT_ROOT";
+
+/// The users that tests run as: both, which needs root.
 pub(crate) fn everyone() -> Vec<Who> {
-    if rustix::process::getuid().is_root() {
+    if has_root() {
         vec![Who::Root, Who::User]
     } else {
         vec![Who::User]
     }
 }
 
-/// A command outside any sandbox, as that one.
+/// Whether the test runs as root. Fails the test otherwise, unless running without root was
+/// requested.
+pub(crate) fn has_root() -> bool {
+    if rustix::process::getuid().is_root() {
+        return true;
+    }
+    assert!(
+        std::env::var_os(WITHOUT_ROOT).is_some(),
+        "this test needs root: run the tests as root, or set {WITHOUT_ROOT}=1 to leave out \
+         what needs it"
+    );
+    not_run("needs root");
+    false
+}
+
+/// Prints that the current test, or its part as root, is not run. CONTRIBUTING.md lists the
+/// tests that this can happen to.
+pub(crate) fn not_run(reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // Written directly: the test harness captures what macros print.
+    let _ = writeln!(std::io::stderr(), "NOT_RUN {test}: {reason}");
+}
+
+/// A command outside of any sandbox, as this user.
 pub(crate) fn on_the_host(who: Who, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/");
@@ -53,7 +80,7 @@ pub(crate) struct TestHost {
 impl TestHost {
     pub(crate) fn new(who: Who) -> Self {
         let folder = TempDir::new().unwrap();
-        // The build folder may be closed to the user; the copy is not.
+        // The build folder may be inaccessible to the user; the copy is not.
         let program = folder.path().join("helper");
         fs::copy(env!("CARGO_BIN_EXE_prowess-sandbox-helper"), &program).unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -74,7 +101,7 @@ impl TestHost {
         self.folder.path().join("sandbox")
     }
 
-    /// The helper, where anyone can run it.
+    /// The helper's path, which any user can run.
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }
@@ -83,7 +110,7 @@ impl TestHost {
     pub(crate) fn request(&self, mut request: Value) -> Value {
         let fields = request.as_object_mut().unwrap();
         fields.insert("folder".into(), json!(self.state()));
-        // An ordinary user has no control groups here; tests of limits say so.
+        // An ordinary user has no control groups here, except in tests of limits.
         fields
             .entry("allow_reduced")
             .or_insert(json!(self.who == Who::User));
@@ -108,12 +135,12 @@ impl TestHost {
         child
     }
 
-    /// Runs the helper and returns its answer.
+    /// Runs the helper and returns its response.
     pub(crate) fn ask(&self, request: Value) -> Value {
         answer(self.start(request))
     }
 
-    /// Runs commands in one new session and returns their reports.
+    /// Runs commands in one new container and returns their reports.
     pub(crate) fn run(&self, request: Value) -> Vec<Value> {
         reports(&self.ask(request))
     }
@@ -151,16 +178,19 @@ pub(crate) fn stderr(report: &Value) -> &str {
     report["stderr"]["text"].as_str().unwrap()
 }
 
-/// A control group made by root and given to the user. Removed when dropped.
+/// A control group created by root and delegated to the user. Removed when dropped.
 pub(crate) struct DelegatedGroup(String);
 
 impl DelegatedGroup {
-    /// `None` when not root, or where version 1 is not mounted.
+    /// `None` without root, or where control groups of version 1 are not mounted.
     pub(crate) fn to_user() -> Option<Self> {
+        if !has_root() {
+            return None;
+        }
         let controllers =
             ["memory", "pids", "cpu"].map(|name| PathBuf::from("/sys/fs/cgroup").join(name));
-        if !rustix::process::getuid().is_root() || !controllers.iter().all(|folder| folder.is_dir())
-        {
+        if !controllers.iter().all(|folder| folder.is_dir()) {
+            not_run("needs control groups of version 1 at /sys/fs/cgroup");
             return None;
         }
         let name = format!("delegated-{}", std::process::id());
@@ -188,7 +218,7 @@ impl Drop for DelegatedGroup {
     }
 }
 
-/// A sandbox in the test's own process, with one session.
+/// A sandbox in the test's own process, with one container.
 pub(crate) struct TestSandbox {
     pub(crate) sandbox: Sandbox,
     pub(crate) container: String,
@@ -224,7 +254,7 @@ impl TestSandbox {
         }
     }
 
-    /// A sandbox in the same folder, to which older sessions have expired.
+    /// A sandbox in the same folder, to which older containers have expired.
     pub(crate) async fn open_in_expiring(
         folder: std::sync::Arc<TempDir>,
         idle: u64,
@@ -239,7 +269,7 @@ impl TestSandbox {
         Sandbox::open(settings).await.unwrap()
     }
 
-    /// The same sandbox with another session.
+    /// The same sandbox with another container.
     pub(crate) async fn another(&self) -> Self {
         let container = self
             .sandbox

@@ -4,8 +4,8 @@ use crate::support::{TestHost, everyone, on_the_host};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Types a letter into every descriptor and into the controlling terminal, and says
-/// which of them took it.
+/// Types a letter into every descriptor and into the controlling terminal, and prints
+/// which of them accepted it.
 const TYPE: &str = "import fcntl, os
 took = []
 for place in [0, 1, 2, '/dev/tty']:
@@ -17,8 +17,8 @@ for place in [0, 1, 2, '/dev/tty']:
         pass
 print(took)";
 
-/// Runs a program on a terminal of its own, with standard input and output going to
-/// files, and then says whether a letter was typed into that terminal.
+/// Runs a program on a terminal of its own, with standard input and output redirected to
+/// files, and then prints whether a letter was typed into that terminal.
 const ON_A_TERMINAL: &str = "import os, pty, select, sys
 stdin, stdout, *command = sys.argv[1:]
 pid, terminal = pty.fork()

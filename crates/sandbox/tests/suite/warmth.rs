@@ -1,10 +1,10 @@
-//! Sandboxes made ahead: the same answers as from a new one, sooner.
+//! Provisioned sandboxes: the same results as from a new one.
 
-use crate::support::{OWNER, TestHost, TestSandbox, everyone, stderr, stdout};
+use crate::support::{OWNER, TestHost, TestSandbox, everyone, has_root, stderr, stdout};
 use prowess_sandbox::{Command, ContainerSpec, Execution, Policy};
 use serde_json::json;
 
-/// Programs whose behaviour must not tell whether the interpreter was there before.
+/// Programs whose behaviour must not depend on whether the interpreter was warm.
 const PROGRAMS: [&str; 9] = [
     "print(sorted(globals()), __name__)",
     "import sys; print(sys.argv, sys.path[0], sys.flags.interactive)",
@@ -84,8 +84,8 @@ async fn a_spare_one_serves_the_first_command_of_a_new_container_and_no_other() 
         .await
         .unwrap();
     assert_eq!(report.stdout.text, "True\n", "it had been waiting");
-    if rustix::process::getuid().is_root() {
-        // What is made ahead for a session is not given to another.
+    if has_root() {
+        // A sandbox provisioned for one container is not used for another.
         while one.sandbox.warm_count() == 0 {
             tokio::task::yield_now().await;
         }

@@ -1,28 +1,28 @@
-//! The name that a TLS client asks for, read strictly from its first record.
+//! The server name of a TLS client, parsed strictly from its first record.
 //!
-//! Exactly one reading is accepted: one record that holds one ClientHello, every length
-//! exact, no extension twice, one `server_name` with one host name. Where a client may hide
-//! another name (encrypted ClientHello) that is said: the name that can be seen is then the
-//! right one only for whoever answers it, and cannot read the other.
+//! Exactly one form is accepted: one record with one ClientHello, every length exact, no
+//! extension twice, one `server_name` with one host name. A client that may hide another
+//! name (encrypted ClientHello) is marked: the visible name then holds only for a server
+//! that cannot decrypt the other.
 
 use super::authority::HostName;
 use std::collections::BTreeSet;
 
-/// What the first bytes of a connection are.
+/// The result of parsing the first bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ParsedHello {
     /// A ClientHello for this name.
     Name(HostName),
-    /// The same with an encrypted ClientHello (ECH) in it, for which servers may answer
-    /// instead. Browsers also send one that means nothing.
+    /// The same with an encrypted ClientHello (ECH), which servers may accept instead.
+    /// Browsers also send meaningless ones.
     Encrypted(HostName),
-    /// The beginning of one.
+    /// An incomplete ClientHello.
     Incomplete,
-    /// Nothing that is let through, and why.
+    /// Not accepted, and why.
     Refused(&'static str),
 }
 
-/// Longest record, as TLS has it; a ClientHello is in one.
+/// Longest record of TLS; a ClientHello is in one.
 pub(crate) const MAX_RECORD_BYTES: usize = 16 << 10;
 
 /// Bytes before a record's content.
@@ -36,15 +36,14 @@ const SERVER_NAME: u16 = 0;
 /// Extensions that hide the real name: the encrypted ClientHello, and its first draft.
 const HIDDEN_NAME_EXTENSIONS: [u16; 2] = [0xfe0d, 0xffce];
 
-/// Why one with such an extension is not passed on.
+/// Why a ClientHello with such an extension is not forwarded.
 pub(crate) const ENCRYPTED: &str = "the ClientHello is encrypted (ECH), so its name cannot be \
     checked; turn ECH off in the client (Chromium: --disable-features=EncryptedClientHello)";
 
 const NOT_TLS: &str = "this is not TLS: a record with a ClientHello must come first";
 const BAD_LENGTHS: &str = "the lengths in the ClientHello do not fit";
 
-/// Reads the server name of a ClientHello. More bytes than the first record are not
-/// looked at.
+/// Parses the server name of a ClientHello. Bytes after the first record are ignored.
 pub(crate) fn server_name(bytes: &[u8]) -> ParsedHello {
     let Some(record) = first_record(bytes) else {
         return ParsedHello::Incomplete;
@@ -56,7 +55,7 @@ pub(crate) fn server_name(bytes: &[u8]) -> ParsedHello {
     }
 }
 
-/// The content of the first record; `None` while it is not all there.
+/// The content of the first record; `None` while it is incomplete.
 fn first_record(bytes: &[u8]) -> Option<Result<&[u8], &'static str>> {
     let Some((header, rest)) = bytes.split_first_chunk::<RECORD_HEADER_BYTES>() else {
         let begins_well = bytes.first().is_none_or(|kind| *kind == HANDSHAKE);
@@ -72,7 +71,7 @@ fn first_record(bytes: &[u8]) -> Option<Result<&[u8], &'static str>> {
     rest.get(..length).map(Ok)
 }
 
-/// The name, and whether there may be another that is encrypted.
+/// The name, and whether there may be another, encrypted one.
 fn read_hello(record: &[u8]) -> Result<(HostName, bool), &'static str> {
     let mut message = Reader(record);
     if message.take(1).ok_or(BAD_LENGTHS)? != [CLIENT_HELLO] {
@@ -85,7 +84,7 @@ fn read_hello(record: &[u8]) -> Result<(HostName, bool), &'static str> {
     find_name(Reader(extensions))
 }
 
-/// Skips to the extensions, holding all before them to their bounds.
+/// Skips to the extensions, checking the lengths of all fields before them.
 fn read_extensions<'a>(hello: &mut Reader<'a>) -> Option<&'a [u8]> {
     let _version_and_random = hello.take(2 + 32)?;
     let session = hello.prefixed(1)?;
@@ -136,7 +135,7 @@ fn read_name(extension: &[u8]) -> Result<HostName, &'static str> {
         .ok_or("the server name in the ClientHello is not a plain host name")
 }
 
-/// Bytes that are taken off one after the other.
+/// A reader of bytes.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -150,7 +149,7 @@ impl<'a> Reader<'a> {
         Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
     }
 
-    /// Takes as many bytes as the number before them, of `width` bytes, says.
+    /// Reads bytes with a length prefix of `width` bytes.
     fn prefixed(&mut self, width: usize) -> Option<&'a [u8]> {
         let length = self
             .take(width)?
@@ -159,7 +158,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// Refuses what is left.
+    /// Fails if bytes are left.
     fn end(&self) -> Result<(), &'static str> {
         self.0.is_empty().then_some(()).ok_or(BAD_LENGTHS)
     }

@@ -1,4 +1,4 @@
-//! ClientHellos in all the ways one can name a server, of which one is accepted.
+//! ClientHellos that name a server in different ways, of which one is accepted.
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! Header fields: which are passed on, which concern the proxy, and which decide where a
-//! request goes and how long it is, of which there must be one opinion only.
+//! Header fields: which are forwarded, which are for the proxy, and which determine the
+//! target and length of a request and so must be unambiguous.
 
 use super::{MalformedRequest, is_token};
 use crate::egress::authority::{Authority, parse_decimal};
 
-/// Fields for the next hop only, beside those that begin with `proxy-` and those that
-/// `connection` names.
+/// Fields for the next hop only, in addition to those that begin with `proxy-` and those
+/// that `connection` names.
 const HOP_BY_HOP: [&str; 6] = [
     "connection",
     "http2-settings",
@@ -15,20 +15,20 @@ const HOP_BY_HOP: [&str; 6] = [
     "upgrade",
 ];
 
-/// Fields that some servers also take when they are written with underscores.
+/// Fields that some servers also accept with underscores.
 const FRAMING: [&str; 4] = ["connection", "content-length", "host", "transfer-encoding"];
 
 /// The fields of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct HeaderFields {
-    /// Those that are passed on, with names in lower case.
+    /// Those that are forwarded, with names in lower case.
     pub(super) kept: Vec<(String, Vec<u8>)>,
     pub(super) content_length: Option<u64>,
     pub(super) has_host: bool,
 }
 
 impl HeaderFields {
-    /// Reads the fields of a request to `to`.
+    /// Parses the fields of a request to `to`.
     pub(super) fn read(
         all: &[httparse::Header<'_>],
         to: &Authority,

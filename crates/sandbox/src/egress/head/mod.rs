@@ -1,7 +1,7 @@
-//! The head of a request, parsed from untrusted bytes by strict rules. What is sent on is
-//! never a part of those bytes but a new head, written from the parsed parts.
+//! The head of a request, parsed from untrusted bytes by strict rules. The proxy never
+//! forwards those bytes, but a new head, rendered from the parsed parts.
 //!
-//! Whatever two servers could read in two ways is refused: control characters in the
+//! Whatever two servers could interpret differently is refused: control characters in the
 //! target, bare line feeds, folded lines, two hosts, two lengths, chunked bodies.
 
 mod fields;
@@ -17,32 +17,32 @@ use fields::HeaderFields;
 /// Longest head that is read.
 pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
 
-/// Most header fields of one head.
+/// Maximum header fields of one head.
 pub(crate) const MAX_FIELDS: usize = 100;
 
 /// The ports of the two schemes.
 pub(crate) const HTTP_PORT: u16 = 80;
 pub(crate) const HTTPS_PORT: u16 = 443;
 
-/// Why a head is not taken, in words for whoever wrote the client.
+/// Why a head is refused, as a message for the author of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MalformedRequest(pub(crate) &'static str);
 
-/// What a client wants of the proxy.
+/// A request to the proxy.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ProxyRequest {
     /// A tunnel.
     Connect(Authority),
-    /// A request to be passed on.
+    /// A request to forward.
     Forward(ForwardRequest),
 }
 
-/// A request to be passed on, in parts.
+/// A request to forward, in parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ForwardRequest {
-    /// Where it goes: the host that is checked, connected to and named in the request.
+    /// Its target: the host that is checked, connected to and named in the request.
     pub(crate) to: Authority,
-    /// The port that this scheme's `host` header leaves out.
+    /// The port that the scheme's `host` header omits.
     default_port: u16,
     method: String,
     path: String,
@@ -58,7 +58,7 @@ impl ForwardRequest {
     }
 }
 
-/// Reads a request to the proxy itself: `CONNECT host:port`, or any other method with a
+/// Parses a request to the proxy itself: `CONNECT host:port`, or any other method with a
 /// target that begins with `http://`.
 pub(crate) fn parse_proxy_request(bytes: &[u8]) -> Result<ProxyRequest, MalformedRequest> {
     let head = Head::parse(bytes)?;
@@ -81,14 +81,15 @@ pub(crate) fn parse_proxy_request(bytes: &[u8]) -> Result<ProxyRequest, Malforme
     let to = to.ok_or(MalformedRequest(
         "the target's host must be a plain name, with a port at most",
     ))?;
-    let path = match path.starts_with('/') {
-        true => path.to_owned(),
-        false => format!("/{path}"),
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
     };
     head.forward(to, HTTP_PORT, path).map(ProxyRequest::Forward)
 }
 
-/// Reads a request inside TLS that is for `to` and nobody else.
+/// Parses a request inside TLS, which must be for `to`.
 pub(crate) fn parse_origin_request(
     bytes: &[u8],
     to: &Authority,
@@ -105,7 +106,7 @@ pub(crate) fn parse_origin_request(
     Ok(forward)
 }
 
-/// A head whose every byte is accounted for.
+/// A head in which every byte was checked.
 struct Head<'a> {
     method: &'a str,
     target: &'a str,
@@ -130,7 +131,7 @@ impl<'a> Head<'a> {
         else {
             return Err(MalformedRequest("this is not an HTTP/1 request"));
         };
-        // The parser forgives some white space; this line must be just these parts.
+        // The parser tolerates some white space; the line must be exactly these parts.
         let line = format!("{method} {target} HTTP/1.{minor_version}\r\n");
         if !bytes.starts_with(line.as_bytes()) || !is_token(method) {
             return Err(MalformedRequest(
@@ -160,8 +161,8 @@ impl<'a> Head<'a> {
         default_port: u16,
         path: String,
     ) -> Result<ForwardRequest, MalformedRequest> {
-        // TRACE makes a server send the head back, and with it what the sandbox must not
-        // see.
+        // TRACE makes a server send the head back, and with it secrets that the sandbox
+        // must not see.
         if matches!(self.method, "CONNECT" | "TRACE") {
             return Err(MalformedRequest("this method is not passed on"));
         }
@@ -177,8 +178,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Lines end with CR LF and only so, hold no other control characters but tabs, and none
-/// continues the one before it.
+/// Checks that all lines end with CR LF, have no other control characters but tabs, and are
+/// not folded.
 fn check_lines(bytes: &[u8]) -> Result<(), MalformedRequest> {
     let text = bytes.strip_suffix(b"\r\n\r\n");
     let mut rest = text.ok_or(MalformedRequest("the head does not end"))?;
@@ -202,7 +203,7 @@ fn check_lines(bytes: &[u8]) -> Result<(), MalformedRequest> {
     }
 }
 
-/// A token as HTTP has it: names of methods and header fields.
+/// Whether this is a token of HTTP: a name of a method or header field.
 fn is_token(text: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_fine)

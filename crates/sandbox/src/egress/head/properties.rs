@@ -1,5 +1,5 @@
-//! Whatever the bytes: they are refused, or become exactly one request to the host that
-//! was checked, as a reader written apart from ours sees it.
+//! Any bytes are refused, or become exactly one request to the checked host, as seen by an
+//! independent parser.
 
 use crate::egress::inspect::rewrite;
 use crate::egress::rules::EgressSecret;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 const STAND_IN: &str = "STAND-IN";
 const VALUE: &str = "s3cret";
 
-/// Pieces that heads and attacks on them are made of.
+/// Parts of heads and of attacks on them.
 const PIECES: &[&str] = &[
     "GET",
     "POST",
@@ -67,7 +67,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A good head with a few pieces put into it, or taken out.
+/// A valid head with a few parts inserted or removed.
 fn changed_head() -> impl Strategy<Value = Vec<u8>> {
     let good = prop::sample::select(vec![
         "GET http://a.com/p?STAND-IN HTTP/1.1\r\nHost: a.com\r\nx-key: STAND-IN\r\n\r\n",
@@ -95,7 +95,7 @@ fn made_of_pieces() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Method, path and host of the one request in these bytes, by the letter of the grammar.
+/// Method, path and host of the one request in these bytes, by the exact grammar.
 fn read_strictly(bytes: &[u8]) -> Option<(String, String, String)> {
     let text: String = bytes.iter().copied().map(char::from).collect();
     let (lines, after) = text.split_once("\r\n\r\n")?;

@@ -1,4 +1,4 @@
-//! Writing the head that the server gets, with secrets in the place of their stand-ins.
+//! Renders the head for the server, with secrets in place of their stand-ins.
 
 use super::{ForwardRequest, MalformedRequest};
 use crate::egress::rules::EgressSecret;
@@ -12,9 +12,9 @@ const MAX_RENDERED_BYTES: usize = 256 << 10;
 const BASIC_BYTES: usize = 6;
 
 impl ForwardRequest {
-    /// The head as the server gets it. Secrets for this very host replace their stand-ins
-    /// in values of header fields: never in the method, the path, a name, the host or a
-    /// length, and never for another host.
+    /// The head for the server. Secrets for this host replace their stand-ins in values of
+    /// header fields: never in the method, the path, a name, the host or a length, and
+    /// never for another host.
     pub(crate) fn render(&self, secrets: &[EgressSecret]) -> Result<Vec<u8>, MalformedRequest> {
         let host = self.to.host.as_str();
         let secrets = secrets
@@ -46,8 +46,8 @@ impl ForwardRequest {
     }
 }
 
-/// The value of an `authorization` field of the scheme Basic whose user or password is a
-/// stand-in: it is encoded there, so it is decoded first. `None` for all other fields.
+/// The value of an `authorization` field of the scheme Basic with a stand-in as user or
+/// password: it is decoded, replaced and encoded again. `None` for all other fields.
 fn reveal_basic(
     name: &str,
     value: &[u8],
@@ -59,7 +59,7 @@ fn reveal_basic(
     if name != "authorization" {
         return Ok(None);
     }
-    // What cannot be decoded holds no stand-in.
+    // What cannot be decoded contains no stand-in.
     let Ok(decoded) = BASE64_STANDARD.decode(encoded) else {
         return Ok(None);
     };
@@ -69,7 +69,7 @@ fn reveal_basic(
     Ok(changed.then(|| format!("Basic {}", BASE64_STANDARD.encode(revealed)).into_bytes()))
 }
 
-/// Adds a value to the head, in one pass: what a secret holds is not looked at again.
+/// Adds a value to the head, in one pass: an inserted secret is not scanned again.
 fn reveal(
     value: &[u8],
     secrets: &[&EgressSecret],

@@ -1,4 +1,4 @@
-//! Heads that are taken, and every kind that is not.
+//! Heads that are accepted, and every kind that is refused.
 
 use super::*;
 use crate::egress::rules::EgressSecret;

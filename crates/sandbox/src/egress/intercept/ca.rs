@@ -16,16 +16,16 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Hosts whose certificates are kept; a rule with a star can stand for any number.
+/// Cached certificates; a rule with a wildcard can match any number of hosts.
 const MAX_KEPT_HOSTS: usize = 64;
 
-/// How far clocks may be apart.
+/// Tolerated clock difference.
 const CLOCK_SKEW: Duration = Duration::from_secs(60 * 60);
 
-/// How long certificates are valid, which is longer than any command runs.
+/// Validity of certificates, longer than any command runs.
 const VALIDITY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A certificate authority that exists in memory only.
+/// A certificate authority that exists only in memory.
 pub(super) struct CommandCa {
     issuer: CertifiedIssuer<'static, KeyPair>,
     /// The key of all certificates it signs.
@@ -59,7 +59,7 @@ impl CommandCa {
         self.issuer.der()
     }
 
-    /// How to be the server of this name.
+    /// The TLS configuration for serving this name.
     pub(super) fn server_config(&self, host: &HostName) -> Result<Arc<ServerConfig>, Error> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(config) = kept.get(host) {
@@ -82,7 +82,7 @@ impl CommandCa {
             .and_then(|config| config.with_single_cert(vec![leaf], PrivateKeyDer::from(key)));
         let mut config = certificate_result(config)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Every connection is a whole handshake of its own.
+        // Every connection has its own full handshake.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(config)

@@ -1,10 +1,10 @@
-//! Opening TLS for hosts that a command has a secret for: its stand-ins can only be
-//! replaced in requests that the proxy can read.
+//! Intercepts TLS to hosts that a command has a secret for: stand-ins can only be replaced
+//! in requests that the proxy can read.
 //!
-//! The command gets a certificate authority that is made for it alone. It exists in this
-//! process's memory, signs for those hosts only, and is gone with the command; nothing
-//! but that command's sandbox is given its certificate. Towards the real server the proxy
-//! is an ordinary client: the server's certificate must be valid for its name.
+//! Each command has its own certificate authority. It exists only in this process's
+//! memory, signs for those hosts only, and is dropped with the command; only that command's
+//! sandbox gets its certificate. Towards the real server the proxy is an ordinary client:
+//! the server's certificate must be valid for its name.
 
 mod ca;
 mod trust;
@@ -24,18 +24,18 @@ use tokio_rustls::client::TlsStream;
 pub(crate) use upstream::UpstreamError;
 use upstream::UpstreamTls;
 
-/// What all commands of a sandbox share.
+/// The part that all commands share.
 #[derive(Debug)]
 pub(crate) struct TlsInterceptor {
     upstream: UpstreamTls,
-    /// The root that commands run in, whose certificates they trust already.
+    /// The root file system of commands, whose certificates they already trust.
     runtime: PathBuf,
     runtime_roots: OnceLock<String>,
 }
 
 impl TlsInterceptor {
-    /// `extra_ca` is a file of certificates that servers' own may be signed by, beside
-    /// those the system trusts.
+    /// `extra_ca` is a file of certificates to trust for real servers, in addition to the
+    /// system's.
     pub(crate) fn new(runtime: PathBuf, extra_ca: Option<PathBuf>) -> Result<Self, Error> {
         Ok(Self {
             upstream: UpstreamTls::new(extra_ca.as_deref())?,
@@ -44,7 +44,7 @@ impl TlsInterceptor {
         })
     }
 
-    /// Makes ready to open TLS for one command.
+    /// Creates the interception of one command.
     pub(crate) fn for_command(self: &Arc<Self>) -> Result<CommandInterception, Error> {
         Ok(CommandInterception {
             shared: Arc::clone(self),
@@ -58,7 +58,7 @@ impl TlsInterceptor {
     }
 }
 
-/// The opening of one command's TLS.
+/// The interception of one command's TLS.
 #[derive(Debug)]
 pub(crate) struct CommandInterception {
     shared: Arc<TlsInterceptor>,
@@ -66,17 +66,17 @@ pub(crate) struct CommandInterception {
 }
 
 impl CommandInterception {
-    /// What the command must be given to trust its proxy.
+    /// The certificates that the command needs to trust its proxy.
     pub(crate) fn trust(&self) -> TrustBundle {
         TrustBundle::new(self.shared.runtime_roots(), self.ca.certificate())
     }
 
-    /// How to be the server of this name towards the command.
+    /// The TLS configuration for serving this name to the command.
     pub(crate) fn server_config(&self, host: &HostName) -> Result<Arc<ServerConfig>, Error> {
         self.ca.server_config(host)
     }
 
-    /// TLS with the real server, whose certificate is checked.
+    /// Connects by TLS to the real server and checks its certificate.
     pub(crate) async fn connect(
         &self,
         host: &HostName,
@@ -86,7 +86,7 @@ impl CommandInterception {
     }
 }
 
-/// Whether a host's TLS must be opened: only where a secret may have to be put in.
+/// Whether a host's TLS must be intercepted: only if there is a secret for it.
 pub(crate) fn is_for_secret(host: &HostName, secrets: &[EgressSecret]) -> bool {
     let covers = |secret: &EgressSecret| secret.domain.covers(host.as_str());
     secrets.iter().any(covers)

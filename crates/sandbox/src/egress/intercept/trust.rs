@@ -1,16 +1,16 @@
-//! What a command is given so that its programs trust the proxy that opens their TLS: a
-//! file of certificates, and the variables that name it.
+//! A file of certificates, and the variables that name it, so that a command's programs
+//! trust the proxy that intercepts their TLS.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use prowess_launcher::spec::FILES_DIR;
+use prowess_launcher::LAYOUT;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustls::pki_types::CertificateDer;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The file's name in [`FILES_DIR`].
+/// The file's name in the layout's `files` folder.
 const FILE_NAME: &str = "ca.pem";
 
 /// Variables by which programs find the certificates they trust: OpenSSL and Python,
@@ -25,7 +25,7 @@ const VARIABLES: [&str; 7] = [
     "AWS_CA_BUNDLE",
 ];
 
-/// Where a root file system keeps all certificates it trusts in one file.
+/// Files in which root file systems have all trusted certificates.
 const BUNDLES: [&str; 5] = [
     "etc/ssl/certs/ca-certificates.crt",
     "etc/pki/tls/certs/ca-bundle.crt",
@@ -37,13 +37,13 @@ const BUNDLES: [&str; 5] = [
 /// The root of the server itself.
 const SERVER_ROOT: &str = "/";
 
-/// How often a file is looked for while others move what is on the way to it.
+/// Maximum attempts to open a file while folders on its path are being moved.
 const MAX_OPEN_TRIES: usize = 8;
 
 /// First line of a certificate.
 const PEM_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 
-/// The largest such file that is taken; of a part the last certificate would be broken.
+/// Maximum size of such a file; a truncated one would end in a broken certificate.
 const MAX_BUNDLE_BYTES: u64 = 4 << 20;
 
 /// Characters on a line of PEM.
@@ -83,11 +83,11 @@ impl TrustBundle {
 }
 
 fn path_inside() -> String {
-    format!("{FILES_DIR}/{FILE_NAME}")
+    format!("{}/{FILE_NAME}", LAYOUT.files)
 }
 
-/// The certificates that a root file system trusts, or those that the server's own does if
-/// it has none: programs inside must be able to check the hosts whose TLS is not opened.
+/// The certificates that a root file system trusts, or the server's own if it has none:
+/// programs inside must be able to check hosts whose TLS is not intercepted.
 pub(super) fn read_runtime_roots(runtime: &Path) -> String {
     let roots = [runtime, Path::new(SERVER_ROOT)];
     roots.into_iter().find_map(read_roots).unwrap_or_default()
@@ -108,10 +108,10 @@ fn read_roots(root: &Path) -> Option<String> {
     BUNDLES.iter().find_map(read)
 }
 
-/// Opens a regular file as a program with this root would: links, also absolute ones, lead
-/// to nothing outside it.
+/// Opens a regular file as a program with this root would: links, also absolute ones, do
+/// not lead outside.
 fn open_beneath(root: &impl rustix::fd::AsFd, name: &str) -> Option<File> {
-    // Opening something else than a file must not wait for anyone.
+    // Opening something other than a file must not block.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
     let open = || rustix::fs::openat2(root, name, flags, Mode::empty(), resolve);

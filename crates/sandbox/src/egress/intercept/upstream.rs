@@ -1,5 +1,5 @@
-//! TLS with real servers: certificates judged as the system does, with those the operator
-//! adds.
+//! TLS with real servers: certificates are checked with the system's roots and those that
+//! the operator adds.
 
 use crate::egress::authority::HostName;
 use crate::error::{Error, ErrorContext};
@@ -17,12 +17,12 @@ use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Why there is no TLS with a server.
+/// Why TLS with a server failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum UpstreamError {
     /// Its certificate is not valid for its name.
     Certificate(String),
-    /// It does not speak TLS as we do, or left.
+    /// The handshake failed, or the server closed the connection.
     Handshake(String),
 }
 
@@ -30,12 +30,12 @@ pub(crate) enum UpstreamError {
 #[derive(Debug)]
 pub(super) struct UpstreamTls {
     extra_roots: Vec<CertificateDer<'static>>,
-    /// Made when it is first needed, since it reads all of the system's certificates.
+    /// Created on first use, because it reads all of the system's certificates.
     config: OnceCell<Arc<ClientConfig>>,
 }
 
 impl UpstreamTls {
-    /// Reads the operator's certificates, so that a mistake is found at the start.
+    /// Reads the operator's certificates, so that errors are reported at startup.
     pub(super) fn new(extra_ca: Option<&Path>) -> Result<Self, Error> {
         let extra_roots = match extra_ca {
             Some(file) => read_roots(file).during(format!("certificates in {}", file.display()))?,
@@ -82,7 +82,7 @@ fn client_config(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConf
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Sessions of one tenant are not resumed by another.
+    // TLS sessions of one tenant are not resumed by another.
     config.resumption = Resumption::disabled();
     Ok(config)
 }

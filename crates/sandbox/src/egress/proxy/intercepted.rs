@@ -1,4 +1,4 @@
-//! A TLS connection that is opened because a secret may have to be put into it.
+//! A TLS connection that is intercepted because a secret may have to be inserted.
 
 use super::relay::read_head;
 use super::{Proxy, ProxyRefusal};
@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 impl Proxy {
-    /// Is the server towards the command and a client towards the server. Nothing is sent
-    /// to a server whose certificate is not valid for its name.
+    /// Acts as server to the command and as client to the server. Nothing is sent to a
+    /// server whose certificate is not valid for its name.
     pub(super) async fn serve_intercepted(
         &self,
         interception: &CommandInterception,
@@ -47,7 +47,7 @@ impl Proxy {
             Err(error) => return self.refuse(&mut client, Some(to), error.into()).await,
         };
         let Some((head, rest)) = self.with_step_timeout(read_head(&mut client)).await? else {
-            let refusal = head::MalformedRequest("the head is too long, or does not end").into();
+            let refusal = head::MalformedRequest("the head is too long or incomplete").into();
             return self.refuse(&mut client, Some(to), refusal).await;
         };
         match head::parse_origin_request(&head, to) {
@@ -57,7 +57,7 @@ impl Proxy {
     }
 }
 
-/// What became of a handshake that the client has not completed.
+/// The refusal for a handshake that the client did not complete.
 fn refusal_for_handshake(error: &io::Error) -> ProxyRefusal {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     let (verdict, why) = match inner {

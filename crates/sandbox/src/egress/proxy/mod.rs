@@ -1,4 +1,4 @@
-//! The proxy of one command: takes connections until it is dropped.
+//! The proxy of one command: accepts connections until it is dropped.
 
 mod intercepted;
 mod relay;
@@ -26,27 +26,27 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Connections that are remembered for the report.
+/// Maximum connections in the report.
 const MAX_RECORDED: usize = 200;
 
-/// Longest reason that is told and remembered.
+/// Maximum length of a reason.
 const MAX_REASON_CHARS: usize = 300;
 
-/// How long to wait after a connection could not be accepted: descriptors are short for
-/// a moment.
+/// How long to wait after a connection could not be accepted, usually because no
+/// descriptors are free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long things may take.
+/// Timeouts of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProxyTimeouts {
-    /// Each step before bytes are passed on: a head, a name's addresses, a connection, a
+    /// Each step before bytes are forwarded: reading a head, resolving, connecting, a
     /// handshake.
     pub(crate) step: Duration,
-    /// Between bytes, in whichever direction.
+    /// Between bytes, in either direction.
     pub(crate) idle: Duration,
-    /// The same once the client has closed its side, and most likely is gone.
+    /// The same once the client has closed its side.
     pub(crate) half_closed: Duration,
-    /// A connection as a whole.
+    /// The whole connection.
     pub(crate) total: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Default for ProxyTimeouts {
     }
 }
 
-/// What it lets through, and what it has seen.
+/// The rules of the proxy and the connections it has recorded.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(super) domains: Vec<DomainRule>,
@@ -69,22 +69,23 @@ pub(crate) struct Proxy {
     pub(super) dial: Arc<dyn Dial>,
     /// Whether the domains may have addresses that are not public.
     pub(super) allow_any_address: bool,
-    /// How TLS is opened for hosts with a secret, if it is.
+    /// Intercepts TLS to hosts with a secret, if enabled.
     pub(super) interception: Option<CommandInterception>,
     pub(super) share: ConnectionShare,
     pub(super) timeouts: ProxyTimeouts,
     pub(super) connections: Mutex<Vec<EgressConnection>>,
 }
 
-/// Why something is not let through.
+/// Why a request is refused.
 struct ProxyRefusal {
     verdict: Verdict,
-    /// More than the verdict says.
+    /// Details in addition to the verdict.
     reason: Option<String>,
 }
 
 impl ProxyRefusal {
-    /// With a reason, of which others may have written a part: in one line, and cut.
+    /// With a reason that may contain untrusted text: control characters are removed and the
+    /// length is limited.
     fn new(verdict: Verdict, reason: &str) -> Self {
         let reason = reason.chars().filter(|c| !c.is_control());
         Self {
@@ -110,12 +111,12 @@ impl From<head::MalformedRequest> for ProxyRefusal {
 }
 
 impl Proxy {
-    /// What the command must be given to trust this proxy, if it opens TLS.
+    /// The certificates that the command needs to trust this proxy, if it intercepts TLS.
     pub(crate) fn trust(&self) -> Option<TrustBundle> {
         self.interception.as_ref().map(CommandInterception::trust)
     }
 
-    /// Serves connections for ever; dropped, it ends them all.
+    /// Serves connections until dropped, which ends them all.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let mut open = JoinSet::new();
         loop {
@@ -132,14 +133,14 @@ impl Proxy {
             };
             let proxy = Arc::clone(&self);
             open.spawn(async move {
-                // A connection that breaks concerns its two ends only.
+                // An error affects only this connection.
                 let _ = proxy.serve_connection(client).await;
                 drop(permit);
             });
         }
     }
 
-    /// What was asked for, in order.
+    /// The requested connections, in order.
     pub(crate) fn connections(&self) -> Vec<EgressConnection> {
         self.connections
             .lock()
@@ -164,7 +165,7 @@ impl Proxy {
 
     async fn serve_connection(&self, mut client: TcpStream) -> io::Result<()> {
         let Some((head, rest)) = self.with_step_timeout(read_head(&mut client)).await? else {
-            let refusal = head::MalformedRequest("the head is too long, or does not end").into();
+            let refusal = head::MalformedRequest("the head is too long or incomplete").into();
             return self.refuse(&mut client, None, refusal).await;
         };
         match head::parse_proxy_request(&head) {
@@ -185,7 +186,7 @@ impl Proxy {
         }
     }
 
-    /// Something that must be done soon.
+    /// Limits a step by the step timeout.
     async fn with_step_timeout<T>(
         &self,
         work: impl Future<Output = io::Result<T>>,
@@ -193,7 +194,7 @@ impl Proxy {
         tokio::time::timeout(self.timeouts.step, work).await?
     }
 
-    /// Checks a target in every respect and connects to the address that was checked.
+    /// Checks a target's domain, port and addresses, and connects to the checked address.
     async fn dial_checked(&self, to: &Authority, expected_port: u16) -> Result<TcpStream, Verdict> {
         let host = to.host.as_str();
         if !self.domains.iter().any(|rule| rule.covers(host)) {
@@ -207,7 +208,7 @@ impl Proxy {
             .await
             .unwrap_or_default();
         let address = *found.first().ok_or(Verdict::Unresolved)?;
-        // A private address among public ones is how rebinding begins: refuse the name.
+        // A private address among public ones indicates DNS rebinding: refuse the name.
         if !self.allow_any_address && !found.iter().all(|address| is_public(*address)) {
             return Err(Verdict::PrivateAddress);
         }
@@ -217,7 +218,7 @@ impl Proxy {
             .map_err(|_| Verdict::Unreachable)
     }
 
-    /// Passes on one request that was checked, with the secrets for its host.
+    /// Forwards one checked request, with the secrets for its host.
     async fn forward(
         &self,
         mut client: impl AsyncRead + AsyncWrite + Unpin,

@@ -1,4 +1,4 @@
-//! Reading heads, and passing bytes on within bounds of time and memory.
+//! Reads heads and copies bytes within limits of time and memory.
 
 use super::ProxyTimeouts;
 use crate::egress::client_hello::{self, ParsedHello};
@@ -12,15 +12,15 @@ use tokio::net::TcpStream;
 /// Bytes in flight, in each direction of a connection.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// First room for a head, which is most often enough.
+/// Initial buffer of a head, which is usually enough.
 const HEAD_BUFFER_BYTES: usize = 4 << 10;
 
-/// What is still read from a client that has its answer.
+/// Limits on reading from a client after its response.
 const MAX_DRAINED_BYTES: u64 = 256 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Reads up to the empty line; returns the head and the bytes that came after it.
-/// `None` when the client leaves before it ends, or it is too long.
+/// Reads up to the empty line; returns the head and the bytes after it. `None` when the
+/// client closes the connection before, or the head is too long.
 pub(super) async fn read_head(
     client: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
@@ -39,7 +39,7 @@ pub(super) async fn read_head(
     }
 }
 
-/// Reads on until the ClientHello is all there, or cannot become one.
+/// Reads until the ClientHello is complete or invalid.
 pub(super) async fn read_hello(
     client: &mut TcpStream,
     bytes: &mut Vec<u8>,
@@ -48,14 +48,16 @@ pub(super) async fn read_hello(
         match client_hello::server_name(bytes) {
             ParsedHello::Incomplete if client.read_buf(bytes).await? > 0 => {}
             ParsedHello::Incomplete => {
-                return Ok(ParsedHello::Refused("the client left in its ClientHello"));
+                return Ok(ParsedHello::Refused(
+                    "the client closed the connection within its ClientHello",
+                ));
             }
             other => return Ok(other),
         }
     }
 }
 
-/// Passes all bytes on, both ways.
+/// Copies all bytes in both directions.
 pub(super) async fn tunnel(
     mut client: TcpStream,
     mut server: TcpStream,
@@ -76,16 +78,16 @@ pub(super) async fn tunnel(
     progress.with_timeouts(both, timeouts).await
 }
 
-/// One request: its head, and where its body is and ends.
+/// One request: its head, and the start and length of its body.
 pub(super) struct OutgoingRequest<'a> {
     pub(super) head: &'a [u8],
-    /// What came with the head already.
+    /// Bytes that were read together with the head.
     pub(super) rest: &'a [u8],
     pub(super) body_bytes: u64,
 }
 
-/// Sends one request with exactly its body, and returns all that comes back. A second
-/// request on the same connection would be one that nothing has looked at.
+/// Sends one request with exactly its body, and copies the response. A second request on
+/// the same connection would be unchecked.
 pub(super) async fn exchange(
     client: impl AsyncRead + AsyncWrite,
     server: impl AsyncRead + AsyncWrite,
@@ -98,7 +100,7 @@ pub(super) async fn exchange(
     let request = async {
         match send(outgoing, &mut from_client, &mut to_server, &progress).await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => error,
-            // A server may answer before it has read all, and need not read the rest.
+            // A server may respond before it has read all, and need not read the rest.
             _ => {
                 wait_closed(&mut from_client).await;
                 progress.wait_stalled(timeouts.half_closed).await;
@@ -121,7 +123,7 @@ pub(super) async fn exchange(
     Ok(())
 }
 
-/// Sends head and body. An unexpected end is the client's, which left within its body.
+/// Sends head and body. An unexpected end means that the client closed within its body.
 async fn send(
     outgoing: OutgoingRequest<'_>,
     from_client: &mut (impl AsyncRead + Unpin),
@@ -138,11 +140,11 @@ async fn send(
     }
 }
 
-/// Waits until the client has closed its side. One that goes on sending has not.
+/// Waits until the client has closed its side; never returns while it keeps sending.
 async fn wait_closed(from_client: &mut (impl AsyncRead + Unpin)) {
     let mut rest = from_client.take(MAX_DRAINED_BYTES);
     let mut nowhere = tokio::io::sink();
-    // An error is an end too.
+    // An error counts as closed.
     let _ = tokio::io::copy(&mut rest, &mut nowhere).await;
     if rest.limit() == 0 {
         std::future::pending::<()>().await;
@@ -168,7 +170,7 @@ async fn pump(
     }
 }
 
-/// Counts what moves, so that a connection on which nothing does can be ended.
+/// Counts progress, so that an idle connection can be closed.
 #[derive(Default)]
 struct Progress(AtomicU64);
 
@@ -202,7 +204,7 @@ impl Progress {
     }
 }
 
-/// Answers a client that is refused, and ends the connection.
+/// Sends a response to a refused client and closes the connection.
 pub(super) async fn respond_and_close(
     client: &mut (impl AsyncRead + AsyncWrite + Unpin),
     status: &str,
@@ -218,12 +220,12 @@ pub(super) async fn respond_and_close(
     Ok(())
 }
 
-/// Reads on for a while after the answer: a connection that is closed with bytes unread
-/// can take the answer with it.
+/// Reads on for a while after the response: closing a connection with unread bytes can
+/// discard the response.
 async fn drain(client: &mut (impl AsyncRead + Unpin)) {
     let mut rest = client.take(MAX_DRAINED_BYTES);
     let mut nowhere = tokio::io::sink();
     let drained = tokio::io::copy(&mut rest, &mut nowhere);
-    // The client has its answer; how this ends makes no difference.
+    // The client has its response; the result does not matter.
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, drained).await;
 }

@@ -1,5 +1,5 @@
-//! The second ClientHello. A TLS 1.3 server may ask its client for another one, and some
-//! servers believe what that one says: so it is held to the same name as the first.
+//! The second ClientHello. A TLS 1.3 server may request another one, and some servers use
+//! its name: so it must have the same name as the first.
 
 use crate::egress::client_hello::{self, ParsedHello};
 use std::io;
@@ -12,7 +12,7 @@ pub(super) const RETRY_RANDOM: [u8; 32] = [
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// Where they are: after the headers of record and message, and the version.
+/// Their position: after the headers of record and message, and the version.
 const RANDOM_START: usize = 5 + 4 + 2;
 const RANDOM_END: usize = RANDOM_START + RETRY_RANDOM.len();
 
@@ -20,11 +20,10 @@ const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// What a client may send ahead of its second ClientHello: data that the server will not
-/// take.
+/// Maximum bytes before the second ClientHello: data that the server ignores.
 const MAX_SKIPPED_BYTES: usize = 64 << 10;
 
-/// Reads as much of a server's first bytes as says whether it asks for another
+/// Reads enough of a server's first bytes to decide whether it requests another
 /// ClientHello.
 pub(super) async fn read_server_start(server: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(4 << 10);
@@ -51,7 +50,9 @@ pub(super) async fn read_second_hello(
         match second_server_name(bytes) {
             ParsedHello::Incomplete if client.read_buf(bytes).await? > 0 => {}
             ParsedHello::Incomplete => {
-                return Ok(ParsedHello::Refused("the client left in its ClientHello"));
+                return Ok(ParsedHello::Refused(
+                    "the client closed the connection within its ClientHello",
+                ));
             }
             other => return Ok(other),
         }

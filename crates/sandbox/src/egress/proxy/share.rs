@@ -1,7 +1,7 @@
-//! How many connections there may be at once: of one command, of one owner, of all.
+//! Limits on concurrent connections: per command, per owner, in total.
 //!
-//! Each owner has a few that no one else can use. However many the others keep open, and
-//! for however long, it can reach out.
+//! Each owner has a few reserved connections, so that it can always connect, however many
+//! others keep open and for however long.
 
 use crate::container::tenant_for_owner;
 use std::collections::HashMap;
@@ -14,11 +14,11 @@ pub(super) const MAX_PER_COMMAND: usize = 64;
 /// Connections of all commands of one owner.
 const MAX_PER_OWNER: usize = 128;
 
-/// Of those, how many are for this owner alone. As there are no more owners than commands
-/// that run, this bounds what comes on top of [`MAX_SHARED`].
+/// Of those, how many are reserved for this owner. As there are no more owners than running
+/// commands, this limits what comes on top of [`MAX_SHARED`].
 const RESERVED_PER_OWNER: usize = 8;
 
-/// Connections of all commands, beside the reserved ones. Each has two sockets.
+/// Connections of all commands, without the reserved ones. Each has two sockets.
 const MAX_SHARED: usize = 512;
 
 /// What all commands share.
@@ -46,8 +46,7 @@ impl Default for ConnectionShares {
 }
 
 impl ConnectionShares {
-    /// The share that all commands of this owner have together, with the builds of its
-    /// packages.
+    /// The share of all commands of this owner together, including its package builds.
     pub(crate) fn for_owner(&self, owner: &str) -> ConnectionShare {
         let owner = tenant_for_owner(owner);
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,19 +74,19 @@ pub(crate) struct ConnectionShare {
     shared: Arc<Semaphore>,
 }
 
-/// The right to one connection, given back when dropped.
+/// The permit for one connection, released when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _own: OwnedSemaphorePermit,
-    /// One of the reserved, or of those that all share.
+    /// A reserved or a shared one.
     _place: OwnedSemaphorePermit,
 }
 
 impl ConnectionShare {
-    /// Waits for a connection to be free: first among the owner's, so that an owner who
-    /// has too many waits for its own and keeps none of the others' from them.
+    /// Waits for a free connection: first of the owner's, so that an owner at its limit
+    /// waits for its own connections and blocks none of the others'.
     pub(super) async fn acquire(&self) -> Option<ConnectionPermit> {
-        // They are never closed.
+        // The semaphores are never closed.
         let own = Arc::clone(&self.own.all).acquire_owned().await.ok()?;
         let reserved = Arc::clone(&self.own.reserved).acquire_owned();
         let shared = Arc::clone(&self.shared).acquire_owned();
@@ -138,7 +137,7 @@ mod tests {
         own.pop();
         assert!(take(&victim).is_some());
         own.extend(take(&victim));
-        // What others close is free for all.
+        // Closed connections are available to all.
         drop(open);
         assert!(take(&victim).is_some());
     }

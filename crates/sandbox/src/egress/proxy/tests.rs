@@ -1,4 +1,4 @@
-//! The proxy against a network that the test makes up.
+//! The proxy with a fake network.
 
 use super::tunnel::DECODE_ERROR;
 use super::*;
@@ -8,8 +8,8 @@ use crate::egress::dial::BoxFuture;
 use std::net::IpAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A network in which every name has the addresses it is given, and every address
-/// is the one local server.
+/// A network in which every name has the given addresses, and every address is the one
+/// local server.
 #[derive(Debug)]
 pub(super) struct Fake {
     pub(super) addresses: Vec<IpAddr>,
@@ -71,7 +71,7 @@ async fn world_with(addresses: &[&str], timeouts: ProxyTimeouts) -> World {
 }
 
 impl World {
-    /// Says something to the proxy and returns the first line of what it answers.
+    /// Sends text to the proxy and returns the first line of its response.
     async fn ask(&self, text: &str) -> String {
         let mut client = TcpStream::connect(self.address).await.unwrap();
         client.write_all(text.as_bytes()).await.unwrap();
@@ -250,7 +250,7 @@ async fn a_client_may_send_its_hello_together_with_its_request() {
     assert_eq!(seen, hello);
 }
 
-/// A HelloRetryRequest, as far as the proxy looks at it.
+/// A HelloRetryRequest, as far as the proxy parses it.
 fn retry_request() -> Vec<u8> {
     let head = [22, 3, 3, 0, 88, 2, 0, 0, 84, 3, 3];
     let rest = [0; 50];

@@ -1,4 +1,4 @@
-//! Tunnels: the name that TLS is for is checked, and then it is passed on or opened.
+//! Tunnels: the TLS server name is checked, then the connection is forwarded or intercepted.
 
 use super::relay::{self, read_hello};
 use super::{Proxy, ProxyRefusal, retry};
@@ -10,12 +10,12 @@ use std::io;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Alerts that end TLS before it begins: the name is not the right one, or not readable.
+/// Alerts that end TLS before the handshake: wrong name, or not parsable.
 const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
 pub(super) const DECODE_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 50];
 
 impl Proxy {
-    /// Lets TLS for the very name through, opened where a secret may be in it.
+    /// Forwards TLS for exactly this name, intercepted if there is a secret for it.
     pub(super) async fn connect(
         &self,
         mut client: TcpStream,
@@ -32,7 +32,7 @@ impl Proxy {
         let interception = self.interception.as_ref();
         let interception = interception.filter(|_| is_for_secret(&to.host, &self.secrets));
         match (interception, name) {
-            // An encrypted name has no effect here: we answer for the one that was checked.
+            // An encrypted name has no effect here: the proxy serves the checked one.
             (Some(interception), ParsedHello::Name(name) | ParsedHello::Encrypted(name))
                 if name == to.host =>
             {
@@ -46,7 +46,7 @@ impl Proxy {
         }
     }
 
-    /// Passes TLS on as it is, once no other name can come up in it.
+    /// Forwards TLS unchanged, once no other name can follow.
     async fn tunnel(
         &self,
         mut client: TcpStream,

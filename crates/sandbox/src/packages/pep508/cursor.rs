@@ -1,9 +1,9 @@
-//! Where a parser is in its text.
+//! The position of a parser in its text.
 
-/// What is wrong, in words for whoever wrote it.
+/// The error is a message for the author of the requirement.
 pub(super) type Result<T> = std::result::Result<T, &'static str>;
 
-/// The text that is still to be read.
+/// The remaining text.
 pub(super) struct RequirementCursor<'a> {
     rest: &'a str,
 }
@@ -22,7 +22,7 @@ impl<'a> RequirementCursor<'a> {
         self.rest.starts_with(characters)
     }
 
-    /// Skips spaces and tabs, and tells whether there were any.
+    /// Skips spaces and tabs, and returns whether there were any.
     pub(super) fn skip_space(&mut self) -> bool {
         !self.take_while(|c| matches!(c, ' ' | '\t')).is_empty()
     }

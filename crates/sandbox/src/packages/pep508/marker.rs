@@ -3,11 +3,11 @@
 use super::cursor::{RequirementCursor, Result};
 use std::fmt;
 
-/// Parentheses within parentheses.
+/// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 16;
 
 /// Names of variables, as they may be written and as they are rendered: older spellings
-/// stand for newer ones.
+/// are replaced by newer ones.
 const VARIABLES: [(&str, &str); 18] = [
     ("python_version", "python_version"),
     ("python_full_version", "python_full_version"),

@@ -1,10 +1,9 @@
-//! One requirement, read by the grammar of PEP 508 and written anew from its parts.
+//! One requirement, parsed by the grammar of PEP 508 and rendered from its parts.
 //!
-//! What an installer is given is never the text that somebody wrote: only what was
-//! parsed here is rendered, in one form. So a requirement cannot smuggle in an option, an
-//! address, a path, a comment or a second line, however an installer would read them.
-//! Left out on purpose are direct references (`name @ address`): they name a file instead
-//! of a package of the operator's index.
+//! The installer never gets the original text: only parsed parts are rendered, in one
+//! form. So a requirement cannot smuggle in an option, a URL, a path, a comment or a second
+//! line, however an installer would read them. Direct references (`name @ url`) are not
+//! supported on purpose: they name a file instead of a package of the operator's index.
 
 mod cursor;
 mod marker;
@@ -22,15 +21,15 @@ const MAX_NAME_BYTES: usize = 128;
 /// Comparisons of versions, the longer before their own beginnings.
 const OPERATORS: [&str; 8] = ["===", "~=", "==", "!=", "<=", ">=", "<", ">"];
 
-/// What begins the digest of a file that may be installed.
+/// Prefix of the digest of a file that may be installed.
 const HASH: &str = "--hash=sha256:";
 
 /// Hexadecimal digits of a SHA-256.
 const HASH_DIGITS: usize = 64;
 
-/// What files of packages are called. A name that ends so was meant for a file; rendered it
-/// would be the name of a package, for then it has no dots. Other names with dots are
-/// packages, such as `backports.lzma`.
+/// Endings of package files. A name with such an ending was meant as a file, but would be
+/// rendered as a package name without dots. Other names with dots are packages, such as
+/// `backports.lzma`.
 const FILES: [&str; 12] = [
     ".whl",
     ".zip",
@@ -46,8 +45,8 @@ const FILES: [&str; 12] = [
     ".tar.lzma",
 ];
 
-/// What archives are called: installers take a line that ends so for a file. As names are
-/// rendered without dots, only a version could end so.
+/// Endings of archives: installers treat a line with such an ending as a file. As names are
+/// rendered without dots, only a version could have one.
 const ARCHIVES: [&str; 12] = [
     ".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".lz", ".tlz", ".lzma",
 ];
@@ -55,10 +54,10 @@ const ARCHIVES: [&str; 12] = [
 /// A package, which versions of it, when, and of which content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Requirement {
-    /// Normalised as PEP 503 says.
+    /// Normalised by PEP 503.
     name: String,
-    /// As they were written, for some installers compare them so with what a package has;
-    /// each once and sorted, by their normalised names.
+    /// As they were written, because some installers compare them without normalising;
+    /// unique and sorted by their normalised names.
     extras: Vec<String>,
     /// Operator and version.
     versions: Vec<(&'static str, String)>,
@@ -68,13 +67,13 @@ pub(super) struct Requirement {
 }
 
 impl Requirement {
-    /// Reads a requirement as PEP 508 has it.
+    /// Parses a requirement of PEP 508.
     pub(super) fn parse(text: &str) -> Result<Self> {
         check_characters(text)?;
         let mut cursor = RequirementCursor::new(text);
         cursor.skip_space();
         if cursor.starts_with(['-', '.', '/']) {
-            return Err("only packages can be asked for: no options, paths or addresses");
+            return Err("only package requirements are allowed: no options, paths or URLs");
         }
         let written = parse_name(&mut cursor, "it must begin with the name of a package")?;
         let mut requirement = Self {
@@ -102,7 +101,7 @@ impl Requirement {
         Ok(requirement)
     }
 
-    /// Reads a line of a `requirements.txt`, without its comment: a requirement, and
+    /// Parses a line of a `requirements.txt`, without its comment: a requirement, and
     /// digests of the files that may satisfy it.
     pub(super) fn parse_line(line: &str) -> Result<Self> {
         check_characters(line)?;
@@ -146,8 +145,8 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Nothing of PEP 508 is longer than this or outside of ASCII, and the only white space
-/// within a line is a space or a tab.
+/// Checks that a requirement is not too long, is ASCII, and has no white space but spaces
+/// and tabs.
 fn check_characters(text: &str) -> Result<()> {
     if text.len() > MAX_REQUIREMENT_BYTES {
         return Err("it is longer than 4096 bytes");
@@ -162,7 +161,7 @@ fn check_characters(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where the first word begins that installers read as an option.
+/// The position of the first word that installers read as an option.
 fn first_option(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -182,7 +181,7 @@ fn parse_name<'a>(cursor: &mut RequirementCursor<'a>, missing: &'static str) -> 
     Ok(name)
 }
 
-/// The one spelling of a name that all others stand for (PEP 503).
+/// The normalised spelling of a name (PEP 503).
 fn normalised(name: &str) -> String {
     let parts = name.split(['.', '-', '_']).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
@@ -245,7 +244,7 @@ fn ends_with_any(text: &str, endings: &[&str]) -> bool {
     endings.iter().any(|ending| text.ends_with(ending))
 }
 
-/// What is most likely wrong with what follows a package and its versions.
+/// The likely error in the text after a package and its versions.
 fn unexpected(cursor: &RequirementCursor<'_>) -> &'static str {
     if cursor.starts_with(['@', '/', ':', '+', '\\', '#']) {
         "it must come from the package index, not from an address or path"

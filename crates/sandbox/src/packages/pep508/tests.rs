@@ -122,7 +122,7 @@ fn addresses_paths_options_and_files_are_refused_in_every_spelling() {
     assert!(Requirement::parse_line(&"a".repeat(5000)).is_err());
 }
 
-/// Pieces that requirements, and attacks on those who read them, are made of.
+/// Parts of requirements, and of attacks on their parsers.
 const PIECES: [&str; 44] = [
     "evil",
     "pkg",

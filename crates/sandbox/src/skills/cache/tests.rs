@@ -1,4 +1,4 @@
-//! What stays, what goes, and when something is refused.
+//! What is retained, what is evicted, and what is refused.
 
 use super::super::SkillFile;
 use super::*;
@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What one of the skills here takes: a folder, a file and its bytes.
+/// Disk usage of one of the skills here: a folder, a file and its bytes.
 const SKILL_BYTES: u64 = 2 * 4096 + 1000;
 
 struct Place {
@@ -42,7 +42,7 @@ impl Place {
         self.skills.provide(&[skill(digest)], mounted)
     }
 
-    /// Says that a skill was last used so long ago.
+    /// Sets how long ago a skill was last used.
     fn used_before(&self, digest: &str, ago: Duration) {
         let folder = File::open(self.state.path().join("skills").join(digest)).unwrap();
         folder.set_modified(SystemTime::now() - ago).unwrap();
@@ -139,7 +139,7 @@ fn a_skill_stays_while_a_container_is_being_made_with_it() {
         let other = scope.spawn(|| {
             let mounted = || {
                 checked.send(()).unwrap();
-                // The session's file was written before the lock was let go of.
+                // The container's file was written before the lock was released.
                 assert!(*is_named.lock().unwrap());
                 HashSet::from(["skills/a".to_owned()])
             };

@@ -1,5 +1,5 @@
-//! Secrets through the proxy: they reach the server they are for, and no one else, in
-//! whatever way a command asks.
+//! Secrets through the proxy: they reach only the server they are for, however a command
+//! requests it.
 
 mod world;
 
@@ -150,7 +150,7 @@ async fn a_host_without_a_secret_is_not_opened() {
     let id = new_container(&one).await;
     let ca = world.ca.clone().into_bytes();
     one.sandbox.put(OWNER, &id, "server.pem", ca).await.unwrap();
-    // Its own certificate is seen, which the session's authority has not signed ...
+    // Its own certificate is seen, which the container's authority has not signed ...
     let line = |host: &str| {
         format!(
             "curl -sS --max-time 60 --cacert server.pem https://{host}/ -H \"X-Key: $KEY\"; echo $?"
@@ -188,7 +188,7 @@ async fn no_other_command_trusts_the_authority_of_one() {
         "curl -sS --max-time 60 --cacert stolen.pem https://good.test/ -H \"X-Key: $KEY\"; echo $?";
     let report = run(&one, &other, bash(line)).await;
     assert_eq!(report.stdout.text, "60\n", "{}", report.stderr.text);
-    // Without secrets there is no authority, and nothing is opened.
+    // Without secrets there is no authority, and nothing is intercepted.
     let execution = Execution {
         command: bash("ls -A /etc/prowess; echo ${SSL_CERT_FILE-none}"),
         ..Execution::default()

@@ -1,5 +1,5 @@
-//! A made-up internet of one local server that speaks TLS under several names, and
-//! remembers every request it gets.
+//! A fake internet with one local server that has several names with TLS, and records
+//! every request.
 
 use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::egress::{BoxFuture, Dial};
@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 pub(crate) const STAND_IN: &str = "KEY-STAND-IN";
 pub(crate) const VALUE: &str = "real-key-4711";
 
-/// Names that lead to the server. The certificate of `wrong.test` is for another name,
+/// Names that resolve to the server. The certificate of `wrong.test` is for another name,
 /// that of `untrusted.test` is signed by no one known.
 const NAMES: [&str; 6] = [
     "good.test",
@@ -32,7 +32,7 @@ const NAMES: [&str; 6] = [
     "http.test",
 ];
 
-/// The domains that sessions are allowed, and those with the secret.
+/// The domains that containers are allowed, and those with the secret.
 const DOMAINS: [&str; 6] = [
     "good.test",
     "*.deep.test",
@@ -49,7 +49,7 @@ const WITH_SECRET: [&str; 5] = [
     "http.test",
 ];
 
-/// Each request as it came: the server name of its TLS if any, and its bytes.
+/// Each request: the server name of its TLS, if any, and its bytes.
 type Seen = Arc<Mutex<Vec<(Option<String>, String)>>>;
 
 pub(crate) struct World {
@@ -74,7 +74,7 @@ impl World {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (config, log) = (Arc::clone(&config), Arc::clone(&log));
-                // One that breaks off is one that was refused.
+                // A broken connection is a refused one.
                 std::thread::spawn(move || serve(stream?, config, &log));
             }
         });
@@ -100,7 +100,7 @@ impl World {
         .await
     }
 
-    /// What the helper must know to reach `good.test` with the secret.
+    /// The helper's settings to reach `good.test` with the secret.
     pub(crate) fn for_helper(&self) -> serde_json::Value {
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(self.folder.path(), open).unwrap();
@@ -121,7 +121,7 @@ impl World {
     }
 }
 
-/// A session that may reach all names.
+/// A container that may reach all names.
 pub(crate) async fn new_container(one: &TestSandbox) -> String {
     let policy = Policy {
         network: Network::Allow(DOMAINS.map(|name| name.parse().unwrap()).into()),
@@ -139,7 +139,7 @@ fn secrets() -> Vec<EgressSecret> {
     WITH_SECRET.map(secret).into()
 }
 
-/// Runs a command with the secret; what it prints must never hold it.
+/// Runs a command with the secret; its output must never contain it.
 pub(crate) async fn run(one: &TestSandbox, container: &str, command: Command) -> ExecutionReport {
     let execution = Execution {
         command,
@@ -159,9 +159,10 @@ struct LocalDial(SocketAddr);
 impl Dial for LocalDial {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
-            match NAMES.contains(&host) {
-                true => Ok(vec!["93.184.216.34".parse().unwrap()]),
-                false => Err(io::ErrorKind::NotFound.into()),
+            if NAMES.contains(&host) {
+                Ok(vec!["93.184.216.34".parse().unwrap()])
+            } else {
+                Err(io::ErrorKind::NotFound.into())
             }
         })
     }
@@ -171,7 +172,7 @@ impl Dial for LocalDial {
     }
 }
 
-/// The right certificate for most names, a wrong one for the two that are made for it.
+/// A valid certificate for most names, an invalid one for the other two.
 #[derive(Debug)]
 struct BySni {
     matching: Arc<CertifiedKey>,

@@ -1,5 +1,5 @@
-//! Clients of opened TLS: those that accept the proxy's certificate, those that do not, and
-//! those that fail in another way.
+//! Clients of intercepted TLS: those that accept the proxy's certificate, those that do
+//! not, and those that fail in another way.
 
 use crate::egress::client_hello::tests::hello;
 use crate::egress::intercept::TlsInterceptor;
@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
-/// Has a secret, so that its TLS is opened.
+/// Has a secret, so its TLS is intercepted.
 const INTERCEPTED_HOST: &str = "good.com";
 /// Has none.
 const PASSED_HOST: &str = "a.fine.org";
@@ -29,7 +29,7 @@ struct World {
     address: SocketAddr,
 }
 
-/// A proxy that opens TLS, before a server that hangs up on everyone.
+/// A proxy that intercepts TLS, and a server that closes every connection.
 async fn world() -> World {
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let dial = Fake {
@@ -60,7 +60,7 @@ async fn world() -> World {
 }
 
 impl World {
-    /// What a client trusts that was given the proxy's file.
+    /// The roots of a client with the proxy's certificate file.
     fn roots(&self) -> RootCertStore {
         let (_, text) = self.proxy.trust().unwrap().into_file();
         let all = CertificateDer::pem_slice_iter(text.as_bytes());
@@ -90,12 +90,12 @@ impl World {
         let request = format!("GET / HTTP/1.1\r\nhost: {host}\r\n\r\n");
         client.write_all(request.as_bytes()).await?;
         let mut answer = Vec::new();
-        // How the connection ends is another matter.
+        // How the connection ends does not matter.
         let _ = client.read_to_end(&mut answer).await;
         Ok(String::from_utf8(answer).unwrap())
     }
 
-    /// The one connection, once the proxy has done with it.
+    /// The one connection, once the proxy has finished it.
     async fn seen(&self) -> EgressConnection {
         while self.proxy.connections().is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -111,7 +111,7 @@ fn client(roots: RootCertStore) -> ClientConfig {
     config.with_root_certificates(roots).with_no_client_auth()
 }
 
-/// Sends an encrypted ClientHello that means nothing, as Chromium does.
+/// Sends a meaningless encrypted ClientHello, as Chromium does.
 fn client_with_grease(roots: RootCertStore) -> ClientConfig {
     let suite = aws_lc_rs::hpke::ALL_SUPPORTED_SUITES[0];
     let (key, _) = suite.generate_key_pair().unwrap();
@@ -137,7 +137,7 @@ async fn a_client_that_does_not_accept_the_certificate_is_not_trusting() {
 async fn a_handshake_that_fails_otherwise_does_not_mention_trust() {
     let world = world().await;
     let mut client = world.tunnel(INTERCEPTED_HOST).await;
-    // It offers no cipher suite that there is.
+    // It offers no existing cipher suite.
     client.write_all(&hello(INTERCEPTED_HOST)).await.unwrap();
     let seen = world.seen().await;
     assert_eq!(seen.verdict, Verdict::Handshake, "{seen:?}");
@@ -150,7 +150,7 @@ async fn a_meaningless_encrypted_hello_is_no_obstacle_where_tls_is_opened() {
     let world = world().await;
     let config = client_with_grease(world.roots());
     let answer = world.ask(INTERCEPTED_HOST, config).await.unwrap();
-    // TLS with the proxy is there; the server hung up.
+    // TLS with the proxy succeeded; the server closed the connection.
     assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
     assert_eq!(world.seen().await.verdict, Verdict::Unreachable);
 }
