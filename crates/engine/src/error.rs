@@ -1,4 +1,4 @@
-//! Why a run did not begin, or did not end well.
+//! Why a run could not start, or failed.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use prowess_toolbox::ToolboxError;
 use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
-/// Why a run did not begin, or did not end well.
+/// Why a run could not start, or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// What the request says of skills or containers cannot be read.
+    /// A field of the request about skills or containers is invalid.
     #[error("{field}: {why}")]
     InvalidField {
-        /// The field at fault.
+        /// The invalid field.
         field: String,
         /// What is wrong with it.
         why: String,
@@ -27,10 +27,10 @@ pub enum RunError {
     TooManySkills {
         /// How many it names.
         count: usize,
-        /// How many it may.
+        /// How many are allowed.
         max: usize,
     },
-    /// A skill that is nowhere.
+    /// A skill that does not exist.
     #[error(
         "skill `{id}` not found: it is not stored here, and the provider of model `{}` \
          has no skills of its own; upload it, or name it in `[skills] aliases`",
@@ -47,10 +47,10 @@ pub enum RunError {
     UnknownVersion {
         /// The skill.
         id: String,
-        /// What the store says.
+        /// The error of the store.
         error: StoreError,
     },
-    /// A skill in the request itself that cannot be used.
+    /// A skill in the request itself that is invalid.
     #[error("the skill `{}` in the request cannot be used: {why}", excerpt(.name))]
     InlineSkill {
         /// As the request names it.
@@ -58,34 +58,34 @@ pub enum RunError {
         /// What is wrong with it.
         why: String,
     },
-    /// A container that is not there, or no longer.
+    /// A container that does not exist, or no longer.
     #[error(
-        "container `{id}` not found: it never was, has expired, or belongs to someone else; \
-         leave its id out of the request to begin a new one"
+        "container `{id}` not found: it does not exist, has expired, or belongs to another \
+         tenant; omit its id to start a new one"
     )]
     ContainerNotFound {
         /// As the request names it.
         id: String,
     },
-    /// A file that is to be put into the container and is not there.
+    /// A file to be placed in the container that does not exist.
     #[error("file `{id}` not found; upload it before it is put into a container")]
     FileNotFound {
         /// Its id.
         id: String,
     },
-    /// Code may not reach this domain here.
+    /// The operator does not allow this domain.
     #[error(
         "{field}: code that runs here may not reach `{}`; leave it out, or have the \
          operator name it in `[sandbox] domains`",
         excerpt(.domain)
     )]
     NetworkNotAllowed {
-        /// The field that asks for it.
+        /// The field that names it.
         field: String,
-        /// The domain that it asks for.
+        /// The domain.
         domain: String,
     },
-    /// Code is to be run, and there is nowhere to.
+    /// The request needs code execution, and there is no sandbox.
     #[error(
         "code execution is not available on this server: {why}; leave the code execution tool \
          out of the request, or see `prowess doctor`"
@@ -94,22 +94,22 @@ pub enum RunError {
         /// Why not.
         why: String,
     },
-    /// The skills cannot be offered together.
+    /// The toolbox failed, or the skills cannot be offered together.
     #[error(transparent)]
     Toolbox(#[from] ToolboxError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The model gave no answer.
+    /// The call of the model failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The model's answer broke off.
+    /// The model's response was interrupted.
     #[error("{}", .0.message)]
     ResponseInterrupted(Box<ApiError>),
 }
 
 impl RunError {
-    /// Stable identifier of the reason.
+    /// The stable error code.
     #[must_use]
     pub fn code(&self) -> &str {
         match self {
@@ -131,7 +131,7 @@ impl RunError {
         }
     }
 
-    /// The error as a client is told of it.
+    /// The error as the client receives it.
     #[must_use]
     pub fn to_api_error(&self) -> ApiError {
         let (kind, status) = match self {
@@ -160,14 +160,14 @@ impl RunError {
         };
         let message = match self {
             RunError::Store(error @ StoreError::QuotaExceeded { .. }) => error.to_string(),
-            // What exactly failed is for the log.
+            // Details are only logged.
             RunError::Store(error) => {
-                tracing::error!(code = error.code(), %error, "a run failed");
+                tracing::error!(code = error.code(), %error, "run failed");
                 match error {
                     StoreError::StorageFull { .. } => {
                         "the server's disk is full; delete something or ask the operator"
                     }
-                    _ => "the server failed; its log says why, under this request's id",
+                    _ => "internal error; the server's log has the details under this request's id",
                 }
                 .to_owned()
             }
@@ -181,7 +181,7 @@ impl RunError {
         }
     }
 
-    /// When it is worth trying again, if anyone knows.
+    /// When a retry may succeed, if known.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -215,7 +215,7 @@ impl RunError {
     }
 }
 
-/// What a failure of the sandbox is to a client.
+/// Kind and status of a sandbox error for the client.
 fn sandbox_error_kind(error: &SandboxError) -> (ErrorKind, u16) {
     match error {
         SandboxError::Busy {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_of_the_sandbox_has_the_status_of_whose_it_is() {
+    fn a_limit_of_the_sandbox_has_the_status_of_its_scope() {
         let busy = |scope| SandboxError::Busy {
             scope,
             running: 1,

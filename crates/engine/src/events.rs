@@ -1,37 +1,37 @@
-//! What a run tells while it goes on.
+//! What a run emits while it is in progress.
 
 use prowess_provider::config::Price;
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
 
-use crate::budget::LimitKind;
 use crate::error::RunError;
+use crate::turns::budget::LimitKind;
 
-/// One thing a run tells.
+/// An event of a run.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "most of what a run tells are pieces of its answer"
+    reason = "most events of a run are chunks of its response"
 )]
 pub enum RunEvent {
-    /// A piece of the one answer: one start, dense indexes, one end.
+    /// A chunk of the response: one start, dense indexes, one end.
     Response(StreamEvent),
-    /// What happens behind it, for those who watch.
+    /// What happens besides, for progress displays and records.
     Step(RunStep),
-    /// What all turns so far used, at the end of each: the answer itself says it only at
-    /// its end, which a client may not wait for.
+    /// Usage of all turns so far, after each turn. The response has it only at its end,
+    /// which a client may not wait for.
     Usage(TokenUsage),
-    /// The run has failed; last.
+    /// The run has failed; the last event.
     Failed(RunError),
 }
 
-/// What happens behind an answer.
+/// A step of a run.
 #[derive(Debug, Clone)]
 pub enum RunStep {
-    /// A model has begun to answer.
+    /// A model has started to respond.
     TurnStarted(TurnStarted),
-    /// A tool of ours was called and begins.
+    /// A call of one of Prowess's tools has started.
     ToolStarted {
         /// The call's id.
         id: String,
@@ -48,7 +48,7 @@ pub enum RunStep {
         name: String,
         /// Whether it failed.
         is_error: bool,
-        /// What the model is shown.
+        /// The result that the model reads.
         output: String,
         /// How long it took, in milliseconds.
         duration_ms: u64,
@@ -58,14 +58,14 @@ pub enum RunStep {
         /// Its name.
         name: String,
     },
-    /// A file was made, and is kept.
+    /// A file was created and stored.
     FileCreated(OutputFile),
     /// A limit ends the run.
     LimitReached(LimitKind),
 }
 
 impl RunStep {
-    /// What it is, in a word.
+    /// Its kind, as in records.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl RunStep {
         }
     }
 
-    /// All there is to tell of it, for records and for programs.
+    /// Its fields, as in records.
     #[must_use]
     pub fn fields(&self) -> Map {
         let fields = match self {
@@ -99,7 +99,7 @@ impl RunStep {
             } => json!({"id": id, "name": name, "is_error": is_error, "shown": output,
                 "millis": duration_ms}),
             RunStep::SkillLoaded { name } => json!({"name": name}),
-            RunStep::FileCreated(made) => json!({"file": made}),
+            RunStep::FileCreated(file) => json!({"file": file}),
             RunStep::LimitReached(limit) => json!({"limit": limit.as_str()}),
         };
         match fields {
@@ -109,30 +109,30 @@ impl RunStep {
     }
 }
 
-/// A turn of the model's that has begun.
+/// A turn of the model that has started.
 #[derive(Debug, Clone)]
 pub struct TurnStarted {
     /// Which turn of the run it is, from 1.
     pub number: u32,
-    /// The provider that answers.
+    /// The provider that responds.
     pub provider: String,
-    /// The model that answers, as the provider calls it.
+    /// The provider's name of the model.
     pub model: String,
-    /// What its tokens cost, where that is configured.
+    /// Its price, where one is configured.
     pub price: Option<Price>,
-    /// What of the request could not be said to it.
+    /// Fields of the request that it does not support.
     pub dropped: Vec<Dropped>,
 }
 
-/// A file that a run made.
+/// A file that a run created.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct OutputFile {
     /// `file_…`.
     pub file_id: String,
     /// Its path below `/mnt/data`.
     pub filename: String,
-    /// Its type.
+    /// Its MIME type.
     pub mime_type: String,
-    /// Its bytes.
+    /// Its size.
     pub size_bytes: u64,
 }

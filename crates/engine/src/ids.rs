@@ -1,15 +1,15 @@
-//! Ids of our making, which tell us later that they are ours.
+//! Ids that Prowess issues and recognises again by their prefixes.
 
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-/// How the ids of our tool calls begin, where a client sees them as a server's.
+/// Calls of Prowess's tools, which clients see as server tool calls.
 const SERVER_CALL_PREFIX: &str = "srvtoolu_pw";
-/// How the ids begin that Chat clients see of their own tools' calls: there they lead
-/// back to the turns that the dialect could not carry.
+/// Calls of the client's own tools in dialects that lose turns: the turns are stored under
+/// these ids.
 const CHAT_CALL_PREFIX: &str = "call_pw";
-/// A session's id, and the same as Responses clients know it.
+/// A container's id, and the form that OpenAI's clients get.
 const CONTAINER_PREFIX: &str = "container_";
 const OPENAI_CONTAINER_PREFIX: &str = "cntr_";
 
@@ -29,14 +29,14 @@ pub(crate) fn is_chat_call(id: &str) -> bool {
     id.starts_with(CHAT_CALL_PREFIX)
 }
 
-/// Whether a request's bytes may speak of an earlier run of ours.
+/// Whether a request's bytes may contain calls of an earlier run.
 pub(crate) fn mentions_run_ids(body: &[u8]) -> bool {
     static MARKS: LazyLock<[Finder<'_>; 2]> =
         LazyLock::new(|| [SERVER_CALL_PREFIX, CHAT_CALL_PREFIX].map(Finder::new));
     MARKS.iter().any(|mark| mark.find(body).is_some())
 }
 
-/// A session's id as the sandbox knows it, however the client wrote it.
+/// A container's id in the sandbox, from either form.
 pub(crate) fn container_id(written: &str) -> String {
     match written.strip_prefix(OPENAI_CONTAINER_PREFIX) {
         Some(rest) => format!("{CONTAINER_PREFIX}{rest}"),
@@ -44,7 +44,7 @@ pub(crate) fn container_id(written: &str) -> String {
     }
 }
 
-/// A session's id as OpenAI's clients expect one.
+/// A container's id as OpenAI's clients expect it.
 pub(crate) fn openai_container_id(id: &str) -> String {
     match id.strip_prefix(CONTAINER_PREFIX) {
         Some(rest) => format!("{OPENAI_CONTAINER_PREFIX}{rest}"),
@@ -52,8 +52,8 @@ pub(crate) fn openai_container_id(id: &str) -> String {
     }
 }
 
-/// A stored skill's id. Those who come from LiteLLM write `litellm_skill_…` or
-/// `litellm:skill_…` for `skill_…`.
+/// A stored skill's id. Clients of LiteLLM write `litellm_skill_…` or `litellm:skill_…` for
+/// `skill_…`.
 pub(crate) fn skill_id(written: &str) -> &str {
     let bare = written
         .strip_prefix("litellm_")
@@ -62,7 +62,7 @@ pub(crate) fn skill_id(written: &str) -> &str {
         .unwrap_or(written)
 }
 
-/// What stands for a secret where code runs.
+/// The placeholder of a secret inside the sandbox.
 pub(crate) fn new_secret_placeholder() -> String {
     format!("secret_pw{}", random_suffix())
 }

@@ -1,77 +1,66 @@
-//! A run: one request that names skills, seen through over as many turns as it takes,
-//! and answered as one.
+//! A run: one request that names skills, answered over as many turns of the model as it takes,
+//! as one response.
 //!
-//! ```text
-//! naming    what the request says of skills, containers and code     (errors before
-//! resolve   which of them are ours, which version                     the first byte)
-//! native    Anthropic's own, for clients of other dialects
-//! restore   what an earlier run told, as any model may be told it
-//! seen      the same to the byte, where the client was told less
-//! disclose  what the system prompt says of the skills
-//! offer     our tools after the client's
-//! ┌ turn      the model speaks; the client hears it as it comes
-//! │ dispatch  our tools answer, all calls of a turn at once
-//! └ collect   files that were made are kept under ids
-//! tell      one start, dense indexes, one end
-//! record    what happened, written when it is over
-//! ```
+//! | module | owns |
+//! |---|---|
+//! | `entry` | the entry points: does a request need a run, start it, count its tokens |
+//! | `engine` | what all runs share |
+//! | `settings` | what the operator configures |
+//! | `client_features` | what a client's dialect can carry and sends back |
+//! | `intake` | before a model is called: selectors, resolving, native skills, plan, prompt, tools |
+//! | `history` | what earlier runs left in a conversation |
+//! | `turns` | the loop: turn, dispatch, collect, writing the response |
+//! | `containers` | the sandbox containers of runs and of the API |
+//! | `tool_call` | a call of one of Prowess's tools, and its form as native code execution |
+//! | `model_text` | every text of this crate that a model reads |
+//! | `events` | what a run emits |
+//! | `record` | the record of a run, written when it is over |
+//! | `ids` | ids that Prowess issues and recognises |
+//! | `error` | why a run failed |
 //!
-//! The loop is `converse` in `work.rs`, over neutral turns; dialects matter
-//! only at the edges (`naming`, `tell`, `session`). [`Engine::start`] gives a [`Run`], a
-//! stream of events that makes progress while it is polled and cleans up when dropped.
+//! [`Engine::start`] calls `intake::prepare::prepare_run`, which returns a `PreparedRun`;
+//! `turns::run_loop::RunLoop` takes it whole and runs `run_turns`: a turn of the model
+//! (`turns::turn`), the calls of Prowess's tools (`turns::call_results`), and again. The
+//! [`RunStream`] makes progress while it is polled and cancels everything when dropped.
 //!
 //! # Rules
 //!
-//! - The client's system prompt, tools, tool choice and settings hold on every turn. Only
-//!   a choice that forces a call is relaxed once one of our tools has obeyed it: it would
-//!   force one for ever.
-//! - Calls of our tools are told as a server's (`server_tool_use` and its result); Chat
-//!   has no such blocks, so there the turns are kept and put back when the client answers
-//!   a call of its own.
-//! - A tool that fails is a result the model sees. An upstream that fails is an error the
-//!   client sees, whichever turn it was.
+//! - The client's system prompt, tools, tool choice and settings apply on every turn. Only a
+//!   choice that forces a call is relaxed after a call of one of Prowess's tools, because it
+//!   would force one on every turn.
+//! - Calls of Prowess's tools are shown as server tool calls (`server_tool_use` and its
+//!   result). Chat has no such blocks: there the turns are stored, and restored when the
+//!   client answers a call of its own.
+//! - A tool that fails is a result for the model. An upstream that fails is an error for the
+//!   client, on any turn.
 //! - Limits end a run as one that can be continued.
 //!
-//! It knows no HTTP, no SQL and no process: those are the server's, the store's and the
-//! sandbox's.
+//! This crate contains no HTTP, no SQL and no processes: those belong to the server, the
+//! store and the sandbox.
 
-mod answer_writer;
-mod budget;
-mod call_records;
-mod collect;
+mod client_features;
 mod containers;
-mod disclose;
-mod dispatch;
 mod engine;
+mod entry;
 mod error;
 mod events;
-mod hidden_turns;
+mod history;
 mod ids;
-mod litellm;
-mod native;
-mod network;
-mod plan;
-mod prepare;
+mod intake;
+mod model_text;
 mod record;
-mod resolve;
-mod restore;
-mod result_text;
-mod run;
-mod run_container;
-mod run_loop;
-mod run_tools;
-mod sandbox_handle;
 mod settings;
-mod skill_request;
-mod tool_results;
-mod turn;
-mod uploads;
+mod tool_call;
+mod turns;
 
-pub use budget::LimitKind;
-pub use containers::{Container, ContainerFile, Containers, NewContainer};
+pub use containers::api::{Container, Containers};
+pub use containers::create::NewContainer;
+pub use containers::files::ContainerFile;
+pub use containers::sandbox_handle::SandboxHandle;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;
 pub use events::{OutputFile, RunEvent, RunStep, TurnStarted};
-pub use run::RunStream;
-pub use sandbox_handle::SandboxHandle;
+pub use prowess_sandbox::LAYOUT;
 pub use settings::{Disclosure, EngineSettings, RecordDetail, RunLimits};
+pub use turns::budget::LimitKind;
+pub use turns::run_stream::RunStream;

@@ -1,23 +1,22 @@
-//! The record of a run: gathered while it goes on, written when it is over, never
-//! waited for. A run that is dropped half-way leaves one too.
+//! The record of a run: collected during the run, written in the background when it is over.
+//! A run that is dropped before its end is recorded too.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use prowess_store::{NewRun, Store, TenantId, Timestamp};
-use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{Map, TokenUsage};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::events::{OutputFile, RunStep};
-use crate::resolve::RunSkill;
+use crate::intake::resolve::RunSkill;
 use crate::settings::RecordDetail;
 
-/// Records that wait to be written before others are lost.
+/// Records that wait to be written; further ones are lost.
 const QUEUE_CAPACITY: usize = 1024;
-/// Events kept of one run, and bytes of a text in them.
+/// Events in the record of one run, and characters of a text in them.
 const MAX_EVENTS: usize = 300;
 const MAX_TEXT_CHARS: usize = 4 << 10;
 
@@ -25,17 +24,17 @@ const MAX_TEXT_CHARS: usize = 4 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct RunRecorder {
     store: Store,
-    /// Where the writer lives: runs may be polled by runtimes that end before it.
+    /// The runtime of the writer: runs may be polled by runtimes that end earlier.
     runtime: Option<Handle>,
     queue: Arc<OnceLock<mpsc::Sender<QueueEntry>>>,
 }
 
-/// What the writer is given.
+/// A message to the writer.
 #[derive(Debug)]
 enum QueueEntry {
     /// A run to be written.
     Run(TenantId, Box<NewRun>),
-    /// To be answered once all before it are written.
+    /// To be answered when all entries before it are written.
     Flush(oneshot::Sender<()>),
 }
 
@@ -48,13 +47,13 @@ impl RunRecorder {
         }
     }
 
-    /// The line to the writer, which starts when it is first wanted.
+    /// The queue of the writer, which is started on first use.
     fn queue(&self) -> mpsc::Sender<QueueEntry> {
         let start = || {
             let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
             let writer = write_records(self.store.clone(), receiver);
             match &self.runtime {
-                Some(home) => home.spawn(writer),
+                Some(runtime) => runtime.spawn(writer),
                 None => tokio::spawn(writer),
             };
             sender
@@ -62,13 +61,13 @@ impl RunRecorder {
         self.queue.get_or_init(start).clone()
     }
 
-    /// Waits until everything that was to be recorded is.
+    /// Waits until all queued records are written.
     pub(crate) async fn flush(&self) {
         let (done, all) = oneshot::channel();
         if let Some(queue) = self.queue.get()
             && queue.send(QueueEntry::Flush(done)).await.is_ok()
         {
-            // A writer that is gone writes no more.
+            // An error means that the writer has ended, so there is nothing to wait for.
             let _ = all.await;
         }
     }
@@ -79,10 +78,10 @@ async fn write_records(store: Store, mut waiting: mpsc::Receiver<QueueEntry>) {
         match entry {
             QueueEntry::Run(tenant, run) => {
                 if let Err(error) = store.record_run(&tenant, &run).await {
-                    tracing::warn!(%error, run = run.id, "a run cannot be recorded");
+                    tracing::warn!(%error, run = run.id, "cannot write the record of a run");
                 }
             }
-            // Nobody is told who has stopped waiting.
+            // The receiver may have stopped waiting.
             QueueEntry::Flush(done) => drop(done.send(())),
         }
     }
@@ -97,7 +96,7 @@ struct SkillUse {
     calls: u64,
 }
 
-/// The record of one run while it goes on. Written when dropped.
+/// The record of a run in progress. Written when dropped.
 #[derive(Debug)]
 pub(crate) struct RunLog {
     queue: Option<mpsc::Sender<QueueEntry>>,
@@ -126,7 +125,7 @@ impl RunLog {
         detail: RecordDetail,
         tenant: &TenantId,
         model: &str,
-        client: ClientDialect,
+        dialect: &'static str,
     ) -> Result<Self, prowess_store::Error> {
         Ok(RunLog {
             queue: (detail != RecordDetail::Off).then(|| recorder.queue()),
@@ -134,14 +133,9 @@ impl RunLog {
             id: Store::new_run_id()?,
             tenant: tenant.clone(),
             model: model.to_owned(),
-            dialect: match client {
-                ClientDialect::Messages => "messages",
-                ClientDialect::Chat => "chat",
-                ClientDialect::Responses => "responses",
-                ClientDialect::Gemini => "gemini",
-            },
+            dialect,
             provider: None,
-            // What it stays when the client leaves.
+            // Stays so if the client disconnects.
             status: "cancelled",
             turns: 0,
             calls: 0,
@@ -194,12 +188,12 @@ impl RunLog {
         self.skills.entry(name.to_owned()).or_default()
     }
 
-    /// Notes what happened, with the time since the beginning.
+    /// Adds a step, with the time since the start.
     pub(crate) fn add_step(&mut self, step: &RunStep) {
         match step {
             RunStep::TurnStarted(turn) => self.provider = Some(turn.provider.clone()),
             RunStep::SkillLoaded { name } => self.skill_use(name).loaded = true,
-            RunStep::FileCreated(made) => self.files.push(made.clone()),
+            RunStep::FileCreated(file) => self.files.push(file.clone()),
             _ => {}
         }
         if self.events.len() >= MAX_EVENTS {
@@ -212,7 +206,7 @@ impl RunLog {
         self.events.push(event.into());
     }
 
-    /// A step, with what was said only if that is recorded.
+    /// A step, with content of the conversation only if that is recorded.
     fn step_fields(&self, step: &RunStep) -> Map {
         let mut event = Map::from_iter([("kind".to_owned(), step.kind().into())]);
         event.extend(step.fields());
@@ -276,13 +270,13 @@ impl Drop for RunLog {
         if queue.try_send(run).is_err() {
             tracing::warn!(
                 run = self.id,
-                "too many runs wait to be recorded; one is lost"
+                "record queue is full; the record of this run is lost"
             );
         }
     }
 }
 
-/// The beginning of a text, with the cut named. NUL cannot be stored.
+/// The start of a text, and how much is missing. NUL cannot be stored.
 fn truncate_text(text: &str) -> String {
     let kept: String = text.chars().take(MAX_TEXT_CHARS).collect();
     let more = text.len() - kept.len();

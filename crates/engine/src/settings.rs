@@ -1,35 +1,35 @@
-//! What the operator decides for all runs.
+//! What the operator configures for all runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prowess_sandbox::{DomainRule, Policy};
 
-/// How runs are made.
+/// Settings of all runs.
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
-    /// How much of the skills a model is told before it asks.
+    /// How much of the skills is in the system prompt.
     pub disclosure: Disclosure,
     /// Tokens the catalogue of skills may take in the system prompt.
     pub catalogue_tokens: usize,
-    /// LiteLLM mode: its tools beside ours, and its field in whole answers.
+    /// LiteLLM mode: its tools besides Prowess's, and its field in complete responses.
     pub litellm: bool,
-    /// Other names for stored skills, such as `xlsx`. Not looked at where the model's
-    /// own servers know skills.
+    /// Other names for stored skills, such as `xlsx`. Not used where the model's provider has
+    /// skills of its own.
     pub aliases: BTreeMap<String, String>,
-    /// When a run is ended before its model ends it.
+    /// Limits that end a run before its model does.
     pub limits: RunLimits,
-    /// What code of runs may have.
+    /// The sandbox policy for the code of runs.
     pub policy: Policy,
-    /// Domains that a request may ask its code to reach.
+    /// Domains that a request may allow its code to reach.
     pub domains: Vec<DomainRule>,
-    /// How long a client may hear nothing while a tool runs.
+    /// Interval of pings to the client while a tool runs.
     pub ping_interval: Duration,
-    /// How long the turns are kept that a client's dialect cannot carry.
+    /// How long turns and results are stored that a client's dialect cannot carry.
     pub turn_retention: Duration,
-    /// How long the files that runs make are kept; for ever if not said.
+    /// How long files that runs create are stored; without limit by default.
     pub file_retention: Option<Duration>,
-    /// What of the conversation is written into the record of a run.
+    /// How much of the conversation is written into the record of a run.
     pub record_detail: RecordDetail,
 }
 
@@ -51,29 +51,29 @@ impl Default for EngineSettings {
     }
 }
 
-/// How much of the skills a model is told before it asks.
+/// How much of the skills is in the system prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Disclosure {
     /// Name and description of each; the rest on demand.
     #[default]
     Progressive,
-    /// Each SKILL.md whole.
+    /// Each complete SKILL.md.
     Full,
-    /// Whole when that is little, else on demand.
+    /// Complete if they are small together, else on demand.
     Auto,
 }
 
-/// When a run is ended before its model ends it. It then ends as one that can be
-/// continued: `pause_turn`, or `length` where a dialect has no such word.
+/// Limits that end a run before its model does. It then ends as one that can be continued:
+/// with `pause_turn`, or `length` in dialects without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLimits {
     /// Turns of the model.
     pub turns: u32,
-    /// Time in all.
+    /// Total time.
     pub wall_time: Duration,
     /// Tokens of all turns, in and out.
     pub tokens: u64,
-    /// Time of the sandbox in all.
+    /// Total time in the sandbox.
     pub sandbox_time: Duration,
 }
 
@@ -88,14 +88,14 @@ impl Default for RunLimits {
     }
 }
 
-/// What of the conversation is written into the record of a run.
+/// How much of the conversation is written into the record of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecordDetail {
     /// Nothing is recorded at all.
     Off,
-    /// What happened, without anything that was said.
+    /// What happened, without content of the conversation.
     #[default]
     Steps,
-    /// Also what the tools were given and gave.
+    /// Also inputs and outputs of tools.
     Full,
 }

@@ -1,21 +1,10 @@
-//! Containers: sessions of the sandbox that clients make, look at and remove
-//! themselves, and may name in requests. A session that a run made is one too.
-//!
-//! | module | owns |
-//! |---|---|
-//! | `create` | a new one, with skills and files in it |
-//! | `files` | what lies in one |
-
-mod create;
-mod files;
+//! The containers of a tenant, which clients list and remove through the API and name in
+//! requests. A container that a run created is one of them.
 
 use std::collections::BTreeMap;
 
 use prowess_sandbox::{ContainerInfo, Error as SandboxError, Sandbox};
 use prowess_store::TenantId;
-
-pub use create::NewContainer;
-pub use files::ContainerFile;
 
 use crate::engine::Engine;
 use crate::error::RunError;
@@ -24,8 +13,8 @@ use crate::ids;
 /// The containers of one tenant.
 #[derive(Debug, Clone)]
 pub struct Containers {
-    engine: Engine,
-    tenant: TenantId,
+    pub(super) engine: Engine,
+    pub(super) tenant: TenantId,
 }
 
 /// A container.
@@ -33,13 +22,13 @@ pub struct Containers {
 pub struct Container {
     /// `cntr_…`.
     pub id: String,
-    /// What its maker calls it; empty if nothing.
+    /// The name its creator gave it; may be empty.
     pub name: String,
-    /// When it was made, in seconds since the epoch.
+    /// When it was created, in seconds since the epoch.
     pub created_at: u64,
     /// When it was last used, in seconds since the epoch.
     pub last_used_at: u64,
-    /// How long it lives unused, in minutes.
+    /// Minutes without use until it expires.
     pub idle_minutes: u64,
     /// Bytes of memory its code may use.
     pub memory_bytes: u64,
@@ -58,14 +47,14 @@ impl Containers {
     /// When there is no sandbox, or the store fails.
     pub async fn list(&self) -> Result<Vec<Container>, RunError> {
         let sandbox = self.sandbox().await?;
-        let mut sessions = self.sandbox_containers(&sandbox).await?;
-        sessions.sort_by(|a, b| (b.created, &b.id).cmp(&(a.created, &a.id)));
-        let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+        let mut infos = self.sandbox_containers(&sandbox).await?;
+        infos.sort_by(|a, b| (b.created, &b.id).cmp(&(a.created, &a.id)));
+        let ids: Vec<&str> = infos.iter().map(|info| info.id.as_str()).collect();
         let (store, tenant) = (self.engine.store(), &self.tenant);
         let names = store.container_names(tenant, &ids).await?;
-        let mut all = Vec::with_capacity(sessions.len());
-        for session in &sessions {
-            all.extend(self.to_container(&sandbox, session, &names).await);
+        let mut all = Vec::with_capacity(infos.len());
+        for info in &infos {
+            all.extend(self.to_container(&sandbox, info, &names).await);
         }
         Ok(all)
     }
@@ -73,75 +62,75 @@ impl Containers {
     /// One of them.
     ///
     /// # Errors
-    /// [`RunError::NoContainer`] when it is not there, or someone else's.
+    /// [`RunError::ContainerNotFound`] when it does not exist, or is another tenant's.
     pub async fn get(&self, id: &str) -> Result<Container, RunError> {
-        let (sandbox, session) = self.find(id).await?;
-        let found = sandbox.container(self.owner(), &session).await;
-        let found = found.map_err(|error| to_run_error(error, id, ""))?;
+        let (sandbox, container_id) = self.find(id).await?;
+        let found = sandbox.container(self.owner(), &container_id).await;
+        let info = found.map_err(|error| to_run_error(error, id, ""))?;
         let (store, tenant) = (self.engine.store(), &self.tenant);
-        let names = store.container_names(tenant, &[&session]).await?;
-        let container = self.to_container(&sandbox, &found, &names).await;
+        let names = store.container_names(tenant, &[&container_id]).await?;
+        let container = self.to_container(&sandbox, &info, &names).await;
         container.ok_or_else(|| container_not_found(id))
     }
 
     /// Removes one with all its files.
     ///
     /// # Errors
-    /// [`RunError::NoContainer`] when it is not there, or someone else's.
+    /// [`RunError::ContainerNotFound`] when it does not exist, or is another tenant's.
     pub async fn delete(&self, id: &str) -> Result<(), RunError> {
-        let (sandbox, session) = self.find(id).await?;
-        let gone = sandbox.destroy(self.owner(), &session).await;
-        gone.map_err(|error| to_run_error(error, id, ""))
+        let (sandbox, container_id) = self.find(id).await?;
+        let destroyed = sandbox.destroy(self.owner(), &container_id).await;
+        destroyed.map_err(|error| to_run_error(error, id, ""))
     }
 
-    fn owner(&self) -> &str {
+    pub(super) fn owner(&self) -> &str {
         self.tenant.as_str()
     }
 
-    async fn sandbox(&self) -> Result<Sandbox, RunError> {
+    pub(super) async fn sandbox(&self) -> Result<Sandbox, RunError> {
         self.engine.sandbox_handle().sandbox().await
     }
 
-    /// The sandbox, and the session in it that is meant.
-    async fn find(&self, id: &str) -> Result<(Sandbox, String), RunError> {
-        let session = ids::container_id(id);
+    /// The sandbox, and the container's id in it.
+    pub(super) async fn find(&self, id: &str) -> Result<(Sandbox, String), RunError> {
+        let container_id = ids::container_id(id);
         let known = self
             .engine
             .store()
-            .container(&self.tenant, &session)
+            .container(&self.tenant, &container_id)
             .await?;
-        if !known.is_some_and(|session| session.is_ours()) {
+        if !known.is_some_and(|record| record.is_ours()) {
             return Err(container_not_found(id));
         }
         let sandbox = self.sandbox().await?;
-        let alive = sandbox.expiry(self.owner(), &session).await;
+        let alive = sandbox.expiry(self.owner(), &container_id).await;
         alive.map_err(|error| to_run_error(error, id, ""))?;
-        Ok((sandbox, session))
+        Ok((sandbox, container_id))
     }
 
-    /// All sessions of the tenant's.
+    /// All containers of the tenant in the sandbox.
     async fn sandbox_containers(&self, sandbox: &Sandbox) -> Result<Vec<ContainerInfo>, RunError> {
         let all = sandbox.containers_of_owner(self.owner()).await;
         all.map_err(|error| RunError::Toolbox(error.into()))
     }
 
-    /// A session as a container; none when it is no longer there, or not remembered.
+    /// A container for the API; none when it no longer exists, or has no record.
     async fn to_container(
         &self,
         sandbox: &Sandbox,
-        session: &ContainerInfo,
+        info: &ContainerInfo,
         names: &BTreeMap<String, String>,
     ) -> Option<Container> {
-        let name = names.get(&session.id)?;
-        let expiry = sandbox.expiry(self.owner(), &session.id).await.ok()?;
+        let name = names.get(&info.id)?;
+        let expiry = sandbox.expiry(self.owner(), &info.id).await.ok()?;
         Some(Container {
-            id: ids::openai_container_id(&session.id),
+            id: ids::openai_container_id(&info.id),
             name: name.clone(),
-            created_at: session.created,
-            last_used_at: session.used,
-            idle_minutes: expiry.saturating_sub(session.used) / 60,
+            created_at: info.created,
+            last_used_at: info.used,
+            idle_minutes: expiry.saturating_sub(info.used) / 60,
             memory_bytes: self.engine.settings().policy.limits.memory,
-            domains: session.domains.iter().map(ToString::to_string).collect(),
+            domains: info.domains.iter().map(ToString::to_string).collect(),
         })
     }
 }
@@ -152,8 +141,8 @@ fn container_not_found(id: &str) -> RunError {
     }
 }
 
-/// What the sandbox says of a container or of a file in it, as its client is told.
-fn to_run_error(error: SandboxError, container: &str, file: &str) -> RunError {
+/// An error of the sandbox about a container or a file in it, for the client.
+pub(super) fn to_run_error(error: SandboxError, container: &str, file: &str) -> RunError {
     match error {
         SandboxError::ContainerNotFound { .. } => container_not_found(container),
         SandboxError::FileNotFound { .. } => RunError::FileNotFound {

@@ -1,41 +1,42 @@
-//! A new container, with skills and files in it.
+//! Creates a container with skills and files.
 
 use prowess_store::{ContainerRecord, FileRecord};
 use prowess_toolbox::Workspace;
 use prowess_wire::neutral::Map;
 use serde_json::{Value, json};
 
-use super::{Container, Containers};
+use crate::containers::api::{Container, Containers};
 use crate::error::RunError;
-use crate::resolve::{NativeSkills, Resolver, SkillPin};
-use crate::skill_request::SkillRequest;
-use crate::uploads::{self, ExistingUpload};
+use crate::intake::native_skills::NativeSkills;
+use crate::intake::resolve::{Resolver, SkillPin};
+use crate::intake::skill_request::SkillRequest;
+use crate::intake::uploads::{self, ExistingUpload};
 
-/// Letters of a name.
+/// Characters of a name.
 const MAX_NAME_CHARS: usize = 200;
 
-/// What a new container is to have.
+/// A container to be created.
 #[derive(Debug, Default)]
 pub struct NewContainer {
     name: String,
     skill_request: SkillRequest,
-    /// Bytes of memory that are asked for.
+    /// Requested bytes of memory.
     memory_bytes: Option<u64>,
-    /// Minutes it is to live unused.
+    /// Requested minutes without use until it expires.
     idle_minutes: Option<u64>,
 }
 
 impl NewContainer {
-    /// Reads what a client sends: `name`, `skills`, `file_ids`, `memory_limit`,
+    /// Reads the body of a request: `name`, `skills`, `file_ids`, `memory_limit`,
     /// `network_policy` and `expires_after`.
     ///
     /// # Errors
-    /// [`RunError::Naming`] with the field at fault.
+    /// [`RunError::InvalidField`] with the invalid field.
     pub fn parse(body: &Map) -> Result<Self, RunError> {
         let text = |key: &str| body.get(key).and_then(Value::as_str);
         let name = text("name").unwrap_or_default();
         if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.contains('\0') {
-            let why = format!("must be a text of 1 to {MAX_NAME_CHARS} letters");
+            let why = format!("must be 1 to {MAX_NAME_CHARS} characters");
             return Err(RunError::invalid_field("name", why));
         }
         let mut skill_request = SkillRequest::default();
@@ -50,11 +51,11 @@ impl NewContainer {
 }
 
 impl Containers {
-    /// Makes a container.
+    /// Creates a container.
     ///
     /// # Errors
-    /// When a skill or a file is not there, more is asked for than the operator gives,
-    /// or the sandbox cannot make it.
+    /// When a skill or a file does not exist, more is requested than the operator allows, or
+    /// the sandbox fails.
     pub async fn create(&self, new: NewContainer) -> Result<Container, RunError> {
         let settings = self.engine.settings();
         let mut policy = settings.policy.clone();
@@ -66,7 +67,7 @@ impl Containers {
             .memory_bytes
             .is_some_and(|requested| requested > policy.limits.memory)
         {
-            let why = format!("{} bytes is the most", policy.limits.memory);
+            let why = format!("at most {} bytes are allowed", policy.limits.memory);
             return Err(RunError::invalid_field("memory_limit", why));
         }
         let sandbox = self.sandbox().await?;
@@ -90,16 +91,16 @@ impl Containers {
         .await?;
         let skills = chosen.iter().map(|c| c.member.skill.clone()).collect();
         let workspace = Workspace::for_skills(sandbox, self.owner(), skills, policy);
-        let session = workspace.open().await?;
+        let container_id = workspace.open().await?;
         let pins: Vec<&SkillPin> = chosen.iter().filter_map(|c| c.pin.as_ref()).collect();
         let record = ContainerRecord {
-            id: session,
+            id: container_id,
             upstream: None,
             skills: json!(pins),
         };
         let filled = self.add_contents(&workspace, &files, &record, &new).await;
         if filled.is_err() {
-            // Nobody knows its id; the first error is the one to tell.
+            // The client never gets its id. The first error is the one to return.
             let _ = workspace.close().await;
         }
         filled
@@ -121,7 +122,7 @@ impl Containers {
         let container = self.get(&record.id).await?;
         match new.idle_minutes {
             Some(requested) if requested > container.idle_minutes => {
-                let why = format!("{} minutes is the most", container.idle_minutes);
+                let why = format!("at most {} minutes are allowed", container.idle_minutes);
                 Err(RunError::invalid_field("expires_after.minutes", why))
             }
             _ => Ok(container),

@@ -1,5 +1,5 @@
-//! What lies in a container. A file that a run made is known by the id that the run
-//! told; any other by an id that holds its path.
+//! The files in a container. A file that a run created has the id under which the run stored
+//! it; any other an id that encodes its path.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,28 +9,28 @@ use prowess_sandbox::FileInfo;
 use prowess_store::{Error as StoreError, FileFilter, FileRecord, MAX_PAGE_ITEMS, PageRequest};
 use prowess_toolbox::Workspace;
 
-use super::{Containers, to_run_error};
+use crate::containers::api::{Containers, to_run_error};
 use crate::error::RunError;
 use crate::ids;
-use crate::uploads::{self, ExistingUpload};
+use crate::intake::uploads::{self, ExistingUpload};
 
-/// How the ids begin that hold a path.
+/// Prefix of ids that encode a path.
 const PATH_ID_PREFIX: &str = "cfile_";
-/// Bytes of a file that is read at once.
+/// Bytes of a file that are read at most.
 const MAX_READ_BYTES: u64 = 512 << 20;
 
 /// A file in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerFile {
-    /// `file_…` if a run made it, else `cfile_…`.
+    /// `file_…` if a run created it, else `cfile_…`.
     pub id: String,
     /// Its path, below `/mnt/data`.
     pub path: String,
-    /// Its length.
+    /// Its size in bytes.
     pub size: u64,
-    /// Whether a run made it.
+    /// Whether a run created it.
     pub made_by_run: bool,
-    /// When, in seconds since the epoch; when the container was made if nobody knows.
+    /// When it was created, in seconds since the epoch; if unknown, when the container was.
     pub created_at: u64,
 }
 
@@ -38,15 +38,15 @@ impl Containers {
     /// All files of a container, by path.
     ///
     /// # Errors
-    /// [`RunError::NoContainer`] when there is no such container.
+    /// [`RunError::ContainerNotFound`] when it does not exist.
     pub async fn files(&self, id: &str) -> Result<Vec<ContainerFile>, RunError> {
         let container = self.get(id).await?;
-        let (sandbox, session) = self.find(id).await?;
-        let there = sandbox.list(self.owner(), &session).await;
-        let there = there.map_err(|error| to_run_error(error, id, ""))?;
-        let made = self.run_files(&session).await?;
-        let files = there.into_iter().map(|file| {
-            let record = made.get(&(file.path.clone(), file.size));
+        let (sandbox, container_id) = self.find(id).await?;
+        let listed = sandbox.list(self.owner(), &container_id).await;
+        let listed = listed.map_err(|error| to_run_error(error, id, ""))?;
+        let created = self.run_files(&container_id).await?;
+        let files = listed.into_iter().map(|file| {
+            let record = created.get(&(file.path.clone(), file.size));
             to_container_file(file, record, container.created_at)
         });
         Ok(files.collect())
@@ -55,7 +55,7 @@ impl Containers {
     /// One of them.
     ///
     /// # Errors
-    /// [`RunError::NoFile`] when there is no such file.
+    /// [`RunError::FileNotFound`] when it does not exist.
     pub async fn file(&self, id: &str, file: &str) -> Result<ContainerFile, RunError> {
         let path = self.resolve_path(id, file).await?;
         let mut found = self.files(id).await?.into_iter();
@@ -64,14 +64,14 @@ impl Containers {
             .ok_or_else(|| file_not_found(file))
     }
 
-    /// Its content, as it lies in the container now.
+    /// Its current content in the container.
     ///
     /// # Errors
-    /// [`RunError::NoFile`] when there is no such file.
+    /// [`RunError::FileNotFound`] when it does not exist.
     pub async fn read(&self, id: &str, file: &str) -> Result<Vec<u8>, RunError> {
         let path = self.resolve_path(id, file).await?;
-        let (sandbox, session) = self.find(id).await?;
-        let opened = sandbox.get(self.owner(), &session, &path).await;
+        let (sandbox, container_id) = self.find(id).await?;
+        let opened = sandbox.get(self.owner(), &container_id, &path).await;
         let opened = opened.map_err(|error| to_run_error(error, id, file))?;
         let read = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
@@ -86,31 +86,31 @@ impl Containers {
         }
     }
 
-    /// Puts a file in, under a plain name, in place of one of the same name.
+    /// Adds a file under a name without folders; replaces one of the same name.
     ///
     /// # Errors
-    /// When the name is none, or the container cannot hold it.
+    /// When the name is invalid, or the container is full.
     pub async fn put(
         &self,
         id: &str,
         name: &str,
         bytes: Vec<u8>,
     ) -> Result<ContainerFile, RunError> {
-        let (sandbox, session) = self.find(id).await?;
-        let put = sandbox.put(self.owner(), &session, name, bytes).await;
+        let (sandbox, container_id) = self.find(id).await?;
+        let put = sandbox.put(self.owner(), &container_id, name, bytes).await;
         put.map_err(|error| to_run_error(error, id, name))?;
         self.file(id, &path_id(name)).await
     }
 
-    /// Puts a stored file in.
+    /// Adds a stored file.
     ///
     /// # Errors
-    /// [`RunError::NoFile`] when it is not stored.
+    /// [`RunError::FileNotFound`] when it is not stored.
     pub async fn put_stored(&self, id: &str, file: &str) -> Result<ContainerFile, RunError> {
-        let (sandbox, session) = self.find(id).await?;
+        let (sandbox, container_id) = self.find(id).await?;
         let (store, file_ids) = (self.engine.store(), [file.to_owned()]);
         let found = uploads::find_uploads(store, &self.tenant, &file_ids, &mut [], false).await?;
-        let workspace = Workspace::for_container(sandbox, self.owner(), &session);
+        let workspace = Workspace::for_container(sandbox, self.owner(), &container_id);
         uploads::place_uploads(
             store,
             &self.tenant,
@@ -123,40 +123,40 @@ impl Containers {
         self.file(id, &path_id(&place)).await
     }
 
-    /// Removes one. What a run made stays among the tenant's files.
+    /// Removes one. A file that a run created stays among the tenant's files.
     ///
     /// # Errors
-    /// [`RunError::NoFile`] when there is no such file.
+    /// [`RunError::FileNotFound`] when it does not exist.
     pub async fn remove(&self, id: &str, file: &str) -> Result<(), RunError> {
         let path = self.resolve_path(id, file).await?;
-        let (sandbox, session) = self.find(id).await?;
-        let gone = sandbox.unlink(self.owner(), &session, &path).await;
-        gone.map_err(|error| to_run_error(error, id, file))
+        let (sandbox, container_id) = self.find(id).await?;
+        let removed = sandbox.unlink(self.owner(), &container_id, &path).await;
+        removed.map_err(|error| to_run_error(error, id, file))
     }
 
-    /// The path that a file's id means in a container.
+    /// The path of a file in a container, from its id.
     async fn resolve_path(&self, id: &str, file: &str) -> Result<String, RunError> {
-        let session = ids::container_id(id);
+        let container_id = ids::container_id(id);
         if let Some(path) = parse_path_id(file) {
             return Ok(path);
         }
         match self.engine.store().file(&self.tenant, file).await {
-            Ok(record) if record.scope.as_deref() == Some(&session) => Ok(record.name),
+            Ok(record) if record.scope.as_deref() == Some(&container_id) => Ok(record.name),
             Ok(_) | Err(StoreError::NotFound { .. } | StoreError::FileExpired { .. }) => {
-                // A container that is not there is told as such.
+                // If the container does not exist, that is the error.
                 self.find(id).await.and_then(|_| Err(file_not_found(file)))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The files that runs made in a session, by path and size, the newest of each.
+    /// The files that runs created in a container, by path and size, the newest of each.
     async fn run_files(
         &self,
-        session: &str,
+        container_id: &str,
     ) -> Result<BTreeMap<(String, u64), FileRecord>, RunError> {
         let filter = FileFilter {
-            scope: Some(session.to_owned()),
+            scope: Some(container_id.to_owned()),
             ..FileFilter::default()
         };
         let page = PageRequest {
@@ -164,22 +164,26 @@ impl Containers {
             ..PageRequest::default()
         };
         let page = self.engine.store().list_files(&self.tenant, &filter, &page);
-        let mut made = BTreeMap::new();
+        let mut files = BTreeMap::new();
         for file in page.await?.items {
             let size = u64::try_from(file.size).unwrap_or_default();
-            made.entry((file.name.clone(), size)).or_insert(file);
+            files.entry((file.name.clone(), size)).or_insert(file);
         }
-        Ok(made)
+        Ok(files)
     }
 }
 
-fn to_container_file(file: FileInfo, made: Option<&FileRecord>, created: u64) -> ContainerFile {
-    let at = made.and_then(|record| u64::try_from(record.created_at.as_seconds()).ok());
+fn to_container_file(
+    file: FileInfo,
+    record: Option<&FileRecord>,
+    container_created_at: u64,
+) -> ContainerFile {
+    let created_at = record.and_then(|record| u64::try_from(record.created_at.as_seconds()).ok());
     ContainerFile {
-        id: made.map_or_else(|| path_id(&file.path), |record| record.id.clone()),
+        id: record.map_or_else(|| path_id(&file.path), |record| record.id.clone()),
         size: file.size,
-        made_by_run: made.is_some(),
-        created_at: at.unwrap_or(created),
+        made_by_run: record.is_some(),
+        created_at: created_at.unwrap_or(container_created_at),
         path: file.path,
     }
 }
@@ -214,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_holds_a_path_gives_it_back_and_no_other_does() {
+    fn an_id_that_encodes_a_path_is_decoded_and_no_other_is() {
         for path in ["a.txt", "out/größe 1.csv"] {
             assert_eq!(parse_path_id(&path_id(path)).as_deref(), Some(path));
         }

@@ -1,34 +1,34 @@
-//! A session as clients know it: a `container` with an id, pinned skills and files.
+//! The container of a run, as clients name it: an id, pinned skills and files.
 
 use jiff::Timestamp;
 use prowess_sandbox::{Error as SandboxError, Sandbox, SkillFiles};
 use prowess_store::{ContainerRecord, Store, TenantId};
 use prowess_toolbox::skill_folder;
-use prowess_wire::ClientDialect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::client_features::ClientFeatures;
+use crate::containers::sandbox_handle::SandboxHandle;
 use crate::error::RunError;
 use crate::events::OutputFile;
 use crate::ids;
-use crate::resolve::{RunSkill, SkillPin};
-use crate::sandbox_handle::SandboxHandle;
+use crate::intake::resolve::{RunSkill, SkillPin};
 
-/// The session a request wants to go on with, and what is known of it.
+/// The container that a request continues in, and what is recorded of it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunContainer {
-    /// Ours, if it is one of ours.
+    /// Its id, if it is one of Prowess's.
     pub(crate) id: Option<String>,
-    /// The upstream's own container.
+    /// The id of the upstream's own container.
     pub(crate) upstream_id: Option<String>,
-    /// What it was made with.
+    /// The skills it was created with.
     pub(crate) pins: Vec<SkillPin>,
-    /// The upstream's own skills, as it last told them.
+    /// The upstream's own skills, as it last sent them.
     pub(crate) native_skills: Vec<Value>,
 }
 
 impl RunContainer {
-    /// Finds it. An id that is not ours may be the upstream's, where that has any.
+    /// Finds it. Any other id may be the upstream's, where `allows_native`.
     pub(crate) async fn find(
         store: &Store,
         sandbox: &SandboxHandle,
@@ -46,14 +46,14 @@ impl RunContainer {
         let record = store.container(tenant, &id).await?;
         let (pins, native_skills) = recorded_skills(record.as_ref());
         let Some(record) = record.filter(ContainerRecord::is_ours) else {
-            return match allows_native {
-                true => Ok(RunContainer {
-                    upstream_id: Some(requested_id.to_owned()),
-                    native_skills,
-                    ..RunContainer::default()
-                }),
-                false => Err(not_found()),
-            };
+            if !allows_native {
+                return Err(not_found());
+            }
+            return Ok(RunContainer {
+                upstream_id: Some(requested_id.to_owned()),
+                native_skills,
+                ..RunContainer::default()
+            });
         };
         match sandbox.sandbox().await?.expiry(tenant.as_str(), &id).await {
             Ok(_) => {}
@@ -68,7 +68,7 @@ impl RunContainer {
         })
     }
 
-    /// Shows skills in an existing session that it was not made with.
+    /// Mounts skills in an existing container that it was not created with.
     pub(crate) async fn mount_skills(
         &self,
         sandbox: &Sandbox,
@@ -94,7 +94,7 @@ impl RunContainer {
         mounted.map_err(|error| RunError::Toolbox(error.into()))
     }
 
-    /// Remembers it, and tells it as the client's dialect does.
+    /// Saves its record, and renders it for the client.
     pub(crate) async fn save_and_render(
         store: &Store,
         sandbox: &Sandbox,
@@ -110,15 +110,14 @@ impl RunContainer {
         save_record(store, tenant, &record).await;
         let expires = sandbox.expiry(tenant.as_str(), used.id).await.ok();
         let expires = expires.and_then(|at| Timestamp::from_second(i64::try_from(at).ok()?).ok());
-        let id = match used.client {
-            ClientDialect::Responses => ids::openai_container_id(used.id),
-            _ => used.id.to_owned(),
+        let id = if used.features.uses_openai_references {
+            ids::openai_container_id(used.id)
+        } else {
+            used.id.to_owned()
         };
-        let ours = used
-            .pins
-            .iter()
-            .map(|pin| skill_reference(pin, used.client));
-        let skills: Vec<Value> = ours.chain(used.native_skills).collect();
+        let pins = used.pins.iter();
+        let references = pins.map(|pin| skill_reference(pin, used.features));
+        let skills: Vec<Value> = references.chain(used.native_skills).collect();
         json!({
             "id": id,
             "expires_at": expires.map(|at| at.to_string()),
@@ -128,8 +127,8 @@ impl RunContainer {
     }
 }
 
-/// Remembers which skills the upstream's own container has, for clients whose dialect
-/// names a container again, but not its skills.
+/// Saves which skills the upstream's own container has, for clients whose requests name a
+/// container again, but not its skills.
 pub(crate) async fn save_upstream_container(
     store: &Store,
     tenant: &TenantId,
@@ -148,11 +147,11 @@ pub(crate) async fn save_upstream_container(
 
 async fn save_record(store: &Store, tenant: &TenantId, record: &ContainerRecord) {
     if let Err(error) = store.save_container(tenant, record).await {
-        tracing::warn!(%error, session = record.id, "the session cannot be remembered");
+        tracing::warn!(%error, container = record.id, "cannot save the record of a container");
     }
 }
 
-/// The skills that were remembered: ours, and the upstream's own.
+/// The recorded skills: Prowess's, and the upstream's own.
 fn recorded_skills(record: Option<&ContainerRecord>) -> (Vec<SkillPin>, Vec<Value>) {
     let all = record.and_then(|record| record.skills.as_array());
     let all = all.into_iter().flatten();
@@ -163,22 +162,23 @@ fn recorded_skills(record: Option<&ContainerRecord>) -> (Vec<SkillPin>, Vec<Valu
     (pins.collect(), native.cloned().collect())
 }
 
-/// What a run knows of its session when it ends.
+/// The container at the end of a run.
 pub(crate) struct ContainerUse<'a> {
-    pub(crate) client: ClientDialect,
+    pub(crate) features: &'a ClientFeatures,
     pub(crate) id: &'a str,
     pub(crate) upstream: Option<String>,
     pub(crate) pins: Vec<SkillPin>,
-    /// The upstream's own skills, as it tells them.
+    /// The upstream's own skills, as it sends them.
     pub(crate) native_skills: Vec<Value>,
     pub(crate) files: &'a [OutputFile],
 }
 
-/// A skill as the answer names it: with the version it really was.
-pub(crate) fn skill_reference(pin: &SkillPin, client: ClientDialect) -> Value {
-    let version = match client {
-        ClientDialect::Responses => pin.ordinal,
-        _ => pin.number,
+/// A skill as the response names it: with the version that was used.
+fn skill_reference(pin: &SkillPin, features: &ClientFeatures) -> Value {
+    let version = if features.uses_openai_references {
+        pin.ordinal
+    } else {
+        pin.number
     };
     json!({"type": pin.kind, "skill_id": pin.named, "version": version.to_string()})
 }

@@ -1,4 +1,4 @@
-//! The way to the sandbox, which may still be opening when the server is ready.
+//! A handle of the sandbox, which may still be opening when the server is ready.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use prowess_sandbox::{Error as SandboxError, Grade, Sandbox};
 
 use crate::error::RunError;
 
-/// The way to the sandbox. Clones lead to the same one.
+/// A handle of the sandbox. Clones share it.
 #[derive(Clone)]
 pub struct SandboxHandle {
     is_disabled: bool,
@@ -17,14 +17,14 @@ pub struct SandboxHandle {
 
 /// Why there is no sandbox.
 struct SandboxFailure {
-    /// For clients: names no path of the host.
+    /// For clients: without paths of the host.
     reason: String,
-    /// For operators: everything that is known.
+    /// For operators: with all details.
     detail: String,
 }
 
 impl SandboxHandle {
-    /// There is none, and why.
+    /// No sandbox, for this reason.
     #[must_use]
     pub fn disabled(why: &str) -> Self {
         let missing = SandboxFailure {
@@ -37,7 +37,7 @@ impl SandboxHandle {
         }
     }
 
-    /// It is open.
+    /// A sandbox that is open.
     #[must_use]
     pub fn ready(sandbox: Sandbox) -> Self {
         SandboxHandle {
@@ -46,7 +46,7 @@ impl SandboxHandle {
         }
     }
 
-    /// It opens in the background, from now on.
+    /// A sandbox that opens in the background, from now on.
     ///
     /// Must be called within a runtime.
     pub fn opening(
@@ -55,13 +55,13 @@ impl SandboxHandle {
         let outcome = async {
             opening.await.map_err(|error| {
                 let detail = error.detail();
-                tracing::warn!(error = detail, "there is no sandbox: code cannot be run");
+                tracing::warn!(error = detail, "no sandbox: code cannot be run");
                 let reason = redact_paths(error.to_string());
                 Arc::new(SandboxFailure { reason, detail })
             })
         };
         let opened = outcome.boxed().shared();
-        // Whether or not anyone comes to the door.
+        // Opens it even if nobody waits for it.
         tokio::spawn(opened.clone());
         SandboxHandle {
             is_disabled: false,
@@ -69,13 +69,13 @@ impl SandboxHandle {
         }
     }
 
-    /// Whether there is none and never will be.
+    /// Whether there is no sandbox and none is opening.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.is_disabled
     }
 
-    /// How strong the sandbox is, in a word.
+    /// The level of isolation, as health checks show it.
     #[must_use]
     pub fn level(&self) -> &'static str {
         match self.opened.peek() {
@@ -93,7 +93,7 @@ impl SandboxHandle {
     /// The sandbox, once it is open.
     ///
     /// # Errors
-    /// [`RunError::NoSandbox`] when there is none, in words for clients.
+    /// [`RunError::SandboxUnavailable`] when there is none, with a reason for clients.
     pub async fn sandbox(&self) -> Result<Sandbox, RunError> {
         let opened = self.opened.clone().await;
         opened.map_err(|missing| RunError::SandboxUnavailable {
@@ -101,10 +101,10 @@ impl SandboxHandle {
         })
     }
 
-    /// The same for whoever operates this process.
+    /// The same, for the operator of this process.
     ///
     /// # Errors
-    /// [`RunError::NoSandbox`] when there is none, with paths of the host.
+    /// [`RunError::SandboxUnavailable`] when there is none, with paths of the host.
     pub async fn sandbox_for_operator(&self) -> Result<Sandbox, RunError> {
         let opened = self.opened.clone().await;
         opened.map_err(|missing| RunError::SandboxUnavailable {
@@ -113,28 +113,29 @@ impl SandboxHandle {
     }
 }
 
-/// What a client may read: a reason that names a path of the host is for the log.
+/// The reason as clients may read it: one with a path of the host is only logged.
 fn redact_paths(reason: String) -> String {
     let is_path = |word: &str| {
         word.trim_start_matches(['(', '`', '"', '\''])
             .starts_with('/')
     };
-    match reason.split_whitespace().any(is_path) {
-        true => "the sandbox cannot be used on this host; the server's log says why".into(),
-        false => reason,
+    if reason.split_whitespace().any(is_path) {
+        "the sandbox cannot be used on this host; see the server's log".into()
+    } else {
+        reason
     }
 }
 
 impl Default for SandboxHandle {
     fn default() -> Self {
-        SandboxHandle::disabled("no sandbox is set up")
+        SandboxHandle::disabled("no sandbox is configured")
     }
 }
 
 impl std::fmt::Debug for SandboxHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Door")
-            .field("off", &self.is_disabled)
+        f.debug_struct("SandboxHandle")
+            .field("is_disabled", &self.is_disabled)
             .finish()
     }
 }

@@ -1,25 +1,21 @@
-//! Calls and results as the model saw them, where what the client is told of them says
-//! less. A conversation that comes back is then the one the model knows, to the byte,
-//! and its prompt cache holds.
+//! Calls and results as the model saw them, stored where the client received less. A
+//! conversation that comes back is then the same to the byte, and prompt caches still match.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use prowess_store::{Store, TenantId};
-use prowess_toolbox::Member;
-use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{
-    Block, Content, Message, Role, conversation_from_json, conversation_to_json,
+    Block, Content, Message, conversation_from_json, conversation_to_json,
 };
 use serde_json::{Value, json};
 
+use crate::client_features::{ClientFeatures, ServerCallDetail};
 use crate::error::RunError;
+use crate::history::text::result_text;
 use crate::ids;
-use crate::restore::{RestoreContext, ToolCall, restore_conversation};
-use crate::result_text::result_text;
-use crate::run_tools::ToolNames;
 
-/// Calls that were seen, by their ids.
+/// Calls by their ids.
 pub(crate) type CallRecords = HashMap<String, CallRecord>;
 
 /// A call and its result, as the model saw them.
@@ -27,12 +23,13 @@ pub(crate) type CallRecords = HashMap<String, CallRecord>;
 pub(crate) struct CallRecord {
     pub(crate) call: Block,
     pub(crate) result: Block,
-    /// What the client was told of the result. Whoever tells it otherwise is believed.
+    /// The result that the client received. A client that sends another text back has
+    /// changed it, and that text counts.
     client_text: Option<String>,
 }
 
 impl CallRecord {
-    /// Whether a result that a client brings back is the one it was told.
+    /// Whether a result that a client sends back is the one it received.
     pub(crate) fn matches_result(&self, content: &Value) -> bool {
         self.client_text
             .as_ref()
@@ -40,91 +37,33 @@ impl CallRecord {
     }
 }
 
-/// A call of ours and what was told of it, to be kept if that says less.
-pub(crate) struct ClientView<'a> {
-    pub(crate) client: ClientDialect,
-    pub(crate) call: &'a ToolCall,
-    /// The tool and the input that the client was told.
-    pub(crate) tool: &'a str,
-    pub(crate) input: &'a Value,
-    /// The content that it was told.
-    pub(crate) content: &'a Value,
-    /// The result that the model reads.
-    pub(crate) result: &'a Block,
+/// A record as it is stored. The key `told` is part of the stored format.
+pub(crate) fn to_stored(turns: &[Message], client_text: Option<String>) -> String {
+    json!({"turns": conversation_to_json(turns), "told": client_text}).to_string()
 }
 
-impl ClientView<'_> {
-    /// The call's id and what to keep of it; nothing when the client's dialect carries
-    /// all of it, or keeps nothing that could come back.
-    pub(crate) fn to_record(
-        &self,
-        members: &[Member],
-        names: &ToolNames,
-    ) -> Option<(String, String)> {
-        let call = Block::tool_use(&self.call.id, &self.call.name, self.call.input.clone());
-        let turns = [
-            Message::new(Role::Assistant, vec![call]),
-            Message::new(Role::User, vec![self.result.clone()]),
-        ];
-        let client_text = match self.client {
-            // It is kept with the calls of the client's.
-            ClientDialect::Chat => return None,
-            ClientDialect::Messages if self.reads_back(&turns, members, names) => return None,
-            ClientDialect::Messages => Some(result_text(self.content).0),
-            // What they say is too little for what comes back to be compared.
-            ClientDialect::Responses | ClientDialect::Gemini => None,
-        };
-        let kept = json!({"turns": conversation_to_json(&turns), "told": client_text});
-        Some((self.call.id.clone(), kept.to_string()))
-    }
-
-    fn reads_back(&self, turns: &[Message], members: &[Member], names: &ToolNames) -> bool {
-        let content = vec![
-            Block::new(Content::ServerToolUse {
-                id: self.call.id.clone(),
-                name: self.tool.to_owned(),
-                input: self.input.clone(),
-            }),
-            Block::new(Content::ServerToolResult {
-                kind: format!("{}_tool_result", self.tool),
-                tool_use_id: self.call.id.clone(),
-                content: self.content.clone(),
-            }),
-        ];
-        let messages = vec![Message::new(Role::Assistant, content)];
-        let records = CallRecords::new();
-        let context = RestoreContext {
-            members,
-            names,
-            records: &records,
-            runs_code: false,
-        };
-        restore_conversation(messages, context).messages == turns
-    }
-}
-
-/// Keeps what was not said.
+/// Stores records by call.
 pub(crate) async fn save(
     store: &Store,
     tenant: &TenantId,
     records: &[(String, String)],
-    time: Duration,
+    retention: Duration,
 ) -> Result<(), RunError> {
     let rows = records.iter();
     let rows: Vec<_> = rows
         .map(|(id, text)| (id.as_str(), text.as_str()))
         .collect();
-    Ok(store.save_hidden_turns(tenant, &rows, time).await?)
+    Ok(store.save_hidden_turns(tenant, &rows, retention).await?)
 }
 
-/// What is kept of the calls of ours in a conversation.
+/// The stored records of Prowess's calls in a conversation.
 pub(crate) async fn load(
     store: &Store,
     tenant: &TenantId,
-    client: ClientDialect,
+    features: &ClientFeatures,
     messages: &[Message],
 ) -> Result<CallRecords, RunError> {
-    if client == ClientDialect::Chat {
+    if features.server_calls == ServerCallDetail::Hidden {
         return Ok(CallRecords::new());
     }
     let blocks = messages.iter().flat_map(|message| &message.content);
@@ -133,20 +72,20 @@ pub(crate) async fn load(
         _ => None,
     });
     let calls: Vec<&str> = calls.collect();
-    let kept = store.hidden_turns_by_call(tenant, &calls).await?;
-    let records = kept
+    let stored = store.hidden_turns_by_call(tenant, &calls).await?;
+    let records = stored
         .into_iter()
         .filter_map(|(id, text)| Some((id, parse_record(&text)?)));
     Ok(records.collect())
 }
 
 fn parse_record(text: &str) -> Option<CallRecord> {
-    let mut kept: Value = serde_json::from_str(text).ok()?;
-    let turns = conversation_from_json(kept.get_mut("turns")?.take()).ok()?;
+    let mut stored: Value = serde_json::from_str(text).ok()?;
+    let turns = conversation_from_json(stored.get_mut("turns")?.take()).ok()?;
     let mut blocks = turns.into_iter().flat_map(|turn| turn.content);
     Some(CallRecord {
         call: blocks.next()?,
         result: blocks.next()?,
-        client_text: kept.get("told")?.as_str().map(str::to_owned),
+        client_text: stored.get("told")?.as_str().map(str::to_owned),
     })
 }

@@ -1,46 +1,37 @@
-//! A conversation that comes back: what an earlier run told as a server's calls and
-//! results is, for any model, ordinary calls and results of our tools.
+//! Restores a conversation that a client sends back: server tool calls and results of earlier
+//! runs become ordinary calls and results of Prowess's tools, which any model accepts.
 //!
-//! Blocks of the upstream's own servers are left alone: ids tell them apart.
+//! Blocks of the upstream's own servers stay as they are; their ids differ.
 
+use prowess_sandbox::LAYOUT;
 use prowess_toolbox::{Member, skill_folder};
 use prowess_wire::neutral::{Block, Content, Message, Role};
 use serde_json::{Value, json};
 
-use crate::call_records::CallRecords;
-use crate::ids;
-use crate::result_text::result_text;
-use crate::run_tools::ToolNames;
-use crate::{answer_writer, tool_results};
+use crate::history::citations::strip_citations;
+use crate::history::originals::CallRecords;
+use crate::history::text::result_text;
+use crate::history::tool_results::{TurnIndex, sort_last_results};
+use crate::tool_call::{ToolCall, ToolNames};
+use crate::{ids, model_text};
 
-/// A call of one of our tools.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ToolCall {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    /// Its arguments: an object, or text when the model wrote no valid JSON.
-    pub(crate) input: Value,
-    /// Whether the client has been told of it.
-    pub(crate) is_announced: bool,
-}
-
-/// A conversation as a model may be told it.
+/// A conversation as a model gets it.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct RestoredConversation {
     pub(crate) messages: Vec<Message>,
-    /// Calls it ends in that nobody has answered: a paused run goes on with them.
+    /// Calls at its end without results: a paused run continues with them.
     pub(crate) open_calls: Vec<ToolCall>,
     /// Skills that were loaded, in order.
     pub(crate) loaded_skills: Vec<String>,
 }
 
-/// What is known to those who restore a conversation.
+/// What a conversation is restored with.
 #[derive(Clone, Copy)]
 pub(crate) struct RestoreContext<'a> {
     pub(crate) members: &'a [Member],
     pub(crate) names: &'a ToolNames,
     pub(crate) records: &'a CallRecords,
-    /// Whether code that another vendor's server was to run is run here.
+    /// Whether open code execution calls of another vendor's server are run here.
     pub(crate) runs_code: bool,
 }
 
@@ -67,7 +58,7 @@ pub(crate) fn restore_conversation(
         records,
         runs_code,
         pending: Vec::new(),
-        turns: tool_results::TurnIndex::default(),
+        turns: TurnIndex::default(),
         restored: RestoredConversation::default(),
     };
     let resumed_at = resumed_message(&messages);
@@ -87,8 +78,8 @@ pub(crate) fn restore_conversation(
 }
 
 /// The message whose open calls are to be run: the last of a paused run, or the one whose
-/// calls of the client's tools have just been answered. Of any other the conversation
-/// has gone on without them.
+/// client tool calls have just been answered. After any other message the conversation has
+/// continued without their results.
 fn resumed_message(messages: &[Message]) -> Option<usize> {
     let at = messages.iter().rposition(|m| m.role == Role::Assistant)?;
     let (turn, after) = (messages.get(at)?, messages.get(at + 1..)?);
@@ -117,9 +108,9 @@ struct Restorer<'a> {
     names: &'a ToolNames,
     records: &'a CallRecords,
     runs_code: bool,
-    /// Results that belong into the next message of the user.
+    /// Results for the next user message.
     pending: Vec<Block>,
-    turns: tool_results::TurnIndex,
+    turns: TurnIndex,
     restored: RestoredConversation,
 }
 
@@ -151,20 +142,20 @@ impl Restorer<'_> {
                         client_path: block.client_path,
                         ..self.result_block(tool_use_id, &content)
                     };
-                    // Its call may have been told beside one of the client's, a turn ago.
+                    // Its call may be in an earlier turn, besides one of the client's tools.
                     let late = self.turns.insert(&mut self.restored.messages, result);
                     self.pending.extend(late);
                 }
                 _ => {
                     self.flush(&mut content);
-                    content.push(answer_writer::strip_citations(block));
+                    content.push(strip_citations(block));
                 }
             }
         }
         self.push_assistant(&mut content);
     }
 
-    /// What follows a result is a new turn: the one before, and its results, end here.
+    /// Ends the current turn and its results: what follows a result is a new turn.
     fn flush(&mut self, content: &mut Vec<Block>) {
         let answered = self.pending.iter().any(is_result);
         if answered {
@@ -185,7 +176,7 @@ impl Restorer<'_> {
         content.append(&mut message.content);
         message.content = content;
         self.restored.messages.push(message);
-        tool_results::sort_last_results(&mut self.restored.messages);
+        sort_last_results(&mut self.restored.messages);
     }
 
     fn push_pending(&mut self) {
@@ -197,7 +188,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// Remembers what a call means for what comes.
+    /// Keeps the skill that a call loaded, or what to do with a call without a result.
     fn record_call(&mut self, call: ToolCall, is_resumed: bool) {
         if self.answered.contains(&call.id) {
             if call.name == self.names.load && call.input.get("path").is_none() {
@@ -211,20 +202,20 @@ impl Restorer<'_> {
         } else {
             self.pending.push(Block::new(Content::ToolResult {
                 tool_use_id: call.id,
-                content: vec![Block::text("Error: it was not run, or its result was lost")],
+                content: vec![Block::text(model_text::RESULT_LOST)],
                 is_error: true,
             }));
         }
     }
 
-    /// Whether a call that another vendor's server was to run is run here instead.
+    /// Whether an open call of another vendor's server is run here instead.
     fn takes_over(&self, id: &str, name: &str) -> bool {
         let open = !self.answered.iter().any(|answered| answered == id);
         let is_code = ["bash_code_execution", "text_editor_code_execution"].contains(&name);
         self.runs_code && open && is_code
     }
 
-    /// The call as the model made it, if that is known.
+    /// The original call, if it is stored.
     fn recorded_call(&self, id: &str) -> Option<ToolCall> {
         match &self.records.get(id)?.call.content {
             Content::ToolUse { id, name, input } => Some(ToolCall {
@@ -237,7 +228,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// The result as the model saw it, if that is known, else as what was told of it.
+    /// The original result if it is stored, else the text of what the client received.
     fn result_block(&self, id: String, content: &Value) -> Block {
         if let Some(pair) = self
             .records
@@ -254,7 +245,7 @@ impl Restorer<'_> {
         })
     }
 
-    /// The call that was told as one of the server's.
+    /// The call of Prowess's tool behind a server tool call.
     fn original_call(&self, id: String, name: &str, input: Value) -> ToolCall {
         let call = |name: &str, input| ToolCall {
             id: id.clone(),
@@ -268,7 +259,7 @@ impl Restorer<'_> {
         }
         let viewed = match (text("command"), text("path")) {
             (Some("view"), path) => path,
-            // As Responses clients were told.
+            // The form that Responses clients receive.
             (Some(command), None) => command.strip_prefix("cat "),
             _ => None,
         };
@@ -282,14 +273,15 @@ impl Restorer<'_> {
         }
     }
 
-    /// The arguments that load the file of a skill at this path.
+    /// The arguments that load the skill's file at this path.
     fn load_arguments(&self, path: &str) -> Option<Value> {
-        let (folder, file) = path.strip_prefix("/skills/")?.split_once('/')?;
+        let (folder, file) = LAYOUT.below_skills(path)?.split_once('/')?;
         let mut members = self.members.iter().map(|member| &member.skill);
         let skill = members.find(|skill| skill_folder(&skill.name) == folder)?;
-        Some(match file == skill.bundle.skill_file().as_str() {
-            true => json!({"name": skill.name}),
-            false => json!({"name": skill.name, "path": file}),
+        Some(if file == skill.bundle.skill_file().as_str() {
+            json!({"name": skill.name})
+        } else {
+            json!({"name": skill.name, "path": file})
         })
     }
 }
@@ -478,7 +470,7 @@ mod tests {
         ];
         insta::assert_snapshot!(render(messages).0, @r#"
         Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"})
-        User: srvtoolu_pw1 -> Error: it was not run, or its result was lost (error) | never mind
+        User: srvtoolu_pw1 -> Error: not run, or its result was lost (error) | never mind
         "#);
     }
 

@@ -1,8 +1,10 @@
-//! A native result as the text a model reads, when the text it read before is gone.
+//! The text of a native result, for a model, when the original text is no longer stored.
 
 use serde_json::Value;
 
-/// The text, and whether it tells of a failure.
+use crate::model_text;
+
+/// The text, and whether the result is an error.
 pub(crate) fn result_text(content: &Value) -> (String, bool) {
     let text = |key: &str| content.get(key).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
@@ -11,8 +13,8 @@ pub(crate) fn result_text(content: &Value) -> (String, bool) {
         "text_editor_code_execution_create_result" => {
             let updated = content.get("is_file_update").and_then(Value::as_bool);
             let done = match updated {
-                Some(true) => "The file was replaced.",
-                _ => "The file was created.",
+                Some(true) => model_text::FILE_REPLACED,
+                _ => model_text::FILE_CREATED,
             };
             (done.to_owned(), false)
         }
@@ -20,7 +22,10 @@ pub(crate) fn result_text(content: &Value) -> (String, bool) {
             let lines = content.get("lines").and_then(Value::as_array);
             let lines = lines.into_iter().flatten().filter_map(Value::as_str);
             let lines: Vec<&str> = lines.collect();
-            (format!("The file was edited.\n{}", lines.join("\n")), false)
+            (
+                format!("{}\n{}", model_text::FILE_EDITED, lines.join("\n")),
+                false,
+            )
         }
         kind if kind.ends_with("_error") => {
             let (code, why) = (text("error_code"), text("error_message"));
@@ -58,7 +63,7 @@ fn bash_text(content: &Value) -> (String, bool) {
         parts.push(format!("[files: {}]", files.join(", ")));
     }
     if parts.is_empty() {
-        parts.push("[no output]".to_owned());
+        parts.push(model_text::NO_OUTPUT.to_owned());
     }
     (parts.join("\n"), failed)
 }

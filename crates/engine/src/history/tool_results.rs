@@ -1,15 +1,15 @@
-//! Where the results of calls stand in a conversation: in the message that follows the
-//! calls, in the order of the calls, the client's among them.
+//! The place of results in a conversation: in the message after the calls, in the order of
+//! the calls, together with the client's.
 //!
-//! A client writes how many calls and results there are, so nothing here searches a
-//! conversation for each of them.
+//! Clients decide how many calls and results there are, so nothing here searches the
+//! conversation once per call.
 
 use std::collections::{BTreeSet, HashMap};
 
 use prowess_wire::neutral::{Block, Content, Message, Role};
 
-/// Adds results of our tools. Those of calls that the client has answered its part of
-/// already join its results; all others are a message of their own.
+/// Adds results of Prowess's tools: to the client's results of the same turn if there are
+/// any, else as a message of their own.
 pub(crate) fn add_results(messages: &mut Vec<Message>, results: Vec<Block>) {
     let mut turns = TurnIndex::default();
     let mut own = Vec::new();
@@ -22,20 +22,20 @@ pub(crate) fn add_results(messages: &mut Vec<Message>, results: Vec<Block>) {
     }
 }
 
-/// The turns of a conversation by the calls in them, while results are put in their place.
+/// The turns of a conversation by their calls, while results are inserted.
 #[derive(Debug, Default)]
 pub(crate) struct TurnIndex {
     by_call: HashMap<String, usize>,
-    /// How many messages have been looked at.
+    /// How many messages are indexed.
     indexed: usize,
-    /// Turns whose results are not in order.
+    /// Turns whose results must be sorted.
     unordered: BTreeSet<usize>,
 }
 
 impl TurnIndex {
-    /// Puts a result among those that the client gave for calls of the same turn; gives it
-    /// back if there are none. They are out of order until [`order`](Self::order). The
-    /// conversation may only have grown since the last call.
+    /// Inserts a result among the client's results of the same turn; returns it if there are
+    /// none. They are unsorted until [`sort_results`](Self::sort_results). Since the last
+    /// call, messages may only have been appended.
     pub(crate) fn insert(&mut self, messages: &mut [Message], result: Block) -> Option<Block> {
         self.index(messages);
         let turn = answered_call_id(&result).and_then(|id| self.by_call.get(id).copied());
@@ -56,7 +56,7 @@ impl TurnIndex {
         None
     }
 
-    /// Puts all results into the order of their calls.
+    /// Sorts all results in the order of their calls.
     pub(crate) fn sort_results(&mut self, messages: &mut [Message]) {
         for turn in std::mem::take(&mut self.unordered) {
             if let Some([turn, results]) = messages.get_mut(turn..turn + 2) {
@@ -75,7 +75,7 @@ impl TurnIndex {
     }
 }
 
-/// Puts the results in the last message into the order of the calls before them.
+/// Sorts the results in the last message in the order of the calls before them.
 pub(crate) fn sort_last_results(messages: &mut [Message]) {
     let [.., turn, results] = messages else {
         return;
@@ -85,7 +85,7 @@ pub(crate) fn sort_last_results(messages: &mut [Message]) {
     }
 }
 
-/// Results in the order of the calls, then everything else as it stood.
+/// Results in the order of the calls, then everything else in its order.
 fn sort_by_calls(turn: &Message, results: &mut Message) {
     let places: HashMap<&str, usize> = call_ids(turn).zip(0..).collect();
     results

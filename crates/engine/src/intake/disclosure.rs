@@ -1,5 +1,5 @@
-//! What the system prompt says of the skills: one text, appended after the client's
-//! own, so that what the client caches stays cached.
+//! The part of the system prompt about the skills: one text, appended after the client's own,
+//! so that the client's prompt cache still matches.
 //!
 //! The same skills in the same order give the same bytes.
 
@@ -7,27 +7,28 @@ use prowess_skill::control_tokens::neutralise;
 use prowess_skill::disclose::{body, catalogue_entry};
 use prowess_toolbox::Member;
 
+use crate::model_text;
 use crate::settings::{Disclosure, EngineSettings};
 
-/// Bytes of a token, about.
+/// Bytes of a token, approximately.
 const BYTES_PER_TOKEN: usize = 4;
-/// Below this a description says nothing, and the bare name says as much.
+/// A shorter description is useless, so the name is listed alone.
 const MIN_ENTRY_BYTES: usize = 64;
-/// Bytes up to which `auto` tells everything.
+/// Bytes of all skills up to which `auto` includes each SKILL.md.
 const MAX_AUTO_FULL_BYTES: usize = 8 << 10;
-/// Bytes of one SKILL.md that is told whole.
+/// Bytes of one SKILL.md that are included.
 const MAX_BODY_BYTES: usize = 128 << 10;
 
-/// What the tools are called in this run.
+/// What the prompt depends on besides the skills.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PromptContext<'a> {
-    /// The tool that loads a skill.
+    /// The name of the tool that loads a skill.
     pub(crate) load_tool: &'a str,
     /// Whether code can be run.
     pub(crate) code_execution: bool,
 }
 
-/// Whether each SKILL.md is told whole.
+/// Whether the prompt includes each SKILL.md.
 pub(crate) fn is_full(members: &[Member], settings: &EngineSettings) -> bool {
     match settings.disclosure {
         Disclosure::Progressive => false,
@@ -39,7 +40,7 @@ pub(crate) fn is_full(members: &[Member], settings: &EngineSettings) -> bool {
     }
 }
 
-/// The text; none when there are no skills a model may use by itself.
+/// The text; none when there are no skills that a model may use by itself.
 pub(crate) fn skills_prompt(
     members: &[Member],
     settings: &EngineSettings,
@@ -52,31 +53,22 @@ pub(crate) fn skills_prompt(
     if offered.is_empty() {
         return None;
     }
-    let text = match is_full(members, settings) {
-        true => full_prompt(&offered, context),
-        false => progressive_prompt(
-            &offered,
-            settings.catalogue_tokens * BYTES_PER_TOKEN,
-            context,
-        ),
+    let text = if is_full(members, settings) {
+        full_prompt(&offered, context)
+    } else {
+        let budget = settings.catalogue_tokens * BYTES_PER_TOKEN;
+        progressive_prompt(&offered, budget, context)
     };
-    // Names and titles as well: no template may read them as its own.
+    // Names and titles included: nothing in them may be read as a control token.
     Some(neutralise(&text).into_owned())
 }
 
 fn progressive_prompt(members: &[&Member], budget: usize, context: PromptContext<'_>) -> String {
-    let load = context.load_tool;
-    let mut text = format!(
-        "You have skills: folders of instructions and files for particular tasks. Before you \
-         begin a task that one of them is for, load it with the tool `{load}` and follow its \
-         instructions.{}\n\nSkills:\n",
-        sandbox_hint(context)
-    );
+    let mut text = model_text::skills_intro(context.load_tool, context.code_execution);
     text.push_str(&catalogue_lines(members, budget));
     text
 }
 
-/// As LiteLLM writes it, so that skills tuned there read the same here.
 fn full_prompt(members: &[&Member], context: PromptContext<'_>) -> String {
     let whole = members.iter().map(|member| {
         let skill = &member.skill;
@@ -87,29 +79,13 @@ fn full_prompt(members: &[&Member], context: PromptContext<'_>) -> String {
         )
     });
     let whole: Vec<String> = whole.collect();
-    format!(
-        "# Available Skills{}\n\n{}",
-        match sandbox_hint(context) {
-            "" => String::new(),
-            about => format!("\n\n{}", about.trim_start()),
-        },
-        whole.join("\n\n---\n\n")
-    )
+    let intro = model_text::full_intro(context.code_execution);
+    format!("{intro}{}", whole.join("\n\n---\n\n"))
 }
 
-fn sandbox_hint(context: PromptContext<'_>) -> &'static str {
-    match context.code_execution {
-        true => {
-            " Their files lie read-only at /skills/NAME. Code you run works in /mnt/data; files \
-             left there are given to the user."
-        }
-        false => "",
-    }
-}
-
-/// A line per skill, in order, within the budget: descriptions are shortened alike
-/// (short ones stay whole), then only names are told, and those that do not even fit
-/// so are counted.
+/// A line per skill, in order, within the budget: long descriptions are cut to the same
+/// length; if that is too short, only names are listed, and those that do not fit are
+/// counted.
 fn catalogue_lines(members: &[&Member], budget: usize) -> String {
     let whole: Vec<String> = members
         .iter()
@@ -126,8 +102,7 @@ fn catalogue_lines(members: &[&Member], budget: usize) -> String {
     }
 }
 
-/// The length to which lines must be cut so that all of them fit; none when they fit
-/// as they are.
+/// The length to which lines must be cut so that all of them fit; none when they fit uncut.
 fn fair_share(mut lengths: Vec<usize>, budget: usize) -> Option<usize> {
     if lengths.iter().sum::<usize>() <= budget {
         return None;
@@ -151,7 +126,7 @@ fn name_lines(members: &[&Member], budget: usize) -> String {
         let line = format!("- {}", member.skill.name);
         if line.len() >= left {
             let more = members.len() - at;
-            lines.push(format!("({more} more: find them with `search_skills`)"));
+            lines.push(model_text::more_skills(more));
             break;
         }
         left -= line.len() + 1;
@@ -185,7 +160,7 @@ mod tests {
         ];
         let prompt = skills_prompt(&members, &EngineSettings::default(), CONTEXT).unwrap();
         insta::assert_snapshot!(prompt, @r"
-        You have skills: folders of instructions and files for particular tasks. Before you begin a task that one of them is for, load it with the tool `load_skill` and follow its instructions. Their files lie read-only at /skills/NAME. Code you run works in /mnt/data; files left there are given to the user.
+        You have skills: folders of instructions and files for particular tasks. When a task matches a skill's description, load that skill first with the tool `load_skill` and follow its instructions. Skill files are read-only in /skills/NAME. Code runs in /mnt/data; files left there are given to the user.
 
         Skills:
         - zebra: Draws zebras.
@@ -260,7 +235,11 @@ mod tests {
         let all: Vec<&Member> = members.iter().collect();
         for budget in [1_000, 16_000, 60_000] {
             let lines = catalogue_lines(&all, budget);
-            assert!(lines.len() <= budget + 60, "{} of {budget}", lines.len());
+            assert!(
+                lines.len() <= budget + model_text::MAX_MORE_SKILLS_BYTES,
+                "{} of {budget}",
+                lines.len()
+            );
         }
         let cut = catalogue_lines(&all, 60_000);
         assert_eq!(cut.lines().count(), 500, "every skill is named");

@@ -1,5 +1,5 @@
-//! What a request asks of the network for its code: domains, and secrets for them. It
-//! gets exactly that, if the operator lets it have it.
+//! The network access that a request specifies for its code: domains, and secrets for them.
+//! It gets exactly that if the operator allows all of it.
 
 use prowess_sandbox::{DomainRule, EgressSecret, Network, check_variable};
 use prowess_toolbox::NamedSecret;
@@ -9,22 +9,22 @@ use serde_json::Value;
 use crate::error::RunError;
 use crate::ids;
 
-/// More of either are refused.
+/// Domains, or secrets, in one policy.
 const MAX_LIST_ITEMS: usize = 100;
 /// Bytes of a secret.
 const MAX_SECRET_BYTES: usize = 8 << 10;
 
-/// What is asked for.
+/// A request's network policy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct NetworkRequest {
-    /// The field that asks.
+    /// The path of the field, for errors.
     field: String,
     domains: Vec<DomainRule>,
     pub(crate) secrets: Vec<NamedSecret>,
 }
 
 impl NetworkRequest {
-    /// Reads a `network_policy`; none when nothing is said.
+    /// Reads a `network_policy`; none when it is absent.
     pub(crate) fn read(policy: Option<&Value>, field: &str) -> Result<Option<Self>, RunError> {
         let policy = match policy {
             None | Some(Value::Null) => return Ok(None),
@@ -60,7 +60,7 @@ impl NetworkRequest {
         if domains.is_empty() {
             return Err(RunError::invalid_field(
                 field,
-                "an allowlist needs some domains",
+                "must list at least one domain",
             ));
         }
         for (i, domain) in domains.iter().enumerate() {
@@ -104,7 +104,7 @@ impl NetworkRequest {
         Ok(())
     }
 
-    /// What a session may reach, if all of it is what the operator allows.
+    /// The network policy of a container, if the operator allows every domain.
     pub(crate) fn grant(&self, allowed: &[DomainRule]) -> Result<Network, RunError> {
         let is_allowed = |domain: &&DomainRule| allowed.iter().any(|rule| rule.includes(domain));
         if let Some(refused) = self.domains.iter().find(|domain| !is_allowed(domain)) {
@@ -113,21 +113,22 @@ impl NetworkRequest {
                 domain: refused.to_string(),
             });
         }
-        Ok(match self.domains.is_empty() {
-            true => Network::Off,
-            false => Network::Allow(self.domains.clone()),
+        Ok(if self.domains.is_empty() {
+            Network::Off
+        } else {
+            Network::Allow(self.domains.clone())
         })
     }
 
-    /// Refuses secrets where they would have to be kept.
+    /// Rejects secrets where they would have to be stored.
     pub(crate) fn reject_secrets(&self) -> Result<(), RunError> {
-        match self.secrets.is_empty() {
-            true => Ok(()),
-            false => Err(RunError::invalid_field(
-                format!("{}.domain_secrets", self.field),
-                "secrets are not kept; name them in the `shell` tool of each request",
-            )),
+        if self.secrets.is_empty() {
+            return Ok(());
         }
+        Err(RunError::invalid_field(
+            format!("{}.domain_secrets", self.field),
+            "secrets are not stored; send them in the `shell` tool of each request",
+        ))
     }
 }
 
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_requested_is_granted_only_whole() {
+    fn domains_are_granted_all_or_not_at_all() {
         let policy = json!({"type": "allowlist", "allowed_domains": ["a.example.com", "b.org"]});
         let request = read(policy).unwrap().unwrap();
         let rules = |rules: &[&str]| -> Vec<DomainRule> {
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_reported_with_its_place() {
+    fn an_invalid_policy_is_reported_with_its_field() {
         let secret = |secret: Value| json!({"type": "allowlist", "allowed_domains": ["a.org"], "domain_secrets": [secret]});
         let wrong = [
             json!({"type": "open"}),
@@ -199,8 +200,8 @@ mod tests {
         let errors = wrong.map(|policy| read(policy).unwrap_err());
         insta::assert_snapshot!(errors.join("\n"), @r#"
         network_policy.type: must be `disabled` or `allowlist`
-        network_policy.allowed_domains: an allowlist needs some domains
-        network_policy.allowed_domains[0]: "10.0.0.1" is no domain: write example.com, or *.example.com for all beneath it
+        network_policy.allowed_domains: must list at least one domain
+        network_policy.allowed_domains[0]: "10.0.0.1" is not a domain: write example.com, or *.example.com for all of its subdomains
         network_policy.domain_secrets[0].domain: `b.org` is not among the allowed_domains
         network_policy.domain_secrets[0].name: must be 1 to 100 of A-Z, 0-9 and _, and not begin with a digit
         network_policy.domain_secrets[0].name: means something to the system or to programs that run there; choose another name, such as API_KEY

@@ -1,49 +1,52 @@
-//! What a run is made of: which skills are whose, whether code is run and where.
+//! What a run consists of: its container, its skills, whether code is run and where.
 
 use prowess_sandbox::{Policy, Sandbox};
 use prowess_store::TenantId;
 use prowess_toolbox::{Member, NamedSecret, Workspace};
+use prowess_wire::Dialect;
 use prowess_wire::neutral::Request;
-use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
+use crate::client_features::ClientFeatures;
+use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
-use crate::resolve::{NativeSkills, ResolvedSkills, Resolver, RunSkill};
-use crate::run_container::RunContainer;
-use crate::skill_request::SkillRequest;
+use crate::intake::native_skills::NativeSkills;
+use crate::intake::resolve::{ResolvedSkills, Resolver, RunSkill};
+use crate::intake::skill_request::SkillRequest;
 
-/// What a run will be made of, once it is known which skills are whose.
+/// What a run consists of.
 pub(crate) struct RunPlan {
-    /// The session it goes on in.
+    /// The container that it continues in.
     pub(crate) container: RunContainer,
     /// Its skills.
     pub(crate) resolved: ResolvedSkills,
-    /// Where code can be run, if anywhere.
+    /// The sandbox, if there is one.
     pub(crate) sandbox: Option<Sandbox>,
-    /// Whether our tools run code.
+    /// Whether Prowess's tools run code.
     pub(crate) code_execution: bool,
-    /// What a new session may have, and the secrets for it.
+    /// The policy and the secrets of a new container.
     pub(crate) policy: Policy,
     pub(crate) secrets: Vec<NamedSecret>,
-    /// Whether the upstream keeps its own code execution and container.
+    /// Whether the upstream uses its own code execution and container.
     pub(crate) uses_native: bool,
 }
 
-/// Whether what is prepared is run.
+/// What a run is prepared for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It is.
+    /// It is run.
     Run,
-    /// Only its tokens are counted: nothing is run, written or kept.
+    /// Only its tokens are counted: nothing is run, written or stored.
     Count,
 }
 
-/// Finds it all out.
+/// Finds the container and the skills, and decides where code runs.
 pub(crate) async fn plan_run(
     engine: &Engine,
     run_request: &RunRequest,
     skill_request: &SkillRequest,
+    features: &ClientFeatures,
     native_skills: NativeSkills,
 ) -> Result<RunPlan, RunError> {
     let (store, tenant) = (engine.store(), &run_request.tenant);
@@ -66,10 +69,10 @@ pub(crate) async fn plan_run(
         pins: &container.pins,
     };
     let mut resolved = resolver.resolve(&skill_request.skills).await?;
-    // A session remembers the skills of no other vendor than Anthropic.
-    let same = native_skills == NativeSkills::Translated
-        || (allows_native && run_request.client == ClientDialect::Messages);
-    if skill_request.skills.is_empty() && same {
+    // Of the vendors' own skills, a container's record has only Anthropic's.
+    let is_anthropic = native_skills == NativeSkills::Translated
+        || (allows_native && features.names_anthropic_skills());
+    if skill_request.skills.is_empty() && is_anthropic {
         resolved.native.clone_from(&container.native_skills);
     }
     resolved
@@ -82,25 +85,14 @@ pub(crate) async fn plan_run(
         NativeSkills::PassThrough => has_native || !has_local,
         NativeSkills::Translated => has_native,
     };
-    let needs_code = match run_request.client {
-        // Chat has no word for code execution, and what Gemini has is Google's: skills come
-        // with ours where there is any.
-        ClientDialect::Chat | ClientDialect::Gemini => has_local,
-        ClientDialect::Messages | ClientDialect::Responses => {
-            skill_request.code_execution && (has_local || !uses_native)
-        }
+    let needs_code = if features.requests_code_execution {
+        skill_request.code_execution && (has_local || !uses_native)
+    } else {
+        has_local
     };
     let sandbox = match engine.sandbox_handle().sandbox().await {
         Ok(sandbox) => Some(sandbox),
-        Err(error)
-            if needs_code
-                && !matches!(
-                    run_request.client,
-                    ClientDialect::Chat | ClientDialect::Gemini
-                ) =>
-        {
-            return Err(error);
-        }
+        Err(error) if needs_code && features.requests_code_execution => return Err(error),
         Err(_) => None,
     };
     let code_execution = needs_code && sandbox.is_some();
@@ -126,7 +118,7 @@ fn unpinned(member: &Member) -> RunSkill {
     RunSkill { member, pin: None }
 }
 
-/// Where the run's code runs: in the session it goes on with, or in one that is made
+/// Where the run's code runs: in the container it continues in, or in one that is created
 /// when something is first run.
 pub(crate) async fn open_workspace(
     tenant: &TenantId,
@@ -153,14 +145,19 @@ pub(crate) async fn open_workspace(
 }
 
 impl RunPlan {
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let skills = self.resolved.local.iter();
+        skills.map(|skill| skill.member.clone()).collect()
+    }
+
     /// Whether the client's own code execution tool goes to the upstream.
     pub(crate) fn keeps_native_tool(&self, native_skills: NativeSkills) -> bool {
         self.uses_native && native_skills == NativeSkills::PassThrough
     }
 }
 
-/// What the upstream is told of containers: its own, with its own skills. Only Anthropic
-/// is told of them beside the tools.
+/// The `container` field of the upstream's request: its own container, with its own skills.
+/// Only Anthropic has it; OpenAI's is part of a tool.
 pub(crate) fn request_container(request: &Request, plan: &RunPlan) -> Option<Value> {
     if request.origin != Dialect::Messages || !plan.uses_native {
         return None;
@@ -177,8 +174,8 @@ pub(crate) fn upstream_container(id: Option<&str>, skills: &[Value]) -> Option<V
     }
 }
 
-/// The skills that the upstream was told of.
-pub(crate) fn native_skills(request: &Request) -> Vec<Value> {
+/// The upstream's own skills in a request to it.
+pub(crate) fn skills_in_request(request: &Request) -> Vec<Value> {
     let skills = request
         .container
         .as_ref()

@@ -1,116 +1,41 @@
-//! Everything that happens before a model is called: errors found here reach the client
-//! with their status, before the first byte.
+//! Prepares a run: everything that happens before a model is called. Errors found here reach
+//! the client with their status, before the first byte.
 
-use prowess_provider::{ClientCredentials, InputTokenCount, Route};
-use prowess_store::{FileRecord, TenantId};
-use prowess_toolbox::{Member, Toolbox, ToolboxLimits, ToolboxOptions};
-use prowess_wire::neutral::{Map, Message, Request, Tool};
-use prowess_wire::{ClientDialect, Dropped};
-use tokio::sync::mpsc;
+use prowess_store::FileRecord;
+use prowess_toolbox::{Member, Toolbox, ToolboxLimits, ToolboxOptions, Workspace};
+use prowess_wire::neutral::{Block, Message, Request, Tool};
 
-use crate::answer_writer::AnswerWriter;
-use crate::budget::RunBudget;
-use crate::collect::OutputFiles;
+use crate::client_features::ClientFeatures;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
-use crate::events::RunEvent;
-use crate::plan::{self, Purpose, RunPlan, plan_run};
-use crate::record::RunLog;
-use crate::resolve::NativeSkills;
-use crate::restore::{RestoreContext, ToolCall, restore_conversation};
-use crate::run_loop::RunLoop;
-use crate::run_tools::{self, NATIVE_TOOL_NAMES, ToolNames};
-use crate::skill_request::SkillRequest;
-use crate::uploads::ExistingUpload;
-use crate::{call_records, disclose, hidden_turns, native, uploads};
+use crate::history::restore::{RestoreContext, RestoredConversation, restore_conversation};
+use crate::history::{originals, suspended};
+use crate::intake::native_skills::{NativeSkills, add_code_execution};
+use crate::intake::plan::{Purpose, RunPlan, open_workspace, plan_run, request_container};
+use crate::intake::prepared::{Conversation, PreparedRun, RunTools, TurnContext};
+use crate::intake::skill_request::SkillRequest;
+use crate::intake::uploads::{self, ExistingUpload};
+use crate::intake::{disclosure, run_tools};
+use crate::tool_call::{NATIVE_TOOL_NAMES, ToolNames};
 
-/// A request as its model gets it, and what is needed to see it through.
-struct PreparedRun {
-    tenant: TenantId,
-    client: ClientDialect,
-    route: Route,
-    credentials: ClientCredentials,
-    plan: RunPlan,
-    request: Request,
-    /// The client's tools.
-    client_tools: Vec<Tool>,
-    toolbox: Toolbox,
-    tool_names: ToolNames,
-    /// Calls that a paused run left open.
-    open_calls: Vec<ToolCall>,
-    dropped: Vec<Dropped>,
-}
-
-/// Prepares a run.
+/// Prepares a request to be run, or to have its tokens counted.
 pub(crate) async fn prepare_run(
-    engine: &Engine,
-    run_request: RunRequest,
-    out: mpsc::Sender<RunEvent>,
-) -> Result<RunLoop, RunError> {
-    let prepared = prepare_request(engine, run_request, Purpose::Run).await?;
-    let (settings, model) = (engine.settings(), prepared.route.name());
-    let mut log = RunLog::new(
-        engine.recorder(),
-        settings.record_detail,
-        &prepared.tenant,
-        model,
-        prepared.client,
-    )?;
-    log.set_skills(&prepared.plan.resolved.local);
-    Ok(RunLoop {
-        budget: RunBudget::new(settings.limits.clone()),
-        writer: AnswerWriter::new(prepared.client, out),
-        first_new_message: prepared.request.messages.len(),
-        open_calls: prepared.open_calls,
-        engine: engine.clone(),
-        outputs: OutputFiles::default(),
-        container: prepared.plan.container,
-        skills: prepared.plan.resolved.local,
-        upstream_container: None,
-        upstream_files: Vec::new(),
-        dropped: prepared.dropped,
-        response_extras: Map::new(),
-        call_records: Vec::new(),
-        has_server_calls: false,
-        tenant: prepared.tenant,
-        route: prepared.route,
-        credentials: prepared.credentials,
-        request: prepared.request,
-        client_tools: prepared.client_tools,
-        toolbox: prepared.toolbox,
-        tool_names: prepared.tool_names,
-        log,
-    })
-}
-
-/// Counts the tokens of what the first turn of a run would be sent.
-pub(crate) async fn count_tokens(
-    engine: &Engine,
-    run_request: RunRequest,
-) -> Result<InputTokenCount, RunError> {
-    let PreparedRun {
-        route,
-        credentials,
-        mut request,
-        client_tools,
-        toolbox,
-        ..
-    } = prepare_request(engine, run_request, Purpose::Count).await?;
-    request.tools = run_tools::all_tools(&client_tools, &toolbox);
-    // Counters know no containers.
-    request.container = None;
-    Ok(route.count(&request, &credentials).await?)
-}
-
-async fn prepare_request(
     engine: &Engine,
     run_request: RunRequest,
     purpose: Purpose,
 ) -> Result<PreparedRun, RunError> {
+    let features = ClientFeatures::for_dialect(run_request.client);
     let skill_request = SkillRequest::from_request(run_request.client, &run_request.request)?;
     skill_request.check_skill_count(run_request.members.len())?;
-    let native_skills = NativeSkills::for_route(&run_request.route, run_request.client);
-    let plan = plan_run(engine, &run_request, &skill_request, native_skills).await?;
+    let native_skills = NativeSkills::for_route(&run_request.route, &features);
+    let plan = plan_run(
+        engine,
+        &run_request,
+        &skill_request,
+        &features,
+        native_skills,
+    )
+    .await?;
     let RunRequest {
         tenant,
         client,
@@ -119,110 +44,127 @@ async fn prepare_request(
         mut credentials,
         members: _,
     } = run_request;
-    let chosen = plan.resolved.local.iter();
-    let members: Vec<Member> = chosen.map(|chosen| chosen.member.clone()).collect();
-
-    request.tools = run_tools::client_tools(
-        client,
-        &request,
-        &plan.resolved.native,
-        plan.keeps_native_tool(native_skills),
-    );
-    let dropped = match plan.uses_native && native_skills == NativeSkills::Translated {
-        true => native::add_code_execution(&mut request, &mut credentials)?,
-        false => Vec::new(),
+    let keeps_native_tool = plan.keeps_native_tool(native_skills);
+    request.tools =
+        run_tools::client_tools(client, &request, &plan.resolved.native, keeps_native_tool);
+    let dropped = if plan.uses_native && native_skills == NativeSkills::Translated {
+        add_code_execution(&mut request, &mut credentials)?
+    } else {
+        Vec::new()
     };
-    let messages = std::mem::take(&mut request.messages);
-    let mut messages = hidden_turns::restore(engine.store(), &tenant, messages).await?;
-    let files = find_files(
-        engine,
-        &tenant,
-        &skill_request,
-        &mut messages,
-        native_skills,
-    )
-    .await?;
-    let workspace = plan::open_workspace(&tenant, &plan, purpose).await?;
+    let context = TurnContext {
+        engine: engine.clone(),
+        tenant,
+        features,
+        route,
+        credentials,
+    };
+    let mut messages = std::mem::take(&mut request.messages);
+    messages = suspended::restore(engine.store(), &context.tenant, messages).await?;
+    let allows_native = native_skills != NativeSkills::Unsupported;
+    let files = find_files(&context, &skill_request.files, &mut messages, allows_native).await?;
+    let workspace = open_workspace(&context.tenant, &plan, purpose).await?;
     if let (Some(workspace), Purpose::Run) = (&workspace, purpose) {
-        uploads::place_uploads(
-            engine.store(),
-            &tenant,
-            workspace,
-            &files,
-            ExistingUpload::Keep,
-        )
-        .await?;
+        let (store, existing) = (engine.store(), ExistingUpload::Keep);
+        uploads::place_uploads(store, &context.tenant, workspace, &files, existing).await?;
     }
 
     let client_tools = std::mem::take(&mut request.tools);
-    let options = toolbox_options(engine, &plan, &client_tools, workspace.is_some());
-    let toolbox = Toolbox::new(members.clone(), workspace, options)?;
-    let tool_names = ToolNames::for_toolbox(&toolbox);
-    let call_records = call_records::load(engine.store(), &tenant, client, &messages).await?;
-    let restore_context = RestoreContext {
-        members: &members,
-        names: &tool_names,
-        records: &call_records,
-        runs_code: plan.code_execution && !plan.uses_native,
-    };
-    let restored = restore_conversation(messages, restore_context);
-    let settings = engine.settings();
-    if disclose::is_full(&members, settings) {
-        toolbox
-            .restore_loaded(&run_tools::member_names(&members))
-            .await;
-    } else {
-        toolbox.restore_loaded(&restored.loaded_skills).await;
-    }
-
-    let prompt_context = disclose::PromptContext {
-        load_tool: &tool_names.load,
-        code_execution: plan.code_execution,
-    };
-    run_tools::append_system_text(
-        &mut request,
-        disclose::skills_prompt(&members, settings, prompt_context),
-    );
+    let members: Vec<Member> = plan.members();
+    let tools = build_tools(engine, &plan, &members, &client_tools, workspace)?;
+    let restored = restore_history(&context, &plan, &members, &tools, messages).await?;
+    disclose_skills(&context, &plan, &members, &tools, &restored, &mut request).await;
     request.messages = restored.messages;
-    request.container = plan::request_container(&request, &plan);
-    let ours = run_tools::all_tools(&[], &toolbox);
-    request.tool_choice = run_tools::tool_choice(request.tool_choice.take(), &tool_names, &ours);
+    request.container = request_container(&request, &plan);
+    let own_tools = run_tools::all_tools(&[], &tools.toolbox);
+    request.tool_choice =
+        run_tools::tool_choice(request.tool_choice.take(), &tools.names, &own_tools);
     Ok(PreparedRun {
-        tenant,
-        client,
-        route,
-        credentials,
-        plan,
-        request,
-        client_tools,
-        toolbox,
-        tool_names,
-        open_calls: restored.open_calls,
-        dropped,
+        context,
+        conversation: Conversation {
+            first_new_message: request.messages.len(),
+            request,
+            client_tools,
+            open_calls: restored.open_calls,
+            dropped,
+        },
+        tools,
+        skills: plan.resolved.local,
+        container: plan.container,
     })
 }
 
-/// The files that are to lie in the container. They need one.
+/// The files to be placed in the container. They need a sandbox.
 async fn find_files(
-    engine: &Engine,
-    tenant: &TenantId,
-    skill_request: &SkillRequest,
+    context: &TurnContext,
+    named: &[String],
     messages: &mut [Message],
-    native_skills: NativeSkills,
+    allows_native: bool,
 ) -> Result<Vec<FileRecord>, RunError> {
-    let allows_native = native_skills != NativeSkills::Unsupported;
-    let files = uploads::find_uploads(
-        engine.store(),
-        tenant,
-        &skill_request.files,
-        messages,
-        allows_native,
-    )
-    .await?;
+    let (engine, tenant) = (&context.engine, &context.tenant);
+    let files =
+        uploads::find_uploads(engine.store(), tenant, named, messages, allows_native).await?;
     if !files.is_empty() {
         engine.sandbox_handle().sandbox().await?;
     }
     Ok(files)
+}
+
+fn build_tools(
+    engine: &Engine,
+    plan: &RunPlan,
+    members: &[Member],
+    client_tools: &[Tool],
+    workspace: Option<Workspace>,
+) -> Result<RunTools, RunError> {
+    let options = toolbox_options(engine, plan, client_tools, workspace.is_some());
+    let toolbox = Toolbox::new(members.to_vec(), workspace, options)?;
+    let names = ToolNames::for_toolbox(&toolbox);
+    Ok(RunTools { toolbox, names })
+}
+
+/// The conversation as the model gets it, with the calls of earlier runs.
+async fn restore_history(
+    context: &TurnContext,
+    plan: &RunPlan,
+    members: &[Member],
+    tools: &RunTools,
+    messages: Vec<Message>,
+) -> Result<RestoredConversation, RunError> {
+    let (store, features) = (context.engine.store(), &context.features);
+    let records = originals::load(store, &context.tenant, features, &messages).await?;
+    let restore_context = RestoreContext {
+        members,
+        names: &tools.names,
+        records: &records,
+        runs_code: plan.code_execution && !plan.uses_native,
+    };
+    Ok(restore_conversation(messages, restore_context))
+}
+
+/// Appends the skills to the system prompt, and restores which of them are loaded.
+async fn disclose_skills(
+    context: &TurnContext,
+    plan: &RunPlan,
+    members: &[Member],
+    tools: &RunTools,
+    restored: &RestoredConversation,
+    request: &mut Request,
+) {
+    let settings = context.engine.settings();
+    if disclosure::is_full(members, settings) {
+        let names = members.iter().map(|member| member.skill.name.clone());
+        let names: Vec<String> = names.collect();
+        tools.toolbox.restore_loaded(&names).await;
+    } else {
+        tools.toolbox.restore_loaded(&restored.loaded_skills).await;
+    }
+    let prompt_context = disclosure::PromptContext {
+        load_tool: &tools.names.load,
+        code_execution: plan.code_execution,
+    };
+    let prompt = disclosure::skills_prompt(members, settings, prompt_context);
+    request.system.extend(prompt.map(Block::text));
 }
 
 fn toolbox_options(

@@ -1,23 +1,20 @@
-//! From names to skills: which are ours, which version, which are the upstream's own.
+//! Resolves selectors to skills: stored ones in a version, inline ones, and the upstream's own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use prowess_provider::{ModelTask, Route, Target};
-use prowess_skill::{Bundle, BundleLimits, LoadOptions, Severity, Skill};
 use prowess_store::{
     Error as StoreError, ResolvedSkill, ResourceKind, Store, TenantId, VersionSelector,
 };
 use prowess_toolbox::Member;
-use prowess_wire::ClientDialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::RunError;
 use crate::ids;
-use crate::skill_request::SkillSelector;
+use crate::intake::inline_skill::load_inline_skill;
+use crate::intake::native_skills::NativeSkills;
+use crate::intake::skill_request::SkillSelector;
 
 /// A skill of the run, and which stored version it is, if it is stored.
 #[derive(Debug, Clone)]
@@ -26,13 +23,13 @@ pub(crate) struct RunSkill {
     pub(crate) pin: Option<SkillPin>,
 }
 
-/// A version, held fast for as long as its session lives.
+/// A version that stays fixed for the lifetime of its container.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SkillPin {
-    /// The word the client uses for where it is from.
+    /// The `type` that the client uses.
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    /// As the client names it.
+    /// The id that the client uses.
     pub(crate) named: String,
     pub(crate) skill_id: String,
     pub(crate) version_id: String,
@@ -43,63 +40,29 @@ pub(crate) struct SkillPin {
 /// The skills of a run.
 #[derive(Debug, Default)]
 pub(crate) struct ResolvedSkills {
-    /// Those we give the model, in the request's order.
+    /// Those that Prowess offers to the model, in the request's order.
     pub(crate) local: Vec<RunSkill>,
-    /// Those the upstream gives it, as they stood.
+    /// Those that the upstream offers, as it expects them.
     pub(crate) native: Vec<Value>,
 }
 
-/// Whose skills the models of a route have beside ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NativeSkills {
-    /// Nobody's.
-    Unsupported,
-    /// Their vendor's, named as the client names them: its bytes may pass as they came.
-    PassThrough,
-    /// Anthropic's, for a client of another dialect.
-    Translated,
-}
-
-impl NativeSkills {
-    /// What every model of a route has, for a client.
-    pub(crate) fn for_route(route: &Route, client: ClientDialect) -> Self {
-        let all = |own: &dyn Fn(&Target) -> bool| {
-            !route.targets().is_empty() && route.targets().iter().all(own)
-        };
-        let vendor = |target: &Target| match client {
-            ClientDialect::Messages => target.kind() == "anthropic",
-            ClientDialect::Responses => matches!(target.kind(), "openai" | "azure"),
-            ClientDialect::Chat | ClientDialect::Gemini => false,
-        };
-        if all(&|target| {
-            vendor(target) && target.supports_pass_through(client, ModelTask::Generate)
-        }) {
-            NativeSkills::PassThrough
-        } else if client != ClientDialect::Messages && all(&|target| target.kind() == "anthropic") {
-            NativeSkills::Translated
-        } else {
-            NativeSkills::Unsupported
-        }
-    }
-}
-
-/// The newest versions of skills, looked up together.
+/// The newest versions of skills, by id.
 type LatestVersions = HashMap<String, Arc<ResolvedSkill>>;
 
-/// Where skills are looked for.
+/// Looks up skills.
 pub(crate) struct Resolver<'a> {
     pub(crate) store: &'a Store,
     pub(crate) tenant: &'a TenantId,
     pub(crate) aliases: &'a BTreeMap<String, String>,
     pub(crate) model: &'a str,
-    /// Whether ids that are not ours may be the upstream's.
+    /// Whether unknown ids may be the upstream's.
     pub(crate) native_skills: NativeSkills,
-    /// The versions that the session was made with.
+    /// The versions that the container was created with.
     pub(crate) pins: &'a [SkillPin],
 }
 
 impl Resolver<'_> {
-    /// All skills of a request; those of its session when it names none.
+    /// All skills of a request; those of its container when it names none.
     pub(crate) async fn resolve(
         &self,
         named: &[SkillSelector],
@@ -119,7 +82,8 @@ impl Resolver<'_> {
         for skill in named {
             match skill {
                 SkillSelector::Inline { name, data } => {
-                    resolved.local.push(load_inline(name, data).await?);
+                    let member = load_inline_skill(name, data).await?.into();
+                    resolved.local.push(RunSkill { member, pin: None });
                 }
                 SkillSelector::Id {
                     original,
@@ -141,7 +105,7 @@ impl Resolver<'_> {
         Ok(resolved)
     }
 
-    /// Whether an id is one of ours.
+    /// Whether an id is one of a stored skill.
     pub(crate) async fn is_stored(&self, id: &str) -> Result<bool, RunError> {
         match self.store.skill(self.tenant, ids::skill_id(id)).await {
             Ok(_) => Ok(true),
@@ -150,7 +114,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Those whose newest version is meant, as many as there are.
+    /// Looks up the newest versions that selectors refer to, in one query.
     async fn find_latest(&self, named: &[SkillSelector]) -> Result<LatestVersions, RunError> {
         let ids = named.iter().filter_map(|skill| {
             let SkillSelector::Id { id, version, .. } = skill else {
@@ -180,7 +144,7 @@ impl Resolver<'_> {
             return Ok(Some(found));
         }
         match self.aliases.get(id) {
-            // Versions of a vendor's skill say nothing about the one that stands in.
+            // A version of the vendor's skill does not apply to the skill of the alias.
             Some(stored) if self.native_skills == NativeSkills::Unsupported => {
                 let selector = self.version_selector(stored, None)?;
                 self.find_stored(stored, &selector, kind, id).await
@@ -189,7 +153,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The version that is meant: in a session, the latest is the one it began with.
+    /// The version that is selected. In a container, `latest` is the one it was created with.
     fn version_selector(
         &self,
         id: &str,
@@ -271,60 +235,26 @@ impl Resolver<'_> {
     }
 }
 
-/// A skill as Anthropic wants it named. OpenAI's clients know one word for all of them;
-/// Anthropic's own have plain names, those of its users ids.
+/// A skill as Anthropic's API expects it. OpenAI's clients use one `type` for all skills;
+/// Anthropic's own have names as ids, those of its users `skill_…`.
 fn anthropic_reference(original: &Value, kind: &str, id: &str) -> Value {
     let mut reference = original.clone();
     if let Some(map) = reference.as_object_mut()
         && !matches!(kind, "anthropic" | "custom")
     {
-        let kind = match id.starts_with("skill_") {
-            true => "custom",
-            false => "anthropic",
+        let kind = if id.starts_with("skill_") {
+            "custom"
+        } else {
+            "anthropic"
         };
         map.insert("type".to_owned(), kind.into());
     }
     reference
 }
 
-/// A skill that is in the request itself. Unpacking is work for the processor, so it
-/// is done where it holds up nobody.
-async fn load_inline(name: &str, data: &str) -> Result<RunSkill, RunError> {
-    let (name, data) = (name.to_owned(), data.to_owned());
-    let work = tokio::task::spawn_blocking(move || unpack_inline(&name, &data));
-    let skill = work.await.map_err(|error| RunError::InlineSkill {
-        name: "inline".to_owned(),
-        why: error.to_string(),
-    })??;
-    Ok(RunSkill {
-        member: Member::from(skill),
-        pin: None,
-    })
-}
-
-fn unpack_inline(name: &str, data: &str) -> Result<Skill, RunError> {
-    let cannot = |why: String| RunError::InlineSkill {
-        name: name.to_owned(),
-        why,
-    };
-    let zip = STANDARD
-        .decode(data)
-        .map_err(|error| cannot(format!("its data is not base64: {error}")))?;
-    let bundle = Bundle::from_archive(&zip, &BundleLimits::default());
-    let bundle = bundle.map_err(|error| RunError::inline_skill(name, &error))?;
-    let loaded = Skill::load(bundle, &LoadOptions::default());
-    let valid = loaded.is_valid();
-    let first = loaded.diagnostics.iter();
-    let mut first = first.filter(|found| found.severity == Severity::Error);
-    let why = first.next().map_or_else(
-        || "it does not load".to_owned(),
-        |found| format!("{}: {}", found.file, found.message),
-    );
-    loaded.skill.filter(|_| valid).ok_or_else(|| cannot(why))
-}
-
 #[cfg(test)]
 mod tests {
+    use prowess_skill::{LoadOptions, Skill};
     use prowess_store::{NewSkill, StoreConfig};
     use serde_json::json;
     use tempfile::TempDir;
@@ -363,7 +293,7 @@ mod tests {
             }
         }
 
-        /// By `NAME`, `NAME@VERSION`, or an id of somebody else's.
+        /// By `NAME`, `NAME@VERSION`, or an unknown id.
         fn selectors(&self, words: &[&str]) -> Vec<SkillSelector> {
             let named = words.iter().map(|word| {
                 let (name, version) = match word.split_once('@') {
@@ -381,7 +311,7 @@ mod tests {
             named.collect()
         }
 
-        /// The names of what is found, or what is wrong.
+        /// The names of the skills, or the error.
         async fn resolve(&self, tenant: &TenantId, words: &[&str]) -> Result<Vec<String>, String> {
             let resolver = Resolver {
                 store: &self.store,

@@ -1,4 +1,5 @@
-//! What a request says of skills, containers and code execution, in each dialect.
+//! The skills, container and code execution that a request names, read from the fields of
+//! each dialect.
 //!
 //! Messages, Chat and Gemini name skills in `container`; Responses names them in the
 //! environment of its `shell` tool. Nothing is looked up here.
@@ -9,21 +10,21 @@ use prowess_wire::raw::RawObject;
 use serde_json::Value;
 
 use crate::error::RunError;
-use crate::network::NetworkRequest;
+use crate::intake::network::NetworkRequest;
 
-/// More are refused before any is looked up.
+/// More are rejected before any is looked up.
 const MAX_SKILLS: usize = 20;
 
-/// What a request says of skills, containers and code execution.
+/// The skills, container and code execution that a request names.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct SkillRequest {
-    /// The container it wants to go on with.
+    /// The container to continue in.
     pub(crate) container: Option<String>,
-    /// The skills, in its order.
+    /// The skills, in the request's order.
     pub(crate) skills: Vec<SkillSelector>,
-    /// Files to be put into the container.
+    /// Files to be placed in the container.
     pub(crate) files: Vec<String>,
-    /// What its code is to reach of the network, if it says anything about that.
+    /// The network access of its code, if the request specifies it.
     pub(crate) network: Option<NetworkRequest>,
     /// Whether it offers the model code execution by the server.
     pub(crate) code_execution: bool,
@@ -34,19 +35,19 @@ pub(crate) struct SkillRequest {
 pub(crate) enum SkillSelector {
     /// By its id.
     Id {
-        /// As it stood, for those who know the id better.
+        /// The original JSON, for the provider if the id is one of its own.
         original: Value,
-        /// The word for where it is from.
+        /// Its `type`.
         kind: String,
         id: String,
         version: Option<String>,
     },
-    /// It is in the request itself: a zip, base64.
+    /// Part of the request itself: a zip archive in base64.
     Inline { name: String, data: String },
 }
 
 impl SkillRequest {
-    /// What a request says that was read whole.
+    /// Reads a parsed request.
     pub(crate) fn from_request(client: ClientDialect, request: &Request) -> Result<Self, RunError> {
         let mut skill_request = SkillRequest::default();
         if client != ClientDialect::Responses {
@@ -60,8 +61,8 @@ impl SkillRequest {
         skill_request.check_bounds()
     }
 
-    /// The same of a body of which only the outer fields are known. `None` when it says
-    /// nothing, which most bodies are seen to do without being parsed.
+    /// Reads a body of which only the outer fields are parsed. `None` when it names nothing,
+    /// which for most bodies is known without parsing the fields.
     pub(crate) fn peek(
         client: ClientDialect,
         raw: &RawObject<'_>,
@@ -99,8 +100,7 @@ impl SkillRequest {
         self.check_skill_count(0).map(|()| self)
     }
 
-    /// Refuses a request with more skills than it may have, those that come beside it
-    /// included.
+    /// Rejects a request with too many skills, including `additional` ones from elsewhere.
     pub(crate) fn check_skill_count(&self, additional: usize) -> Result<(), RunError> {
         match self.skills.len() + additional {
             named if named > MAX_SKILLS => Err(RunError::TooManySkills {
@@ -155,11 +155,11 @@ impl SkillRequest {
                 let field = format!("{path}.container_id");
                 self.container = optional_string(environment, "container_id", &field)?;
                 return match self.container {
-                    // A container may be shown more skills than it was made with.
+                    // More skills can be mounted than the container was created with.
                     Some(_) => self.read_skills(environment, &format!("{path}.skills")),
                     None => Err(RunError::invalid_field(
                         field,
-                        "a container_reference needs it",
+                        "is required for a container_reference",
                     )),
                 };
             }
@@ -170,7 +170,7 @@ impl SkillRequest {
         self.read_container_settings(environment, &format!("{path}."))
     }
 
-    /// What a new container is to have, in an environment or by itself.
+    /// Reads the settings of a new container, from an environment or a body of its own.
     pub(crate) fn read_container_settings(
         &mut self,
         setting: &Map,
@@ -188,16 +188,13 @@ impl SkillRequest {
             None | Some(Value::Null) => return Ok(()),
             Some(Value::Array(files)) => files,
             Some(_) => {
-                return Err(RunError::invalid_field(
-                    path,
-                    "must be a list of ids of files",
-                ));
+                return Err(RunError::invalid_field(path, "must be a list of file ids"));
             }
         };
         for (i, file) in files.iter().enumerate() {
             let Value::String(id) = file else {
                 let field = format!("{path}[{i}]");
-                return Err(RunError::invalid_field(&field, "must be the id of a file"));
+                return Err(RunError::invalid_field(&field, "must be a file id"));
             };
             self.files.push(id.clone());
         }
@@ -218,12 +215,12 @@ impl SkillRequest {
     }
 }
 
-/// Whether a tool of the request is the server's code execution, which we may give.
+/// Whether a tool of the request is Anthropic's code execution, which Prowess can replace.
 pub(crate) fn is_code_execution(client: ClientDialect, kind: &str) -> bool {
     client == ClientDialect::Messages && kind.starts_with("code_execution")
 }
 
-/// Whether a tool of the request is one that a run of ours stands in for.
+/// Whether a tool of the request is one that Prowess's tools replace.
 pub(crate) fn is_replaced_tool(client: ClientDialect, tool: &Tool) -> bool {
     let ToolKind::Server { kind } = &tool.kind else {
         return false;
@@ -252,7 +249,10 @@ fn parse_selector(skill: &Value, path: &str) -> Result<SkillSelector, RunError> 
             .get("source")
             .and_then(|source| source.get("data")?.as_str());
         let data = data.ok_or_else(|| {
-            RunError::invalid_field(format!("{path}.source.data"), "must hold the zip, base64")
+            RunError::invalid_field(
+                format!("{path}.source.data"),
+                "must be a zip archive in base64",
+            )
         })?;
         return Ok(SkillSelector::Inline {
             name: text("name").unwrap_or_default(),
@@ -260,9 +260,8 @@ fn parse_selector(skill: &Value, path: &str) -> Result<SkillSelector, RunError> 
         });
     }
     let id = text("skill_id").filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| {
-        RunError::invalid_field(format!("{path}.skill_id"), "must be the id of a skill")
-    })?;
+    let id = id
+        .ok_or_else(|| RunError::invalid_field(format!("{path}.skill_id"), "must be a skill id"))?;
     let version = match map.get("version") {
         None | Some(Value::Null) => None,
         Some(Value::String(version)) => Some(version.clone()),
@@ -332,7 +331,7 @@ mod tests {
             (2, 1)
         );
         let odd = body.replace(r#""file_1""#, r#""file_1",{}"#);
-        insta::assert_snapshot!(peek(ClientDialect::Responses, &odd).unwrap_err(), @"tools[0].environment.file_ids[1]: must be the id of a file");
+        insta::assert_snapshot!(peek(ClientDialect::Responses, &odd).unwrap_err(), @"tools[0].environment.file_ids[1]: must be a file id");
         let local = body.replace("container_auto", "local");
         assert_eq!(peek(ClientDialect::Responses, &local), Ok(None));
         let reference = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_a_word_about_skills_selects_nothing() {
+    fn a_request_without_skills_selects_nothing() {
         let body = r#"{"model":"m","max_tokens":1,"messages":[],"container":null,
             "tools":[{"name":"f","input_schema":{}}]}"#;
         assert_eq!(peek(ClientDialect::Messages, body), Ok(None));
@@ -359,16 +358,16 @@ mod tests {
         };
         insta::assert_snapshot!(error_for("7"), @"container: must be an id, or an object with `id` and `skills`");
         insta::assert_snapshot!(error_for(r#"{"skills":{}}"#), @"container.skills: must be a list of skills");
-        insta::assert_snapshot!(error_for(r#"{"skills":[{"type":"custom"}]}"#), @"container.skills[0].skill_id: must be the id of a skill");
+        insta::assert_snapshot!(error_for(r#"{"skills":[{"type":"custom"}]}"#), @"container.skills[0].skill_id: must be a skill id");
         let many = vec![r#"{"skill_id":"s"}"#; 21].join(",");
         insta::assert_snapshot!(error_for(&format!(r#"{{"skills":[{many}]}}"#)), @"a request may name 20 skills; it names 21");
     }
 
     #[test]
-    fn a_way_out_of_the_sandbox_is_read_where_it_stands() {
+    fn a_network_policy_is_read_from_the_environment() {
         let body = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
             {"type":"container_auto","network_policy":{"type":"allowlist","allowed_domains":["a"]}}}]}"#;
-        insta::assert_snapshot!(peek(ClientDialect::Responses, body).unwrap_err(), @r#"tools[0].environment.network_policy.allowed_domains[0]: "a" is no domain: write example.com, or *.example.com for all beneath it"#);
+        insta::assert_snapshot!(peek(ClientDialect::Responses, body).unwrap_err(), @r#"tools[0].environment.network_policy.allowed_domains[0]: "a" is not a domain: write example.com, or *.example.com for all of its subdomains"#);
         let body = body.replace(r#"["a"]"#, r#"["a.org"]"#);
         let skill_request = peek(ClientDialect::Responses, &body).unwrap().unwrap();
         assert!(skill_request.network.is_some() && skill_request.code_execution);

@@ -1,4 +1,4 @@
-//! Files of the client's that the model's code is to find in `/mnt/data`.
+//! Files of the client that are placed in the container for the model's code.
 
 use futures_util::TryStreamExt;
 use prowess_store::{Error as StoreError, FileRecord, Store, TenantId};
@@ -7,13 +7,14 @@ use prowess_wire::neutral::{Block, Content, Message};
 use serde_json::Value;
 
 use crate::error::RunError;
+use crate::model_text;
 
-/// Bytes of one file that is put into a session.
+/// Bytes of one file that is placed in a container.
 const MAX_UPLOAD_BYTES: i64 = 128 << 20;
 
-/// The files that a request names by id, and those of its `container_upload` blocks,
-/// which become a word about where they lie. Ids that are not ours are left alone where
-/// they may be the upstream's.
+/// Finds the files that a request names by id, and those of its `container_upload` blocks,
+/// which are replaced by a note with the file's path. Unknown ids stay where they may be the
+/// upstream's.
 pub(crate) async fn find_uploads(
     store: &Store,
     tenant: &TenantId,
@@ -34,8 +35,8 @@ pub(crate) async fn find_uploads(
         };
         match find_file(store, tenant, &id).await? {
             Some(file) => {
-                let note = format!("[The file {} is at /mnt/data/{0}]", sandbox_name(&file));
-                block.content = Content::Text(note);
+                let location = model_text::upload_location(&sandbox_name(&file));
+                block.content = Content::Text(location);
                 block.rest.clear();
                 if !found.iter().any(|known| known.id == file.id) {
                     found.push(file);
@@ -48,16 +49,16 @@ pub(crate) async fn find_uploads(
     Ok(found)
 }
 
-/// What becomes of a file that was put into the session before.
+/// What happens to a file that was placed in the container before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExistingUpload {
-    /// It stays as code has left it since: a conversation names its files in each request.
+    /// It stays, with later changes by code: a conversation names its files in each request.
     Keep,
-    /// It is put there again.
+    /// It is replaced.
     Replace,
 }
 
-/// Puts files into a session, each in place of whatever else has its name there.
+/// Places files in a container. Each replaces any other file of its name.
 pub(crate) async fn place_uploads(
     store: &Store,
     tenant: &TenantId,
@@ -72,7 +73,7 @@ pub(crate) async fn place_uploads(
         }
         if file.size > MAX_UPLOAD_BYTES {
             let why = format!(
-                "it has {} bytes, and {MAX_UPLOAD_BYTES} is the most",
+                "it has {} bytes; at most {MAX_UPLOAD_BYTES} are allowed",
                 file.size
             );
             return Err(RunError::invalid_field(format!("file `{}`", file.id), why));
@@ -111,7 +112,7 @@ async fn find_file(
     }
 }
 
-/// A file's name is a label; in the session it is a single plain name.
+/// The name of a file in the container: the last part of its stored name, which is free text.
 pub(crate) fn sandbox_name(file: &FileRecord) -> String {
     let last = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last

@@ -1,34 +1,32 @@
-//! The one answer of a run, told as it comes: one start, dense indexes, one end.
+//! Writes the one response of a run as it comes: one start, dense indexes, one end.
 
-use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{Block, Content, Delta, Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::client_features::ClientFeatures;
 use crate::events::{OutputFile, RunEvent, RunStep};
+use crate::history::citations;
 use crate::ids;
 
-/// How Responses points from a text to a file.
-const CITATION: &str = "container_file_citation";
-
-/// Tells the answer.
+/// Writes the response.
 #[derive(Debug)]
 pub(crate) struct AnswerWriter {
-    pub(crate) client: ClientDialect,
+    pub(crate) features: ClientFeatures,
     events: mpsc::Sender<RunEvent>,
     /// The index of the next block.
     next_index: usize,
     started: bool,
-    /// Whether any text was told.
+    /// Whether any text was written.
     pub(crate) has_text: bool,
-    /// Files that no text has pointed to yet, and their session.
+    /// Files that no text has cited yet, after the ids of their containers.
     uncited_files: Vec<(String, OutputFile)>,
 }
 
 impl AnswerWriter {
-    pub(crate) fn new(client: ClientDialect, events: mpsc::Sender<RunEvent>) -> Self {
+    pub(crate) fn new(features: ClientFeatures, events: mpsc::Sender<RunEvent>) -> Self {
         AnswerWriter {
-            client,
+            features,
             events,
             next_index: 0,
             started: false,
@@ -37,7 +35,7 @@ impl AnswerWriter {
         }
     }
 
-    /// Tells an event of the answer as it is.
+    /// Sends an event of the response unchanged.
     pub(crate) async fn write(&self, event: StreamEvent) {
         self.send(RunEvent::Response(event)).await;
     }
@@ -47,11 +45,11 @@ impl AnswerWriter {
     }
 
     pub(crate) async fn send(&self, event: RunEvent) {
-        // The listener is polled together with us, and gone only when we are.
+        // The receiver is polled by the same task, and dropped together with this.
         let _ = self.events.send(event).await;
     }
 
-    /// Begins the answer, unless it has begun.
+    /// Starts the response, unless it has started.
     pub(crate) async fn start_message(
         &mut self,
         id: String,
@@ -70,7 +68,7 @@ impl AnswerWriter {
         }
     }
 
-    /// Begins a block and gives its place.
+    /// Starts a block and returns its index.
     pub(crate) async fn start_block(&mut self, mut block: Block) -> usize {
         let index = self.next_index;
         self.next_index += 1;
@@ -79,7 +77,7 @@ impl AnswerWriter {
         index
     }
 
-    /// Tells a call of ours as one of the server's.
+    /// Writes a call of one of Prowess's tools, as a server tool call.
     pub(crate) async fn write_call(&mut self, id: &str, tool: &str, input: &Value) {
         let block = Block::new(Content::ServerToolUse {
             id: id.to_owned(),
@@ -92,7 +90,7 @@ impl AnswerWriter {
         self.write(StreamEvent::BlockStop { index }).await;
     }
 
-    /// Tells its result.
+    /// Writes the result of a server tool call.
     pub(crate) async fn write_result(&mut self, id: &str, tool: &str, content: Value) {
         let block = Block::new(Content::ServerToolResult {
             kind: format!("{tool}_tool_result"),
@@ -103,67 +101,18 @@ impl AnswerWriter {
         self.write(StreamEvent::BlockStop { index }).await;
     }
 
-    /// Notes a file for the next text to point to.
-    pub(crate) fn add_output_file(&mut self, session: &str, file: OutputFile) {
-        if self.client == ClientDialect::Responses {
+    /// Keeps a file for the next text to cite.
+    pub(crate) fn add_output_file(&mut self, container_id: &str, file: OutputFile) {
+        if self.features.cites_files {
             self.uncited_files
-                .push((ids::openai_container_id(session), file));
+                .push((ids::openai_container_id(container_id), file));
         }
     }
 
-    /// Responses points from texts to files; the other dialects name them elsewhere.
+    /// Adds citations of the files that no text has cited yet.
     fn add_citations(&mut self, block: &mut Block) {
-        if self.uncited_files.is_empty() || !matches!(block.content, Content::Text(_)) {
-            return;
-        }
-        let files = std::mem::take(&mut self.uncited_files);
-        let cited = files.into_iter().map(|(session, file)| {
-            json!({
-                "type": CITATION,
-                "container_id": session,
-                "file_id": file.file_id,
-                "filename": file.filename,
-                "start_index": 0,
-                "end_index": 0,
-            })
-        });
-        let cited: Vec<Value> = cited.collect();
-        match block.rest.get_mut("annotations") {
-            // What the model's own server points to stays.
-            Some(Value::Array(known)) => known.extend(cited),
-            _ => {
-                block.rest.insert("annotations".to_owned(), cited.into());
-            }
+        if !self.uncited_files.is_empty() && matches!(block.content, Content::Text(_)) {
+            citations::add_citations(block, std::mem::take(&mut self.uncited_files));
         }
     }
-}
-
-/// Says of a file in a result how it is called, and where it lies: Gemini's clients are told
-/// of files one by one.
-pub(crate) fn describe_file(content: &mut Value, session: &str, made: &OutputFile) {
-    let files = content.get_mut("content").and_then(Value::as_array_mut);
-    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
-        if file.get("file_id").and_then(Value::as_str) == Some(&made.file_id) {
-            file.insert("filename".to_owned(), made.filename.clone().into());
-            file.insert("mime_type".to_owned(), made.mime_type.clone().into());
-            file.insert("container".to_owned(), session.into());
-        }
-    }
-}
-
-/// A block without our pointers to files: the model did not write them. Those of its own
-/// servers point from somewhere.
-pub(crate) fn strip_citations(mut block: Block) -> Block {
-    let ours = |cited: &Value| {
-        let end = cited.get("end_index").and_then(Value::as_u64);
-        cited.get("type").and_then(Value::as_str) == Some(CITATION) && end == Some(0)
-    };
-    if let Some(Value::Array(cited)) = block.rest.get_mut("annotations") {
-        let before = cited.len();
-        cited.retain(|cited| !ours(cited));
-        if cited.is_empty() && before > 0 {
-            block.rest.shift_remove("annotations");
-        }
-    }
-    block
 }

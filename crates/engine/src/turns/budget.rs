@@ -1,4 +1,4 @@
-//! How much a run may still take.
+//! The limits of a run, and how much of each is used.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use prowess_wire::neutral::TokenUsage;
 
 use crate::settings::RunLimits;
 
-/// How much a run has taken, and how much it may.
+/// What a run has used, and its limits.
 #[derive(Debug)]
 pub(crate) struct RunBudget {
     limits: RunLimits,
@@ -16,21 +16,21 @@ pub(crate) struct RunBudget {
     sandbox_time: Duration,
 }
 
-/// The limit that a run has met.
+/// The limit that a run has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitKind {
     /// Turns of the model.
     Turns,
-    /// Time in all.
+    /// Total time.
     WallTime,
     /// Tokens of all turns.
     Tokens,
-    /// Time of the sandbox.
+    /// Time in the sandbox.
     SandboxTime,
 }
 
 impl LimitKind {
-    /// A word for it.
+    /// Its name, for records and messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl RunBudget {
         wall.min(self.limits.sandbox_time.saturating_sub(self.sandbox_time))
     }
 
-    /// The limit that stands in the way of going on, if one does.
+    /// The limit that is reached, if one is.
     pub(crate) fn reached_limit(&self) -> Option<LimitKind> {
         if self.turns >= self.limits.turns {
             Some(LimitKind::Turns)
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_limit_is_met_by_what_it_counts() {
+    fn each_limit_is_reached_by_what_it_counts() {
         let limits = RunLimits {
             turns: 2,
             tokens: 100,

@@ -1,4 +1,4 @@
-//! Files that code left behind, kept under ids that clients can fetch.
+//! Files that code created, stored under ids with which clients can fetch them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use prowess_store::{Error as StoreError, NewFile, Store, TenantId};
 use prowess_toolbox::Workspace;
 
 use crate::events::OutputFile;
+use crate::model_text;
 
 /// The files of a run.
 #[derive(Debug, Default)]
@@ -19,18 +20,18 @@ pub(crate) struct OutputFiles {
     known: HashMap<(String, String), String>,
 }
 
-/// What one call left behind.
+/// The files of one call.
 #[derive(Debug, Default)]
 pub(crate) struct CollectedOutputs {
     /// Ids of all its files.
     pub(crate) file_ids: Vec<String>,
     /// Those among them that the run did not have yet.
     pub(crate) new_files: Vec<OutputFile>,
-    /// What could not be kept, and why: for the model to know.
+    /// Notes for the model about files that could not be stored.
     pub(crate) problems: Vec<String>,
 }
 
-/// Whose files they are, and how long they stay.
+/// Where files are stored, for which tenant and how long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutputStore<'a> {
     pub(crate) store: &'a Store,
@@ -53,16 +54,16 @@ impl OutputFiles {
                 continue;
             }
             match store.save(output).await {
-                Ok(made) => {
-                    self.known.insert(key, made.file_id.clone());
-                    self.files.push(made.clone());
-                    collected.file_ids.push(made.file_id.clone());
-                    collected.new_files.push(made);
+                Ok(file) => {
+                    self.known.insert(key, file.file_id.clone());
+                    self.files.push(file.clone());
+                    collected.file_ids.push(file.file_id.clone());
+                    collected.new_files.push(file);
                 }
-                Err(why) => collected.problems.push(format!(
-                    "[the file {} could not be kept: {why}]",
-                    output.path
-                )),
+                Err(why) => {
+                    let note = model_text::file_not_stored(&output.path, &why);
+                    collected.problems.push(note);
+                }
             }
         }
         collected
@@ -73,20 +74,20 @@ impl OutputStore<'_> {
     async fn save(&self, output: &SandboxOutput) -> Result<OutputFile, String> {
         let bytes = self.workspace.get(&output.path).await;
         let bytes = Bytes::from(bytes.map_err(|error| error.to_string())?);
-        let session = self.workspace.container_id();
+        let container_id = self.workspace.container_id();
         let new = NewFile {
             name: &output.path,
             mime: &output.mime_type,
             purpose: "assistants_output",
-            scope: session.as_deref(),
+            scope: container_id.as_deref(),
             downloadable: true,
             expires_in: self.retention,
             limit: bytes.len() as u64,
         };
         let content = stream::iter([Ok(bytes)]);
-        let file = self.store.create_file(self.tenant, &new, content).await;
-        let file = file.map_err(|error| {
-            tracing::error!(code = error.code(), %error, "a run's file cannot be kept");
+        let created = self.store.create_file(self.tenant, &new, content).await;
+        let file = created.map_err(|error| {
+            tracing::error!(code = error.code(), %error, "cannot store a file of a run");
             match error {
                 StoreError::QuotaExceeded { .. } => error.to_string(),
                 StoreError::StorageFull { .. } => "the server's disk is full".to_owned(),

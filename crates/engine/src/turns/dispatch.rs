@@ -1,4 +1,4 @@
-//! Calls of our tools: all of one turn at once, the client kept awake meanwhile.
+//! Calls Prowess's tools: all calls of one turn at once, with pings for the client meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,10 @@ use prowess_toolbox::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcom
 use prowess_wire::neutral::{Block, Content, MediaSource, StreamEvent};
 use serde_json::Value;
 
-use crate::answer_writer::AnswerWriter;
-use crate::restore::ToolCall;
+use crate::events::OutputFile;
+use crate::model_text;
+use crate::tool_call::ToolCall;
+use crate::turns::answer_writer::AnswerWriter;
 
 /// A call that has ended.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct FinishedCall {
     pub(crate) duration: Duration,
 }
 
-/// Calls tools, all at once, and waits for all of them. None runs longer than `left`.
+/// Calls tools, all at once, and waits for all of them. None runs longer than `time_left`.
 pub(crate) async fn call_all(
     toolbox: &Toolbox,
     calls: Vec<ToolCall>,
@@ -55,11 +57,14 @@ pub(crate) async fn call_all(
 }
 
 fn timed_out(call: &ToolCall) -> ToolOutcome {
-    let text = "Error: the time of this run is over; the call was ended";
-    not_run(call, text, ErrorCode::ExecutionTimeExceeded)
+    not_run(
+        call,
+        model_text::TIME_OVER,
+        ErrorCode::ExecutionTimeExceeded,
+    )
 }
 
-/// The outcome of a call that was not made.
+/// The outcome of a call that was not run to its end.
 pub(crate) fn not_run(call: &ToolCall, text: &str, error_code: ErrorCode) -> ToolOutcome {
     let command = call.input.get("command").and_then(Value::as_str);
     ToolOutcome {
@@ -76,7 +81,7 @@ pub(crate) fn not_run(call: &ToolCall, text: &str, error_code: ErrorCode) -> Too
     }
 }
 
-/// The result as the model reads it; `notes` are what it should know beside it.
+/// The result as the model reads it, followed by `notes`.
 pub(crate) fn result_block(id: &str, outcome: &ToolOutcome, notes: &[String]) -> Block {
     let mut content: Vec<Block> = outcome.content.iter().map(to_block).collect();
     content.extend(notes.iter().map(Block::text));
@@ -104,14 +109,26 @@ fn to_block(part: &ContentPart) -> Block {
             source: source(),
             title: None,
         }),
-        _ => Block::text(format!("[{mime}, {} bytes: not shown]", data.len())),
+        _ => Block::text(model_text::binary_content(mime, data.len())),
     }
 }
 
-/// The content of the result block that a native client sees.
+/// The content of the result as native code execution, which clients receive.
 pub(crate) fn native_content(native: &NativeCall, file_ids: &[String]) -> Value {
     match native {
         NativeCall::Bash { result, .. } => result.content(file_ids),
         NativeCall::Editor { result, .. } => result.clone(),
+    }
+}
+
+/// Adds name, type and container to a file that a result lists by id.
+pub(crate) fn describe_file(content: &mut Value, container_id: &str, output: &OutputFile) {
+    let files = content.get_mut("content").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if file.get("file_id").and_then(Value::as_str) == Some(&output.file_id) {
+            file.insert("filename".to_owned(), output.filename.clone().into());
+            file.insert("mime_type".to_owned(), output.mime_type.clone().into());
+            file.insert("container".to_owned(), container_id.into());
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! LiteLLM's own field of an answer: the files of a run, in the answer itself.
+//! LiteLLM's own response field: the files of a run, with their content.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::events::OutputFile;
 
-/// Bytes of all files in one answer; those that do not fit are named without content.
+/// Bytes of all files in one response; those that do not fit are listed without content.
 const MAX_CONTENT_BYTES: u64 = 32 << 20;
 
-/// `_litellm_generated_files`.
+/// The field `_litellm_generated_files`.
 pub(crate) async fn generated_files(workspace: Option<&Workspace>, outputs: &[OutputFile]) -> Map {
     let mut files: Vec<Value> = Vec::new();
     let mut left = MAX_CONTENT_BYTES;

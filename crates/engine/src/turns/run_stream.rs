@@ -1,5 +1,5 @@
-//! A run as its user holds it: a stream of events. Dropping it ends the upstream's work
-//! and the sandbox's.
+//! A run as a stream of events. Dropping it cancels the upstream request and the sandbox's
+//! commands.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use tokio::sync::mpsc;
 use crate::error::RunError;
 use crate::events::{RunEvent, RunStep, TurnStarted};
 
-/// Events that wait to be taken before the run itself waits.
+/// Events that are buffered before the run waits for its reader.
 pub(crate) const EVENT_BUFFER: usize = 64;
 
-/// A run under way. It makes progress only while it is polled.
+/// A run in progress. It makes progress only while it is polled.
 pub struct RunStream {
     id: String,
     task: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     events: mpsc::Receiver<RunEvent>,
-    /// Events that were looked at and not taken.
+    /// Events that were received and not yet returned.
     buffered: VecDeque<RunEvent>,
 }
 
@@ -37,17 +37,17 @@ impl RunStream {
         }
     }
 
-    /// Its id, by which its record will be found.
+    /// Its id, which is the id of its record.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Waits until the answer has begun: until then the run can still fail as a whole.
-    /// Gives the turn it began with; none when it goes on with calls of an earlier one.
+    /// Waits until the response has started: until then the run can still fail as a whole.
+    /// Returns the turn it started with; none when it continues with calls of an earlier one.
     ///
     /// # Errors
-    /// When it fails before its answer begins.
+    /// When it fails before its response starts.
     pub async fn wait_for_start(&mut self) -> Result<Option<TurnStarted>, RunError> {
         let mut first = None;
         let mut taken = VecDeque::new();
@@ -85,14 +85,14 @@ impl Stream for RunStream {
         {
             self.task = None;
         }
-        // With the work its end of the line is gone, so that this tells the end, too.
+        // The task owned the sender, so this also returns the end of the stream.
         self.events.poll_recv(context)
     }
 }
 
 impl std::fmt::Debug for RunStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Run")
+        f.debug_struct("RunStream")
             .field("id", &self.id)
             .finish_non_exhaustive()
     }

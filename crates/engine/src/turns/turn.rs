@@ -1,49 +1,44 @@
-//! One turn of the model: its answer passed on as it comes, and kept as it was.
+//! One turn of the model: its response is forwarded as it comes, and collected unchanged.
 //!
-//! What the client sees differs in three things: indexes go on where the last turn
-//! ended, calls of our tools are told as a server's, and the calls of Chat and Gemini
-//! clients get ids that lead back to what does not come back otherwise.
+//! What the client receives differs in three points: indexes continue where the last turn
+//! ended, calls of Prowess's tools become server tool calls, and calls of the client's tools
+//! get ids under which turns can be stored, if the client's dialect loses them.
 
 use prowess_provider::ModelOutput;
-use prowess_toolbox::Toolbox;
+use prowess_wire::Dialect;
 use prowess_wire::neutral::{
     ApiError, Block, Content, Delta, Response, ResponseCollector, StreamEvent, replay,
 };
-use prowess_wire::{ClientDialect, Dialect};
 use serde_json::Value;
 
-use crate::answer_writer::AnswerWriter;
-use crate::hidden_turns;
 use crate::ids;
-use crate::native::ProviderFileTracker;
-use crate::restore::ToolCall;
-use crate::run_tools::ToolNames;
+use crate::intake::prepared::RunTools;
+use crate::tool_call::ToolCall;
+use crate::turns::answer_writer::AnswerWriter;
+use crate::turns::provider_files::ProviderFileTracker;
 
-/// What came of a turn.
+/// The output of a turn.
 #[derive(Debug)]
 pub(crate) struct TurnOutput {
-    /// The model's answer, our ids in it.
+    /// The model's response, with the new ids.
     pub(crate) response: Response,
-    /// Calls of our tools, in order.
+    /// Calls of Prowess's tools, in order.
     pub(crate) server_calls: Vec<ToolCall>,
     /// The ids of the calls of the client's tools.
     pub(crate) client_calls: Vec<String>,
 }
 
-/// Listens to a turn to its end, and tells the client of it.
+/// Reads a turn to its end, and forwards it to the client.
 pub(crate) async fn stream_turn(
-    answer: ModelOutput,
-    toolbox: &Toolbox,
-    names: &ToolNames,
+    response: ModelOutput,
+    tools: &RunTools,
     tracker: &ProviderFileTracker<'_>,
     writer: &mut AnswerWriter,
 ) -> Result<TurnOutput, ApiError> {
     let mut reader = TurnReader {
-        toolbox,
-        names,
+        tools,
         tracker,
-        needs_separator: writer.has_text
-            && matches!(writer.client, ClientDialect::Chat | ClientDialect::Gemini),
+        needs_separator: writer.has_text && writer.features.joins_texts,
         writer,
         collector: ResponseCollector::new(Dialect::Messages),
         blocks: 0,
@@ -52,7 +47,7 @@ pub(crate) async fn stream_turn(
         server_calls: Vec::new(),
         client_calls: Vec::new(),
     };
-    match answer {
+    match response {
         ModelOutput::Response(response) => {
             for event in replay(*response) {
                 reader.on_event(event).await?;
@@ -68,28 +63,26 @@ pub(crate) async fn stream_turn(
 }
 
 struct TurnReader<'a> {
-    toolbox: &'a Toolbox,
-    names: &'a ToolNames,
+    tools: &'a RunTools,
     tracker: &'a ProviderFileTracker<'a>,
     writer: &'a mut AnswerWriter,
     collector: ResponseCollector,
     blocks: usize,
-    /// Ids the model gave, and where ours stand instead.
+    /// New ids of calls, after their indexes in the model's response.
     renamed_ids: Vec<(usize, String)>,
     open: OpenBlock,
     server_calls: Vec<ToolCall>,
     client_calls: Vec<String>,
-    /// Whether the next text is to begin on a line of its own: on Chat the texts of all
-    /// turns are one, and Gemini's SDKs make one of them.
+    /// Whether the next text starts a new paragraph, because it follows that of another turn.
     needs_separator: bool,
 }
 
-/// The block being told.
+/// The block being read.
 enum OpenBlock {
     Nothing,
-    /// Told to the client as it comes, at this place.
+    /// Forwarded as it comes, at this index.
     Forwarded(usize),
-    /// A call of ours, told when it is whole.
+    /// A call of one of Prowess's tools, written when it is complete.
     ServerCall {
         call: ToolCall,
         json: String,
@@ -110,7 +103,7 @@ impl TurnReader<'_> {
             StreamEvent::BlockDelta { delta, .. } => self.on_delta(delta).await,
             StreamEvent::BlockStop { .. } => self.on_block_stop().await,
             StreamEvent::Ping | StreamEvent::Other { .. } => self.writer.write(event).await,
-            // One end is told, after the last turn.
+            // One end is written, after the last turn.
             StreamEvent::MessageDelta { .. } | StreamEvent::MessageStop | StreamEvent::Error(_) => {
             }
         }
@@ -121,7 +114,7 @@ impl TurnReader<'_> {
         let place = self.blocks;
         self.blocks += 1;
         if let Content::ToolUse { id, name, input } = &mut block.content {
-            if self.toolbox.has_tool(name) {
+            if self.tools.toolbox.has_tool(name) {
                 let call = ToolCall {
                     id: ids::new_server_call_id(),
                     name: name.clone(),
@@ -133,7 +126,7 @@ impl TurnReader<'_> {
                 self.open = OpenBlock::ServerCall { call, json };
                 return;
             }
-            if hidden_turns::hides_turns(self.writer.client) {
+            if self.writer.features.loses_turns {
                 *id = ids::new_chat_call_id();
                 self.renamed_ids.push((place, id.clone()));
             }
@@ -176,7 +169,7 @@ impl TurnReader<'_> {
                 if !json.is_empty() {
                     call.input = serde_json::from_str(&json).unwrap_or(Value::String(json));
                 }
-                if let Some((tool, input)) = self.names.native_call(&call) {
+                if let Some((tool, input)) = self.tools.names.native_call(&call) {
                     self.writer.write_call(&call.id, tool, &input).await;
                     call.is_announced = true;
                 }

@@ -1,0 +1,15 @@
+//! The sandbox containers of runs and of the API.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `sandbox_handle` | the sandbox, which may still be opening when the server is ready |
+//! | `run_container` | the container of a run: found before, recorded and rendered after |
+//! | `api` | the containers of a tenant: list, get, delete |
+//! | `create` | a new container with skills and files |
+//! | `files` | the files in a container |
+
+pub(crate) mod api;
+pub(crate) mod create;
+pub(crate) mod files;
+pub(crate) mod run_container;
+pub(crate) mod sandbox_handle;

@@ -1,0 +1,27 @@
+//! What happens before a model is called. Errors here reach the client before the first byte.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `prepare` | the order of all this: from a request to a prepared run |
+//! | `skill_request` | the skills, container and code execution that a request names |
+//! | `network` | the domains and secrets that a request names for its code |
+//! | `native_skills` | skills that a vendor's own servers run |
+//! | `resolve` | which skills are stored here, and in which version |
+//! | `inline_skill` | a skill that is part of the request |
+//! | `plan` | container, skills, sandbox and policy of the run |
+//! | `uploads` | files to be placed in the container |
+//! | `disclosure` | the system prompt about the skills |
+//! | `run_tools` | the client's tools, then Prowess's |
+//! | `prepared` | the result: what the turns of the run need |
+
+pub(crate) mod disclosure;
+pub(crate) mod inline_skill;
+pub(crate) mod native_skills;
+pub(crate) mod network;
+pub(crate) mod plan;
+pub(crate) mod prepare;
+pub(crate) mod prepared;
+pub(crate) mod resolve;
+pub(crate) mod run_tools;
+pub(crate) mod skill_request;
+pub(crate) mod uploads;

@@ -1,0 +1,87 @@
+//! A prepared run: everything that its turns need, in a few named parts.
+
+use prowess_provider::{ClientCredentials, InputTokenCount, Route};
+use prowess_store::TenantId;
+use prowess_toolbox::{Member, Toolbox};
+use prowess_wire::Dropped;
+use prowess_wire::neutral::{Request, Tool};
+
+use crate::client_features::ClientFeatures;
+use crate::containers::run_container::RunContainer;
+use crate::engine::Engine;
+use crate::error::RunError;
+use crate::intake::resolve::{RunSkill, SkillPin};
+use crate::intake::run_tools::all_tools;
+use crate::tool_call::{ToolCall, ToolNames};
+
+/// A request as its model gets it, and what is needed to run it.
+pub(crate) struct PreparedRun {
+    pub(crate) context: TurnContext,
+    pub(crate) conversation: Conversation,
+    pub(crate) tools: RunTools,
+    pub(crate) skills: Vec<RunSkill>,
+    /// The container that the request continues in.
+    pub(crate) container: RunContainer,
+}
+
+/// Who the run is for, and which models answer: the same on every turn.
+pub(crate) struct TurnContext {
+    pub(crate) engine: Engine,
+    pub(crate) tenant: TenantId,
+    pub(crate) features: ClientFeatures,
+    pub(crate) route: Route,
+    pub(crate) credentials: ClientCredentials,
+}
+
+/// What the model is sent.
+pub(crate) struct Conversation {
+    /// The next request to the model; its messages grow with each turn.
+    pub(crate) request: Request,
+    /// How many messages there were before the run.
+    pub(crate) first_new_message: usize,
+    /// The client's tools. `request.tools` is computed from these on each turn.
+    pub(crate) client_tools: Vec<Tool>,
+    /// Calls that a paused run left open.
+    pub(crate) open_calls: Vec<ToolCall>,
+    /// Fields of the request that were dropped before the first turn.
+    pub(crate) dropped: Vec<Dropped>,
+}
+
+/// Prowess's tools and their names in this run.
+pub(crate) struct RunTools {
+    pub(crate) toolbox: Toolbox,
+    pub(crate) names: ToolNames,
+}
+
+impl PreparedRun {
+    /// Counts the tokens of the first turn.
+    pub(crate) async fn count_tokens(self) -> Result<InputTokenCount, RunError> {
+        let TurnContext {
+            route, credentials, ..
+        } = self.context;
+        let Conversation {
+            mut request,
+            client_tools,
+            ..
+        } = self.conversation;
+        request.tools = all_tools(&client_tools, &self.tools.toolbox);
+        // Token counters do not accept containers.
+        request.container = None;
+        Ok(route.count(&request, &credentials).await?)
+    }
+
+    /// The id of the container that Prowess's tools use, once there is one.
+    pub(crate) fn container_id(&self) -> Option<String> {
+        self.tools.toolbox.workspace()?.container_id()
+    }
+
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let members = self.skills.iter().map(|skill| skill.member.clone());
+        members.collect()
+    }
+
+    pub(crate) fn pins(&self) -> Vec<SkillPin> {
+        let pins = self.skills.iter().filter_map(|skill| skill.pin.clone());
+        pins.collect()
+    }
+}

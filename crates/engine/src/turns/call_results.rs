@@ -1,0 +1,123 @@
+//! Calls of Prowess's tools within a run: made all at once, their results written for the
+//! client and added to the conversation for the model.
+
+use prowess_wire::neutral::Block;
+
+use crate::events::RunStep;
+use crate::history::client_view::ClientView;
+use crate::history::tool_results;
+use crate::tool_call::{ToolCall, with_original_call};
+use crate::turns::collect::OutputStore;
+use crate::turns::dispatch::{self, FinishedCall};
+use crate::turns::run_loop::RunLoop;
+
+impl RunLoop {
+    /// Makes calls and writes their results.
+    pub(super) async fn dispatch_calls(&mut self, calls: Vec<ToolCall>) {
+        self.has_server_calls = true;
+        for ToolCall {
+            id, name, input, ..
+        } in &calls
+        {
+            let (id, name, input) = (id.clone(), name.clone(), input.clone());
+            self.emit_step(RunStep::ToolStarted { id, name, input })
+                .await;
+        }
+        let ping_interval = self.run.context.engine.settings().ping_interval;
+        let done = dispatch::call_all(
+            &self.run.tools.toolbox,
+            calls,
+            self.budget.time_left(),
+            &self.writer,
+            ping_interval,
+        )
+        .await;
+        self.write_results(done).await;
+    }
+
+    /// Writes calls that have ended: first those that the client has not received yet, then
+    /// all results, in the order of the calls.
+    pub(super) async fn write_results(&mut self, done: Vec<FinishedCall>) {
+        for FinishedCall { call, outcome, .. } in done.iter().filter(|done| !done.call.is_announced)
+        {
+            let input = with_original_call(call, outcome.native.input());
+            self.writer
+                .write_call(&call.id, outcome.native.tool(), &input)
+                .await;
+        }
+        let mut results = Vec::with_capacity(done.len());
+        for done in done {
+            results.push(self.write_result(done).await);
+        }
+        tool_results::add_results(&mut self.run.conversation.request.messages, results);
+    }
+
+    /// Writes one result for the client, and returns it as the model reads it.
+    async fn write_result(&mut self, done: FinishedCall) -> Block {
+        let context = &self.run.context;
+        let workspace = self.run.tools.toolbox.workspace();
+        let output_store = workspace.map(|workspace| OutputStore {
+            store: context.engine.store(),
+            tenant: &context.tenant,
+            workspace,
+            retention: context.engine.settings().file_retention,
+        });
+        let collected = match output_store {
+            Some(store) => self.outputs.collect(store, &done.outcome.outputs).await,
+            None => Default::default(),
+        };
+        self.record_call(&done).await;
+        let FinishedCall { call, outcome, .. } = done;
+        let mut content = dispatch::native_content(&outcome.native, &collected.file_ids);
+        for file in collected.new_files {
+            let container_id = self.run.container_id().unwrap_or_default();
+            if self.run.context.features.describes_files {
+                dispatch::describe_file(&mut content, &container_id, &file);
+            }
+            self.writer.add_output_file(&container_id, file.clone());
+            self.emit_step(RunStep::FileCreated(file)).await;
+        }
+        let result = dispatch::result_block(&call.id, &outcome, &collected.problems);
+        let names = &self.run.tools.names;
+        let (tool, input) = names.native_call(&call).unwrap_or_else(|| {
+            let input = with_original_call(&call, outcome.native.input());
+            (outcome.native.tool(), input)
+        });
+        let view = ClientView {
+            server_calls: self.run.context.features.server_calls,
+            call: &call,
+            tool,
+            input: &input,
+            content: &content,
+            result: &result,
+        };
+        self.originals
+            .extend(view.to_record(&self.run.members(), names));
+        self.writer.write_result(&call.id, tool, content).await;
+        result
+    }
+
+    /// Counts a call that has ended, and writes its steps.
+    async fn record_call(&mut self, done: &FinishedCall) {
+        let FinishedCall {
+            call,
+            outcome,
+            duration,
+        } = done;
+        if outcome.native.tool() == "bash_code_execution" {
+            self.budget.add_sandbox_time(*duration);
+        }
+        self.log.add_call(outcome.skill.as_deref());
+        self.emit_step(RunStep::ToolEnded {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            is_error: outcome.is_error,
+            output: outcome.text_content(),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        })
+        .await;
+        for name in outcome.loaded_skills.clone() {
+            self.emit_step(RunStep::SkillLoaded { name }).await;
+        }
+    }
+}
