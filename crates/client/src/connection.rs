@@ -1,4 +1,4 @@
-//! Requests to a server, its refusals, and lists in pages.
+//! Requests to a server, its errors, and paginated lists.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// The server that `prowess serve` starts when nothing is said.
+/// The default address of `prowess serve`.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:4141";
-/// Most skills or versions that a list shows.
+/// Maximum number of items of a list.
 const MAX_ITEMS: usize = 100_000;
 
 /// A connection to a server.
@@ -31,12 +31,11 @@ struct List<T> {
 }
 
 impl Client {
-    /// A connection to this server, else to the usual one of this machine. Nothing is
-    /// sent yet.
+    /// A connection to this server, or to the default one of this machine. Nothing is sent
+    /// yet.
     ///
     /// # Errors
-    /// When the server is named by something else than a URL, or the system gives no HTTP
-    /// client.
+    /// When the address is not a URL, or the HTTP client cannot be created.
     pub fn new(server: Option<&str>, key: Option<String>) -> Result<Client, Error> {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
@@ -57,7 +56,7 @@ impl Client {
         })
     }
 
-    /// Where it leads.
+    /// The server's address.
     #[must_use]
     pub fn server(&self) -> &str {
         self.base.trim_end_matches("/openai/v1")
@@ -71,16 +70,17 @@ impl Client {
         }
     }
 
-    /// Sends a request, and turns a refusal into an error that says why.
+    /// Sends a request, and turns an error response into an error.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
         let unreachable = |error: reqwest::Error| Error::Unreachable {
             server: self.server().to_owned(),
             error: error.without_url(),
         };
         let response = request.send().await.map_err(unreachable)?;
-        match response.status().is_success() {
-            true => Ok(response),
-            false => Err(refusal_error(response).await),
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(refusal_error(response).await)
         }
     }
 
@@ -115,7 +115,7 @@ impl Client {
     }
 }
 
-/// The key is nobody's to see.
+/// Does not show the key.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
@@ -124,13 +124,13 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The JSON of an answer.
+/// The JSON of a response.
 pub(crate) async fn read_json<T: DeserializeOwned>(response: Response) -> Result<T, Error> {
     let answer = response.json().await;
     answer.map_err(|error| Error::InvalidResponse(error.without_url()))
 }
 
-/// One part of a path, whatever is in it.
+/// One segment of a path, percent-encoded.
 pub(crate) fn encode_segment(text: &str) -> String {
     let mut url = match Url::parse("http://localhost/") {
         Ok(url) => url,
@@ -149,7 +149,7 @@ fn encode_query(pairs: &[(&str, &str)]) -> String {
         .unwrap_or_default()
 }
 
-/// What the server says is wrong, with everything that helps to mend it.
+/// The error that the server reports, with its request id.
 async fn refusal_error(response: Response) -> Error {
     let status = response.status().as_u16();
     let id = response.headers().get("request-id");

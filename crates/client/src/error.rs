@@ -1,29 +1,29 @@
-//! Why a server did not do as asked.
+//! Errors of requests to a server.
 
 use prowess_skill::BundleError;
 
-/// Why a server did not do as asked.
+/// Why a request to a server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no HTTP client.
-    #[error("cannot make an HTTP client")]
+    /// The HTTP client cannot be created.
+    #[error("cannot create an HTTP client")]
     HttpClient(#[source] reqwest::Error),
-    /// The server's address is no URL.
+    /// The server's address is not a URL.
     #[error(
         "`{0}` is not the URL of a server; write it with its scheme, such as http://127.0.0.1:4141"
     )]
     InvalidServerUrl(String),
-    /// Nobody answers there.
+    /// The server cannot be reached.
     #[error("cannot reach {server}; is `prowess serve` running there?")]
     Unreachable {
-        /// Where.
+        /// Its address.
         server: String,
-        /// What the system said.
+        /// The cause.
         #[source]
         error: reqwest::Error,
     },
-    /// The server said no.
+    /// The server refused the request.
     #[error("{message} ({status}, {code}, {request})")]
     Refused {
         /// Its reason.
@@ -35,8 +35,8 @@ pub enum Error {
         /// The request's id, or `-`.
         request: String,
     },
-    /// The answer broke off, or is none.
-    #[error("the server's answer is not what was asked for")]
+    /// The response was interrupted or is invalid.
+    #[error("unexpected response from the server")]
     InvalidResponse(#[source] reqwest::Error),
     /// No skill has this name.
     #[error("no skill is called `{0}`")]
@@ -49,21 +49,21 @@ pub enum Error {
         /// Their ids.
         ids: Vec<String>,
     },
-    /// A list without end.
-    #[error("the list is longer than {0}")]
+    /// A list is too long.
+    #[error("the list has more than {0} items")]
     ListTooLong(usize),
-    /// More bytes than a skill may have.
+    /// The skill exceeds the size limit.
     #[error("the skill is larger than {0} bytes")]
     TooLarge(u64),
-    /// What is to be sent cannot be packed.
+    /// The skill cannot be packed.
     #[error("skill `{skill}` cannot be packed: {why}")]
     Unpackable {
         /// Its name.
         skill: String,
-        /// What stands in the way.
+        /// The problem.
         why: String,
     },
-    /// What came is no skill.
+    /// The download is not a skill.
     #[error("skill `{skill}` is not a skill")]
     NotASkill {
         /// Its id.
@@ -75,7 +75,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Stable identifier of the reason; the server's own where it gave one.
+    /// Stable identifier of the reason; the server's own if it sent one.
     #[must_use]
     pub fn code(&self) -> &str {
         match self {

@@ -1,17 +1,18 @@
-//! The way to a server that stores skills.
+//! A client for servers that store skills.
 //!
-//! For the command line and for Python: what either does with a server's skills is a
-//! verb of [`Client`], and what goes wrong an [`Error`] with a stable code. It speaks
-//! OpenAI's dialect, whose objects name a skill and count its versions. It knows nothing
-//! of terminals, and reads no files: a skill comes checked, and what is downloaded is
-//! checked before it is given out.
+//! For the command line and for Python: every operation on a server's skills is a method
+//! of [`Client`], and every failure an [`Error`] with a stable code. It uses OpenAI's
+//! dialect, whose objects have a skill's name and numbered versions. It has no terminal
+//! output and reads no files: uploads are checked skills, and downloads are checked before
+//! they are returned.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `connection` | requests, refusals, pages |
+//! | `connection` | requests, errors of the server, pages |
 //! | `skills` | find, list, download, delete |
 //! | `push` | a new skill, or a new version of one |
-//! | `record` | what a server tells of skills |
+//! | `record` | skills and versions as a server returns them |
+//! | `error` | why a request failed |
 
 mod connection;
 mod error;
@@ -26,5 +27,5 @@ pub use error::Error;
 pub use push::{PushOptions, PushResult, PushTarget};
 pub use record::{RemoteSkill, RemoteVersion};
 
-/// Told the number of bytes of each piece that is sent or arrives.
+/// Called with the number of bytes of each chunk that is sent or received.
 pub type ProgressCallback = Arc<dyn Fn(u64) + Send + Sync>;

@@ -12,37 +12,37 @@ use crate::connection::{Client, encode_segment, read_json};
 use crate::error::Error;
 use crate::record::{RemoteSkill, RemoteVersion};
 
-/// Bytes handed on at once.
+/// Bytes of one chunk of the body.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What becomes of a skill that is sent.
+/// Where a pushed skill goes.
 #[derive(Debug, Clone, Default)]
 pub enum PushTarget {
-    /// A version of the skill of its name, else a new skill.
+    /// A version of the skill with the same name, or a new skill if there is none.
     #[default]
     ByName,
-    /// A new skill, whatever others are called.
+    /// A new skill, even if the name exists.
     New,
     /// A version of this skill, by id or name.
     Skill(String),
 }
 
-/// How a skill is sent.
+/// How a skill is pushed.
 #[derive(Clone, Default)]
 pub struct PushOptions {
-    /// What becomes of it.
+    /// Where it goes.
     pub target: PushTarget,
-    /// What to call a new skill.
+    /// The title of a new skill.
     pub title: Option<String>,
     /// Make the new version the default.
     pub default: bool,
-    /// Make a version even if nothing has changed.
+    /// Create a version even if nothing has changed.
     pub force: bool,
-    /// Told the bytes as they are sent.
+    /// Called with the bytes as they are sent.
     pub progress: Option<ProgressCallback>,
 }
 
-/// What came of it.
+/// The result of a push.
 #[derive(Debug, Clone)]
 pub struct PushResult {
     /// The skill's id.
@@ -61,8 +61,8 @@ struct CreatedObject {
 }
 
 impl Client {
-    /// Sends a skill. Nothing is sent when the latest version has the same files, unless
-    /// that is wanted.
+    /// Pushes a skill. Nothing is sent if the latest version has the same files, unless
+    /// `force` is set.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses it.
@@ -155,7 +155,7 @@ fn upload_form(skill: &Skill, options: &PushOptions) -> Result<Form, Error> {
     Ok(form)
 }
 
-/// A body that tells of its pieces as they are sent.
+/// A body that reports its progress.
 fn progress_body(data: Vec<u8>, progress: Option<ProgressCallback>) -> reqwest::Body {
     let chunks: Vec<Vec<u8>> = data.chunks(CHUNK_BYTES).map(<[u8]>::to_vec).collect();
     let chunks = chunks.into_iter().map(move |chunk| {

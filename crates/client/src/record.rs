@@ -1,8 +1,8 @@
-//! What a server tells of skills and their versions.
+//! Skills and versions as a server returns them.
 
 use serde::{Deserialize, Serialize};
 
-/// A skill as the server tells it.
+/// A skill on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteSkill {
     /// `skill_…`.
@@ -11,7 +11,7 @@ pub struct RemoteSkill {
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
-    /// The version meant when none is named.
+    /// The version used if none is named.
     pub default_version: String,
     /// The newest version.
     pub latest_version: String,
@@ -19,7 +19,7 @@ pub struct RemoteSkill {
     pub created_at: i64,
 }
 
-/// A version as the server tells it.
+/// A version of a skill on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteVersion {
     /// `skver_…`.

@@ -1,4 +1,4 @@
-//! Skills of a server: found, listed, downloaded, deleted.
+//! Finds, lists, downloads and deletes skills of a server.
 
 use prowess_skill::{Bundle, BundleLimits};
 use reqwest::Method;
@@ -8,11 +8,11 @@ use crate::connection::{Client, encode_segment};
 use crate::error::Error;
 use crate::record::{RemoteSkill, RemoteVersion};
 
-/// What ids begin with; anything else is a name.
+/// Prefixes of ids; anything else is a name.
 const ID_PREFIXES: [&str; 3] = ["skill_", "litellm_skill_", "litellm:"];
 
 impl Client {
-    /// All skills, newest first, or those that fit a query, best first.
+    /// All skills, newest first, or those that match a query, best first.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
@@ -21,10 +21,10 @@ impl Client {
         self.list_all("/skills", &query).await
     }
 
-    /// The skill that an id or a name means.
+    /// The skill with an id or a name.
     ///
     /// # Errors
-    /// When there is none, or a name means several.
+    /// When there is none, or several have the name.
     pub async fn find(&self, skill: &str) -> Result<RemoteSkill, Error> {
         if ID_PREFIXES.iter().any(|prefix| skill.starts_with(prefix)) {
             return self
@@ -66,8 +66,8 @@ impl Client {
         crate::connection::read_json(self.send(request.json(&body)).await?).await
     }
 
-    /// The files of a version: `latest`, an integer or an id. What comes from a server is
-    /// checked like anything else.
+    /// The files of a version: `latest`, an integer or an id. The download is
+    /// checked like any other source.
     ///
     /// # Errors
     /// When there is no such version, or it is not a skill.
@@ -98,7 +98,7 @@ impl Client {
     }
 
     /// Deletes a skill with all its versions, or one version of it. When that is the last
-    /// one, the skill goes with it.
+    /// one, the skill is deleted too.
     ///
     /// # Errors
     /// When there is no such skill or version.

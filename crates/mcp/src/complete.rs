@@ -1,11 +1,11 @@
-//! Completions: names of skills and paths of their files, in templates' URIs.
+//! Completion of skill names and file paths in URI templates.
 
 use crate::resources::{SANDBOX_FILE_TEMPLATE, SKILL_FILE_TEMPLATE};
 use crate::session::{McpSession, McpSessionState, internal_error};
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-/// What an argument may go on with. Where nothing is known, nothing is suggested.
+/// Completions of an argument; none for unknown arguments.
 pub(crate) async fn complete(
     session: &McpSession,
     params: &CompleteRequestParams,

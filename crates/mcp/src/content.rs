@@ -1,19 +1,19 @@
-//! What came of a call, as MCP's content: text, images, links to the files it made.
+//! The outcome of a call as MCP content: text, images, and links to created files.
 
 use crate::session::internal_error;
 use crate::uri;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use prowess_sandbox::SandboxOutput;
+use prowess_sandbox::{LAYOUT, SandboxOutput};
 use prowess_toolbox::{ContentPart, ToolOutcome, Workspace, skill_folder};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 
-/// Pictures that are shown with the result that made them: as many, each as large.
+/// Images included in the result: maximum number, and bytes of each.
 const MAX_IMAGES: usize = 4;
 const MAX_IMAGE_BYTES: u64 = 1 << 20;
 
-/// Files linked to. The text names some of the others; all are in the list of resources.
+/// Maximum number of linked files. All files are in the list of resources.
 const MAX_LINKS: usize = 50;
 
 /// The result of a call.
@@ -31,9 +31,10 @@ pub(crate) async fn call_result(
     }
     let links = outcome.outputs.iter().take(MAX_LINKS).map(file_link);
     content.extend(links.map(ContentBlock::ResourceLink));
-    Ok(match outcome.is_error {
-        true => CallToolResult::error(content),
-        false => CallToolResult::success(content),
+    Ok(if outcome.is_error {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
     })
 }
 
@@ -52,19 +53,19 @@ fn to_content_block(part: &ContentPart, outcome: &ToolOutcome) -> ContentBlock {
     }
 }
 
-/// The URI of the file that a call has shown.
+/// The URI of the viewed file.
 fn viewed_uri(outcome: &ToolOutcome) -> String {
     let input = outcome.native.input();
     let path = input.get("path").and_then(serde_json::Value::as_str);
     let path = path.unwrap_or_default();
     let of_skill = outcome.skill.as_ref().and_then(|skill| {
-        let folder = format!("/skills/{}/", skill_folder(skill));
+        let folder = format!("{}/{}/", LAYOUT.skills, skill_folder(skill));
         Some(uri::skill_file(skill, path.strip_prefix(&folder)?))
     });
-    of_skill.unwrap_or_else(|| uri::sandbox_file(path.trim_start_matches("/mnt/data/")))
+    of_skill.unwrap_or_else(|| uri::sandbox_file(LAYOUT.below_data(path).unwrap_or(path)))
 }
 
-/// The first small pictures that it made.
+/// The first small images that it created.
 async fn small_images(
     made: &[SandboxOutput],
     workspace: &Workspace,
@@ -84,7 +85,7 @@ async fn small_images(
     Ok(content)
 }
 
-/// A file that code made, as a resource.
+/// A created file as a resource.
 fn file_link(made: &SandboxOutput) -> Resource {
     Resource::new(uri::sandbox_file(&made.path), &made.path)
         .with_mime_type(&made.mime_type)

@@ -1,9 +1,9 @@
 //! The skills extension, `io.modelcontextprotocol/skills`: `skills/list`, `skills/get` and
-//! `resources/directory/read`, as SEP-2640 has them.
+//! `resources/directory/read`, as specified by SEP-2640.
 
 use crate::page::paginate;
-use crate::resources;
 use crate::session::McpSession;
+use crate::skill_resource::skill_resource;
 use crate::uri::{self, ResourceUri};
 use prowess_skill::manifest::ManifestFile;
 use prowess_skill::upload::is_portable_name;
@@ -15,11 +15,11 @@ use serde_json::{Map, Value, json};
 /// The method that reads a folder.
 pub(crate) const READ_DIRECTORY_METHOD: &str = "resources/directory/read";
 
-/// What every host takes of one skill; servers should serve no larger ones.
+/// Limits that every host accepts for one skill; servers should not exceed them.
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Answers the extension's methods.
+/// Handles the extension's methods.
 pub(crate) async fn handle_request(
     session: &McpSession,
     request: &CustomRequest,
@@ -39,11 +39,11 @@ pub(crate) async fn handle_request(
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
     };
-    // These fields are the base protocol's since that version, and unknown before.
+    // These fields belong to the base protocol since that version.
     if modern {
         result.insert("resultType".into(), json!("complete"));
         if fresh {
-            // Folders change at any time: what is cached must be asked for again.
+            // Folders may change at any time, so results must not be cached.
             result.insert("ttlMs".into(), json!(0));
             result.insert("cacheScope".into(), json!("private"));
         }
@@ -51,8 +51,8 @@ pub(crate) async fn handle_request(
     Ok(CustomResult::new(Value::Object(result)))
 }
 
-/// Whether a skill is one by the standard, and none that hosts may refuse. The others are
-/// still tools, prompts and resources.
+/// Whether a skill conforms to the standard and to the limits of hosts. Others are still
+/// served as tools, prompts and resources.
 pub(crate) fn conforms(member: &Member) -> bool {
     let skill = &member.skill;
     let field_text = |field: &str| skill.frontmatter.get(field).and_then(Value::as_str);
@@ -137,7 +137,7 @@ async fn read_directory(
     Ok(result)
 }
 
-/// What is directly in a folder of a skill, by URI; nothing if there is no such folder.
+/// The direct children of a folder of a skill, by URI; none if it does not exist.
 fn children(member: &Member, folder: &str) -> Option<Vec<Resource>> {
     let prefix = match folder {
         "" => String::new(),
@@ -148,7 +148,7 @@ fn children(member: &Member, folder: &str) -> Option<Vec<Resource>> {
     for file in member.skill.manifest.files().iter().filter(|f| inside(f)) {
         let rest = file.path.as_str().strip_prefix(&prefix)?;
         let child = match rest.split_once('/') {
-            None => resources::skill_resource(member, file),
+            None => skill_resource(member, file),
             Some((name, _)) => {
                 let uri = uri::skill_file(&member.skill.name, &format!("{prefix}{name}"));
                 Resource::new(uri, name).with_mime_type("inode/directory")

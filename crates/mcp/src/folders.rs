@@ -1,5 +1,5 @@
-//! Skills of folders, archives and URLs. Folders and archives are looked at again and
-//! again; what came from a URL stays as it was fetched.
+//! Skills of folders, archives and URLs. Folders and archives are refreshed; what came from
+//! a URL stays as it was fetched.
 
 use crate::skill_provider::{SkillProviderError, SkillSet};
 use prowess_skill::BundleLimits;
@@ -21,7 +21,7 @@ struct FolderState {
 }
 
 impl SkillFolders {
-    /// Reads what was opened, and tells what is wrong with any of it.
+    /// Reads the opened sources, and returns the skills and any problems.
     #[must_use]
     pub fn new(sources: &[PathBuf], opened: Vec<OpenResult>) -> (Self, SkillSnapshot) {
         let kept = |(path, opened): (&PathBuf, &OpenResult)| {
@@ -49,7 +49,7 @@ impl SkillFolders {
         (SkillFolders(Arc::new(Mutex::new(state))), refreshed)
     }
 
-    /// What is there now. Waits for the disk, elsewhere.
+    /// The current skills. Disk access happens on a blocking thread.
     ///
     /// # Errors
     /// When the process is ending.

@@ -1,4 +1,4 @@
-//! Which request goes where. Nothing is decided here.
+//! Dispatches requests; contains no logic of its own.
 
 use crate::listeners::Listener;
 use crate::session::{McpSession, watch_until_closed};
@@ -8,7 +8,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::sync::Arc;
 
-/// What one session speaks to.
+/// The handler of one session.
 #[derive(Debug, Clone)]
 pub(crate) struct McpHandler(pub(crate) Arc<McpSession>);
 
@@ -25,7 +25,7 @@ impl ServerHandler for McpHandler {
         context: Context,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(params.clone());
-        // Before it may ask for anything, so that it misses nothing.
+        // Before the first request, so that no change is missed.
         self.0.listeners.add(Listener::Session(context.peer));
         self.negotiate_initialize(&params)
     }

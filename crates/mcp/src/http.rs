@@ -1,13 +1,13 @@
-//! Sessions over HTTP: MCP's "streamable HTTP", for whoever was let in.
+//! Sessions over MCP's "streamable HTTP".
 //!
-//! Who may come in, and from where, is decided before: this is given a [`Guest`]. A session
-//! outlives the connection it began on, so everything here runs on the runtime that this was
-//! made in, whichever thread attends the connection.
+//! Authentication and origin checks happen before: this gets an [`McpPrincipal`]. A session
+//! outlives the connection it started on, so everything here runs on the runtime that this
+//! was created in, whichever thread serves the connection.
 
 use crate::handler::McpHandler;
+use crate::principal::McpPrincipal;
 use crate::session::McpSession;
-use crate::session_registry::{SessionOwner, SessionRegistry, TooManySessions};
-use crate::skill_provider::SkillProvider;
+use crate::session_registry::{SessionRegistry, TooManySessions};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -26,13 +26,13 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How a session is named in requests.
+/// The header with the session id.
 const SESSION_HEADER: &str = "mcp-session-id";
 
-/// How often ended sessions are forgotten.
+/// Interval at which ended sessions are removed.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long sessions may take to end when the server does.
+/// Time that sessions have to close on shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Streams do not begin with an event without data, which the protocol recommends since
@@ -40,15 +40,15 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// and leave. Every message still has an id to go on from.
 const NO_EMPTY_EVENT: Option<Duration> = None;
 
-/// The body of an answer: whole, or events as they come.
+/// The body of a response: whole, or an event stream.
 pub type McpBody = BoxBody<Bytes, Infallible>;
 
-/// Bounds on sessions over HTTP.
+/// Limits of sessions over HTTP.
 #[derive(Debug, Clone)]
 pub struct McpHttpLimits {
-    /// Sessions of one owner at once.
+    /// Concurrent sessions of one owner.
     pub max_sessions: usize,
-    /// After how long without a message a session ends.
+    /// Time without a message after which a session ends.
     pub idle_timeout: Duration,
     /// Bytes of one message.
     pub max_message_bytes: usize,
@@ -61,24 +61,6 @@ impl Default for McpHttpLimits {
             idle_timeout: Duration::from_secs(30 * 60),
             max_message_bytes: 4 << 20,
         }
-    }
-}
-
-/// Whoever was let in.
-#[derive(Clone)]
-pub struct McpPrincipal {
-    /// Whose skills and sessions these are.
-    pub owner: String,
-    /// Which of the owner's keys was shown. A session is for the key it began with: another
-    /// may be allowed less, or more.
-    pub key: String,
-    /// What a session of this guest is made of.
-    pub provider: Arc<dyn SkillProvider>,
-}
-
-impl McpPrincipal {
-    pub(crate) fn session_owner(&self) -> SessionOwner {
-        (self.owner.clone(), self.key.clone())
     }
 }
 
@@ -95,7 +77,7 @@ struct McpHttpInner {
 }
 
 impl McpHttp {
-    /// No sessions yet. They live on the runtime that this is called in.
+    /// No sessions yet. They run on the runtime that this is called in.
     #[must_use]
     pub fn new(limits: McpHttpLimits) -> Self {
         let mut sessions = LocalSessionManager::default();
@@ -117,13 +99,13 @@ impl McpHttp {
         McpHttp(shared)
     }
 
-    /// The bounds.
+    /// The limits.
     #[must_use]
     pub fn limits(&self) -> &McpHttpLimits {
         &self.0.limits
     }
 
-    /// Answers a request.
+    /// Handles a request.
     pub async fn handle(
         &self,
         principal: McpPrincipal,
@@ -139,16 +121,16 @@ impl McpHttp {
             return error_response(StatusCode::SERVICE_UNAVAILABLE, "not-running", message);
         };
         let shared = Arc::clone(&self.0);
-        // A client that goes away drops this, and with it what was asked for.
+        // A client that disconnects drops this, which aborts the request.
         let task = AbortOnDropHandle::new(runtime.spawn(shared.respond(principal, request)));
         task.await.unwrap_or_else(|_| {
-            let message = "the request was ended: the server stops";
+            let message = "the request was stopped: the server is shutting down";
             error_response(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
         })
     }
 
-    /// Ends all streams, so that they hold up nobody who waits for connections to end, and
-    /// all sessions with what runs in them.
+    /// Ends all streams, so that connections can close, and all sessions with what runs in
+    /// them.
     pub async fn close(&self) {
         self.0.stop.cancel();
         let ids: Vec<_> = self
@@ -161,7 +143,7 @@ impl McpHttp {
             .cloned()
             .collect();
         for id in ids {
-            // It may have ended by itself.
+            // It may have ended already.
             let _ = self.0.sessions.close_session(&id).await;
         }
         let sessions = self.0.registry.take_all();
@@ -170,7 +152,7 @@ impl McpHttp {
             .await
             .is_err()
         {
-            tracing::warn!("sessions of MCP did not end in time; their files are left to expire");
+            tracing::warn!("MCP sessions did not close in time; their files are left to expire");
         }
     }
 }
@@ -183,13 +165,13 @@ impl McpHttpInner {
     ) -> Response<McpBody> {
         let named = request.headers().get(SESSION_HEADER);
         let named = named.map(|id| id.to_str().unwrap_or_default().to_owned());
-        // Others are refused below, whatever session they name.
+        // Other methods are refused below, whichever session they name.
         let known = [Method::GET, Method::POST, Method::DELETE].contains(request.method());
         if let Some(id) = &named
             && known
             && !self.registry.is_owned_by(id, &principal.session_owner())
         {
-            let message = "there is no such session; begin one with `initialize`";
+            let message = "session not found; start one with `initialize`";
             return error_response(StatusCode::NOT_FOUND, "session-not-found", message);
         }
         let post = request.method() == Method::POST;
@@ -198,7 +180,7 @@ impl McpHttpInner {
                 self.registry.create(&principal).map(Some)
             }
             (None, true) => self.registry.stateless(&principal).map(Some),
-            // The session has its own already.
+            // The session exists already.
             _ => Ok(None),
         };
         match session {
@@ -217,7 +199,7 @@ impl McpHttpInner {
             Some(session) => Ok(McpHandler(Arc::clone(session))),
             None => Err(std::io::Error::other("this request has a session")),
         };
-        // Hosts and origins were looked at before.
+        // Hosts and origins were checked before.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_sse_retry(NO_EMPTY_EVENT)
@@ -226,7 +208,7 @@ impl McpHttpInner {
         let service = StreamableHttpService::new(handler, Arc::clone(&self.sessions), config);
         let ends = request.method() == Method::DELETE;
         let mut response = to_json_error(service.handle(request.map(Whole::new)).await).await;
-        // Some clients take "accepted" for a failure to end.
+        // Some clients treat "accepted" as a failure to close the session.
         if ends && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
@@ -238,7 +220,7 @@ impl McpHttpInner {
     }
 }
 
-/// What is refused in plain words is told as every other refusal is.
+/// Turns a plain-text error into a JSON-RPC error.
 async fn to_json_error(response: Response<McpBody>) -> Response<McpBody> {
     let status = response.status();
     let kind = response.headers().get(CONTENT_TYPE);
@@ -256,7 +238,7 @@ async fn to_json_error(response: Response<McpBody>) -> Response<McpBody> {
     Response::from_parts(parts, error.into_body())
 }
 
-/// Whether a message begins a session.
+/// Whether a message starts a session.
 fn is_initialize(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Peek {
@@ -279,14 +261,14 @@ async fn remove_ended_sessions(shared: Weak<McpHttpInner>) {
 
 fn too_many_sessions(full: TooManySessions) -> Response<McpBody> {
     let message = format!(
-        "{} sessions are open, which is the most; end one (DELETE with its Mcp-Session-Id)",
+        "the limit of {} open sessions is reached; close one (DELETE with its Mcp-Session-Id)",
         full.max
     );
     error_response(StatusCode::TOO_MANY_REQUESTS, "too-many-sessions", &message)
 }
 
-/// An answer to whoever is not let in or cannot be served: JSON-RPC, though no request of
-/// theirs was read, so that clients show the message.
+/// An error response in JSON-RPC, although no request was read, so that clients show the
+/// message.
 #[must_use]
 pub fn error_response(status: StatusCode, code: &str, message: &str) -> Response<McpBody> {
     let error = json!({

@@ -1,5 +1,5 @@
-//! `skill://index.json`: how skills were found over MCP before the extension had methods
-//! of its own. Some clients still read it, and only it.
+//! `skill://index.json`: the index from before the extension had its own methods. Some
+//! clients read only this.
 
 use crate::extension;
 use crate::session::McpSessionState;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// The index, as the discovery format 0.2.0 has it.
+/// The index in the discovery format 0.2.0.
 pub(crate) fn index_contents(state: &McpSessionState) -> ResourceContents {
     let skills = state.skills();
     let published = skills

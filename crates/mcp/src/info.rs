@@ -1,21 +1,15 @@
-//! What the server says of itself.
+//! Name, version, capabilities and instructions of the server.
 
+use crate::model_text;
 use rmcp::model::{
     ExtensionCapabilities, Implementation, JsonObject, ServerCapabilities, ServerConfig,
 };
 use serde_json::Value;
 
-/// The skills extension's name.
+/// The name of the skills extension.
 pub(crate) const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 
-const INSTRUCTIONS: &str = "\
-This server offers skills: folders of instructions, files and scripts for particular tasks. \
-Before a task that a skill is for, call load_skill with its name, then follow what it says. \
-A skill's own tools appear when it is loaded. Code runs in a sandbox whose working folder is \
-/mnt/data; files made there are resources, sandbox:/mnt/data/PATH. Files of skills are \
-resources, skill://NAME/PATH.";
-
-/// The server's name, version, abilities and advice.
+/// The server's name, version, capabilities and instructions.
 pub(crate) fn server_config() -> ServerConfig {
     let mut settings = JsonObject::new();
     settings.insert("directoryRead".to_owned(), Value::Bool(true));
@@ -36,5 +30,5 @@ pub(crate) fn server_config() -> ServerConfig {
     server.title = Some("Prowess: Agent Skills".to_owned());
     ServerConfig::new(capabilities)
         .with_server_info(server)
-        .with_instructions(INSTRUCTIONS)
+        .with_instructions(model_text::INSTRUCTIONS)
 }

@@ -1,27 +1,27 @@
-//! The MCP face: skills as tools, resources and prompts, and the skills extension, for
-//! any agent that speaks the Model Context Protocol.
+//! The MCP server: skills as tools, resources and prompts, and the skills extension, for
+//! any client of the Model Context Protocol.
 //!
-//! What is served comes from a [`Supply`]: the skills there are, and where their code
-//! runs. One session has one [`Desk`]: a toolbox and a sandbox session of its own. The
-//! same face is served over standard input and output ([`stdio`]) and over HTTP
-//! ([`Http`]).
+//! A [`SkillProvider`] supplies the skills and the workspace for their code. Each session
+//! is one [`McpSession`] with its own toolbox and sandbox container. The same handler runs
+//! over standard input and output ([`stdio`]) and over HTTP ([`McpHttp`]).
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
-//! | `supply`, `folders` | what a session is made of; skills of folders, archives and URLs |
-//! | `desk`, `listeners` | what a session has, and who is told when it changes |
-//! | `face` | which request goes where; nothing else |
-//! | `info` | what the server says of itself |
+//! | `skill_provider`, `folders` | where a session gets its skills; skills of folders, archives and URLs |
+//! | `session`, `listeners` | the state of a session, and notification of its changes |
+//! | `handler` | the dispatch of requests; nothing else |
+//! | `info`, `model_text` | capabilities; every text that a model reads |
 //! | `tools`, `content`, `progress` | tools and their results |
-//! | `resources`, `uri`, `page` | files of skills and of the session |
-//! | `prompts`, `complete` | prompts, and completions of their and templates' arguments |
+//! | `resources`, `skill_resource`, `uri`, `page` | files of skills and of the session; pagination |
+//! | `prompts`, `complete` | prompts, and completion of arguments |
 //! | `extension`, `index` | `io.modelcontextprotocol/skills`, and the index before it |
-//! | [`stdio`], `http`, `seats` | the two ways in |
+//! | [`stdio`], `http` | the two transports |
+//! | `session_registry`, `principal` | HTTP sessions by owner, their limits; who a request is authenticated as |
 //!
-//! It decides nothing about skills and tools: that is `prowess-toolbox`. It knows no
-//! store, no keys and no models.
+//! All logic of skills and tools is in `prowess-toolbox`. This crate uses no store, no API
+//! keys and no models.
 
 mod complete;
 mod content;
@@ -32,20 +32,24 @@ mod http;
 mod index;
 mod info;
 mod listeners;
+mod model_text;
 mod page;
+mod principal;
 mod progress;
 mod prompts;
 mod resources;
 mod session;
 mod session_registry;
 mod skill_provider;
+mod skill_resource;
 pub mod stdio;
 mod tools;
 mod uri;
 
 pub use folders::SkillFolders;
-pub use http::{McpBody, McpHttp, McpHttpLimits, McpPrincipal, error_response};
+pub use http::{McpBody, McpHttp, McpHttpLimits, error_response};
+pub use principal::McpPrincipal;
 pub use session::McpSession;
-// What a supply is made of, so that those who implement one need not know the toolbox.
+// For implementations of `SkillProvider`, so that they need not depend on the toolbox.
 pub use prowess_toolbox::{Member, ToolboxOptions, Workspace};
 pub use skill_provider::{SkillProvider, SkillProviderError, SkillSet, default_options};

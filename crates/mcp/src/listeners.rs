@@ -1,4 +1,4 @@
-//! Who is told when the tools, prompts or resources of a session change.
+//! Notification of changes of the tools, prompts or resources of a session.
 
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionSink};
@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A listener that does not take a notification for this long misses it.
+/// A notification that a listener does not accept in this time is dropped.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What has changed.
+/// Which lists have changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ListChanges {
     pub(crate) tools: bool,
@@ -18,7 +18,7 @@ pub(crate) struct ListChanges {
 }
 
 impl ListChanges {
-    /// Everything, as when the skills are others.
+    /// All lists, as when the skills change.
     pub(crate) const ALL: ListChanges = ListChanges {
         tools: true,
         prompts: true,
@@ -30,29 +30,28 @@ impl ListChanges {
     }
 }
 
-/// How somebody is told.
+/// A receiver of notifications.
 #[derive(Debug, Clone)]
 pub(crate) enum Listener {
-    /// A session that began with `initialize` is told everything.
+    /// A session that started with `initialize` gets all notifications.
     Session(Peer<RoleServer>),
-    /// Since 2026-07-28 clients say what they want to hear.
+    /// Since 2026-07-28 clients subscribe to particular notifications.
     Subscription(SubscriptionSink),
 }
 
-/// All who listen.
+/// All listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Mutex<ListenerState>);
 
 #[derive(Debug, Default)]
 struct ListenerState {
-    /// Whoever comes next gets this number. Ids of requests would not do: those of two
-    /// connections may be the same.
+    /// Number of the next listener. Request ids are not unique across connections.
     next: u64,
     all: Vec<(u64, Listener)>,
     /// How often each list has changed.
     changes: ChangeCounters,
-    /// What that was when subscriptions were accepted that have not begun yet. The client is
-    /// told before they begin, and may cause a change in between.
+    /// The counters when subscriptions were accepted that have not started yet. The client
+    /// learns of the acceptance before the start, and may cause a change in between.
     pending: VecDeque<ChangeCounters>,
 }
 
@@ -80,16 +79,16 @@ impl ChangeCounters {
     }
 }
 
-/// Subscriptions between their acceptance and their beginning; more miss what happens then.
+/// Accepted subscriptions that have not started; more miss changes in between.
 const MAX_PENDING_SUBSCRIPTIONS: usize = 64;
 
 impl Listeners {
-    /// Adds one, and returns what it is removed by.
+    /// Adds a listener, and returns the number to remove it.
     pub(crate) fn add(&self, listener: Listener) -> u64 {
         self.with_state(|state| state.add(listener))
     }
 
-    /// Notes that a subscription will begin.
+    /// Records that a subscription was accepted.
     pub(crate) fn accept(&self) {
         self.with_state(|state| {
             if state.pending.len() < MAX_PENDING_SUBSCRIPTIONS {
@@ -98,7 +97,7 @@ impl Listeners {
         });
     }
 
-    /// Begins a subscription: tells it what it has missed since it was accepted.
+    /// Starts a subscription, and notifies it of changes since it was accepted.
     pub(crate) async fn subscribe(&self, sink: SubscriptionSink) -> u64 {
         let listener = Listener::Subscription(sink);
         let (number, missed) = self.with_state(|state| {
@@ -110,13 +109,13 @@ impl Listeners {
         number
     }
 
-    /// Forgets one who listens no more.
+    /// Removes a listener.
     pub(crate) fn remove(&self, number: u64) {
         self.with_state(|state| state.all.retain(|(one, _)| *one != number));
     }
 
-    /// Tells all who listen, and returns whether anybody does. One that cannot be told
-    /// holds up nobody for long.
+    /// Notifies all listeners, and returns whether there are any. A slow one delays the
+    /// others only for the timeout.
     pub(crate) async fn notify_all(&self, changed: ListChanges) -> bool {
         if !changed.any() {
             return false;
@@ -130,7 +129,7 @@ impl Listeners {
         for (_, listener) in all {
             let notified = tokio::time::timeout(NOTIFY_TIMEOUT, listener.notify(changed)).await;
             if notified.is_err() {
-                tracing::debug!("a listener took no notification");
+                tracing::debug!("a listener did not accept a notification");
             }
         }
         anybody
@@ -155,7 +154,7 @@ impl Listener {
         matches!(self, Listener::Session(peer) if peer.is_transport_closed())
     }
 
-    /// Whoever has gone, or did not want to hear it, is not told: that is no error.
+    /// A listener that is gone or not subscribed is skipped without an error.
     async fn notify(&self, changed: ListChanges) {
         match self {
             Listener::Session(peer) => {

@@ -1,5 +1,5 @@
-//! Lists in pages. A cursor holds the key of the last item that was given, so that what
-//! comes or goes between two pages neither repeats nor hides the others.
+//! Pagination. A cursor holds the key of the last returned item, so that items added or
+//! removed between two pages neither repeat nor hide others.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,15 +8,15 @@ use rmcp::ErrorData;
 /// Items of one page.
 pub(crate) const MAX_ITEMS: usize = 200;
 
-/// A page, and how to ask for the next.
+/// A page, and the cursor of the next.
 #[derive(Debug)]
 pub(crate) struct ListPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) next_cursor: Option<String>,
 }
 
-/// Takes one page of `all`, which are sorted by their keys. `weight` is what an item
-/// counts for; a page takes at least one.
+/// One page of `all`, which is sorted by key. `weight` is how much an item counts; a page
+/// has at least one item.
 pub(crate) fn paginate<T>(
     all: impl Iterator<Item = (String, T)>,
     cursor: Option<&str>,
@@ -43,7 +43,7 @@ fn decode_cursor(cursor: &str) -> Result<String, ErrorData> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.ok_or_else(|| {
-        let message = "this cursor is none of ours; begin again without one";
+        let message = "invalid cursor; omit it to start over";
         ErrorData::invalid_params(message, None)
     })
 }

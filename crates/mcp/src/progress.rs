@@ -1,4 +1,4 @@
-//! Output of a running call, told as progress to clients that ask for it.
+//! Output of a running call, reported as progress to clients that requested it.
 
 use prowess_toolbox::OutputChunk;
 use rmcp::RoleServer;
@@ -7,13 +7,13 @@ use rmcp::service::{Peer, RequestContext};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The least time between two notifications: output may come far faster than it is read.
+/// Minimum time between two notifications: output may be faster than the client.
 const MIN_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Most characters of output in one notification.
+/// Characters of output in one notification.
 const MAX_LINE_CHARS: usize = 200;
 
-/// What a client hears of a call that runs; nothing if it gave no token.
+/// Reports the progress of a call; does nothing if the client sent no token.
 pub(crate) struct ProgressReporter {
     target: Option<(ProgressToken, Peer<RoleServer>)>,
     sender: Option<UnboundedSender<OutputChunk>>,
@@ -27,7 +27,7 @@ impl ProgressReporter {
     pub(crate) fn new(context: &RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
         let target = token.map(|token| (token, context.peer.clone()));
-        // Everything in it is taken out and counted at once, and little is kept.
+        // The receiver drains it at once, so it stays short.
         let (sender, chunks) = unbounded_channel();
         ProgressReporter {
             sender: target.is_some().then_some(sender),
@@ -38,17 +38,17 @@ impl ProgressReporter {
         }
     }
 
-    /// Where the call is to send its output, if anyone wants it.
+    /// The sender for the output of the call, if progress was requested.
     pub(crate) fn take_sender(&mut self) -> Option<UnboundedSender<OutputChunk>> {
         self.sender.take()
     }
 
-    /// The next piece of output; nothing when there will be none.
+    /// The next chunk of output; none at the end.
     pub(crate) async fn next(&mut self) -> Option<OutputChunk> {
         self.chunks.recv().await
     }
 
-    /// Counts a piece, and tells of it unless that was done a moment ago.
+    /// Counts a chunk, and reports it unless a report was sent just before.
     pub(crate) async fn report(&mut self, chunk: &OutputChunk) {
         self.bytes += chunk.bytes.len() as u64;
         let Some((token, peer)) = &self.target else {
@@ -63,12 +63,12 @@ impl ProgressReporter {
         self.last_sent = Some(Instant::now());
         let notification = ProgressNotificationParam::new(token.clone(), self.bytes as f64)
             .with_message(last_line(&chunk.bytes));
-        // A client that has gone hears nothing more.
+        // The client may be gone.
         let _ = peer.notify_progress(notification).await;
     }
 }
 
-/// The last line that says something, harmless to a terminal.
+/// The last line that is not empty, without control characters.
 fn last_line(bytes: &[u8]) -> String {
     let tail = bytes.len().saturating_sub(4 * MAX_LINE_CHARS);
     let text = String::from_utf8_lossy(bytes.get(tail..).unwrap_or_default());

@@ -1,6 +1,7 @@
-//! Prompts: one for every skill that people may start.
+//! Prompts: one for every skill that users may invoke.
 
 use crate::listeners::ListChanges;
+use crate::model_text;
 use crate::page::paginate;
 use crate::session::McpSession;
 use prowess_skill::{Skill, disclose};
@@ -15,10 +16,10 @@ use std::sync::Arc;
 /// The one argument.
 const TASK_ARGUMENT: &str = "task";
 
-/// Where people's words go in instructions that have a place for them.
+/// Placeholder for the task in a skill's instructions.
 const ARGUMENTS_PLACEHOLDER: &str = "$ARGUMENTS";
 
-/// Most bytes of a skill's instructions in a prompt.
+/// Bytes of a skill's instructions in a prompt.
 const MAX_BODY_BYTES: usize = 128 << 10;
 
 /// A page of all prompts.
@@ -37,15 +38,14 @@ pub(crate) async fn list(
 
 fn to_prompt(skill: &Arc<Skill>) -> Prompt {
     let hint = skill.invocation.argument_hint.clone();
-    let hint = hint.unwrap_or_else(|| "What is to be done with the skill.".to_owned());
+    let hint = hint.unwrap_or_else(|| "The task for the skill.".to_owned());
     let task = PromptArgument::new(TASK_ARGUMENT)
         .with_description(hint)
         .with_required(false);
     Prompt::new(&skill.name, Some(&skill.description), Some(vec![task]))
 }
 
-/// A skill's instructions, and the task. As a person wants the skill, it is loaded too, and
-/// its tools appear.
+/// A skill's instructions and the task. The skill is loaded too, so that its tools appear.
 pub(crate) async fn get(
     session: &McpSession,
     params: &GetPromptRequestParams,
@@ -56,7 +56,7 @@ pub(crate) async fn get(
     let skill = skills.find(|skill| skill.name == params.name);
     let skill = skill.ok_or_else(|| {
         let name: String = params.name.chars().take(200).collect();
-        ErrorData::invalid_params(format!("there is no prompt {name:?}"), None)
+        ErrorData::invalid_params(format!("prompt {name:?} not found"), None)
     })?;
     let before = state.toolbox.tools().len();
     let problems = state
@@ -90,26 +90,21 @@ fn task_argument(params: &GetPromptRequestParams) -> Result<Option<&str>, ErrorD
 
 fn prompt_text(skill: &Skill, task: Option<&str>, problems: &[String]) -> String {
     let body = disclose::body(skill, MAX_BODY_BYTES).text;
-    let mut text = format!("Use the skill `{}`:\n\n", skill.name);
-    match body.contains(ARGUMENTS_PLACEHOLDER) {
-        true => text.push_str(
-            body.replace(ARGUMENTS_PLACEHOLDER, task.unwrap_or_default())
-                .trim(),
-        ),
-        false => text.push_str(body.trim()),
+    let mut text = model_text::prompt_heading(&skill.name);
+    if body.contains(ARGUMENTS_PLACEHOLDER) {
+        let body = body.replace(ARGUMENTS_PLACEHOLDER, task.unwrap_or_default());
+        text.push_str(body.trim());
+    } else {
+        text.push_str(body.trim());
     }
     if skill.bundle.len() > 1 {
-        let name = &skill.name;
-        text.push_str(&format!(
-            "\n\n---\nThis skill has other files: load_skill shows one by its `path`, and \
-             skill://{name}/PATH is the resource."
-        ));
+        text.push_str(&model_text::other_files(&skill.name));
     }
     for problem in problems {
-        text.push_str(&format!("\nProblem with {problem}"));
+        text.push_str(&model_text::problem(problem));
     }
     if let (Some(task), false) = (task, body.contains(ARGUMENTS_PLACEHOLDER)) {
-        text.push_str(&format!("\n\n---\nThe task: {task}"));
+        text.push_str(&model_text::task(task));
     }
     text
 }

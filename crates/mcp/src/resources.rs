@@ -1,8 +1,9 @@
-//! Resources: every file of every skill, and the files that the session's code made.
+//! Resources: every file of every skill, and the files that the session's code created.
 
 use crate::page::paginate;
 use crate::session::{McpSession, McpSessionState};
 use crate::skill_provider::SkillSet;
+use crate::skill_resource::{skill_file_type, skill_resource};
 use crate::uri::{self, ResourceUri};
 use crate::{extension, index};
 use base64::Engine;
@@ -16,14 +17,14 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate,
 };
 
-/// Most bytes of a file of the session that are sent at once.
+/// Bytes of a file of the session that are sent at once.
 const MAX_READ_BYTES: u64 = 32 << 20;
 
-/// The templates' names, by which their arguments are completed.
+/// The URI templates, which also identify them for completion.
 pub(crate) const SKILL_FILE_TEMPLATE: &str = "skill://{name}/{+path}";
 pub(crate) const SANDBOX_FILE_TEMPLATE: &str = "sandbox:/mnt/data/{+path}";
 
-/// A page of all resources: skills by name, then what the session has made.
+/// A page of all resources: skills by name, then files of the session.
 pub(crate) async fn list(
     session: &McpSession,
     cursor: Option<&str>,
@@ -70,12 +71,12 @@ fn sort_key(skill: &str, file: &ManifestFile) -> String {
     format!("!{skill}\0{}", file.path)
 }
 
-/// The files that the session's code made, by path.
+/// The files that the session's code created, by path.
 async fn sandbox_files(state: &McpSessionState) -> Result<Vec<Resource>, ErrorData> {
     let Some(workspace) = state.toolbox.workspace() else {
         return Ok(Vec::new());
     };
-    // A session that has expired has no files; the next call makes another.
+    // An expired container has no files; the next call creates another.
     let mut files = workspace.list().await.unwrap_or_default();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let resource = |file: prowess_sandbox::FileInfo| {
@@ -87,34 +88,7 @@ async fn sandbox_files(state: &McpSessionState) -> Result<Vec<Resource>, ErrorDa
     Ok(files.into_iter().map(resource).collect())
 }
 
-/// A file of a skill, as it is listed.
-pub(crate) fn skill_resource(member: &Member, file: &ManifestFile) -> Resource {
-    let skill = &member.skill;
-    let path = file.path.as_str();
-    let place = uri::skill_file(&skill.name, path);
-    if *skill.bundle.skill_file() == file.path {
-        let resource = Resource::new(place, &skill.name)
-            .with_description(&skill.description)
-            .with_mime_type("text/markdown")
-            .with_size(file.size);
-        return match &member.title {
-            Some(title) => resource.with_title(title),
-            None => resource,
-        };
-    }
-    Resource::new(place, file.path.file_name())
-        .with_title(format!("{}: {path}", skill.name))
-        .with_mime_type(mime_type_of(member, path))
-        .with_size(file.size)
-}
-
-fn mime_type_of(member: &Member, path: &str) -> &'static str {
-    let data = member.skill.bundle.get(path).map(|file| &file.data);
-    let head = data.map(|data| data.get(..512).unwrap_or(data));
-    mime_type(path, head.unwrap_or_default())
-}
-
-/// What URIs look like.
+/// The URI templates.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![
         ResourceTemplate::new(SKILL_FILE_TEMPLATE, "skill-file")
@@ -122,7 +96,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
             .with_description("Any file of a skill, such as its SKILL.md."),
         ResourceTemplate::new(SANDBOX_FILE_TEMPLATE, "session-file")
             .with_title("A file of this session")
-            .with_description("A file in the sandbox's working folder, made by a tool."),
+            .with_description("A file in the sandbox's working directory, created by a tool."),
     ])
 }
 
@@ -163,9 +137,10 @@ fn read_skill_file(
         .bundle
         .get(path)
         .ok_or_else(|| not_found(uri))?;
-    let mime = match path == member.skill.bundle.skill_file().as_str() {
-        true => "text/markdown",
-        false => mime_type_of(&member, path),
+    let mime = if path == member.skill.bundle.skill_file().as_str() {
+        "text/markdown"
+    } else {
+        skill_file_type(&member, path)
     };
     Ok(to_contents(uri, mime, &file.data))
 }
@@ -181,7 +156,7 @@ async fn read_sandbox_file(
     let file = file.ok_or_else(|| not_found(uri))?;
     if file.size > MAX_READ_BYTES {
         let message = format!(
-            "{} has {} bytes, and {MAX_READ_BYTES} is the most that is sent at once",
+            "{} has {} bytes; the limit is {MAX_READ_BYTES}",
             uri::display_uri(uri),
             file.size
         );
@@ -192,7 +167,7 @@ async fn read_sandbox_file(
     Ok(to_contents(uri, mime, &data))
 }
 
-/// Text as it is, byte for byte, and everything else in base64.
+/// Text unchanged, everything else in base64.
 fn to_contents(uri: &str, mime: &str, data: &[u8]) -> ResourceContents {
     let contents = match std::str::from_utf8(data) {
         Ok(text) => ResourceContents::text(text, uri),
@@ -202,7 +177,7 @@ fn to_contents(uri: &str, mime: &str, data: &[u8]) -> ResourceContents {
 }
 
 fn not_found(uri: &str) -> ErrorData {
-    let message = format!("there is no resource {}", uri::display_uri(uri));
+    let message = format!("resource {} not found", uri::display_uri(uri));
     let data = serde_json::json!({ "uri": uri::display_uri(uri) });
     ErrorData::resource_not_found(message, Some(data))
 }

@@ -1,7 +1,7 @@
-//! What one session has: a toolbox, a place for its code, and those who listen.
+//! One session: a toolbox, a workspace for its code, and its listeners.
 //!
-//! It is set up when first needed, so that a server answers `initialize` at once. When it
-//! is dropped, its files and its sandbox session go.
+//! The state is created on first use, so that a server answers `initialize` at once. When
+//! the session is dropped, its files and its sandbox container are removed.
 
 use crate::listeners::{ListChanges, Listeners};
 use crate::skill_provider::{SkillProvider, SkillSet};
@@ -14,43 +14,43 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, watch};
 
-/// How often the skills are looked at while somebody listens.
+/// Interval at which skills are refreshed while a client is subscribed.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A look may take this part of the time between two of them, and no more.
+/// The interval is at least this many times the duration of a refresh.
 const REFRESH_INTERVAL_FACTOR: u32 = 50;
 
-/// How long a result waits for a client that was told of new tools to ask for them. One
-/// that asks later gets them later: its model is told of tools that it is not yet shown.
+/// How long a result waits for a notified client to list new tools. If the client lists
+/// them later, its model reads about tools that it does not see yet.
 const RELIST_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// What a client gets to take in the tools it asked for.
+/// Time for a client to process the tools it listed.
 const SETTLE_DELAY: Duration = Duration::from_millis(50);
 
-/// What one session has.
+/// One session.
 pub struct McpSession {
     provider: Arc<dyn SkillProvider>,
     state: OnceCell<McpSessionState>,
     pub(crate) listeners: Listeners,
     /// How often its tools were listed.
     list_count: watch::Sender<u64>,
-    /// Where its end is seen to, wherever it is dropped.
+    /// Runs the cleanup, wherever the session is dropped.
     runtime: Handle,
-    /// Held for as long as the session is.
+    /// Dropped with the session.
     _guard: Option<Box<dyn Send + Sync>>,
 }
 
-/// A desk that is set up.
+/// The state of a session in use.
 #[derive(Debug)]
 pub(crate) struct McpSessionState {
     pub(crate) toolbox: Toolbox,
     skills: Mutex<SkillSet>,
-    /// Held while other skills are put in place.
+    /// Held while the skills are replaced.
     replace_lock: tokio::sync::Mutex<()>,
 }
 
 impl McpSession {
-    /// A desk of these skills. Must be called within the runtime that outlives it.
+    /// A session with these skills. Must be called within a runtime that outlives it.
     #[must_use]
     pub fn new(provider: Arc<dyn SkillProvider>) -> Self {
         McpSession {
@@ -63,14 +63,14 @@ impl McpSession {
         }
     }
 
-    /// The same, holding something until it is dropped.
+    /// Adds a guard that is dropped with the session.
     #[must_use]
     pub(crate) fn with_guard(mut self, guard: impl Send + Sync + 'static) -> Self {
         self._guard = Some(Box::new(guard));
         self
     }
 
-    /// What it has, set up if it is not yet.
+    /// The state, created if needed.
     pub(crate) async fn state(&self) -> Result<&McpSessionState, ErrorData> {
         self.state.get_or_try_init(|| self.create_state()).await
     }
@@ -94,8 +94,8 @@ impl McpSession {
         })
     }
 
-    /// The same, with the skills there are now. Whoever listens is told if they are
-    /// others. When they cannot be read, those known before stay.
+    /// The state with the current skills. Listeners are notified of changes. If the skills
+    /// cannot be read, the previous ones stay.
     pub(crate) async fn refresh(&self) -> Result<&McpSessionState, ErrorData> {
         if self.state.get().is_none() {
             return self.state().await;
@@ -107,17 +107,17 @@ impl McpSession {
                     self.listeners.notify_all(ListChanges::ALL).await;
                 }
             }
-            Err(error) => tracing::warn!(%error, "the skills known before are still offered"),
+            Err(error) => tracing::warn!(%error, "keeping the previous skills"),
         }
         Ok(state)
     }
 
-    /// Notes that its tools were listed.
+    /// Records that the tools were listed.
     pub(crate) fn note_tools_listed(&self) {
         self.list_count.send_modify(|lists| *lists += 1);
     }
 
-    /// Tells what a call has changed beside its result.
+    /// Notifies of what a call changed beside its result.
     pub(crate) async fn notify_changes(&self, outcome: &ToolOutcome, tools_before: usize) {
         let Some(state) = self.state.get() else {
             return;
@@ -130,8 +130,8 @@ impl McpSession {
             resources: !outcome.outputs.is_empty(),
         };
         let mut list_count = self.list_count.subscribe();
-        let is_heard_by_anyone = self.listeners.notify_all(changed).await;
-        if loaded && is_heard_by_anyone {
+        let is_notified = self.listeners.notify_all(changed).await;
+        if loaded && is_notified {
             let relisted = tokio::time::timeout(RELIST_TIMEOUT, list_count.changed()).await;
             if relisted.is_ok() {
                 tokio::time::sleep(SETTLE_DELAY).await;
@@ -139,7 +139,7 @@ impl McpSession {
         }
     }
 
-    /// Tells one subscription of changes until it ends.
+    /// Serves one subscription until it ends.
     pub(crate) async fn run_subscription(&self, subscription: &SubscriptionContext) {
         let number = self.listeners.subscribe(subscription.sink().clone()).await;
         tokio::select! {
@@ -149,18 +149,18 @@ impl McpSession {
         self.listeners.remove(number);
     }
 
-    /// Looks at the skills again and again.
+    /// Refreshes the skills periodically.
     async fn watch_skills(&self) {
         loop {
             let began = Instant::now();
-            // Said in the log where it is found.
+            // Logged where it occurs.
             let _ = self.refresh().await;
             tokio::time::sleep(REFRESH_INTERVAL.max(began.elapsed() * REFRESH_INTERVAL_FACTOR))
                 .await;
         }
     }
 
-    /// The files of its workspace go, and whatever runs there ends.
+    /// Removes the files of its workspace and stops what runs there.
     pub async fn close(&self) {
         if let Some(workspace) = self.workspace() {
             close_workspace(workspace.clone()).await;
@@ -172,8 +172,7 @@ impl McpSession {
     }
 }
 
-/// Looks at the skills for as long as the session lasts, for whoever was added as its
-/// listener.
+/// Refreshes the skills until the session ends, for its listeners.
 pub(crate) async fn watch_until_closed(
     session: Weak<McpSession>,
     is_over: impl Fn() -> bool + Send,
@@ -185,14 +184,14 @@ pub(crate) async fn watch_until_closed(
             return;
         };
         let began = Instant::now();
-        // Said in the log where it is found.
+        // Logged where it occurs.
         let _ = session.refresh().await;
         pause = REFRESH_INTERVAL.max(began.elapsed() * REFRESH_INTERVAL_FACTOR);
     }
 }
 
 impl McpSessionState {
-    /// Puts other skills in place of those that were there; says whether they differ.
+    /// Replaces the skills; returns whether they differ.
     async fn replace_skills(&self, skills: SkillSet) -> bool {
         let _held = self.replace_lock.lock().await;
         if self.skills().revision == skills.revision {
@@ -207,7 +206,7 @@ impl McpSessionState {
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "the skills known before are still offered");
+                tracing::warn!(%error, "keeping the previous skills");
                 false
             }
         }
@@ -227,7 +226,7 @@ impl McpSessionState {
         skills.members.get(at).cloned()
     }
 
-    /// The skills that people may start.
+    /// The skills that users may invoke.
     pub(crate) fn user_invocable(&self) -> Vec<Arc<Skill>> {
         let skills = self.skills();
         let members = skills.members.iter();
@@ -246,15 +245,15 @@ impl Drop for McpSession {
 
 impl std::fmt::Debug for McpSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk")
-            .field("open", &self.state.get())
+        f.debug_struct("McpSession")
+            .field("state", &self.state.get())
             .finish_non_exhaustive()
     }
 }
 
 async fn close_workspace(workspace: Workspace) {
     if let Err(error) = workspace.close().await {
-        tracing::debug!(%error, "a workspace was gone already");
+        tracing::debug!(%error, "the workspace was already gone");
     }
 }
 

@@ -1,37 +1,34 @@
-//! Who has which session over HTTP, and how many they may have.
+//! HTTP sessions by owner, and how many each owner may have.
 //!
-//! A session that began with `initialize` has an id, and belongs to whoever began it. A
-//! client of 2026-07-28 or later has no session: all requests of one holder share one desk,
-//! so that what a tool made is there for the next request.
+//! A session that started with `initialize` has an id and belongs to its owner. A client of
+//! 2026-07-28 or later has no session id: all requests of one owner share one stateless
+//! session, so that files of one request exist in the next.
 
-use crate::http::McpPrincipal;
+use crate::principal::{McpPrincipal, SessionOwner};
 use crate::session::McpSession;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Who holds a session: an owner and one of its keys.
-pub(crate) type SessionOwner = (String, String);
-
 /// All sessions.
 pub(crate) struct SessionRegistry {
-    /// Sessions of one owner at once.
+    /// Concurrent sessions of one owner.
     max_sessions: usize,
-    /// After how long without a request a desk is cleared.
+    /// Time without a request after which a stateless session ends.
     idle_timeout: Duration,
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// How many more an owner may have.
+    /// Remaining sessions of each owner.
     permits: HashMap<String, Arc<Semaphore>>,
     /// Sessions with an id.
     owners: HashMap<String, SessionOwner>,
-    /// Desks of those without.
+    /// Sessions without an id.
     stateless: HashMap<SessionOwner, StatelessSession>,
-    /// Everybody's, to be cleared at the end.
+    /// All sessions, to be closed on shutdown.
     sessions: Vec<Weak<McpSession>>,
 }
 
@@ -40,7 +37,7 @@ struct StatelessSession {
     last_used: Instant,
 }
 
-/// An owner has as many sessions as it may.
+/// An owner has reached its session limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooManySessions {
     pub(crate) max: usize,
@@ -55,7 +52,7 @@ impl SessionRegistry {
         }
     }
 
-    /// A desk for a session that begins. It counts until it is dropped.
+    /// A new session. It counts until it is dropped.
     pub(crate) fn create(
         &self,
         principal: &McpPrincipal,
@@ -64,7 +61,7 @@ impl SessionRegistry {
         self.create_session(&mut inner, principal)
     }
 
-    /// The desk of one who has no session.
+    /// The owner's stateless session, created if needed.
     pub(crate) fn stateless(
         &self,
         principal: &McpPrincipal,
@@ -85,17 +82,17 @@ impl SessionRegistry {
         Ok(session)
     }
 
-    /// Notes whose session this is.
+    /// Sets the owner of a session.
     pub(crate) fn set_owner(&self, id: &str, owner: SessionOwner) {
         self.lock().owners.insert(id.to_owned(), owner);
     }
 
-    /// Whether a session is there and is this holder's.
+    /// Whether a session exists and belongs to this owner.
     pub(crate) fn is_owned_by(&self, id: &str, owner: &SessionOwner) -> bool {
         self.lock().owners.get(id) == Some(owner)
     }
 
-    /// Forgets sessions that have ended and desks that nobody used for long.
+    /// Removes ended sessions and idle stateless ones.
     pub(crate) fn remove_ended(&self, is_open: impl Fn(&str) -> bool) {
         let mut inner = self.lock();
         inner.owners.retain(|id, _| is_open(id));
@@ -106,7 +103,7 @@ impl SessionRegistry {
             .retain(|_, permits| permits.available_permits() < max);
     }
 
-    /// Every desk there is, and from now on none but these.
+    /// Removes and returns all sessions.
     pub(crate) fn take_all(&self) -> Vec<Arc<McpSession>> {
         let mut inner = std::mem::take(&mut *self.lock());
         let sessions = inner.sessions.drain(..);
@@ -138,7 +135,7 @@ impl SessionRegistry {
         })
     }
 
-    /// A desk that is in use is never idle.
+    /// A session in use is never idle.
     fn remove_idle(&self, inner: &mut Inner) {
         let idle_timeout = self.idle_timeout;
         inner.stateless.retain(|_, entry| {

@@ -1,28 +1,28 @@
-//! What a session is made of, and from whom. Implemented over folders here, and over a
-//! tenant's stored skills by the server.
+//! Where a session gets its skills and its workspace. Implemented for folders here, and for
+//! a tenant's stored skills by the server.
 
 use futures_util::future::BoxFuture;
 use prowess_toolbox::{Member, ToolboxLimits, ToolboxOptions, Workspace};
 use std::sync::Arc;
 
-/// Hosts cut descriptions of tools, some after 2,048 bytes. What would be cut is found by
-/// searching instead.
+/// Some hosts cut descriptions of tools after 2,048 bytes. Skills beyond that are found by
+/// search.
 const MAX_CATALOGUE_BYTES: usize = 1_700;
 
-/// Where skills come from, and where their code runs.
+/// Provides skills, and a workspace for their code.
 pub trait SkillProvider: Send + Sync + 'static {
-    /// The skills there are now. Asked before every list, and every few seconds while
-    /// somebody listens: it must be cheap when nothing has changed.
+    /// The current skills. Called before every list, and every few seconds while a client is
+    /// subscribed: it must be cheap when nothing has changed.
     fn skills(&self) -> BoxFuture<'_, Result<SkillSet, SkillProviderError>>;
 
-    /// A fresh place for a session's code to run in; nothing if none is to run.
+    /// A new workspace for a session's code; none if code execution is disabled.
     fn workspace<'a>(&'a self, skills: &'a SkillSet) -> BoxFuture<'a, Option<Workspace>>;
 
-    /// Which tools are offered. Those that run code are left out without a workspace.
+    /// Which tools are offered. Without a workspace, those that run code are omitted.
     fn options(&self) -> ToolboxOptions;
 
-    /// Whether the tools of all skills are listed from the start, instead of when their
-    /// skill is loaded: for hosts that list the tools of a server once.
+    /// Whether the tools of all skills are listed from the start instead of when their skill
+    /// is loaded: for hosts that list the tools of a server only once.
     fn lists_skill_tools_at_once(&self) -> bool {
         false
     }
@@ -31,21 +31,22 @@ pub trait SkillProvider: Send + Sync + 'static {
 /// The skills at one moment.
 #[derive(Debug, Clone)]
 pub struct SkillSet {
-    /// Differs whenever the skills do.
+    /// Changes whenever the skills do.
     pub revision: u64,
     /// The skills, sorted by name, each name once.
     pub members: Arc<[Member]>,
 }
 
-/// Why there are no skills.
+/// Why the skills cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the skills cannot be read: {why}")]
+#[error("cannot read skills: {why}")]
 pub struct SkillProviderError {
     /// The reason.
     pub why: String,
 }
 
-/// What suits MCP: several conversations may share a session, and hosts cut what is long.
+/// Default options for MCP: several conversations may share a session, and hosts cut long
+/// descriptions.
 #[must_use]
 pub fn default_options() -> ToolboxOptions {
     ToolboxOptions {

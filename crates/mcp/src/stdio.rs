@@ -9,11 +9,11 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-/// Serves until the other side has no more to say, or `stop` is cancelled. Then whatever
-/// still runs is ended, and the session's files go.
+/// Serves until the input ends or `stop` is cancelled. Then running processes are stopped
+/// and the session's files are removed.
 ///
 /// # Errors
-/// When the other side does not speak MCP, or cannot be written to.
+/// When the client does not use MCP, or cannot be written to.
 pub async fn serve(
     provider: Arc<dyn SkillProvider>,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -34,7 +34,7 @@ async fn run_session(
 ) -> Result<(), Error> {
     let running = match handler.serve_with_ct((input, output), stop).await {
         Ok(running) => running,
-        // Nothing was said, or we were told to stop: then there is nothing to do.
+        // The input ended or `stop` was cancelled before `initialize`.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Tools: the toolbox's, listed and called.
+//! Lists and calls the tools of the toolbox.
 
 use crate::content;
 use crate::progress::ProgressReporter;
@@ -25,11 +25,12 @@ pub(crate) async fn list(session: &McpSession) -> Result<ListToolsResult, ErrorD
 
 fn to_mcp_tool(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
     let reads = toolbox.is_read_only(&spec.name);
-    // What runs, runs in a sandbox, but may overwrite the session's own files. Whether it
-    // reaches the network is the operator's to say, so that is left open.
-    let annotations = match reads {
-        true => ToolAnnotations::new().read_only(true).open_world(false),
-        false => ToolAnnotations::new().read_only(false).destructive(true),
+    // Code runs in a sandbox, but may overwrite the session's own files. Whether it has
+    // network access is configured by the operator, so the hint is omitted.
+    let annotations = if reads {
+        ToolAnnotations::new().read_only(true).open_world(false)
+    } else {
+        ToolAnnotations::new().read_only(false).destructive(true)
     };
     let schema = match spec.input_schema {
         Value::Object(schema) => schema,
@@ -38,8 +39,8 @@ fn to_mcp_tool(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
     Tool::new(spec.name, spec.description, schema).with_annotations(annotations)
 }
 
-/// Calls a tool. What goes wrong is a result that the model can read; only a call that
-/// its client has given up is an error.
+/// Calls a tool. A failure is a result that the model reads; only a cancelled call is an
+/// error.
 pub(crate) async fn call(
     session: &McpSession,
     params: CallToolRequestParams,
@@ -53,7 +54,7 @@ pub(crate) async fn call(
     content::call_result(&outcome, toolbox.workspace()).await
 }
 
-/// Dropping a call ends what it runs, so a cancelled one need only be dropped.
+/// Dropping a call stops its processes, so a cancelled one is just dropped.
 async fn run_call(
     toolbox: &Toolbox,
     name: &str,
@@ -73,6 +74,6 @@ async fn run_call(
 }
 
 fn cancelled(name: &str) -> ErrorData {
-    let message = format!("the call of `{name}` was cancelled; what it ran has ended");
+    let message = format!("the call of `{name}` was cancelled and its processes were stopped");
     ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None)
 }

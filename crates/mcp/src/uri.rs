@@ -1,10 +1,11 @@
 //! URIs: `skill://NAME/PATH` for files of skills, `sandbox:/mnt/data/PATH` for files that
-//! a session's code made.
+//! a session's code created.
 //!
-//! What is read from a URI is only ever looked up among known names. It is never a path
-//! on a disk, so `..` in it leads nowhere.
+//! The parts of a URI are only looked up among known names and never used as paths on a
+//! disk, so `..` has no effect.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use prowess_sandbox::LAYOUT;
 
 /// All but RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -13,13 +14,13 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// The same within a path, whose segments are parted by slashes.
+/// The same within a path, without the slash.
 const IN_PATH: &AsciiSet = &RESERVED.remove(b'/');
 
 /// The index of skills that clients read before the extension had methods of its own.
 pub(crate) const INDEX_URI: &str = "skill://index.json";
 
-/// What a URI means.
+/// What a URI refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ResourceUri {
     /// The index of all skills.
@@ -51,15 +52,19 @@ pub(crate) fn skill_folder(name: &str) -> String {
 
 /// A file of the session.
 pub(crate) fn sandbox_file(path: &str) -> String {
-    format!("sandbox:/mnt/data/{}", utf8_percent_encode(path, IN_PATH))
+    format!(
+        "sandbox:{}/{}",
+        LAYOUT.data,
+        utf8_percent_encode(path, IN_PATH)
+    )
 }
 
-/// What a URI means, if it means anything here.
+/// What a URI refers to, if it is valid here.
 pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
     if uri == INDEX_URI {
         return Some(ResourceUri::Index);
     }
-    // A query or a fragment names nothing here.
+    // Queries and fragments are not supported.
     if uri.contains(['?', '#']) {
         return None;
     }
@@ -74,7 +79,7 @@ pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
     }
     let rest = uri.strip_prefix("sandbox:")?;
     let rest = rest.strip_prefix("//").unwrap_or(rest);
-    let path = decode(rest.strip_prefix("/mnt/data/")?)?;
+    let path = decode(LAYOUT.below_data(rest)?)?;
     (!path.is_empty()).then_some(ResourceUri::SandboxFile(path))
 }
 
@@ -83,7 +88,7 @@ fn decode(text: &str) -> Option<String> {
     Some(decoded.into_owned())
 }
 
-/// A URI for an error message: whoever sent it may have sent anything.
+/// A URI for an error message: it is untrusted, so it is escaped and cut.
 pub(crate) fn display_uri(uri: &str) -> String {
     uri.chars().take(200).flat_map(char::escape_debug).collect()
 }

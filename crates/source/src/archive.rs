@@ -40,8 +40,8 @@ pub fn read_markdown(path: &Path, limits: &BundleLimits) -> Result<Bundle, Sourc
     Bundle::from_skill_md(bytes, limits).map_err(|error| SourceError::bundle(path, error))
 }
 
-/// Reads one byte more than the cap at most: enough for the bundle to see that
-/// it is too large, and to say so.
+/// Reads at most one byte more than the cap: enough for the bundle to detect and report
+/// that it is too large.
 pub(crate) fn read_capped(path: &Path, cap: u64) -> Result<Vec<u8>, SourceError> {
     let unreadable = |error| SourceError::io(path, error);
     let file = File::open(path).map_err(unreadable)?;

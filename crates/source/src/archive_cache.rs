@@ -1,7 +1,7 @@
-//! What archives held when they were last looked at.
+//! A cache of the contents of archives.
 //!
-//! Whoever serves skills opens its sources every few seconds. An archive is read again
-//! only when its size, its time or its place on the disk has changed.
+//! Servers open their sources every few seconds. An archive is read again only if its size,
+//! its modification time or its inode has changed.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::discover::Discovery;
 use crate::error::SourceError;
 use crate::open::{OpenResult, Origin};
 
-/// Archives that are remembered; the one that was added first goes first.
+/// Archives in the cache; the oldest is evicted first.
 const MAX_ARCHIVES: usize = 8;
 
 static CACHE: Mutex<Vec<CachedArchive>> = Mutex::new(Vec::new());
 
-/// What an archive held.
+/// The contents of an archive.
 struct CachedArchive {
     path: PathBuf,
     stamp: FileStamp,
@@ -69,7 +69,7 @@ pub(crate) fn open(path: &Path, meta: &Metadata) -> OpenResult {
     }
     let (origins, refused) = match archive_contents::open(path, &BundleLimits::default()) {
         Ok(unpacked) => unpacked,
-        // What is wrong with it is said by whoever reads it as the one skill that it is not.
+        // Reading it as a single skill reports the error.
         Err(SourceError::Bundle { .. }) => {
             let origins = vec![Origin::Archive(path.to_owned())];
             return Ok((origins, Discovery::default()));

@@ -1,8 +1,8 @@
-//! What an archive holds: one skill, or several in folders, as in a repository that
-//! somebody downloaded as a zip.
+//! The skills in an archive: one, or several in folders, as in a repository downloaded as a
+//! zip.
 //!
-//! An archive that is one skill is read by the strict rules of skills. Only one that is
-//! not is searched for folders with a SKILL.md, each of which is then checked by itself.
+//! An archive that is one skill is read by the strict rules of skills. Any other is
+//! searched for folders with a SKILL.md, each of which is checked separately.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ const ENTRIES_PER_SKILL: usize = 100;
 /// One of several skills in an archive on a disk.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PackedSkill {
-    /// The archive's path with the skill's folder behind it; good to be shown.
+    /// The archive's path and the skill's folder; for display.
     pub path: PathBuf,
     /// The name of its folder.
     pub folder: String,
-    /// Whether the folder is the skill's own, which has the skill's name then, and not
-    /// that of a repository.
+    /// Whether the folder is the skill's own, and so must have its name, rather than that
+    /// of a repository.
     pub(crate) own_folder: bool,
     /// The digest of its content.
     pub digest: Digest,
@@ -47,15 +47,15 @@ impl PackedSkill {
     }
 }
 
-/// What an archive on a disk gave: skills, and others that cannot be used.
+/// The skills of an archive, and the errors of others.
 type UnpackedSkills = (Vec<Origin>, Vec<(PathBuf, BundleError)>);
 
-/// The skills of an archive on a disk, each by itself, and what is wrong with others.
+/// The skills of an archive on a disk, and the errors of others.
 ///
 /// # Errors
 /// When nothing of it can be used.
 pub(crate) fn open(path: &Path, limits: &BundleLimits) -> Result<UnpackedSkills, SourceError> {
-    // As large as one that is fetched.
+    // The same limits as for fetched archives.
     let whole = ArchiveLimits::from(&FetchLimits::default());
     let bytes = archive::read_capped(path, whole.archive_bytes)?;
     let packed = read(&bytes, limits, whole).map_err(|error| SourceError::bundle(path, error))?;
@@ -79,7 +79,7 @@ pub(crate) fn open(path: &Path, limits: &BundleLimits) -> Result<UnpackedSkills,
     Ok((origins, refused))
 }
 
-/// What all skills of one archive may cost together.
+/// Limits of all skills of one archive together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArchiveLimits {
     /// Bytes of the archive.
@@ -101,7 +101,7 @@ impl From<&FetchLimits> for ArchiveLimits {
 }
 
 impl ArchiveLimits {
-    /// The same as bounds on reading, with those of one skill for the rest.
+    /// These limits for the whole, with those of one skill for the rest.
     pub(crate) fn to_bundle_limits(self, one: &BundleLimits) -> BundleLimits {
         BundleLimits {
             archive_bytes: self.archive_bytes,
@@ -113,10 +113,10 @@ impl ArchiveLimits {
     }
 }
 
-/// Skills, or what is wrong with them, by their folders.
+/// Skills, or their errors, by folder.
 pub(crate) type SkillsByFolder = BTreeMap<String, Result<Bundle, BundleError>>;
 
-/// What an archive holds.
+/// The contents of an archive.
 #[derive(Debug)]
 pub(crate) enum ArchiveContents {
     /// One skill.
@@ -128,7 +128,7 @@ pub(crate) enum ArchiveContents {
 /// Reads an archive.
 ///
 /// # Errors
-/// When it is no archive, or neither a skill nor anything with skills in it.
+/// When it is not an archive, or contains no skill.
 pub(crate) fn read(
     archive: &[u8],
     limits: &BundleLimits,
@@ -147,8 +147,7 @@ pub(crate) fn read(
         folder_name: None,
         keep: is_kept,
     };
-    // What is wrong with the archive as one skill says more than that it cannot be
-    // searched either.
+    // The error of the archive as one skill is more useful than that of the search.
     let Ok(tree) =
         bundle::SkillTree::read(archive, &query, &whole.to_bundle_limits(limits), limits)
     else {
@@ -161,9 +160,9 @@ pub(crate) fn read(
     Ok(ArchiveContents::Several(skills))
 }
 
-/// Whether an archive that is no skill by itself has skills in it. With one SKILL.md it
-/// has only if that is no skill's own archive: else leaving out what was refused would
-/// make a good skill of a bad one.
+/// Whether an archive that is not one skill contains skills. With a single SKILL.md it does
+/// only if the archive is not that skill itself: otherwise skipping the refused entries
+/// would make an invalid skill valid.
 fn has_skills(skills: &SkillsByFolder, refused: &BundleError) -> bool {
     match skills.len() {
         0 => false,

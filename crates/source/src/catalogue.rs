@@ -1,4 +1,4 @@
-//! Several sources with labels: later wins, and the shadowing is told.
+//! Several sources with labels: later ones win, and hidden skills are reported.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub struct CatalogueEntry {
     pub label: Option<String>,
     /// The skill.
     pub skill: Skill,
-    /// What deviates in it.
+    /// Its diagnostics.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -37,9 +37,9 @@ pub struct CatalogueEntry {
 pub struct ShadowedSkill {
     /// The name of both.
     pub name: String,
-    /// The one that lost.
+    /// The hidden one.
     pub hidden: PathBuf,
-    /// The one that counts.
+    /// The one that is used.
     pub by: PathBuf,
 }
 
@@ -48,9 +48,9 @@ pub struct ShadowedSkill {
 pub struct Catalogue {
     /// Skills by name.
     pub entries: BTreeMap<String, CatalogueEntry>,
-    /// Skills that lost their name to a later one.
+    /// Skills hidden by a later one.
     pub shadowed: Vec<ShadowedSkill>,
-    /// Origins that hold no loadable skill, with what stands in the way.
+    /// Origins without a loadable skill, with their diagnostics.
     pub refused: Vec<(Origin, Vec<Diagnostic>)>,
     /// Sources or folders that could not be read.
     pub unreadable: Vec<SourceError>,

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 use crate::error::SourceError;
 use crate::folder::{SKIPPED_FOLDERS, SkillFolderEntry, sorted_entries};
 
-/// How far the search goes.
+/// Limits of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchBounds {
     /// Folders below the first.
     pub max_depth: usize,
-    /// Folders looked into.
+    /// Folders searched.
     pub max_folders: usize,
 }
 
@@ -30,9 +30,9 @@ impl Default for SearchBounds {
 pub struct Discovery {
     /// Folders that are skills, sorted.
     pub skills: Vec<PathBuf>,
-    /// Folders that could not be looked into. The search went on.
+    /// Folders that could not be read. The search continued.
     pub unreadable: Vec<SourceError>,
-    /// Whether the bounds ended the search early.
+    /// Whether the search stopped at its bounds.
     pub cut_short: bool,
 }
 
@@ -60,8 +60,8 @@ pub fn is_skill_file(path: &Path) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
 }
 
-/// Searches a folder. One with a SKILL.md is a skill, and what lies below is
-/// its own; in others the search goes on. Level by level, each on all cores.
+/// Searches a folder. One with a SKILL.md is a skill and is not searched further; others
+/// are. Level by level, each on all cores.
 pub fn discover(root: &Path, bounds: &SearchBounds) -> Discovery {
     let mut found = Discovery::default();
     let mut folders_left = bounds.max_folders;
@@ -95,7 +95,7 @@ pub fn discover(root: &Path, bounds: &SearchBounds) -> Discovery {
     found
 }
 
-/// What one folder turned out to be.
+/// The kind of a folder.
 enum FolderKind {
     Skill(PathBuf),
     Searchable(Vec<PathBuf>),
@@ -113,8 +113,8 @@ fn classify_folder(folder: PathBuf) -> FolderKind {
     }
 }
 
-/// Folders, but not those of tools. A link counts only when it leads straight to
-/// a skill, as installers make them; else it could lead anywhere, or round.
+/// Folders, except those of tools. A link is followed only if it points directly to a
+/// skill, as installers create them; otherwise it could point anywhere, or form a cycle.
 fn is_searched(entry: &SkillFolderEntry) -> bool {
     let path = &entry.path;
     let name = path.file_name().and_then(|name| name.to_str());

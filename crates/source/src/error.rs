@@ -1,4 +1,4 @@
-//! Why a source gave no bundle.
+//! Why a source cannot be read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ pub enum SourceError {
     /// There is nothing at the path.
     #[error("{}: no such file or folder", .0.display())]
     NotFound(PathBuf),
-    /// The system would not let it be read.
+    /// It cannot be read.
     #[error("{}: cannot be read: {error}", .path.display())]
     Io {
         /// What was being read.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         error: io::Error,
     },
-    /// It is no kind of file that can hold a skill.
+    /// It is not a file that can contain a skill.
     #[error("{}: not a skill: give a folder, a .zip, .skill or .tar.gz archive, or a Markdown file", .0.display())]
     NotASource(PathBuf),
     /// A file name is not text, so it cannot be a path inside a skill.
     #[error("{}: the file's name is not UTF-8; rename the file", .0.display())]
     NameNotText(PathBuf),
-    /// Its files do not make a skill.
+    /// Its files are not a valid skill.
     #[error("{}: {error}", .path.display())]
     Bundle {
         /// The source.
@@ -35,12 +35,12 @@ pub enum SourceError {
         /// What is wrong with it.
         error: BundleError,
     },
-    /// It is a URL, and gave no skill.
+    /// It is a URL, and fetching failed.
     #[error("{url}: {error}")]
     Url {
         /// The URL.
         url: String,
-        /// What happened.
+        /// The cause.
         error: FetchError,
     },
 }

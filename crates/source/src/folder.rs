@@ -1,7 +1,7 @@
 //! A folder's files to a bundle.
 //!
-//! Links are never followed: a skill's folder may come from anyone, and a link
-//! could name any file of the reader's. What is left out is reported.
+//! Links are never followed: a skill's folder is untrusted, and a link could name any file
+//! of the reader. Skipped files are reported.
 
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use prowess_skill::{Bundle, BundleError, BundleLimits};
 
 use crate::error::SourceError;
 
-/// Folders that are tools' own business, never a skill's.
+/// Folders of tools, never part of a skill.
 pub(crate) const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "__pycache__", ".venv"];
 
-/// A folder's bundle, and what was left out of it.
+/// A folder's bundle, and what was skipped.
 #[derive(Debug)]
 pub struct FolderBundle {
     /// The files.
     pub bundle: Bundle,
-    /// Paths below the folder that were left out, and why.
+    /// Paths below the folder that were skipped, and why.
     pub skipped: Vec<(String, &'static str)>,
 }
 
@@ -130,8 +130,7 @@ pub(crate) struct SkillFolderEntry {
     pub(crate) kind: FileType,
 }
 
-/// The entries of a folder, sorted, so that everything found is found in the
-/// same order each time.
+/// The entries of a folder, sorted, so that the order is always the same.
 pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<SkillFolderEntry>, SourceError> {
     let unreadable = |error| SourceError::io(folder, error);
     let mut entries = Vec::new();

@@ -1,17 +1,17 @@
-//! `~` at the start of a path that no shell has seen.
+//! Expansion of `~` at the start of a path.
 //!
-//! Shells expand `~/skills` before a program sees it. In quotes, in a JSON configuration
-//! of an MCP host, in a configuration file or in a variable nobody does. Whoever takes a
-//! path from a person expands it here; paths that programs made stay as they are.
+//! Shells expand `~/skills`, but not in quotes, in a JSON configuration of an MCP host, in a
+//! configuration file or in a variable. Paths that users write are expanded here; paths
+//! from programs stay unchanged.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Why a path that begins with `~` means nothing.
+/// Why a path that begins with `~` cannot be expanded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HomeError {
-    /// Nobody has said where the home folder is.
-    #[error("{}: there is no HOME that `~` could stand for; write the whole path", .0.display())]
+    /// The home folder is unknown.
+    #[error("{}: HOME is not set, so `~` cannot be expanded; write the full path", .0.display())]
     NoHome(PathBuf),
     /// `~name`, and there is no file of this name.
     #[error(
@@ -41,9 +41,10 @@ fn expand_in(path: &Path, home: Option<OsString>) -> Result<PathBuf, HomeError> 
         let home = home.filter(|home| !home.is_empty());
         let home = home.ok_or_else(|| HomeError::NoHome(path.to_owned()))?;
         let rest = parts.as_path();
-        return Ok(match rest.as_os_str().is_empty() {
-            true => PathBuf::from(home),
-            false => Path::new(&home).join(rest),
+        return Ok(if rest.as_os_str().is_empty() {
+            PathBuf::from(home)
+        } else {
+            Path::new(&home).join(rest)
         });
     }
     let is_literal = || Path::new(first).symlink_metadata().is_ok();

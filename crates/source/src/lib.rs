@@ -1,22 +1,22 @@
 //! Where skills come from.
 //!
-//! A source is named by a path (a folder that is a skill, a folder of skills, an
-//! archive, or a Markdown file) or by a URL. This crate turns each into the one thing
-//! that the rest knows, a [`Bundle`](prowess_skill::Bundle), through the one door
-//! that checks it: a path inside a skill means the same bytes wherever the skill came
-//! from. It knows nothing of databases or models.
+//! A source is a path (a folder that is a skill, a folder of skills, an archive, or a
+//! Markdown file) or a URL. This crate reads each into a checked
+//! [`Bundle`](prowess_skill::Bundle), so that a path inside a skill means the same bytes
+//! whatever its source. It uses no database and no model.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`open`](mod@open) | what a path or a URL names: one skill or several |
+//! | [`open`](mod@open) | the skills that a path or a URL names |
 //! | [`discover`] | the search for skills below a folder |
 //! | [`folder`] | a folder's files to a bundle |
-//! | [`home`] | `~` at the start of a path that a person wrote |
+//! | [`home`] | expansion of `~` at the start of a path |
 //! | [`archive`] | an archive's or a bare file's bytes to a bundle |
-//! | `packed` | what an archive holds: one skill or several |
-//! | `archives` | what archives held when they were last looked at |
+//! | `archive_contents` | the skills in an archive: one or several |
+//! | `archive_cache` | contents of archives, cached until they change |
 //! | [`url`] | skills by URL: what it names, fetching, the cache |
-//! | [`catalogue`] | several sources with labels: later wins, and says so |
+//! | `error` | why a source cannot be read |
+//! | [`catalogue`] | several sources with labels: later ones win, and that is reported |
 
 pub mod archive;
 mod archive_cache;

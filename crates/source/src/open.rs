@@ -1,4 +1,4 @@
-//! What a path, or a URL, names: one skill or several.
+//! The skills that a path or a URL names.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::error::SourceError;
 use crate::url::{FetchedSkill, Fetcher, is_url};
 use crate::{archive, archive_cache, folder};
 
-/// One skill's place of origin.
+/// The source of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A folder with a SKILL.md.
     Folder(PathBuf),
     /// A zip or tar.gz that is one skill.
     Archive(PathBuf),
-    /// One of several skills in a zip or tar.gz; its bytes are here already.
+    /// One of several skills in a zip or tar.gz, already read.
     Packed(Arc<PackedSkill>),
-    /// A Markdown file that is all there is of the skill.
+    /// A Markdown file that is the whole skill.
     Markdown(PathBuf),
-    /// A URL; its bytes are here already.
+    /// A URL, already fetched.
     Url(Arc<FetchedSkill>),
 }
 
-/// What a source gave: its skills, and what the search for them met.
+/// The skills of a source, and the result of the search for them.
 pub type OpenResult = Result<(Vec<Origin>, Discovery), SourceError>;
 
 /// Finds the skills that a path or a URL names.
@@ -39,7 +39,7 @@ pub async fn open_source(source: &Path, bounds: &SearchBounds, fetcher: &Fetcher
 }
 
 /// Finds the skills that a path names. Folders without a SKILL.md are searched;
-/// a SKILL.md stands for the folder around it.
+/// a SKILL.md means its folder.
 pub fn open(path: &Path, bounds: &SearchBounds) -> OpenResult {
     let meta = std::fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
     let one = |origin| Ok((vec![origin], Discovery::default()));
@@ -72,8 +72,8 @@ pub fn open(path: &Path, bounds: &SearchBounds) -> OpenResult {
 }
 
 impl Origin {
-    /// The path of the folder or file. Of a URL its text, which is no path on any
-    /// disk and only good to be shown.
+    /// The path of the folder or file. For a URL its text, which is not a path on a disk and
+    /// only for display.
     pub fn path(&self) -> &Path {
         match self {
             Origin::Url(remote) => Path::new(&remote.url),
@@ -82,7 +82,7 @@ impl Origin {
         }
     }
 
-    /// The name that the place gives a skill: its folder's or file's.
+    /// The name of the folder or file, without its extension.
     pub fn name(&self) -> Option<String> {
         match self {
             Origin::Url(remote) => remote.place_name.clone(),
@@ -101,7 +101,7 @@ impl Origin {
         }
     }
 
-    /// Reads the bundle, with a note for each file that was left out of it.
+    /// Reads the bundle, with a note for each file that was skipped.
     pub fn read(&self, limits: &BundleLimits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
         match self {
             Origin::Url(remote) => Ok((remote.bundle().clone(), Vec::new())),
@@ -118,8 +118,8 @@ impl Origin {
         }
     }
 
-    /// Reads and checks the skill. What came by URL is checked like an upload,
-    /// whatever the profile, and there is no skill unless it passes.
+    /// Reads and checks the skill. One from a URL is checked like an upload, whatever the
+    /// profile, and is returned only if it passes.
     pub fn load(
         &self,
         limits: &BundleLimits,
@@ -131,7 +131,7 @@ impl Origin {
         }
         let (bundle, notes) = self.read(limits)?;
         let name = self.name();
-        // Only a folder's name is the skill's own; a file may be called anything.
+        // Only a folder must have the skill's name; a file may have any name.
         let own_folder = match self {
             Origin::Folder(_) => true,
             Origin::Packed(skill) => skill.own_folder,

@@ -1,8 +1,9 @@
-//! Arguments read by the names that different systems give them.
+//! Arguments by the names that different systems give them.
 
+use crate::model_text;
 use serde_json::Value;
 
-/// The names that one argument goes by, ours first.
+/// The accepted names of one argument, the documented one first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentNames(pub(crate) &'static [&'static str]);
 
@@ -22,7 +23,7 @@ impl ArgumentNames {
     /// A command of the editor.
     pub(crate) const COMMAND: Self = Self(&["command"]);
 
-    /// The value, by whichever name it has.
+    /// The value under any of the names.
     pub(crate) fn find(self, input: &Value) -> Option<&Value> {
         self.0.iter().find_map(|name| input.get(name))
     }
@@ -32,7 +33,7 @@ impl ArgumentNames {
     }
 }
 
-/// A text that must be there.
+/// A required string.
 ///
 /// # Errors
 /// A sentence that names the argument.
@@ -41,6 +42,6 @@ pub(crate) fn required_text(input: &Value, names: ArgumentNames) -> Result<Strin
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
         Some(Value::String(_)) => Err(format!("argument `{}` is empty", names.name())),
         Some(_) => Err(format!("argument `{}` must be a string", names.name())),
-        None => Err(format!("argument `{}` is missing", names.name())),
+        None => Err(model_text::missing_argument(names.name())),
     }
 }

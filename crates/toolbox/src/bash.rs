@@ -2,22 +2,18 @@
 
 use crate::allowed_tools::Action;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::schema;
 use crate::spec::ToolSpec;
 use crate::toolbox::{ProgressSender, Toolbox};
+use crate::{model_text, schema};
 use prowess_sandbox::{Command, Execution};
 use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "bash_code_execution";
 
-pub(crate) const DESCRIPTION: &str = "Run a bash command in a sandbox, usually without network. The \
-    working folder is /mnt/data: files left there are kept and given to the user. Skills lie \
-    read-only at /skills/NAME. Processes end with the command.";
-
 pub(crate) fn input_schema() -> Value {
     json!({
         "type": "object",
-        "properties": { "command": { "type": "string", "description": "The command line." } },
+        "properties": { "command": { "type": "string", "description": model_text::COMMAND_LINE } },
         "required": ["command"],
         "additionalProperties": false,
     })

@@ -8,11 +8,11 @@
 use crate::allowed_tools::Action;
 use crate::initial_tools::object_schema;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::schema;
 use crate::script::{SkillScript, script_execution, to_argument};
 use crate::spec::ToolSpec;
 use crate::text::command_line;
 use crate::toolbox::{ProgressSender, Toolbox};
+use crate::{model_text, schema};
 use prowess_skill::fields::tools::{DeclaredTool, ToolArg};
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,7 @@ fn property(arg: &ToolArg) -> (String, Value) {
     (arg.name.clone(), property)
 }
 
-/// The arguments in their places.
+/// The arguments by position.
 fn positional_arguments(tool: &DeclaredTool, input: &Value) -> Vec<String> {
     let value = |arg: &ToolArg| {
         input
@@ -100,7 +100,7 @@ fn prepare(
         skill,
         tool: &spec.name,
     };
-    let gone = || format!("the skill `{skill}` has no tool `{tool}` any more");
+    let gone = || model_text::tool_removed(skill, tool);
     let skill = toolbox.skill(skill).ok_or_else(gone)?;
     let tool = skill
         .tools
@@ -116,7 +116,7 @@ fn prepare(
         .zip(&arguments)
         .find(|(_, v)| v.contains('\0'))
     {
-        return Err(format!("argument `{}` holds a NUL character", arg.name));
+        return Err(model_text::nul_in_argument(&arg.name));
     }
     let script = SkillScript::for_file(&skill, tool.script.as_str())?;
     Ok((script.into_argv(arguments), named_arguments(tool, input)))

@@ -1,16 +1,14 @@
-//! What can go wrong with a toolbox itself, as opposed to a call: a call that fails is
-//! an outcome that the model reads.
+//! Errors of a toolbox itself, as opposed to a call: a call that fails is an outcome that
+//! the model reads.
 
-use prowess_sandbox::Error as SandboxError;
+use prowess_sandbox::{Error as SandboxError, LAYOUT};
 
 /// An error of a toolbox or of its workspace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolboxError {
-    /// Two skills have one name.
-    #[error(
-        "two skills are called {name:?} ({first} and {second}); a model could not tell them apart, so name only one"
-    )]
+    /// Two skills have the same name.
+    #[error("two skills are named {name:?} ({first} and {second}); select only one of them")]
     SameName {
         /// The name.
         name: String,
@@ -19,30 +17,30 @@ pub enum ToolboxError {
         /// The id of the second.
         second: String,
     },
-    /// Tools that run code were asked for, and there is nowhere to run it.
+    /// Code execution is enabled without a workspace.
     #[error(
-        "code execution was asked for, but there is no sandbox; give a workspace or turn it off"
+        "code execution is enabled, but there is no sandbox; provide a workspace or disable it"
     )]
     NoWorkspace,
-    /// The sandbox did not do as asked.
+    /// The sandbox failed.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// A session's file could not be read.
-    #[error("/mnt/data/{path}: {source}")]
+    /// A file of the container could not be read.
+    #[error("{}/{path}: {source}", LAYOUT.data)]
     File {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A session's file is larger than may be read at once.
-    #[error("/mnt/data/{path} is {size} bytes long, and {max} is the most that is read at once")]
+    /// A file of the container is larger than may be read at once.
+    #[error("{}/{path} is {size} bytes long, and the limit is {max}", LAYOUT.data)]
     FileTooLarge {
         /// The file.
         path: String,
         /// Its length.
         size: u64,
-        /// The most.
+        /// The limit.
         max: u64,
     },
 }

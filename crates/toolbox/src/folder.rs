@@ -1,18 +1,19 @@
-//! Where a skill lies in the sandbox: `/skills/FOLDER`.
+//! The folder of a skill in the sandbox: `/skills/FOLDER`.
 //!
-//! A name from a frontmatter is a label and may hold anything. The folder is the name
-//! where that is a plain word, else a word made from it that no other name gives.
+//! A name from a frontmatter may contain any characters. The folder is the name itself if
+//! it is plain, else a plain word derived from it with a digest.
 
+use prowess_sandbox::LAYOUT;
 use prowess_skill::manifest::Digest;
 
-/// Longest folder name the sandbox takes.
+/// Longest folder name the sandbox accepts.
 const MAX_FOLDER_BYTES: usize = 128;
 
-/// Folder of what a session writes.
-pub(crate) const DATA_FOLDER: &str = "/mnt/data";
+/// Folder that code writes to.
+pub(crate) const DATA_FOLDER: &str = LAYOUT.data;
 
 /// Folder of all skills.
-pub(crate) const SKILLS_FOLDER: &str = "/skills";
+pub(crate) const SKILLS_FOLDER: &str = LAYOUT.skills;
 
 /// The folder of the skill of this name, below `/skills`.
 #[must_use]

@@ -1,6 +1,7 @@
-//! Which tools a toolbox begins with, and what they are called.
+//! The tools a toolbox starts with, and their names.
 
 use crate::catalogue::{self, loadable};
+use crate::model_text::{self, MAX_DESCRIPTION_BYTES};
 use crate::names::{to_identifier, tool_name};
 use crate::registry::{NewTool, Registry, ToolRoute};
 use crate::spec::{LoadToolStyle, Member, ToolboxOptions};
@@ -9,11 +10,8 @@ use crate::{bash, declared, editor, litellm};
 use prowess_skill::Skill;
 use serde_json::{Value, json};
 
-/// Most bytes of a description that every provider takes.
-const MAX_DESCRIPTION_BYTES: usize = 1024;
-
-/// All tools of these skills. Those of a skill itself are added, but not shown: that
-/// happens when it is loaded. With nowhere to run code there are none that would.
+/// All tools of these skills. A skill's own tools are added but not shown until the skill
+/// is loaded. Without a sandbox there are no tools that run code.
 pub(crate) fn register_tools(
     members: &[Member],
     runs_code: bool,
@@ -42,27 +40,24 @@ pub(crate) fn register_tools(
 fn add_compact_loader(registry: &mut Registry, members: &[Member], options: &ToolboxOptions) {
     let budget = options.limits.catalogue_bytes;
     let catalogue = catalogue::render_catalogue(members, budget);
-    let mut description = String::from(
-        "Load a skill: its instructions, and its own tools if it has any. Do this before a task \
-         that a skill is for. With `path`, read another file of the skill instead.",
-    );
+    let mut description = String::from(model_text::LOAD_SKILL);
     if options.catalogue {
         description.push_str("\n\nSkills:\n");
         description.push_str(catalogue.text.trim_end());
         if catalogue.omitted > 0 {
-            let more = catalogue.omitted;
-            description.push_str(&format!("\n({more} more: search for them)"));
+            description.push('\n');
+            description.push_str(&model_text::omitted_skills(catalogue.omitted));
         }
     }
     let names: Vec<&str> = loadable(members).map(|m| m.skill.name.as_str()).collect();
-    let mut name = json!({ "type": "string", "description": "The skill's name." });
+    let mut name = json!({ "type": "string", "description": model_text::SKILL_NAME });
     let fits = names.iter().map(|name| name.len() + 3).sum::<usize>() <= budget;
     if let (true, Some(name)) = (fits, name.as_object_mut()) {
         name.insert("enum".into(), json!(names));
     }
     let path = json!({
         "type": "string",
-        "description": "A file of the skill, relative to its folder. Leave out for SKILL.md.",
+        "description": model_text::OPTIONAL_SKILL_FILE,
     });
     let new = NewTool {
         name: "load_skill",
@@ -71,10 +66,11 @@ fn add_compact_loader(registry: &mut Registry, members: &[Member], options: &Too
         input_schema: object_schema(json!({ "name": name, "path": path }), &["name"]),
         route: ToolRoute::Load,
     };
-    match names.is_empty() {
-        true => registry.add(new),
-        false => registry.show(new),
-    };
+    if names.is_empty() {
+        registry.add(new);
+    } else {
+        registry.show(new);
+    }
     if catalogue.omitted > 0 || options.show_compat_tools {
         registry.show(list_tool());
         registry.show(search_tool());
@@ -88,7 +84,7 @@ fn add_loader_per_skill(registry: &mut Registry, members: &[Member], options: &T
         let path = json!({
             "type": "string",
             "default": "SKILL.md",
-            "description": "A file of the skill, relative to its folder.",
+            "description": model_text::SKILL_FILE,
         });
         registry.show(NewTool {
             name: &name,
@@ -107,7 +103,7 @@ fn add_loader_per_skill(registry: &mut Registry, members: &[Member], options: &T
     }
 }
 
-/// A skill's frontmatter, what it is for first, and each thing said once.
+/// A skill's frontmatter as a description: its purpose first, nothing twice.
 fn frontmatter_description(skill: &Skill) -> String {
     let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
     let about = format!("{} {when}", skill.description);
@@ -120,7 +116,8 @@ fn frontmatter_description(skill: &Skill) -> String {
     text
 }
 
-/// What other systems call the same things. Answered in any case, shown when wanted.
+/// Tools under the names that other systems use. Always callable; shown if the options ask
+/// for it.
 fn add_compat_tools(
     registry: &mut Registry,
     members: &[Member],
@@ -132,10 +129,11 @@ fn add_compat_tools(
         more.push(script_tool());
     }
     for new in more {
-        match options.show_compat_tools {
-            true => registry.show(new),
-            false => registry.add(new),
-        };
+        if options.show_compat_tools {
+            registry.show(new);
+        } else {
+            registry.add(new);
+        }
     }
     for route in [ToolRoute::List, ToolRoute::Search, ToolRoute::Load] {
         if registry.name_for(&route).is_none() {
@@ -145,7 +143,7 @@ fn add_compat_tools(
                 _ => NewTool {
                     name: "load_skill",
                     fallback_name: "skills_load",
-                    description: "Load a skill.".into(),
+                    description: model_text::LOAD_SKILL_BRIEF.into(),
                     input_schema: object_schema(json!({ "name": { "type": "string" } }), &["name"]),
                     route,
                 },
@@ -158,7 +156,7 @@ fn list_tool() -> NewTool<'static> {
     NewTool {
         name: "list_skills",
         fallback_name: "skills_list",
-        description: "List the skills there are, with what each is for.".into(),
+        description: model_text::LIST_SKILLS.into(),
         input_schema: object_schema(json!({}), &[]),
         route: ToolRoute::List,
     }
@@ -168,11 +166,11 @@ fn search_tool() -> NewTool<'static> {
     NewTool {
         name: "search_skills",
         fallback_name: "skills_search",
-        description: "Find skills for a task by words about it, best first.".into(),
+        description: model_text::SEARCH_SKILLS.into(),
         input_schema: object_schema(
             json!({
-                "query": { "type": "string", "description": "Words about the task." },
-                "limit": { "type": "integer", "description": "Most skills to return.", "default": 10 },
+                "query": { "type": "string", "description": model_text::SEARCH_QUERY },
+                "limit": { "type": "integer", "description": model_text::SEARCH_LIMIT, "default": 10 },
             }),
             &["query"],
         ),
@@ -184,11 +182,11 @@ fn resource_tool() -> NewTool<'static> {
     NewTool {
         name: "read_skill_resource",
         fallback_name: "skills_read_resource",
-        description: "Read a file of a skill.".into(),
+        description: model_text::READ_RESOURCE.into(),
         input_schema: object_schema(
             json!({
-                "name": { "type": "string", "description": "The skill's name." },
-                "path": { "type": "string", "description": "The file, relative to the skill's folder." },
+                "name": { "type": "string", "description": model_text::SKILL_NAME },
+                "path": { "type": "string", "description": model_text::RESOURCE_PATH },
             }),
             &["name", "path"],
         ),
@@ -200,12 +198,12 @@ fn script_tool() -> NewTool<'static> {
     NewTool {
         name: "run_skill_script",
         fallback_name: "skills_run_script",
-        description: "Run a script of a skill in the sandbox, with these arguments.".into(),
+        description: model_text::RUN_SCRIPT.into(),
         input_schema: object_schema(
             json!({
-                "name": { "type": "string", "description": "The skill's name." },
-                "path": { "type": "string", "description": "The script, relative to the skill's folder." },
-                "args": { "type": "array", "items": { "type": "string" }, "description": "Its arguments." },
+                "name": { "type": "string", "description": model_text::SKILL_NAME },
+                "path": { "type": "string", "description": model_text::SCRIPT_PATH },
+                "args": { "type": "array", "items": { "type": "string" }, "description": model_text::SCRIPT_ARGUMENTS },
             }),
             &["name", "path"],
         ),
@@ -217,14 +215,14 @@ fn add_code_tools(registry: &mut Registry) {
     registry.show(NewTool {
         name: bash::NAME,
         fallback_name: "skill_bash",
-        description: bash::DESCRIPTION.into(),
+        description: model_text::bash_description(),
         input_schema: bash::input_schema(),
         route: ToolRoute::Bash,
     });
     registry.show(NewTool {
         name: editor::NAME,
         fallback_name: "skill_editor",
-        description: editor::DESCRIPTION.into(),
+        description: model_text::editor_description(),
         input_schema: editor::input_schema(),
         route: ToolRoute::Editor,
     });
@@ -248,7 +246,7 @@ fn add_declared_tools(registry: &mut Registry, member: &Member) {
     }
 }
 
-/// The schema of arguments that are all known.
+/// The schema of an object without additional properties.
 pub(crate) fn object_schema(properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "object",

@@ -1,9 +1,9 @@
-//! Skills as tools that a model can call, and the calling.
+//! Skills as tools that a model can call, and the execution of those calls.
 //!
-//! A [`Toolbox`] is made for one run or one agent's session. It says which tools there
-//! are ([`Toolbox::tools`]), and answers calls ([`Toolbox::call`]); a call never fails:
-//! what goes wrong is an [`Outcome`] that the model reads and can act on. Code runs in a
-//! [`Workspace`], a sandbox session made when it is first needed; a skill can be read
+//! A [`Toolbox`] serves one run or one MCP session. It lists its tools
+//! ([`Toolbox::tools`]) and executes calls ([`Toolbox::call`]); a call never fails:
+//! an error is an [`Outcome`] that the model reads and can act on. Code runs in a
+//! [`Workspace`], a sandbox container created on first use; a skill can be read
 //! without one.
 //!
 //! ```
@@ -21,22 +21,23 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `spec` | what a toolbox is made of: members, options, caps |
-//! | `offer`, `registry` | which tools there are, what they are called, which are shown |
-//! | `toolbox` | what is loaded, and where a call goes |
+//! | `spec` | what a toolbox consists of: members, options, limits |
+//! | `initial_tools`, `registry` | the tools, their names, and which are shown |
+//! | `toolbox` | what is loaded, and the dispatch of calls |
+//! | `model_text` | every text that a model reads, with its cap |
 //! | `load`, `requires` | instructions and files of skills; skills that need others |
-//! | `catalogue`, `search`, `rank` | which skills there are, within a budget |
-//! | `permit` | `allowed-tools`, enforced |
-//! | `bash`, `editor`, `litellm` | code execution, as native clients and LiteLLM's know it |
+//! | `catalogue`, `search`, `rank` | the list of skills within a budget, and search |
+//! | `allowed_tools` | enforcement of `allowed-tools` |
+//! | `bash`, `editor`, `litellm` | the code execution tools of native clients and of LiteLLM |
 //! | `script`, `declared` | scripts of skills, and those declared as typed tools |
 //! | `functions` | functions of a `tools.py`, described and called in the sandbox |
-//! | `arguments`, `schema` | arguments read and checked |
-//! | `workspace`, `run` | where code runs, and what came of it |
-//! | `outcome`, `view` | results, for models and as native blocks |
-//! | `shelf` | skills of folders and archives, seen again when they change |
-//! | `names`, `folder`, `text` | names of tools and folders; texts that fit |
+//! | `arguments`, `schema` | reading and checking arguments |
+//! | `workspace`, `run` | the sandbox container that code runs in, and results of commands |
+//! | `outcome`, `view`, `error` | results, for models and as native blocks; errors of a toolbox itself |
+//! | `skill_sources` | skills of folders and archives, reloaded when they change |
+//! | `names`, `folder`, `text` | names of tools and folders; truncation of text |
 //!
-//! It knows nothing of HTTP, of models' wire formats, or of where skills are stored.
+//! It contains no HTTP, no wire formats of models, and no skill storage.
 
 mod allowed_tools;
 mod arguments;
@@ -50,6 +51,7 @@ mod functions;
 mod initial_tools;
 mod litellm;
 mod load;
+mod model_text;
 mod names;
 mod outcome;
 mod rank;

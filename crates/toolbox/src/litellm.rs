@@ -1,12 +1,12 @@
 //! LiteLLM's tools: `litellm_code_execution(code)`, and one tool per skill.
 //!
-//! There, calling a skill's tool ran code guessed from the names of its files, without
-//! the arguments. Here it runs what the skill itself says or plainly has:
+//! LiteLLM ran code guessed from the names of a skill's files, without the arguments. Here
+//! a skill's tool runs what the skill declares or clearly has:
 //!
 //! 1. its declared tool, when it declares exactly one;
 //! 2. else its entry: `main.py`, `__main__.py` or `run.py`, at the top or in `scripts/`;
 //! 3. else its only script;
-//! 4. else nothing: the answer is its instructions.
+//! 4. else nothing: the result is its instructions.
 //!
 //! An entry gets the arguments as JSON on standard input and in `PROWESS_ARGS`.
 
@@ -14,6 +14,7 @@ use crate::allowed_tools::Action;
 use crate::folder::{SKILLS_FOLDER, skill_folder};
 use crate::initial_tools::object_schema;
 use crate::load;
+use crate::model_text::{self, MAX_DESCRIPTION_BYTES};
 use crate::names::to_identifier;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::registry::{NewTool, Registry, ToolRoute};
@@ -28,15 +29,10 @@ use serde_json::{Value, json};
 
 const CODE_TOOL_NAME: &str = "litellm_code_execution";
 
-const CODE_TOOL_DESCRIPTION: &str = "Execute Python code in a sandboxed environment. The working folder \
-    is /mnt/data: files left there are returned. The skills' modules can be imported.";
+/// Folder of installed packages in the sandbox.
+const PACKAGES_FOLDER: &str = prowess_sandbox::LAYOUT.packages;
 
-const MAX_DESCRIPTION_BYTES: usize = 1024;
-
-/// Where the sandbox shows installed packages.
-const PACKAGES_FOLDER: &str = "/packages/python";
-
-/// Files that a skill is started by.
+/// Names of entry scripts.
 const ENTRY_SCRIPTS: [&str; 6] = [
     "main.py",
     "__main__.py",
@@ -65,17 +61,17 @@ pub(crate) fn add_tools(registry: &mut Registry, members: &[Member]) {
             route: ToolRoute::Entry(skill.name.clone()),
         });
     }
-    let code = json!({ "code": { "type": "string", "description": "Python code to execute." } });
+    let code = json!({ "code": { "type": "string", "description": model_text::PYTHON_CODE } });
     registry.show(NewTool {
         name: CODE_TOOL_NAME,
         fallback_name: "skill_python",
-        description: CODE_TOOL_DESCRIPTION.into(),
+        description: model_text::python_description(),
         input_schema: object_schema(code, &["code"]),
         route: ToolRoute::Code,
     });
 }
 
-/// What the skill says in `metadata.parameters`, or of its only tool; else anything.
+/// The schema in `metadata.parameters`, or of its only tool; else any object.
 fn entry_schema(skill: &Skill) -> Value {
     let parameters = skill.metadata.get("parameters");
     match (parameters, skill.tools.as_slice()) {
@@ -111,8 +107,7 @@ pub(crate) async fn run_code(
     toolbox.run(line, execution).await
 }
 
-/// Lets code import the skills' modules, as it could when they lay in its own folder;
-/// installed packages go before them.
+/// Lets code import the skills' modules, as with LiteLLM; installed packages come first.
 fn python_path(toolbox: &Toolbox) -> String {
     let state = toolbox.lock();
     let skills = state
@@ -151,7 +146,7 @@ pub(crate) async fn call_entry(
     outcome.for_skill(name)
 }
 
-/// The script that a skill is about, if it is plain which.
+/// The entry script of a skill, if there is only one candidate.
 fn entry_script(skill: &Skill) -> Option<String> {
     let known = ENTRY_SCRIPTS
         .into_iter()

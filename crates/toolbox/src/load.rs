@@ -1,26 +1,25 @@
 //! `load_skill`: the instructions of a skill, and its files.
 //!
-//! The first load gives the instructions and shows the skill's own tools. A second one
-//! says briefly that they are there; whoever then asks again gets them again, for a
-//! conversation may have been shortened since.
+//! The first load returns the instructions and shows the skill's own tools. The second
+//! returns a reminder; the third returns the instructions again, because the conversation
+//! may have been shortened since.
 
 use crate::arguments::{ArgumentNames, required_text};
-use crate::folder::{skill_folder, skill_path};
+use crate::folder::{SKILLS_FOLDER, skill_folder, skill_path};
 use crate::names::tool_name;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::registry::{NewTool, Registry, ToolRoute};
 use crate::requires;
-use crate::text::list_names;
 use crate::toolbox::{ActiveSkill, Toolbox};
 use crate::view::{self, ViewResult};
-use crate::{allowed_tools, catalogue, functions};
+use crate::{allowed_tools, catalogue, functions, model_text};
 use prowess_skill::Skill;
 use prowess_skill::control_tokens::neutralise;
 use prowess_skill::disclose::{self, FileContent};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Most bytes of the list of a skill's files.
+/// Bytes of the list of a skill's files.
 const MAX_FILE_LIST_BYTES: usize = 4 << 10;
 
 /// `load_skill(name, path?)`.
@@ -36,7 +35,7 @@ pub(crate) async fn load_named(toolbox: &Toolbox, name: &str, input: &Value) -> 
     let path = match input.get("path").or_else(|| input.get("file_path")) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(path)) => path.clone(),
-        Some(_) => return refusal(name, "SKILL.md", "argument `path` must be a string"),
+        Some(_) => return refusal(name, "SKILL.md", model_text::WRONG_PATH),
     };
     let Some(skill) = toolbox.skill(name) else {
         return unknown_skill(toolbox, name);
@@ -65,9 +64,9 @@ pub(crate) fn read_resource(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
     }
 }
 
-/// The path as it is meant: relative to the skill, however it was written.
+/// The path relative to the skill, whichever way it was written.
 pub(crate) fn relative_path<'a>(skill: &Skill, path: &'a str) -> &'a str {
-    let folder = format!("/skills/{}/", skill_folder(&skill.name));
+    let folder = format!("{SKILLS_FOLDER}/{}/", skill_folder(&skill.name));
     let path = path.strip_prefix(&folder).unwrap_or(path);
     path.strip_prefix("./").unwrap_or(path)
 }
@@ -75,7 +74,7 @@ pub(crate) fn relative_path<'a>(skill: &Skill, path: &'a str) -> &'a str {
 async fn load_instructions(toolbox: &Toolbox, skill: &Arc<Skill>) -> ToolOutcome {
     let name = &skill.name;
     if !skill.invocation.by_model {
-        let why = format!("the skill `{name}` can only be started by a person");
+        let why = model_text::only_for_people(name);
         return refusal(name, "SKILL.md", &why);
     }
     if toolbox.options().remind_if_loaded
@@ -99,14 +98,14 @@ pub(crate) fn skills_to_load(toolbox: &Toolbox, name: &str) -> Result<Vec<Arc<Sk
     requires::load_order(&toolbox.lock().members, name)
 }
 
-/// What a load changed.
+/// The changes of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Activation {
-    /// Skills that are loaded now and were not before.
+    /// Newly loaded skills.
     pub(crate) loaded: Vec<String>,
-    /// Tools that are shown now and were not before.
+    /// Newly shown tools.
     tools: Vec<String>,
-    /// What stands in the way of some of their tools.
+    /// Problems with some of their tools.
     pub(crate) problems: Vec<String>,
 }
 
@@ -124,7 +123,7 @@ pub(crate) async fn activate(toolbox: &Toolbox, skills: &[Arc<Skill>]) -> Activa
 }
 
 /// Shows the own tools of all skills that a model may load, without loading them.
-/// Returns what stands in the way.
+/// Returns the problems.
 pub(crate) async fn show_skill_tools(toolbox: &Toolbox) -> Vec<String> {
     let skills: Vec<Arc<Skill>> = {
         let state = toolbox.lock();
@@ -143,7 +142,7 @@ pub(crate) async fn show_skill_tools(toolbox: &Toolbox) -> Vec<String> {
     problems
 }
 
-/// The functions of a skill, for which the session must show it.
+/// The functions of a skill; the container must show the skill for that.
 async fn describe_functions(
     toolbox: &Toolbox,
     skill: &Arc<Skill>,
@@ -154,9 +153,7 @@ async fn describe_functions(
             workspace.add_skill(skill);
             functions::describe(toolbox, skill).await
         }
-        None if skill.python_tools || !skill.tools.is_empty() => {
-            Err("its own tools are missing: they run code, and there is no sandbox".into())
-        }
+        None if skill.python_tools || !skill.tools.is_empty() => Err(model_text::NO_SANDBOX.into()),
         None => Ok(Vec::new()),
     };
     found.unwrap_or_else(|problem| {
@@ -172,7 +169,7 @@ fn activate_skill(
     done: &mut Activation,
 ) {
     let mut state = toolbox.lock();
-    // Another call may have loaded it while its functions were looked at.
+    // Another call may have loaded it while its functions were described.
     if state
         .active
         .iter()
@@ -189,7 +186,7 @@ fn activate_skill(
     });
 }
 
-/// Adds functions, but for those that are there already.
+/// Adds functions that are not registered yet.
 fn add_functions(
     registry: &mut Registry,
     skill: &Skill,
@@ -214,22 +211,18 @@ fn add_functions(
     }
 }
 
-/// What a skill that is loaded answers the first time it is loaded again.
+/// The answer when a loaded skill is loaded again for the first time.
 fn reminder(toolbox: &Toolbox, skill: &Skill) -> Option<String> {
     let mut state = toolbox.lock();
     let mut active = state.active.iter_mut();
     let active = active.find(|active| active.skill.name == skill.name)?;
     active.was_reminded = !active.was_reminded;
-    active.was_reminded.then(|| {
-        let name = &skill.name;
-        format!(
-            "The skill `{name}` is loaded already: its instructions are above. Load it once more \
-             to read them again."
-        )
-    })
+    active
+        .was_reminded
+        .then(|| model_text::reminder(&skill.name))
 }
 
-/// The instructions, after those of required skills, and what else there is to know.
+/// The instructions, after those of required skills, and notes.
 fn instructions_text(
     toolbox: &Toolbox,
     skill: &Skill,
@@ -270,30 +263,30 @@ fn loading_notes(
         let files = disclose::file_list(skill, MAX_FILE_LIST_BYTES).text;
         let folder = skill_folder(&skill.name);
         notes.push(format!(
-            "Files of this skill, at /skills/{folder}:\n{}",
+            "Files of this skill, at {SKILLS_FOLDER}/{folder}:\n{}",
             files.trim_end()
         ));
     }
-    // Whoever reads it again may not remember them.
-    let tools = match done.tools.is_empty() {
-        true => toolbox.lock().registry.shown_tools_of(&skill.name),
-        false => done.tools.clone(),
+    // A model that reads the instructions again may not remember them.
+    let tools = if done.tools.is_empty() {
+        toolbox.lock().registry.shown_tools_of(&skill.name)
+    } else {
+        done.tools.clone()
     };
     if !tools.is_empty() {
-        let tools = list_names(tools.iter().map(String::as_str), 100);
-        notes.push(format!("Tools now available: {tools}"));
+        notes.push(model_text::tools_note(&tools));
     }
     notes.extend(
         done.problems
             .iter()
-            .map(|problem| format!("Problem with {problem}")),
+            .map(|problem| model_text::problem_note(problem)),
     );
     let new = all.iter().filter(|skill| done.loaded.contains(&skill.name));
     notes.extend(new.filter_map(|skill| allowed_tools::permission_note(skill)));
     notes
 }
 
-/// A file of a skill, whole or cut.
+/// A file of a skill, truncated if needed.
 pub(crate) fn view_file(toolbox: &Toolbox, skill: &Skill, path: &str) -> ToolOutcome {
     let caps = &toolbox.options().limits;
     let full = skill_path(&skill.name, path);
@@ -308,18 +301,15 @@ pub(crate) fn view_file(toolbox: &Toolbox, skill: &Skill, path: &str) -> ToolOut
 fn missing_file_message(skill: &Skill, path: &str) -> String {
     let files = skill.manifest.files().iter().map(|file| file.path.as_str());
     let below = format!("{}/", path.trim_end_matches('/'));
-    let (what, files) = match files.clone().any(|file| file.starts_with(&below)) {
-        true => (
-            "is a folder",
-            files.filter(|file| file.starts_with(&below)).collect(),
-        ),
-        false => ("does not exist", files.collect::<Vec<_>>()),
+    let is_folder = files.clone().any(|file| file.starts_with(&below));
+    let (what, files) = if is_folder {
+        let files = files.filter(|file| file.starts_with(&below)).collect();
+        ("is a folder", files)
+    } else {
+        ("does not exist", files.collect::<Vec<_>>())
     };
-    let name = &skill.name;
-    format!(
-        "`{path}` {what} in the skill `{name}`. Files: {}",
-        list_names(files, 50)
-    )
+    let place = format!("`{path}` {what} in the skill `{}`", skill.name);
+    model_text::unknown_file(&place, files)
 }
 
 fn view_text(skill: &Skill, text: String) -> ToolOutcome {

@@ -1,26 +1,26 @@
-//! Names of tools: what every provider takes, and never two alike.
+//! Names of tools: valid for every provider, and unique.
 
 use prowess_skill::manifest::Digest;
 use std::collections::BTreeSet;
 
-/// Longest name that every provider takes.
+/// Longest name that every provider accepts.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The names that are taken, by the client or by us.
+/// The names in use, by the client or by the toolbox.
 #[derive(Debug, Default)]
 pub(crate) struct NamePool {
     taken: BTreeSet<String>,
 }
 
 impl NamePool {
-    /// With the client's names taken.
+    /// A pool in which the client's names are in use.
     pub(crate) fn new(reserved: &[String]) -> Self {
         Self {
             taken: reserved.iter().cloned().collect(),
         }
     }
 
-    /// Takes the first that is free: `wanted`, `otherwise`, then numbered ones.
+    /// Claims the first free name: `preferred`, `fallback`, then numbered ones.
     pub(crate) fn claim(&mut self, preferred: &str, fallback: &str) -> String {
         let numbered = (2_u32..).map(|number| {
             let suffix = format!("_{number}");
@@ -32,7 +32,7 @@ impl NamePool {
         ]
         .into_iter()
         .chain(numbered);
-        // The numbers do not run out before the tools do.
+        // There are more numbers than tools.
         let free = candidates.find(|name| !self.taken.contains(name));
         let free = free.unwrap_or_default();
         self.taken.insert(free.clone());
@@ -51,8 +51,8 @@ pub(crate) fn to_identifier(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// A name that fits: one too long is cut, and ends in what tells it from others that
-/// begin alike.
+/// A name within the limit: a longer one is cut and ends in a digest, so that names with
+/// the same beginning stay distinct.
 fn truncate_name(name: &str, max_bytes: usize) -> String {
     if name.len() <= max_bytes {
         return name.to_owned();

@@ -1,29 +1,29 @@
-//! What came of a call: for the model, and told as native code execution.
+//! The result of a call, for the model and as native code execution.
 
 use bytes::Bytes;
 use prowess_sandbox::{SandboxOutput, SkippedFile};
 use serde_json::{Value, json};
 
-/// What came of one call. A failure is an outcome too.
+/// The result of one call. A failure is an outcome too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
     /// What the model reads.
     pub content: Vec<ContentPart>,
     /// Whether it failed.
     pub is_error: bool,
-    /// The same call as a native client sees it.
+    /// The call as native clients see it.
     pub native: NativeCall,
-    /// Files it made or changed in `/mnt/data`.
+    /// Files it created or changed in `/mnt/data`.
     pub outputs: Vec<SandboxOutput>,
-    /// What it left there that is not an output, and why.
+    /// Files it left there that are not outputs, and why.
     pub skipped: Vec<SkippedFile>,
     /// The skill it was for.
     pub skill: Option<String>,
-    /// Skills that became active by it.
+    /// Skills that it loaded.
     pub loaded_skills: Vec<String>,
 }
 
-/// A piece of a result.
+/// A part of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentPart {
     /// Text.
@@ -37,14 +37,14 @@ pub enum ContentPart {
     },
 }
 
-/// A call told as one of the two tools of native code execution.
+/// A call in the form of one of the two native code execution tools.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NativeCall {
     /// `bash_code_execution`.
     Bash {
         /// The command line.
         command: String,
-        /// What came of it.
+        /// Its result.
         result: BashResult,
     },
     /// `text_editor_code_execution`.
@@ -56,42 +56,42 @@ pub enum NativeCall {
     },
 }
 
-/// What came of a command line.
+/// The result of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BashResult {
     /// It ran and ended.
     Done {
-        /// Standard output, with a cut named.
+        /// Standard output; truncation is marked.
         stdout: String,
         /// Standard error, likewise.
         stderr: String,
         /// Its exit code.
         return_code: i32,
     },
-    /// It did not run, or not to its end.
+    /// It did not run, or did not finish.
     Failed {
         /// One of the codes that native clients know.
         error_code: ErrorCode,
     },
 }
 
-/// Why a call came to nothing, in the words of native clients.
+/// Why a call failed: the codes of native clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     /// The arguments are wrong, or not permitted.
     InvalidToolInput,
-    /// The sandbox cannot run it.
+    /// The sandbox is unavailable.
     Unavailable,
-    /// Too many others wait.
+    /// Too many commands are waiting.
     TooManyRequests,
-    /// Its time was up.
+    /// It timed out.
     ExecutionTimeExceeded,
-    /// There is no such file. Of the editor only.
+    /// There is no such file; editor only.
     FileNotFound,
 }
 
 impl ErrorCode {
-    /// As it is written on the wire.
+    /// The value on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl ErrorCode {
 
 impl BashResult {
     /// The content of a `bash_code_execution_tool_result` block, with the ids of the
-    /// files that were made.
+    /// created files.
     #[must_use]
     pub fn content(&self, file_ids: &[String]) -> Value {
         match self {
@@ -153,7 +153,7 @@ impl NativeCall {
         }
     }
 
-    /// A command line that came to nothing.
+    /// A command line that failed.
     pub(crate) fn failed_bash(command: impl Into<String>, error_code: ErrorCode) -> Self {
         Self::Bash {
             command: command.into(),
@@ -184,14 +184,14 @@ impl ToolOutcome {
         }
     }
 
-    /// The same, for a skill.
+    /// Sets the skill that the call was for.
     #[must_use]
     pub(crate) fn for_skill(mut self, skill: &str) -> Self {
         self.skill = Some(skill.to_owned());
         self
     }
 
-    /// The texts among the parts, joined: for callers that can show nothing else.
+    /// The text parts, joined: for callers that can show only text.
     #[must_use]
     pub fn text_content(&self) -> String {
         let texts = self.content.iter().map(|part| match part {

@@ -1,19 +1,19 @@
-//! Which skills are about some words: BM25 over name, description and `when_to_use`,
-//! where a word of the name counts three times. Pure; no index is kept, for a few
+//! Ranks skills for a query: BM25 over name, description and `when_to_use`,
+//! where a word of the name counts three times. Pure; no index is needed: a few
 //! thousand short texts are ranked in milliseconds.
 
 use prowess_skill::Skill;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How soon further occurrences of a word stop to count.
+/// BM25 `k1`: how soon further occurrences of a word stop counting.
 const SATURATION: f64 = 1.2;
-/// How much longer texts are held back.
+/// BM25 `b`: how much longer texts are penalised.
 const LENGTH_WEIGHT: f64 = 0.75;
 /// How often a word of the name counts.
 const NAME_WEIGHT: usize = 3;
 
 /// The best skills for a query, best first, none of them without any of its words.
-/// Equally good ones stay in their order.
+/// Equal scores keep their order.
 pub(crate) fn rank<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&'a Skill> {
     let query_words: BTreeSet<String> = words(query).collect();
     let texts: Vec<SkillText> = skills
@@ -47,7 +47,7 @@ pub(crate) fn rank<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&
     best.map(|(_, skill)| *skill).collect()
 }
 
-/// How often the wanted words occur in a skill's text.
+/// How often the words of the query occur in a skill's text.
 struct SkillText {
     counts: BTreeMap<String, usize>,
     length: usize,
@@ -77,7 +77,7 @@ impl SkillText {
     }
 }
 
-/// Words in lower case, without the endings that English gives them, so that
+/// Words in lower case, without English suffixes, so that
 /// `spreadsheets` finds `spreadsheet` and `filling` finds `fill`.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !c.is_alphanumeric());

@@ -1,7 +1,7 @@
-//! Which tools there are, where their names lead, and which of them are shown.
+//! The tools, the route of each name, and which are shown.
 //!
-//! The order is fixed and only grows at its end, so that what a model was told before
-//! stays a prefix of what it is told next, and prompt caches hold.
+//! The order is fixed and tools are only appended, so that the list a model was sent
+//! before is a prefix of the next one and prompt caches stay valid.
 
 use crate::names::NamePool;
 use crate::spec::ToolSpec;
@@ -9,7 +9,7 @@ use prowess_skill::control_tokens::{neutralise, neutralise_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Letters in which a name may differ from the one that was meant.
+/// Edit distance up to which a similar name is suggested.
 const MAX_EDIT_DISTANCE: usize = 3;
 
 /// What a call of a tool does.
@@ -33,7 +33,7 @@ pub(crate) enum ToolRoute {
     Editor,
     /// Runs Python code.
     Code,
-    /// Runs what this skill is about, as LiteLLM does.
+    /// Runs the entry script of this skill, as LiteLLM does.
     Entry(String),
     /// Runs a declared script.
     Declared {
@@ -68,9 +68,9 @@ pub(crate) struct Registry {
 
 /// A tool to be added.
 pub(crate) struct NewTool<'a> {
-    /// The name it is to have.
+    /// The preferred name.
     pub(crate) name: &'a str,
-    /// The name it gets when that is taken.
+    /// The name if the preferred one is taken.
     pub(crate) fallback_name: &'a str,
     pub(crate) description: String,
     pub(crate) input_schema: Value,
@@ -92,7 +92,7 @@ impl Registry {
         self.tools.push(RegisteredTool {
             spec: ToolSpec {
                 name: name.clone(),
-                // Both may hold what a skill says; no template may read it as its own.
+                // Both may contain text of a skill; a chat template must not read it as tokens.
                 description: neutralise(&new.description).into_owned(),
                 input_schema: neutralise_json(new.input_schema),
             },
@@ -108,7 +108,7 @@ impl Registry {
         name
     }
 
-    /// Shows what leads to a skill's own tools, and returns the names that are new.
+    /// Shows a skill's own tools, and returns the names that were not shown before.
     pub(crate) fn reveal(&mut self, skill: &str) -> Vec<String> {
         let mut names = Vec::new();
         for (index, tool) in self.tools.iter().enumerate() {
@@ -128,22 +128,22 @@ impl Registry {
         own.map(|tool| tool.spec.name.clone()).collect()
     }
 
-    /// What the model is told.
+    /// The shown tools, for the model.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         let shown = self.shown.iter().filter_map(|index| self.tools.get(*index));
         shown.map(|tool| tool.spec.clone()).collect()
     }
 
-    /// What leads where, shown or not.
+    /// A tool and its route, shown or not.
     pub(crate) fn find(&self, name: &str) -> Option<(&ToolSpec, &ToolRoute)> {
         let tool = self.tools.get(*self.by_name.get(name)?)?;
         Some((&tool.spec, &tool.route))
     }
 
-    /// The tool that was probably meant, shown or not: its skill may not be loaded yet.
+    /// The tool with the most similar name, shown or not: its skill may not be loaded yet.
     pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         let names = self.by_name.keys();
-        // A model chooses the name; its length must not choose our work.
+        // The model chooses the name; its length must not determine the cost.
         let near = names.filter(|known| known.len().abs_diff(name.len()) <= MAX_EDIT_DISTANCE);
         let near = near.map(|known| (strsim::levenshtein(known, name), known));
         let (slips, known) = near.min()?;
@@ -160,7 +160,7 @@ impl Registry {
         names.filter(same).collect()
     }
 
-    /// The names of what is shown.
+    /// The names of the shown tools.
     pub(crate) fn shown_names(&self) -> Vec<String> {
         self.specs().into_iter().map(|spec| spec.name).collect()
     }
@@ -173,7 +173,7 @@ impl Registry {
 }
 
 impl ToolRoute {
-    /// Whether it shows skills and changes nothing that a caller could miss.
+    /// Whether it only shows skills and changes nothing.
     pub(crate) fn is_read_only(&self) -> bool {
         matches!(
             self,

@@ -1,7 +1,7 @@
 //! `requires:` which skills must be loaded before another, and in which order.
 
+use crate::model_text;
 use crate::spec::Member;
-use crate::text::list_names;
 use prowess_skill::Skill;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) fn load_order(members: &[Member], name: &str) -> Result<Vec<Arc<Skill
 
 struct DependencyWalk<'a> {
     members: &'a [Member],
-    /// From the skill asked for down to the one being looked at.
+    /// From the requested skill down to the current one.
     chain: Vec<String>,
     ordered: Vec<Arc<Skill>>,
 }
@@ -36,9 +36,7 @@ impl DependencyWalk<'_> {
         self.chain.push(name.to_owned());
         if again {
             let chain = self.chain.join(" → ");
-            return Err(format!(
-                "skills that require each other cannot be loaded: {chain}"
-            ));
+            return Err(model_text::circular_requirement(&chain));
         }
         let Some(member) = self.members.iter().find(|m| m.skill.name == name) else {
             return Err(self.missing(name));
@@ -54,12 +52,9 @@ impl DependencyWalk<'_> {
     fn missing(&self, name: &str) -> String {
         if self.chain.len() > 1 {
             let chain = self.chain.join(" → ");
-            return format!("a required skill is not here: {chain}, and there is no `{name}`");
+            return model_text::missing_requirement(&chain);
         }
         let known = self.members.iter().map(|m| m.skill.name.as_str());
-        format!(
-            "there is no skill `{name}`. There are: {}",
-            list_names(known, 30)
-        )
+        model_text::unknown_skill(name, known)
     }
 }

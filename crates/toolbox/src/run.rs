@@ -1,18 +1,20 @@
-//! Running something in the workspace, and telling what came of it.
+//! Running a command in the workspace, and the text of its result.
 
 use crate::error::ToolboxError;
+use crate::folder::DATA_FOLDER;
+use crate::model_text;
 use crate::outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
 use crate::text::cut_middle;
 use crate::toolbox::Toolbox;
 use prowess_sandbox::{
-    CommandOutcome as Ending, Error as SandboxError, Execution, ExecutionReport, LimitHit,
+    CommandOutcome as Ending, Error as SandboxError, Execution, ExecutionReport,
 };
 
-/// Most files named in a result.
+/// Maximum number of files listed in a result.
 const MAX_LISTED_FILES: usize = 20;
 
 impl Toolbox {
-    /// Runs it; `line` is how a native client is told what was run.
+    /// Runs a command; `line` is the command line that native clients are shown.
     pub(crate) async fn run(&self, line: String, execution: Execution) -> ToolOutcome {
         match self.execute(execution).await {
             Ok(report) => {
@@ -23,7 +25,7 @@ impl Toolbox {
         }
     }
 
-    /// Runs it and returns the bare report.
+    /// Runs a command and returns its report.
     pub(crate) async fn execute(
         &self,
         mut execution: Execution,
@@ -43,7 +45,7 @@ impl Toolbox {
     ) -> ToolOutcome {
         let mut text = cut_middle(text, self.options().limits.result_bytes);
         if text.is_empty() {
-            text.push_str("[no output]");
+            text.push_str(model_text::NO_OUTPUT);
         }
         for note in self.notes() {
             text.push_str(&format!("\n[note: {note}]"));
@@ -71,8 +73,8 @@ impl Toolbox {
     }
 }
 
-/// What a model reads of a run: how it failed, if it did, standard output, standard
-/// error folded in after it, limits that were met, and the files that were made.
+/// The result text for the model: the failure if there is one, standard output, standard
+/// error, limits that were hit, and the files that were created.
 pub(crate) fn report_text(report: &ExecutionReport, stdout: &str) -> String {
     let mut parts: Vec<String> = failure_text(report).into_iter().collect();
     let stderr = report.stderr.text.trim_end();
@@ -82,44 +84,35 @@ pub(crate) fn report_text(report: &ExecutionReport, stdout: &str) -> String {
     if !stderr.is_empty() {
         parts.push(format!("[stderr]\n{stderr}"));
     }
-    parts.extend(report.hits.iter().map(|hit| limit_note(*hit).to_owned()));
+    parts.extend(report.hits.iter().map(|hit| model_text::limit_note(*hit)));
     parts.extend(file_list(report));
     parts.join("\n")
 }
 
-/// Why it is an error, if it is.
+/// The first line of a failed run.
 fn failure_text(report: &ExecutionReport) -> Option<String> {
     let seconds = report.elapsed.as_secs_f64();
     Some(match report.outcome {
         Ending::Exit(0) => return None,
         Ending::Exit(code) => format!("Error (exit={code})"),
         Ending::Signal(signal) => format!("Error (signal={signal})"),
-        Ending::Timeout => format!("Error (timeout): it was ended after {seconds:.1} seconds"),
-        Ending::OutOfMemory => "Error (out of memory): it was ended".into(),
-        Ending::OutputFlood => format!(
-            "Error (too much output): it was ended after {} bytes; write large results to a file in /mnt/data",
-            report.stdout.bytes + report.stderr.bytes
-        ),
+        Ending::Timeout => model_text::killed_by_timeout(seconds),
+        Ending::OutOfMemory => model_text::KILLED_FOR_MEMORY.into(),
+        Ending::OutputFlood => {
+            model_text::killed_for_output(report.stdout.bytes + report.stderr.bytes)
+        }
     })
-}
-
-fn limit_note(hit: LimitHit) -> &'static str {
-    match hit {
-        LimitHit::Memory => "[a process was ended for want of memory]",
-        LimitHit::Processes => "[a process could not be started: there were too many]",
-        LimitHit::Data => "[/mnt/data is full]",
-    }
 }
 
 fn file_list(report: &ExecutionReport) -> Option<String> {
     let made = report.outputs.iter().map(|made| {
         let (path, kind, size) = (&made.path, &made.mime_type, made.size);
-        format!("/mnt/data/{path} ({kind}, {size} bytes)")
+        format!("{DATA_FOLDER}/{path} ({kind}, {size} bytes)")
     });
     let skipped = report
         .skipped
         .iter()
-        .map(|skipped| format!("{} (not taken: {:?})", skipped.path, skipped.reason));
+        .map(|skipped| format!("{} (skipped: {:?})", skipped.path, skipped.reason));
     let mut named: Vec<String> = made.chain(skipped).collect();
     if named.is_empty() {
         return None;
@@ -144,13 +137,13 @@ fn bash_result(report: &ExecutionReport) -> BashResult {
     }
 }
 
-/// A run that never was.
+/// The outcome of a command that did not start.
 pub(crate) fn failed_outcome(line: String, error: &ToolboxError) -> ToolOutcome {
     let native = NativeCall::failed_bash(line, error_code(error));
     ToolOutcome::error(format!("Error: {error}"), native)
 }
 
-/// An error in the words of native clients.
+/// The error code that native clients know.
 pub(crate) fn error_code(error: &ToolboxError) -> ErrorCode {
     match error {
         ToolboxError::Sandbox(

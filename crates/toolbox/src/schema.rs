@@ -1,15 +1,16 @@
-//! Arguments held against a schema: the part of JSON Schema that our tools use.
+//! Checks arguments against a schema: the part of JSON Schema that our tools use.
 //!
-//! What it does not know it does not judge: the script or function behind the tool
-//! still sees the value. A refusal names the argument and what it should be.
+//! Keywords that are not supported are ignored: the script or function behind the tool
+//! still gets the value. An error names the argument and what it must be.
 
+use crate::model_text;
 use crate::text::{cut_end, list_names};
 use serde_json::{Map, Value};
 
-/// How deep a value is looked into.
+/// Nesting depth up to which a value is checked.
 const MAX_DEPTH: usize = 32;
 
-/// Most bytes of a value that are repeated in a message.
+/// Bytes of a value that are quoted in a message.
 const MAX_SHOWN_BYTES: usize = 80;
 
 /// Checks arguments.
@@ -36,17 +37,19 @@ fn check_value(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<
                 .map(describe_type)
                 .collect::<Vec<_>>()
                 .join(" or ");
-            return Err(format!(
-                "argument `{at}` must be {kinds}, not {}",
-                describe_value(value)
+            return Err(model_text::wrong_argument(
+                at,
+                &kinds,
+                &describe_value(value),
             ));
         }
     }
     if !type_fits(schema, value) {
         let expected = describe_type(schema);
-        return Err(format!(
-            "argument `{at}` must be {expected}, not {}",
-            describe_value(value)
+        return Err(model_text::wrong_argument(
+            at,
+            &expected,
+            &describe_value(value),
         ));
     }
     if let Some(choices) = schema.get("enum").and_then(Value::as_array)
@@ -54,9 +57,11 @@ fn check_value(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<
     {
         let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
         let choices = cut_end(&choices.join(", "), 400);
-        return Err(format!(
-            "argument `{at}` must be one of {choices}, not {}",
-            describe_value(value)
+        let expected = format!("one of {choices}");
+        return Err(model_text::wrong_argument(
+            at,
+            &expected,
+            &describe_value(value),
         ));
     }
     match value {
@@ -87,7 +92,7 @@ fn check_fields(
     let required = schema.get("required").and_then(Value::as_array);
     let mut required = required.into_iter().flatten().filter_map(Value::as_str);
     if let Some(missing) = required.find(|name| !fields.contains_key(*name)) {
-        return Err(format!("argument `{}` is missing", inner(missing)));
+        return Err(model_text::missing_argument(&inner(missing)));
     }
     let known = schema.get("properties").and_then(Value::as_object);
     for (name, value) in fields {
@@ -101,10 +106,7 @@ fn check_fields(
                 } else {
                     names
                 };
-                return Err(format!(
-                    "there is no argument `{}`; known: {known}",
-                    inner(name)
-                ));
+                return Err(model_text::unknown_argument(&inner(name), &known));
             }
             None => {}
         }

@@ -2,26 +2,26 @@
 //!
 //! A script is started as program and arguments, never by a shell. Its arguments come
 //! after its path, each one element of `argv` exactly as given: the interpreter has
-//! stopped looking for options of its own by then, so a value that begins with `-`
-//! reaches the script and nobody else. What the script makes of it is its own business;
-//! the arguments also stand in `PROWESS_ARGS` as JSON, by name, where no parser of
-//! options can mistake them.
+//! stopped parsing its own options by then, so a value that begins with `-` reaches only
+//! the script. The arguments are also in `PROWESS_ARGS` as JSON, by name, where no option
+//! parser can misread them.
 
 use crate::allowed_tools::Action;
 use crate::arguments::{ArgumentNames, required_text};
 use crate::folder::skill_path;
 use crate::load::relative_path;
+use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::text::{command_line, list_names};
+use crate::text::command_line;
 use crate::toolbox::{ProgressSender, Toolbox};
 use prowess_sandbox::{Command, Execution};
 use prowess_skill::{BundleLimits, Skill, SkillPath};
 use serde_json::Value;
 
-/// Longest value of a variable that the system surely takes.
+/// Longest value of a variable that every system accepts.
 const MAX_VARIABLE_BYTES: usize = 64 << 10;
 
-/// A script that can be started.
+/// A runnable script.
 #[derive(Debug)]
 pub(crate) struct SkillScript {
     /// Program and arguments, up to and including the script.
@@ -29,19 +29,17 @@ pub(crate) struct SkillScript {
 }
 
 impl SkillScript {
-    /// How a file of a skill is started: by its ending, by its first line, or by itself.
+    /// How a file of a skill is started: by its ending, by its shebang line, or directly.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be.
+    /// Why it cannot be started.
     pub(crate) fn for_file(skill: &Skill, path: &str) -> Result<Self, String> {
         let path = SkillPath::parse(path, &BundleLimits::default())
-            .map_err(|error| format!("no path inside the skill: {error}"))?;
+            .map_err(|error| model_text::not_in_skill(&error))?;
         let Some(file) = skill.bundle.get(path.as_str()) else {
             let files = skill.manifest.files().iter().map(|file| file.path.as_str());
-            let files = list_names(files, 50);
-            return Err(format!(
-                "`{path}` does not exist in the skill. Files: {files}"
-            ));
+            let place = format!("`{path}` does not exist in the skill");
+            return Err(model_text::unknown_file(&place, files.collect()));
         };
         let ending = path.file_name().rsplit_once('.').map(|(_, ending)| ending);
         let mut argv: Vec<String> = match ending {
@@ -52,10 +50,7 @@ impl SkillScript {
                 Some(words) => words,
                 None if file.executable => Vec::new(),
                 None => {
-                    return Err(format!(
-                        "`{path}` cannot be run: it is not executable, and neither its ending \
-                         (.py, .sh, .bash, .js, .mjs) nor a first line `#!…` says what runs it"
-                    ));
+                    return Err(model_text::not_runnable(path.as_str()));
                 }
             },
         };
@@ -71,7 +66,7 @@ impl SkillScript {
     }
 }
 
-/// The interpreter that a first line names. `/usr/bin/env` is left out, with its `-S`:
+/// The interpreter in a shebang line. `/usr/bin/env` is left out, with its `-S`:
 /// programs are found on the path in any case.
 fn shebang(data: &[u8]) -> Option<Vec<String>> {
     let line = data.split(|byte| *byte == b'\n').next()?;
@@ -84,8 +79,8 @@ fn shebang(data: &[u8]) -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// What runs a script: its arguments also as JSON in `PROWESS_ARGS`, and on standard
-/// input if it is to read them there.
+/// The execution of a script, with its arguments as JSON in `PROWESS_ARGS` and, if
+/// `on_stdin`, on standard input.
 pub(crate) fn script_execution(
     argv: Vec<String>,
     arguments: &Value,
@@ -93,9 +88,10 @@ pub(crate) fn script_execution(
     progress: ProgressSender,
 ) -> Execution {
     let json = arguments.to_string();
-    let env = match json.len() <= MAX_VARIABLE_BYTES {
-        true => vec![("PROWESS_ARGS".into(), json.clone())],
-        false => Vec::new(),
+    let env = if json.len() <= MAX_VARIABLE_BYTES {
+        vec![("PROWESS_ARGS".into(), json.clone())]
+    } else {
+        Vec::new()
     };
     Execution {
         command: Command::Argv(argv),
@@ -146,7 +142,7 @@ fn parse_call(toolbox: &Toolbox, input: &Value) -> Result<(String, Vec<String>),
     let arguments = match input.get("args") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items.iter().map(to_argument).collect(),
-        Some(_) => return Err("argument `args` must be an array of strings".into()),
+        Some(_) => return Err(model_text::WRONG_ARGS.into()),
     };
     let script = SkillScript::for_file(&skill, relative_path(&skill, &path))?;
     if let Some(workspace) = toolbox.workspace() {

@@ -2,6 +2,8 @@
 
 use crate::arguments::{ArgumentNames, required_text};
 use crate::catalogue::{self, loadable};
+use crate::folder::SKILLS_FOLDER;
+use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::rank;
 use crate::toolbox::Toolbox;
@@ -9,19 +11,19 @@ use crate::view::{self, ViewResult};
 use prowess_skill::disclose::catalogue_entry;
 use serde_json::Value;
 
-/// Most skills that a search returns.
+/// Maximum number of skills that a search returns.
 const MAX_RESULTS: usize = 50;
 
-/// Most bytes of one of them.
+/// Bytes of one entry.
 const MAX_ENTRY_BYTES: usize = 1024;
 
 /// `list_skills()`.
 pub(crate) fn list_skills(toolbox: &Toolbox) -> ToolOutcome {
     let text = match catalogue(toolbox, toolbox.options().limits.result_bytes) {
-        text if text.is_empty() => "There are no skills.".into(),
+        text if text.is_empty() => model_text::NO_SKILLS.into(),
         text => text,
     };
-    view::view_outcome("/skills", ViewResult::Text(text))
+    view::view_outcome(SKILLS_FOLDER, ViewResult::Text(text))
 }
 
 /// A line per skill, and how to find those that do not fit.
@@ -30,7 +32,8 @@ pub(crate) fn catalogue(toolbox: &Toolbox, budget: usize) -> String {
     let catalogue = catalogue::render_catalogue(&state.members, budget);
     let mut text = catalogue.text;
     if catalogue.omitted > 0 {
-        text.push_str(&format!("({} more: search for them)\n", catalogue.omitted));
+        text.push_str(&model_text::omitted_skills(catalogue.omitted));
+        text.push('\n');
     }
     text
 }
@@ -47,7 +50,7 @@ pub(crate) fn search_skills(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
             Some(limit) if limit > 0 => usize::try_from(limit)
                 .unwrap_or(MAX_RESULTS)
                 .min(MAX_RESULTS),
-            _ => return refusal("argument `limit` must be a number from 1 on"),
+            _ => return refusal(model_text::WRONG_LIMIT),
         },
     };
     let state = toolbox.lock();
@@ -57,19 +60,17 @@ pub(crate) fn search_skills(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
         .iter()
         .map(|s| catalogue_entry(s, MAX_ENTRY_BYTES))
         .collect();
-    let text = match lines.is_empty() {
-        true => format!(
-            "No skill is about {query:?}. There are {} skills; try other words.",
-            skills.len()
-        ),
-        false => lines.join("\n"),
+    let text = if lines.is_empty() {
+        model_text::no_match(&query, skills.len())
+    } else {
+        lines.join("\n")
     };
-    view::view_outcome("/skills", ViewResult::Text(text))
+    view::view_outcome(SKILLS_FOLDER, ViewResult::Text(text))
 }
 
 fn refusal(why: &str) -> ToolOutcome {
     let native = NativeCall::Editor {
-        input: view::view_input("/skills"),
+        input: view::view_input(SKILLS_FOLDER),
         result: view::error_result(ErrorCode::InvalidToolInput, why),
     };
     ToolOutcome::error(format!("Error: {why}"), native)

@@ -1,8 +1,8 @@
-//! Skills of folders, archives and URLs, seen again when they change.
+//! Skills of folders, archives and URLs, reloaded when they change.
 //!
-//! A shelf looks at its sources when asked and reads only what is new: a skill whose
-//! files have the sizes and times they had is not read again. Nothing watches in the
-//! background; whoever lists tools asks first.
+//! The sources are checked on request, and only what changed is read: a skill whose files
+//! have the same sizes and times is not read again. Nothing watches in the background;
+//! callers refresh before they list tools.
 
 use crate::spec::Member;
 use prowess_skill::{BundleLimits, Diagnostic, Profile, Skill};
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// Files of one skill that are looked at; one with more is not a skill anyway.
+/// Files of one skill that are checked; one with more is not a skill anyway.
 const MAX_FILES: usize = 10_000;
 
-/// Folders within folders that are looked into.
+/// Depth to which folders are checked.
 const MAX_DEPTH: usize = 32;
 
 /// The sources of a toolbox.
@@ -31,11 +31,11 @@ pub struct SkillSources {
     limits: BundleLimits,
     /// By path, or URL.
     cache: BTreeMap<PathBuf, CachedSkill>,
-    /// What the last look gave, to tell whether the next one gives something else.
+    /// Result of the last refresh, to detect changes.
     last_snapshot: Option<Vec<(String, Origin, u64)>>,
 }
 
-/// What a search gave.
+/// The result of a search.
 #[derive(Debug, Default)]
 struct OpenedSources {
     origins: Vec<Origin>,
@@ -43,7 +43,7 @@ struct OpenedSources {
     cut_short: bool,
 }
 
-/// A place that was read.
+/// A source location that was read.
 #[derive(Debug, Clone)]
 struct CachedSkill {
     /// Sizes and times of its files when it was read.
@@ -51,10 +51,10 @@ struct CachedSkill {
     result: Result<Arc<Skill>, SourceProblem>,
 }
 
-/// A place that gives no skill, and why.
+/// A location without a usable skill, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceProblem {
-    /// The place, or the source that it is in.
+    /// The location, or its source.
     pub path: PathBuf,
     /// A stable identifier of the reason.
     pub code: String,
@@ -62,23 +62,23 @@ pub struct SourceProblem {
     pub message: String,
 }
 
-/// What a look at the sources gave.
+/// The skills of all sources at one moment.
 #[derive(Debug)]
 pub struct SkillSnapshot {
     /// The skills, by name.
     pub members: Vec<Member>,
-    /// Whether they differ from those of the last look.
+    /// Whether they differ from those of the last refresh.
     pub changed: bool,
-    /// Skills that lost their name to one of a later source.
+    /// Skills hidden by one of the same name in a later source.
     pub shadowed: Vec<ShadowedSkill>,
-    /// Places that give no skill. The others are not harmed.
+    /// Locations without a usable skill. They do not affect the others.
     pub problems: Vec<SourceProblem>,
-    /// Whether a search ended early because there was too much to search.
+    /// Whether a search stopped at its bounds.
     pub cut_short: bool,
 }
 
 impl SkillSources {
-    /// A shelf of these sources. Nothing is read yet.
+    /// Skills of these sources. Nothing is read yet.
     #[must_use]
     pub fn new(sources: Vec<LabelledSource>, bounds: SearchBounds, limits: BundleLimits) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl SkillSources {
         }
     }
 
-    /// Looks at the sources and reads what is new. This waits for the disk, and knows
+    /// Checks the sources and reads what changed. This blocks on the disk, and supports
     /// paths only: for URLs see [`Shelf::take`].
     pub fn refresh(&mut self) -> SkillSnapshot {
         let sources = self.sources.iter();
@@ -99,7 +99,7 @@ impl SkillSources {
         self.refresh_from(opened)
     }
 
-    /// The same for sources that somebody else has opened, in their order.
+    /// The same for sources that the caller has opened, in their order.
     pub fn refresh_from(&mut self, opened: Vec<OpenResult>) -> SkillSnapshot {
         let mut found = self.merge_opened(opened);
         let load = |origin: Origin| {
@@ -127,7 +127,7 @@ impl SkillSources {
         }
     }
 
-    /// What the sources gave, taken together.
+    /// The results of all sources, merged.
     fn merge_opened(&self, opened: Vec<OpenResult>) -> OpenedSources {
         let mut all = OpenedSources::default();
         for (source, opened) in self.sources.iter().zip(opened) {
@@ -145,7 +145,7 @@ impl SkillSources {
         all
     }
 
-    /// What is at a place: as it was read before, unless it has changed since.
+    /// The skill at a location: from the cache, unless it has changed.
     fn load_cached(&self, origin: &Origin) -> CachedSkill {
         let fingerprint = fingerprint(origin);
         if let Some(known) = self.cache.get(origin.path())
@@ -172,7 +172,7 @@ impl SkillSources {
 
 type SkillsByName<'a> = BTreeMap<String, (&'a Origin, &'a CachedSkill)>;
 
-/// Skills by name; of two with one name the later counts.
+/// Skills by name; of two with the same name the later one is used.
 fn by_name<'a>(
     read: &'a [(Origin, CachedSkill)],
     problems: &mut Vec<SourceProblem>,
@@ -225,8 +225,9 @@ impl SourceProblem {
     }
 }
 
-/// Names, sizes and times of all that is at a place, or the digest of what came from a
-/// URL or out of an archive of several skills. What cannot be seen counts as nothing: reading it says why.
+/// Names, sizes and times of all files at a location, or the digest of a skill that came
+/// from a URL or an archive of several skills. What cannot be read counts as nothing:
+/// loading it reports why.
 fn fingerprint(origin: &Origin) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut left = MAX_FILES;

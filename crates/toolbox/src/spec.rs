@@ -1,4 +1,4 @@
-//! What a toolbox is made of, and what a model is told of its tools. Plain data.
+//! What a toolbox consists of, and how tools are described to a model. Plain data.
 
 use prowess_skill::Skill;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a model is told of a tool.
+/// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolSpec {
     /// Its name: letters, digits, `_` and `-`, at most 64.
@@ -24,7 +24,7 @@ pub struct Member {
     pub skill: Arc<Skill>,
     /// Its id, `skill_…`, when it is stored.
     pub id: Option<String>,
-    /// The title it is shown to people by.
+    /// The title shown to people.
     pub title: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub enum LoadToolStyle {
     PerSkill,
 }
 
-/// What a toolbox is to offer.
+/// What a toolbox offers.
 #[derive(Debug, Clone)]
 pub struct ToolboxOptions {
     /// How skills are loaded.
@@ -58,24 +58,23 @@ pub struct ToolboxOptions {
     /// Whether to offer LiteLLM's tools: `litellm_code_execution(code)` and one per
     /// skill.
     pub litellm: bool,
-    /// Whether the description of `load_skill` lists the skills. Turn it off where the
-    /// system prompt does.
+    /// Whether the description of `load_skill` lists the skills. Turn it off if the system
+    /// prompt does.
     pub catalogue: bool,
     /// Whether to show `list_skills`, `read_skill_resource` and `run_skill_script`
-    /// even where `load_skill` and bash say the same: some clients look for them.
-    /// They are answered in any case.
+    /// although `load_skill` and bash do the same: some clients expect them. They can be
+    /// called in any case.
     pub show_compat_tools: bool,
-    /// Whether loading a loaded skill again is first answered by a reminder. Turn it off
-    /// where several conversations share one toolbox: what one of them was told, another
-    /// was not.
+    /// Whether loading a loaded skill again first returns a reminder. Turn it off if several
+    /// conversations share one toolbox: only one of them has seen the instructions.
     pub remind_if_loaded: bool,
     /// Bounds on what a model is shown.
     pub limits: ToolboxLimits,
-    /// Names of the client's own tools, which ours never take.
+    /// Names of the client's own tools, which the toolbox never uses.
     pub reserved_names: Vec<String>,
     /// A tighter wall-clock bound on one call than the policy's.
     pub timeout: Option<Duration>,
-    /// What `build_tools(ctx)` of a `tools.py` finds in `ctx.metadata`.
+    /// The `ctx.metadata` of `build_tools(ctx)` in a `tools.py`.
     pub context: Map<String, Value>,
 }
 
@@ -96,11 +95,11 @@ impl Default for ToolboxOptions {
     }
 }
 
-/// Most bytes of what a model is shown. Every cut is named where it is made.
+/// Limits in bytes of what a model is shown. Every truncation is marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolboxLimits {
-    /// The catalogue of skills in a description. Some providers take no description
-    /// of more than 1,024 bytes: where one is not known to be others, set it so.
+    /// The catalogue of skills in a description. Some providers accept at most 1,024 bytes
+    /// per description: set it so for an unknown provider.
     pub catalogue_bytes: usize,
     /// The text of one file, or of a skill's instructions.
     pub text_bytes: usize,

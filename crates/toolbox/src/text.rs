@@ -1,4 +1,4 @@
-//! Texts made to fit, with every cut named.
+//! Truncation of text, marked wherever it happens.
 
 /// The longest start of `text` with at most `cap` bytes.
 pub(crate) fn prefix_within(text: &str, max_bytes: usize) -> &str {
@@ -18,8 +18,7 @@ fn suffix_within(text: &str, max_bytes: usize) -> &str {
     text.get(from..).unwrap_or_default()
 }
 
-/// Beginning and end of a text that is longer than `cap`, as results say what matters
-/// at either.
+/// The text, or its beginning and end if it is too long: in results either can matter.
 pub(crate) fn cut_middle(text: String, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text;
@@ -32,7 +31,7 @@ pub(crate) fn cut_middle(text: String, max_bytes: usize) -> String {
     format!("{head}\n[{left_out} bytes are left out here]\n{tail}")
 }
 
-/// The beginning of a text that is longer than `cap`.
+/// The text, or its beginning if it is too long.
 pub(crate) fn cut_end(text: &str, max_bytes: usize) -> String {
     let kept = prefix_within(text, max_bytes);
     if kept.len() == text.len() {
@@ -41,7 +40,7 @@ pub(crate) fn cut_end(text: &str, max_bytes: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// `text` as one word of a command line: for showing, never for running.
+/// `text` as one word of a command line: for display, never for execution.
 pub(crate) fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -50,13 +49,13 @@ pub(crate) fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Program and arguments as one line: for showing, never for running.
+/// Program and arguments as one line: for display, never for execution.
 pub(crate) fn command_line<'a>(argv: impl IntoIterator<Item = &'a str>) -> String {
     let words: Vec<String> = argv.into_iter().map(shell_quote).collect();
     words.join(" ")
 }
 
-/// Names in backticks, with what is left out counted.
+/// Names in backticks, and the number of omitted ones.
 pub(crate) fn list_names<'a>(names: impl IntoIterator<Item = &'a str>, max: usize) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let mut shown: Vec<String> = names.iter().take(max).map(|n| format!("`{n}`")).collect();

@@ -1,4 +1,4 @@
-//! The toolbox: what is in it, what is loaded, and where a call goes.
+//! The toolbox: its skills, which are loaded, and the dispatch of calls.
 
 use crate::error::ToolboxError;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
@@ -6,7 +6,9 @@ use crate::registry::{Registry, ToolRoute};
 use crate::spec::{Member, ToolSpec, ToolboxOptions};
 use crate::text::{command_line, list_names};
 use crate::workspace::{Workspace, lock};
-use crate::{bash, declared, editor, functions, initial_tools, litellm, load, script, search};
+use crate::{
+    bash, declared, editor, functions, initial_tools, litellm, load, model_text, script, search,
+};
 use prowess_sandbox::OutputChunk;
 use prowess_skill::Skill;
 use prowess_skill::control_tokens::neutralise;
@@ -15,20 +17,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Where output goes as it comes.
+/// Receives output while a command runs.
 pub(crate) type ProgressSender = Option<UnboundedSender<OutputChunk>>;
 
-/// Skills as tools, for one run or one agent's session.
+/// Skills as tools, for one run or one MCP session.
 #[derive(Debug)]
 pub struct Toolbox {
     options: ToolboxOptions,
     workspace: Option<Workspace>,
     state: Mutex<ToolboxState>,
-    /// Held while a file is changed, for that is reading and writing.
+    /// Held while a file is edited, because that is a read and a write.
     pub(crate) edit_lock: tokio::sync::Mutex<()>,
 }
 
-/// What changes while it is used.
+/// The part that changes during use.
 #[derive(Debug)]
 pub(crate) struct ToolboxState {
     pub(crate) members: Vec<Member>,
@@ -43,7 +45,7 @@ pub(crate) struct ToolboxState {
 #[derive(Debug)]
 pub(crate) struct ActiveSkill {
     pub(crate) skill: Arc<Skill>,
-    /// Whether the last request to load it was answered "loaded already".
+    /// Whether the last request to load it was answered with a reminder.
     pub(crate) was_reminded: bool,
 }
 
@@ -51,7 +53,7 @@ impl Toolbox {
     /// A toolbox of these skills, none of them loaded.
     ///
     /// # Errors
-    /// When two skills have one name, or code is to be run and there is nowhere to.
+    /// When two skills have the same name, or code execution is enabled without a workspace.
     pub fn new(
         skills: Vec<Member>,
         workspace: Option<Workspace>,
@@ -75,26 +77,26 @@ impl Toolbox {
         })
     }
 
-    /// The tools that a model may call now. Loading a skill adds its own at the end.
+    /// The tools that a model may call now. Loading a skill appends its own.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
         self.lock().registry.specs()
     }
 
-    /// The skills that a model may load, a line each, within the catalogue's cap: for a
-    /// system prompt, where the description of `load_skill` is not to list them.
+    /// The skills that a model may load, one line each, within the catalogue's limit: for a
+    /// system prompt, if the description of `load_skill` does not list them.
     #[must_use]
     pub fn catalogue(&self) -> String {
         search::catalogue(self, self.options.limits.catalogue_bytes)
     }
 
-    /// Whether a call of this name is for this toolbox.
+    /// Whether the toolbox has a tool of this name.
     #[must_use]
     pub fn has_tool(&self, name: &str) -> bool {
         self.lock().registry.find(name).is_some()
     }
 
-    /// Whether a tool only shows skills: no file of the workspace changes by it.
+    /// Whether a tool only shows skills and changes no file of the workspace.
     #[must_use]
     pub fn is_read_only(&self, name: &str) -> bool {
         let state = self.lock();
@@ -137,8 +139,8 @@ impl Toolbox {
         }
     }
 
-    /// Loads skills without showing them again: for a conversation that goes on. Returns
-    /// what stands in the way of any of them, or of their tools; the others are loaded.
+    /// Loads skills without returning their instructions, for a conversation that continues.
+    /// Returns the problems with any of them or of their tools; the others are loaded.
     pub async fn restore_loaded(&self, loaded: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for name in loaded {
@@ -150,9 +152,8 @@ impl Toolbox {
         problems
     }
 
-    /// Shows all skills' own tools before the skills are loaded, for a client whose list
-    /// of tools cannot grow; a call of one then loads its skill. Returns what stands in
-    /// the way of any of them.
+    /// Shows all skills' own tools before the skills are loaded, for a client whose tool list
+    /// is fixed; a call of one then loads its skill. Returns the problems with any of them.
     pub async fn show_skill_tools(&self) -> Vec<String> {
         self.lock().shows_skill_tools = true;
         load::show_skill_tools(self).await
@@ -166,8 +167,8 @@ impl Toolbox {
         names.collect()
     }
 
-    /// The skill whose own tool has this name, loaded or not. A tool of a `tools.py`
-    /// that was not loaded is known by the beginning of its name.
+    /// The skill whose own tool has this name, loaded or not. A tool of a `tools.py` that
+    /// was not loaded is recognised by the prefix of its name.
     #[must_use]
     pub fn skill_for_tool(&self, tool: &str) -> Option<String> {
         let state = self.lock();
@@ -182,12 +183,11 @@ impl Toolbox {
         Some(member.skill.name.clone())
     }
 
-    /// Takes other skills, or other versions of them, in place of what was there. Those
-    /// that were loaded and are still here stay loaded; what stands in the way of their
-    /// tools is returned.
+    /// Replaces the skills. Those that were loaded and still exist stay loaded; problems with
+    /// their tools are returned.
     ///
     /// # Errors
-    /// When two skills have one name; then nothing changes.
+    /// When two skills have the same name; then nothing changes.
     pub async fn replace(&self, skills: Vec<Member>) -> Result<Vec<String>, ToolboxError> {
         check_names(&skills)?;
         let loaded = self.loaded_skills();
@@ -240,15 +240,16 @@ impl Toolbox {
         Some((spec.clone(), route.clone()))
     }
 
-    /// Loads the skill of a tool that was called before it, where that is allowed.
+    /// Loads the skill of a tool that was called before its skill, if that is allowed.
     async fn load_skill_for(&self, tool: &str, skill: &str) -> Result<(), ToolOutcome> {
         if !self.lock().shows_skill_tools {
             return Err(not_loaded(tool, skill));
         }
         let problems = self.restore_loaded(&[skill.to_owned()]).await;
-        match self.is_active(skill) {
-            true => Ok(()),
-            false => Err(not_usable(tool, skill, &problems)),
+        if self.is_active(skill) {
+            Ok(())
+        } else {
+            Err(not_usable(tool, skill, &problems))
         }
     }
 
@@ -258,28 +259,26 @@ impl Toolbox {
             let near = state.registry.nearest(name);
             let same = state.registry.tools_of_same_skill(name);
             let hint = match (near, same.is_empty()) {
-                (Some(near), _) => format!(" Did you mean `{near}`?"),
+                (Some(near), _) => format!("Did you mean `{near}`?"),
                 (None, true) => String::new(),
-                (None, false) => format!(" Its skill has {}.", list_names(same, 30)),
+                (None, false) => format!("Its skill has {}.", list_names(same, 30)),
             };
             (state.registry.shown_names(), hint)
         };
-        let shown = list_names(shown.iter().map(String::as_str), 30);
-        let text = format!("Error: there is no tool `{name}`.{hint} There are: {shown}");
+        let text = model_text::unknown_tool(name, &hint, &shown);
         let native = NativeCall::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
         ToolOutcome::error(text, native)
     }
 }
 
 fn not_loaded(name: &str, skill: &str) -> ToolOutcome {
-    let text = format!("Error: `{name}` belongs to the skill `{skill}`; load that first");
+    let text = model_text::not_loaded(name, skill);
     let native = NativeCall::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
     ToolOutcome::error(text, native).for_skill(skill)
 }
 
 fn not_usable(name: &str, skill: &str, problems: &[String]) -> ToolOutcome {
-    let why = problems.join("; ");
-    let text = format!("Error: the skill `{skill}` of `{name}` cannot be loaded: {why}");
+    let text = model_text::not_loadable(name, skill, problems);
     let native = NativeCall::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
     ToolOutcome::error(text, native).for_skill(skill)
 }
@@ -298,7 +297,7 @@ fn check_names(members: &[Member]) -> Result<(), ToolboxError> {
     Ok(())
 }
 
-/// What tells a skill from another of the same name.
+/// Distinguishes a skill from another of the same name.
 fn identity(member: &Member) -> String {
     let digest = || format!("sha256:{}", member.skill.manifest.digest().hex());
     member.id.clone().unwrap_or_else(digest)

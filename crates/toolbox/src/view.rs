@@ -1,5 +1,6 @@
-//! A file or a text shown, also as a native client of the editor sees it.
+//! A file or text as a result, also in the form of the native editor tool.
 
+use crate::model_text;
 use crate::outcome::{ContentPart, ErrorCode, NativeCall, ToolOutcome};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,12 +8,12 @@ use bytes::Bytes;
 use prowess_sandbox::collect::mime_type;
 use serde_json::{Value, json};
 
-/// What is shown.
+/// What a view returns.
 #[derive(Debug)]
 pub(crate) enum ViewResult {
     /// All of a text.
     Text(String),
-    /// Some lines of a text: which is the first, how many there are in all.
+    /// Some lines of a text.
     Lines {
         /// The lines.
         text: String,
@@ -21,29 +22,26 @@ pub(crate) enum ViewResult {
         /// How many the file has.
         total: usize,
     },
-    /// What is not text.
+    /// A binary file.
     Binary {
         /// Its type.
         mime: &'static str,
         /// Its bytes.
         data: Bytes,
     },
-    /// Nothing, because it is not there.
+    /// The file does not exist.
     Missing(String),
-    /// Nothing, because it cannot be shown.
+    /// The file cannot be shown.
     Refused(String),
 }
 
 impl ViewResult {
-    /// A file that is not text, if it is not too large to be shown.
+    /// A binary file, unless it is too large to be shown.
     pub(crate) fn binary(path: &str, data: Bytes, cap: usize) -> Self {
         let mime = mime_type(path, data.get(..512).unwrap_or(&data));
         if data.len() > cap {
             let size = data.len();
-            return Self::Refused(format!(
-                "`{path}` is not text ({mime}, {size} bytes) and too large to be shown; {cap} bytes \
-                 is the most. Read it with code"
-            ));
+            return Self::Refused(model_text::binary_too_large(path, mime, size, cap));
         }
         Self::Binary { mime, data }
     }
@@ -54,7 +52,7 @@ pub(crate) fn view_input(path: &str) -> Value {
     json!({ "command": "view", "path": path })
 }
 
-/// The content of a native result that tells of a failure.
+/// The content of a native error result.
 pub(crate) fn error_result(code: ErrorCode, why: &str) -> Value {
     json!({
         "type": "text_editor_code_execution_tool_result_error",
@@ -63,12 +61,12 @@ pub(crate) fn error_result(code: ErrorCode, why: &str) -> Value {
     })
 }
 
-/// What came of viewing a file.
+/// The outcome of viewing a file.
 pub(crate) fn view_outcome(path: &str, shown: ViewResult) -> ToolOutcome {
     outcome_for_input(view_input(path), shown)
 }
 
-/// The same, for an input as it came.
+/// The same for the original input.
 pub(crate) fn outcome_for_input(input: Value, shown: ViewResult) -> ToolOutcome {
     let result = native_result(&shown);
     let native = NativeCall::Editor { input, result };
@@ -103,7 +101,7 @@ fn native_result(shown: &ViewResult) -> Value {
         ViewResult::Binary { mime, data } if *mime == "application/pdf" => {
             view_result("pdf", &STANDARD.encode(data), None)
         }
-        // Native clients know no other types; what it is says more than its bytes.
+        // Native clients support no other types; a description is more useful than bytes.
         ViewResult::Binary { mime, data } => view_result(
             "text",
             &format!("[{mime}, {} bytes]", data.len()),

@@ -1,13 +1,14 @@
-//! Where code runs: one sandbox session, made when it is first needed.
+//! The place where code runs: one sandbox container, created on first use.
 //!
-//! A toolbox may hold thousands of skills, and a session shows only those it was made
-//! with. So a session that lacks a skill which is needed now is replaced by one that
-//! has it, and its regular files move along; links and modes do not. One that has expired
-//! is replaced too, and whoever uses it next is told that the files are gone. A session
-//! that was there before is never replaced: its id is known to others.
+//! A toolbox may hold thousands of skills, and a container shows only those it was created
+//! with. A container that lacks a needed skill is replaced by one that has it; its regular
+//! files are moved, links and modes are not. An expired container is replaced too, and the
+//! next result notes that the files are gone. A container that existed before is never
+//! replaced: others may use its id.
 
 use crate::error::ToolboxError;
 use crate::folder::skill_folder;
+use crate::model_text;
 use prowess_sandbox::{
     ContainerSpec, EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo,
     Layer, Policy, Requirements, Sandbox, SkillFiles,
@@ -17,12 +18,8 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
-/// Most bytes of a session's file that are read at once.
+/// Bytes of a file that are read at once.
 const MAX_READ_BYTES: u64 = 128 << 20;
-
-/// What is told with the first result after a session has expired.
-const EXPIRED_NOTE: &str =
-    "the session had expired: /mnt/data is empty, what was there before is gone";
 
 /// A place to run code in. Clones share it.
 #[derive(Debug, Clone)]
@@ -35,19 +32,19 @@ struct Inner {
     sandbox: Sandbox,
     owner: String,
     policy: Policy,
-    /// Whether the session was there before, and stays as it is.
+    /// Whether the container existed before, and is never replaced.
     is_existing: bool,
-    /// Whether nothing may be run.
+    /// Whether running and writing are disabled.
     is_disabled: bool,
     secrets: Vec<NamedSecret>,
     skills: Mutex<Vec<Arc<Skill>>>,
-    /// Read while something runs, written while the session is made or replaced.
+    /// Read while something runs, written while the container is created or replaced.
     open: RwLock<Option<OpenContainer>>,
     container_id: Mutex<Option<String>>,
     notes: Mutex<Vec<String>>,
 }
 
-/// A secret, and the variable that holds its stand-in.
+/// A secret, and the variable that holds its placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedSecret {
     /// The variable.
@@ -56,7 +53,7 @@ pub struct NamedSecret {
     pub secret: EgressSecret,
 }
 
-/// A session and the digests of the skills it shows.
+/// A container and the digests of the skills it shows.
 #[derive(Debug)]
 struct OpenContainer {
     container_id: String,
@@ -64,9 +61,8 @@ struct OpenContainer {
 }
 
 impl Workspace {
-    /// A session of these skills, made at its first use. What their requirements name
-    /// is installed if the sandbox has a package index; if not, the first result of a
-    /// run says so.
+    /// A container with these skills, created on first use. Their required packages are
+    /// installed if the sandbox has a package index; if not, the first result notes it.
     #[must_use]
     pub fn for_skills(
         sandbox: Sandbox,
@@ -77,7 +73,7 @@ impl Workspace {
         Self::new(sandbox, owner, skills, policy, None)
     }
 
-    /// A session that is there already, with what it was made with.
+    /// An existing container, with the skills it was created with.
     #[must_use]
     pub fn for_container(sandbox: Sandbox, owner: &str, container_id: &str) -> Self {
         let open = OpenContainer {
@@ -111,8 +107,8 @@ impl Workspace {
         }
     }
 
-    /// The same, but nothing is ever run or written in it: for those who only want to
-    /// know which tools there would be.
+    /// A workspace that never runs or writes anything, to find out which tools there would
+    /// be.
     #[must_use]
     pub fn disabled(sandbox: Sandbox, owner: &str) -> Self {
         let mut disabled = Self::new(sandbox, owner, Vec::new(), Policy::default(), None);
@@ -122,7 +118,7 @@ impl Workspace {
         disabled
     }
 
-    /// The same with secrets that its commands know by variables that hold stand-ins.
+    /// Adds secrets; commands get them as variables that hold placeholders.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Vec<NamedSecret>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
@@ -131,13 +127,13 @@ impl Workspace {
         self
     }
 
-    /// The session's id, once there is one.
+    /// The container's id, once it exists.
     #[must_use]
     pub fn container_id(&self) -> Option<String> {
         lock(&self.inner.container_id).clone()
     }
 
-    /// Whose it is.
+    /// The tenant that owns it.
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.inner.owner
@@ -149,10 +145,10 @@ impl Workspace {
         &self.inner.sandbox
     }
 
-    /// Makes the session if it is not there, and returns its id.
+    /// Creates the container if needed, and returns its id.
     ///
     /// # Errors
-    /// When the sandbox cannot make it.
+    /// When the sandbox cannot create it.
     pub async fn open(&self) -> Result<String, ToolboxError> {
         let (container_id, _held) = self.ensure_open().await?;
         Ok(container_id)
@@ -168,7 +164,7 @@ impl Workspace {
                 self.forget_expired().await;
                 self.run_once(execution).await
             }
-            // The session was marked, so this makes another with its packages and files.
+            // The container was marked, so this creates another with its packages and files.
             Err(error) if self.lacks_layer(&error) => self.run_once(execution).await,
             ended => ended,
         }
@@ -194,7 +190,7 @@ impl Workspace {
     /// Writes a file; `path` is relative to `/mnt/data`.
     ///
     /// # Errors
-    /// When the path is not one, or the session cannot hold it.
+    /// When the path is invalid, or the container has no space for it.
     pub async fn put(&self, path: &str, bytes: Vec<u8>) -> Result<(), ToolboxError> {
         match self.put_once(path, bytes.clone()).await {
             Err(error) if self.has_expired(&error) => {
@@ -211,7 +207,7 @@ impl Workspace {
         Ok(sandbox.put(owner, &container_id, path, bytes).await?)
     }
 
-    /// Writes a file of the client's, known by its id, in place of whatever has its name;
+    /// Writes a file of the client, identified by its id, and replaces one of the same name;
     /// `path` is relative to `/mnt/data`.
     ///
     /// # Errors
@@ -244,10 +240,10 @@ impl Workspace {
             .await?)
     }
 
-    /// Whether a file of the client's was put there before, and its name is still in use.
+    /// Whether a file of the client was uploaded before, and its name is still in use.
     ///
     /// # Errors
-    /// When the session has expired.
+    /// When the container has expired.
     pub async fn has_upload(&self, source: &str, path: &str) -> Result<bool, ToolboxError> {
         let held = self.inner.open.read().await;
         let Some(open) = held.as_ref() else {
@@ -262,7 +258,7 @@ impl Workspace {
     /// Reads a file; `path` is relative to `/mnt/data`.
     ///
     /// # Errors
-    /// When it is not there, or too large to be read at once.
+    /// When it does not exist, or is too large to be read at once.
     pub async fn get(&self, path: &str) -> Result<Vec<u8>, ToolboxError> {
         let held = self.inner.open.read().await;
         let Some(open) = held.as_ref() else {
@@ -285,10 +281,10 @@ impl Workspace {
         Ok(sandbox.list(owner, &open.container_id).await?)
     }
 
-    /// Removes the session and its files, if it was ever made.
+    /// Removes the container and its files, if it was created.
     ///
     /// # Errors
-    /// When it has expired, or is not the owner's.
+    /// When it has expired, or belongs to another owner.
     pub async fn close(&self) -> Result<(), ToolboxError> {
         let mut open = self.inner.open.write().await;
         *lock(&self.inner.container_id) = None;
@@ -299,7 +295,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Whether an error says that our own session is no longer there.
+    /// Whether an error means that a container created here has expired.
     fn has_expired(&self, error: &ToolboxError) -> bool {
         let gone = matches!(
             error,
@@ -308,14 +304,13 @@ impl Workspace {
         gone && !self.inner.is_existing
     }
 
-    /// Whether an error says that the packages of our own session are no longer there.
+    /// Whether an error means that the packages of a container created here are gone.
     fn lacks_layer(&self, error: &ToolboxError) -> bool {
         let gone = matches!(error, ToolboxError::Sandbox(SandboxError::LayerGone));
         gone && !self.inner.is_existing
     }
 
-    /// Lets the next use replace a session as one that shows nothing of what is wanted,
-    /// unless that has happened meanwhile.
+    /// Makes the next use replace a container, unless that has happened meanwhile.
     async fn mark_outdated(&self, container_id: &str) {
         let mut held = self.inner.open.write().await;
         if let Some(open) = held
@@ -326,7 +321,7 @@ impl Workspace {
         }
     }
 
-    /// Lets the next use make another session, unless that has happened meanwhile.
+    /// Makes the next use create another container, unless that has happened meanwhile.
     async fn forget_expired(&self) {
         let mut held = self.inner.open.write().await;
         let Some(open) = held.as_ref() else {
@@ -338,10 +333,10 @@ impl Workspace {
         }
         *held = None;
         *lock(&self.inner.container_id) = None;
-        lock(&self.inner.notes).push(EXPIRED_NOTE.to_owned());
+        lock(&self.inner.notes).push(model_text::expired_note());
     }
 
-    /// Sees to it that the session shows this skill from its next use on.
+    /// Makes the container show this skill from its next use on.
     pub(crate) fn add_skill(&self, skill: &Arc<Skill>) {
         let mut skills = lock(&self.inner.skills);
         match skills.iter_mut().find(|known| known.name == skill.name) {
@@ -350,12 +345,12 @@ impl Workspace {
         }
     }
 
-    /// What was noticed while the session was made, each once.
+    /// Notes from the creation of the container, each returned once.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.inner.notes))
     }
 
-    /// The session with all that is wanted, held open while the guard lives.
+    /// The container with all needed skills, kept open while the guard lives.
     async fn ensure_open(
         &self,
     ) -> Result<(String, RwLockReadGuard<'_, Option<OpenContainer>>), ToolboxError> {
@@ -399,7 +394,7 @@ impl Workspace {
         if let Some(before) = open.as_ref()
             && let Err(error) = self.move_files(&before.container_id, &container_id).await
         {
-            // The first error is the one to tell, and the old session is still there.
+            // The first error is reported, and the old container still exists.
             let _ = sandbox.destroy(owner, &container_id).await;
             return Err(error);
         }
@@ -435,8 +430,8 @@ impl Workspace {
         read.unwrap_or_else(|_| Err(SandboxError::LauncherGone.into()))
     }
 
-    /// The packages that the skills ask for. Without them code may still run, so what
-    /// stands in the way is told with the first result instead of ending everything.
+    /// The packages that the skills require. Code may run without them, so a problem is noted
+    /// in the first result instead of failing the call.
     async fn build_layer(&self, skills: &[SkillFiles]) -> Option<Layer> {
         let built = match Requirements::from_skills(skills) {
             Ok(None) => return None,
@@ -448,8 +443,7 @@ impl Workspace {
         };
         built
             .inspect_err(|error| {
-                let note = format!("the skills' Python packages are not installed: {error}");
-                lock(&self.inner.notes).push(note);
+                lock(&self.inner.notes).push(model_text::packages_note(error));
             })
             .ok()
     }
@@ -487,7 +481,7 @@ fn read_bounded(
     Ok(bytes)
 }
 
-/// A lock whose holder cannot have panicked half-way: it guards single assignments.
+/// Ignores poisoning: the locks here guard single assignments.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,14 +1,14 @@
-//! What was fetched, on a disk.
+//! The cache of fetched content on disk.
 //!
 //! ```text
-//! urls/<digest of the URL>.json   which bytes it gave, until when they are fresh
+//! urls/<digest of the URL>.json   digest of its bytes, and until when they are fresh
 //! bytes/<digest of the bytes>     the bytes
 //! ```
 //!
 //! Files are written beside their place and renamed into it, so several processes
 //! need no lock and a crash leaves nothing half written; bytes are hashed whenever
 //! they are read, so a torn or changed file is a missing one. Only what passed the
-//! guard and the size limits comes here; whether it is a skill is judged each time.
+//! guard and the size limits is cached; whether it is a skill is checked each time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use super::options::CacheOptions;
 
 /// Files that a crashed process left unfinished are removed after this long.
 const UNFINISHED_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Bytes of a record that are read at most.
+/// Maximum bytes of a record.
 const MAX_RECORD_BYTES: u64 = 64 << 10;
 
 /// A cache in a folder.
@@ -33,7 +33,7 @@ pub(super) struct Cache {
     options: CacheOptions,
 }
 
-/// What is known of a URL.
+/// The cache record of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CacheRecord {
     /// Compared when read, because file names are digests.
@@ -42,10 +42,11 @@ pub(super) struct CacheRecord {
     etag: Option<String>,
     last_modified: Option<String>,
     /// Seconds since 1970.
-    asked_at: u64,
+    #[serde(rename = "asked_at")]
+    checked_at: u64,
     fresh_seconds: u64,
-    /// Whether private addresses were open when it was fetched. If so, it is not
-    /// for those to whom they are closed.
+    /// Whether private addresses were allowed when it was fetched. If so, it is not used
+    /// where they are not allowed.
     private: bool,
 }
 
@@ -62,16 +63,16 @@ impl CacheRecord {
             digest,
             etag: validators.etag,
             last_modified: validators.last_modified,
-            asked_at: now(),
+            checked_at: now(),
             fresh_seconds: fresh.as_secs(),
             private,
         }
     }
 
-    /// Whether it may be used without asking. A clock that was set back makes
-    /// nothing fresh.
+    /// Whether it may be used without a request. A clock that was set back makes nothing
+    /// fresh.
     pub(super) fn is_fresh(&self) -> bool {
-        let age = now().checked_sub(self.asked_at);
+        let age = now().checked_sub(self.checked_at);
         age.is_some_and(|age| age < self.fresh_seconds)
     }
 
@@ -89,7 +90,7 @@ fn now() -> u64 {
 }
 
 impl Cache {
-    /// Opens the cache, and makes its folder.
+    /// Opens the cache, and creates its folder.
     pub(super) fn open(options: CacheOptions) -> Result<Self, FetchError> {
         let cache = Cache { options };
         let made = [cache.urls(), cache.bytes()]
@@ -123,7 +124,7 @@ impl Cache {
         }
     }
 
-    /// What is known of a URL. A record that cannot be read is none.
+    /// The record of a URL. An unreadable record counts as none.
     pub(super) fn find(&self, url: &str, allow_private: bool) -> Option<CacheRecord> {
         let text = read_capped(&self.record_file(url), MAX_RECORD_BYTES).ok()?;
         let record: CacheRecord = serde_json::from_slice(&text).ok()?;
@@ -131,7 +132,7 @@ impl Cache {
         (open && record.url == url).then_some(record)
     }
 
-    /// The bytes of a digest, if they are here and are those. At most `cap`.
+    /// The bytes of a digest, if they are cached and match it. At most `cap`.
     pub(super) fn read(&self, digest: Digest, cap: u64) -> Option<Bytes> {
         let path = self.bytes().join(digest.hex());
         let data = read_capped(&path, cap).ok()?;
@@ -143,7 +144,7 @@ impl Cache {
         Some(data.into())
     }
 
-    /// Keeps bytes and what is known of their URL, and makes room.
+    /// Stores bytes and the record of their URL, and evicts old ones.
     pub(super) fn keep(&self, record: &CacheRecord, data: &[u8]) -> Result<(), FetchError> {
         let place = self.bytes().join(record.digest.hex());
         let kept = write_atomically(&place, data)
@@ -152,7 +153,7 @@ impl Cache {
         kept.map_err(|error| self.unusable(&error))
     }
 
-    /// Remembers that a URL still gives the same bytes.
+    /// Records that a URL still has the same content.
     pub(super) fn renew(&self, record: &CacheRecord) -> Result<(), FetchError> {
         let written = self.write_record(record);
         written.map_err(|error| self.unusable(&error))
@@ -163,7 +164,7 @@ impl Cache {
         write_atomically(&self.record_file(&record.url), &text)
     }
 
-    /// Removes the longest unused until the bounds hold; never what was just kept.
+    /// Removes the least recently used until the limits hold; never the newest.
     fn evict(&self, newest: &str) -> io::Result<()> {
         let mut kept = files_by_last_use(&self.bytes())?;
         let mut total: u64 = kept.iter().map(|file| file.size).sum();
@@ -190,7 +191,7 @@ struct CachedFile {
     used: SystemTime,
 }
 
-/// The files of a folder, longest unused first, without those still being written.
+/// The files of a folder, least recently used first, without those still being written.
 fn files_by_last_use(folder: &Path) -> io::Result<Vec<CachedFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -215,7 +216,7 @@ fn files_by_last_use(folder: &Path) -> io::Result<Vec<CachedFile>> {
     Ok(files)
 }
 
-/// Removes a file, if nobody else has.
+/// Removes a file, if it still exists.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -234,7 +235,7 @@ fn read_capped(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Writes a file beside its place, then moves it there.
+/// Writes a temporary file, then renames it.
 fn write_atomically(place: &Path, data: &[u8]) -> io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
@@ -245,7 +246,7 @@ fn write_atomically(place: &Path, data: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder for its owner alone: URLs may hold what others should not see.
+/// Creates a folder that only its owner can read: URLs may contain secrets.
 fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -351,7 +352,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_makes_nothing_fresh() {
         let record = CacheRecord {
-            asked_at: now() + 1000,
+            checked_at: now() + 1000,
             ..CacheRecord::new(
                 "u",
                 Digest::from_content(b""),

@@ -1,4 +1,4 @@
-//! Why a URL gave no skill: one reason each, with a stable code.
+//! Why a URL cannot be fetched: one variant per reason, with a stable code.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use prowess_skill::{BundleError, Digest};
 
-/// Why a URL gave no skill. Each reads as what follows the URL and a colon.
+/// Why a URL cannot be fetched. Each message follows the URL and a colon.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum FetchError {
-    // What was asked for.
+    // The URL.
     /// Not a URL.
     #[error("is not a URL: {0}")]
     Malformed(String),
@@ -22,9 +22,9 @@ pub enum FetchError {
     #[error("has the scheme `{0}`; only http and https are fetched")]
     Scheme(String),
 
-    // Where it leads.
-    /// A redirect or an index leads from TLS to none.
-    #[error("leads from https to http at {host}; what comes from there could be anyone's")]
+    // Redirects and addresses.
+    /// A redirect or an index leads from TLS to plain HTTP.
+    #[error("redirects from https to unencrypted http at {host}")]
     Downgrade {
         /// The host it leads to.
         host: String,
@@ -35,72 +35,68 @@ pub enum FetchError {
     /// A redirect without a usable `location`.
     #[error("redirects, but not to a URL: {0}")]
     RedirectBroken(String),
-    /// The name leads into a private network.
+    /// The host is in a private network.
     #[error(
         "{host} is at {address}, which is not on the public internet; --allow-private lets it through"
     )]
     PrivateAddress {
         /// The host.
         host: String,
-        /// Where it is.
+        /// Its address.
         address: IpAddr,
     },
-    /// The name leads to a cloud's own service.
-    #[error(
-        "{host} is at {address}, where clouds keep secrets of their machines; nothing is fetched there"
-    )]
+    /// The host is a cloud's metadata service.
+    #[error("{host} is at {address}, a cloud metadata address; such addresses are always blocked")]
     MetadataAddress {
         /// The host.
         host: String,
-        /// Where it is.
+        /// Its address.
         address: IpAddr,
     },
 
-    // What the host did.
+    // The host.
     /// No address for the name.
     #[error("{host} cannot be found: {why}")]
     Unresolved {
         /// The host.
         host: String,
-        /// What the system said.
+        /// The cause.
         why: String,
     },
     /// No connection, or no TLS.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    /// Nothing came for too long.
+    /// Nothing was received for too long.
     #[error("sent nothing for {} s", .0.as_secs_f32())]
     Idle(Duration),
-    /// It took too long altogether.
-    #[error("was not done after {} s", .0.as_secs_f32())]
+    /// The request took too long.
+    #[error("timed out after {} s", .0.as_secs_f32())]
     Timeout(Duration),
-    /// It sends, but so slowly that it holds us up.
+    /// The transfer is too slow.
     #[error("sends less than {0} bytes in a second")]
     TooSlow(u64),
     /// More bytes than allowed.
     #[error("sends more than the {0} bytes allowed")]
     TooLarge(u64),
-    /// The answer is no success.
+    /// The response is an error.
     #[error("answered with status {0}")]
     Status(u16),
-    /// The answer ended too early.
-    #[error("the answer broke off: {0}")]
+    /// The response ended too early.
+    #[error("the response was interrupted: {0}")]
     Interrupted(String),
 
-    // What came.
-    /// The bytes are not those that the index promised.
-    #[error(
-        "the index promises {stated}, but the bytes that came are {computed}; nothing of them is used"
-    )]
+    // The content.
+    /// The content does not match the digest in the index.
+    #[error("the index states {stated}, but the content is {computed}; it is not used")]
     DigestMismatch {
-        /// As the index says.
+        /// As the index states.
         stated: Digest,
         /// As they are.
         computed: Digest,
     },
     /// The content is not what was approved.
     #[error(
-        "has changed: {pinned} was approved, but its content is now {found}; look at it before you pin it anew"
+        "has changed: {pinned} was approved, but its content is now {found}; review it before you change the pin"
     )]
     Changed {
         /// As approved.
@@ -109,23 +105,21 @@ pub enum FetchError {
         found: Digest,
     },
     /// Not a skill, an archive or an index.
-    #[error("is no skill: {0}")]
+    #[error("is not a skill: {0}")]
     NotASource(String),
-    /// An archive or a file that is no bundle.
+    /// An archive or a file that is not a bundle.
     #[error("{0}")]
     Bundle(#[from] BundleError),
-    /// All skills of one source are too large together.
-    #[error(
-        "its skills have more than {0} bytes together; add #NAME to the URL to take one of them"
-    )]
+    /// The skills of one source are too large in total.
+    #[error("its skills exceed {0} bytes in total; add #NAME to the URL to take one of them")]
     SourceTooLarge(u64),
 
     // Indexes.
     /// Not the JSON of an index.
     #[error("the index cannot be read: {0}")]
     IndexMalformed(String),
-    /// An index of a version that is not known.
-    #[error("the index has the schema `{0}`, which is not known here")]
+    /// An index of an unsupported version.
+    #[error("the index has the schema `{0}`, which is not supported")]
     IndexVersion(String),
     /// More entries than allowed.
     #[error(
@@ -137,7 +131,7 @@ pub enum FetchError {
         /// As allowed.
         limit: usize,
     },
-    /// One entry is not as it must be.
+    /// One entry is invalid.
     #[error("the index's entry `{name}` {why}")]
     Entry {
         /// The entry.
@@ -145,37 +139,37 @@ pub enum FetchError {
         /// What is wrong with it.
         why: String,
     },
-    /// The skill calls itself something else than the index does.
+    /// The name in the skill differs from that in the index.
     #[error("the index calls it `{listed}`, but its SKILL.md says `{found}`")]
     NameMismatch {
         /// As the index says.
         listed: String,
-        /// As the skill says.
+        /// As the skill states.
         found: String,
     },
-    /// The URL's `#NAME` is not there.
+    /// There is no skill of the URL's `#NAME`.
     #[error("has no skill called `{name}`; it has {have}")]
     NoSuchSkill {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// What there is.
         have: String,
     },
 
-    // Our own side.
-    /// No request may be made, and the cache does not help.
+    // This side.
+    /// Offline, and not in the cache.
     #[error("is not fetched while offline, and {0}")]
     Offline(&'static str),
     /// The cache cannot be used.
-    #[error("the cache {} cannot be used: {why}; PROWESS_CACHE_DIR names another folder", .folder.display())]
+    #[error("the cache {} cannot be used: {why}; set PROWESS_CACHE_DIR to another folder", .folder.display())]
     Cache {
         /// Its folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The cause.
         why: String,
     },
-    /// There is no HTTP client.
-    #[error("no HTTP client could be made: {0}")]
+    /// The HTTP client cannot be created.
+    #[error("cannot create an HTTP client: {0}")]
     Client(String),
 }
 
@@ -216,8 +210,8 @@ impl FetchError {
         }
     }
 
-    /// Whether the host failed, rather than what it sent: then an older answer may
-    /// stand in, if the caller chose so.
+    /// Whether the host failed, rather than its content: then an older response may be used
+    /// if the caller allows it.
     pub fn is_outage(&self) -> bool {
         match self {
             FetchError::Unresolved { .. }

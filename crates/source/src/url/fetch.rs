@@ -1,4 +1,4 @@
-//! Bytes of a URL, from the cache or the host.
+//! The content of a URL, from the cache or the host.
 
 use std::sync::Arc;
 
@@ -45,12 +45,12 @@ impl Fetcher {
         })
     }
 
-    /// Judges a URL before anything is asked of anyone.
+    /// Checks a URL before any request.
     pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
         self.http.check(url)
     }
 
-    /// The bytes of a URL: at most `cap`, and those of `digest` if one is given.
+    /// The bytes of a URL: at most `cap`, and matching `digest` if one is given.
     pub(super) async fn fetch(
         &self,
         url: &Url,
@@ -101,7 +101,7 @@ impl Fetcher {
         Ok(FetchedBytes { data, state })
     }
 
-    /// What is kept, however old, if that was chosen; else the reason there is none.
+    /// Cached content of any age, if the options allow it; otherwise the error.
     fn fall_back(
         &self,
         kept: Option<CachedBytes>,
@@ -113,7 +113,7 @@ impl Fetcher {
                 state: FetchState::Stale,
             }),
             (Some(_), FetchError::Offline(_)) => Err(FetchError::Offline(
-                "what is cached is no longer fresh; --stale uses it all the same",
+                "the cached content is no longer fresh; use --stale to accept it",
             )),
             (None, FetchError::Offline(_)) => Err(FetchError::Offline("it is not in the cache")),
             (_, error) => Err(error),
@@ -139,20 +139,23 @@ impl Fetcher {
         let record = CacheRecord::new(url.as_str(), digest, answer.validators, fresh, private);
         let data = data.clone();
         let unchanged = answer.body.is_none();
-        let kept = self.with_cache(move |cache| match unchanged {
-            true => cache.renew(&record),
-            false => cache.keep(&record, &data),
+        let kept = self.with_cache(move |cache| {
+            if unchanged {
+                cache.renew(&record)
+            } else {
+                cache.keep(&record, &data)
+            }
         });
         kept.await.unwrap_or(Ok(()))
     }
 
-    /// Whether something is kept for a URL that could be used as things stand.
+    /// Whether usable content is cached for a URL.
     pub(super) async fn is_cached(&self, url: &Url, even_stale: bool) -> bool {
         let kept = self.find_cached(url, u64::MAX - 1).await;
         kept.is_some_and(|kept| even_stale || kept.record.is_fresh())
     }
 
-    /// The bytes kept for a URL, however old.
+    /// The cached bytes of a URL, of any age.
     pub(super) async fn cached_bytes(&self, url: &Url, cap: u64) -> Option<Bytes> {
         self.find_cached(url, cap).await.map(|kept| kept.data)
     }
@@ -172,7 +175,7 @@ impl Fetcher {
         read.await.flatten()
     }
 
-    /// Works on the cache, if there is one, without holding up other work.
+    /// Runs work on the cache, if there is one, on a blocking thread.
     async fn with_cache<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Cache) -> T + Send + 'static,

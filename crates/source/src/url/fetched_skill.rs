@@ -1,4 +1,4 @@
-//! One skill that came by URL.
+//! One fetched skill.
 
 use prowess_skill::{
     Bundle, BundleLimits, Digest, LoadOptions, LoadedSkill, Manifest, Profile, Skill,
@@ -9,24 +9,24 @@ use super::error::FetchError;
 /// How current the bytes of a skill are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FetchState {
-    /// They were kept, and are fresh, or are named by a digest.
+    /// From the cache: fresh, or identified by a digest.
     Cached,
-    /// They were kept, and the host says they still hold.
+    /// From the cache, confirmed by the host.
     Revalidated,
-    /// They were fetched just now.
+    /// Fetched now.
     Fetched,
-    /// They were kept and are no longer fresh, but the host could not be asked.
+    /// From the cache and no longer fresh, because the host cannot be reached.
     Stale,
 }
 
-/// One skill that came by URL. Its bytes are held, and were checked as a bundle.
+/// One fetched skill. Its bytes are in memory and were checked as a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedSkill {
-    /// The URL that names this one skill.
+    /// The URL of this skill.
     pub url: String,
-    /// What its place calls it: the file, the folder, the index.
+    /// Its name in the source: of the file, the folder or the index entry.
     pub place_name: Option<String>,
-    /// Whether an index vouches for that name.
+    /// Whether the name is from an index.
     pub listed: bool,
     /// The digest of its content.
     pub digest: Digest,
@@ -52,7 +52,7 @@ impl FetchedSkill {
         }
     }
 
-    /// The same, of a name that an index vouches for.
+    /// Marks the name as one from an index.
     pub(super) fn with_listed_name(mut self) -> Self {
         self.listed = true;
         self
@@ -63,8 +63,8 @@ impl FetchedSkill {
         &self.bundle
     }
 
-    /// Checks the skill like an upload. One that does not pass is not there to be
-    /// used; the diagnostics say why.
+    /// Checks the skill like an upload. One that does not pass is not returned; the
+    /// diagnostics state why.
     pub(crate) fn load(&self, limits: &BundleLimits) -> Result<LoadedSkill, FetchError> {
         let options = LoadOptions {
             limits: limits.clone(),

@@ -1,19 +1,19 @@
-//! How long an answer may be used without asking again.
+//! How long a response may be used without a new request.
 
 use std::time::Duration;
 
 use super::options::CacheOptions;
 
-/// What an answer's `cache-control` allows.
+/// What a response's `cache-control` allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CachePolicy {
-    /// Not at all: it must not reach a disk.
+    /// It must not be cached.
     NoStore,
-    /// For this long without asking; after that, if the host says it still holds.
+    /// Fresh for this long; after that it must be revalidated.
     Fresh(Duration),
 }
 
-/// Reads `cache-control` within our own bounds. `age` is how long the answer has
+/// Reads `cache-control` within the configured limits. `age` is how long the response has
 /// been in other caches.
 pub(super) fn cache_policy(
     cache_control: &str,
@@ -30,7 +30,7 @@ pub(super) fn cache_policy(
             "no-cache" => revalidate = true,
             "max-age" => match value.trim().trim_matches('"').parse() {
                 Ok(seconds) => fresh = Duration::from_secs(seconds).saturating_sub(age),
-                // Not a number: the careful reading is that it is not fresh.
+                // Not a number: treat it as not fresh.
                 Err(_) => revalidate = true,
             },
             _ => {}

@@ -1,9 +1,9 @@
 //! Which hosts may be connected to.
 //!
-//! A name is judged by the addresses it has at the moment of connecting, and only
-//! those that passed are handed to the connection: a name that changes its address
-//! between a check and a connection gains nothing. Hosts written as addresses never
-//! reach a resolver, so they are judged apart, on every hop.
+//! A name is checked by its addresses at the time of connecting, and only those that
+//! passed are connected to: changing the address between check and connection has no
+//! effect. Hosts written as addresses never reach a resolver, so they are checked
+//! separately, on every hop.
 
 use std::error::Error;
 use std::io;
@@ -17,11 +17,11 @@ use url::{Host, Url};
 
 use super::error::FetchError;
 
-/// Looks a name up.
+/// Resolves a name.
 pub(super) type HostLookup =
     Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// Lets connections through to allowed addresses only.
+/// Allows connections to permitted addresses only.
 #[derive(Clone)]
 pub(super) struct Guard {
     allow_private: bool,
@@ -43,7 +43,7 @@ impl Guard {
         }
     }
 
-    /// Judges everything about a URL that can be judged without a resolver.
+    /// Checks a URL as far as possible without a resolver.
     pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(FetchError::Scheme(url.scheme().to_owned()));
@@ -70,8 +70,8 @@ impl Guard {
         Ok(())
     }
 
-    /// The addresses of a name that may be connected to; the reason against one of
-    /// them when there are none.
+    /// The permitted addresses of a name, or the reason against one of them if there are
+    /// none.
     async fn allowed_addresses(&self, host: String) -> Result<Vec<SocketAddr>, FetchError> {
         let unresolved = |why: String| FetchError::Unresolved {
             host: host.clone(),
@@ -106,12 +106,12 @@ impl Resolve for Guard {
     }
 }
 
-/// Carries our reason through the HTTP client's errors.
+/// Carries the guard's error through the HTTP client's errors.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct GuardError(FetchError);
 
-/// Our own reason, if it was the guard that made the HTTP client fail.
+/// The guard's error, if it caused the failure of the HTTP client.
 pub(super) fn guard_error(error: &reqwest::Error) -> Option<FetchError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {

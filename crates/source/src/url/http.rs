@@ -1,9 +1,8 @@
-//! One GET, with everything that may go wrong.
+//! One GET request: redirects, sizes, timeouts.
 //!
-//! Redirects are followed here and not by the HTTP client, so that each hop passes
-//! the guard. Proxies of the environment are not used: a proxy resolves names
-//! itself, and what it reaches cannot be judged. Bytes are taken as they come, never
-//! decompressed, and counted as they come.
+//! Redirects are followed here and not by the HTTP client, so that each hop passes the
+//! guard. Proxies of the environment are not used: a proxy resolves names itself, and its
+//! targets cannot be checked. Bytes are counted as received and never decompressed.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use super::error::FetchError;
 use super::guard::{self, Guard};
 use super::options::{FetchLimits, FetchOptions};
 
-/// Fetches.
+/// The HTTP client.
 pub(super) struct HttpFetcher {
     client: Client,
     guard: Guard,
@@ -25,20 +24,20 @@ pub(super) struct HttpFetcher {
     progress: Option<std::sync::Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
-/// What a host says about an answer, for asking again.
+/// Validators of a response, for conditional requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Validators {
     pub(super) etag: Option<String>,
     pub(super) last_modified: Option<String>,
 }
 
-/// An answer.
+/// A response.
 pub(super) struct HttpAnswer {
-    /// The bytes, or none when those known are still right.
+    /// The bytes; none if the cached ones are still valid.
     pub(super) body: Option<Bytes>,
     pub(super) validators: Validators,
     pub(super) cache_control: String,
-    /// Seconds the answer has already been in other caches.
+    /// Time that the response has been in other caches.
     pub(super) age: Duration,
 }
 
@@ -67,12 +66,12 @@ impl HttpFetcher {
         })
     }
 
-    /// Judges a URL before anything is asked of anyone.
+    /// Checks a URL before any request.
     pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
         self.guard.check(url)
     }
 
-    /// Fetches at most `cap` bytes; with validators, only if they no longer hold.
+    /// Fetches at most `cap` bytes; with validators, only if the content has changed.
     pub(super) async fn get(
         &self,
         url: &Url,
@@ -89,7 +88,7 @@ impl HttpFetcher {
             .unwrap_or(Err(FetchError::Timeout(total)))
     }
 
-    /// Goes from redirect to redirect to an answer.
+    /// Follows redirects to a response.
     async fn follow(&self, url: &Url, known: Option<&Validators>) -> Result<Response, FetchError> {
         let mut url = url.clone();
         for _ in 0..=self.limits.redirects {
@@ -115,7 +114,7 @@ impl HttpFetcher {
             ]
         });
         for (name, value) in conditions.into_iter().flatten() {
-            // A value that once came in a header, but maybe not to this disk.
+            // The file on disk may have been changed since.
             if let Some(value) = value.as_deref().and_then(|v| HeaderValue::from_str(v).ok()) {
                 request = request.header(name, value);
             }
@@ -156,7 +155,7 @@ impl HttpFetcher {
         Ok(answer)
     }
 
-    /// The bytes, as long as they are few enough and come fast enough.
+    /// The body, within the limits of size and time.
     async fn body(&self, mut response: Response, cap: u64) -> Result<Bytes, FetchError> {
         if response.content_length().is_some_and(|length| length > cap) {
             return Err(FetchError::TooLarge(cap));
@@ -194,7 +193,7 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where a redirect leads.
+/// The target of a redirect.
 fn redirect_target(url: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
     let broken = |why: &str| FetchError::RedirectBroken(why.to_owned());
     let place = headers
@@ -208,7 +207,7 @@ fn redirect_target(url: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
     Ok(next)
 }
 
-/// Whether one URL may lead to another: never out of TLS.
+/// Whether one URL may lead to another: never from TLS to plain HTTP.
 pub(super) fn check_no_downgrade(from: &Url, to: &Url) -> Result<(), FetchError> {
     if from.scheme() == "https" && to.scheme() == "http" {
         let host = to.host_str().unwrap_or_default().to_owned();
@@ -221,7 +220,7 @@ fn connection_error(error: reqwest::Error) -> FetchError {
     guard::guard_error(&error).unwrap_or_else(|| FetchError::Unreachable(root_cause(&error)))
 }
 
-/// The last of a chain of causes, which is the one that says what happened.
+/// The last error of the chain, which is the most specific.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut last: &dyn std::error::Error = error;
     while let Some(source) = last.source() {

@@ -1,4 +1,4 @@
-//! The well-known indexes of skills, as they are read.
+//! Parsing of the well-known indexes of skills.
 //!
 //! Version 0.2.0 names one artifact for each skill, with its digest; the older form
 //! lists files. Nothing is fetched here, and no name from an index becomes a path:
@@ -13,7 +13,7 @@ use url::Url;
 use super::error::FetchError;
 use super::http::check_no_downgrade;
 
-/// Where an index lies below a host or a path, newest first.
+/// Paths of an index below a host or a path, newest first.
 pub(super) const INDEX_PATHS: [&str; 2] = [
     ".well-known/agent-skills/index.json",
     ".well-known/skills/index.json",
@@ -21,7 +21,7 @@ pub(super) const INDEX_PATHS: [&str; 2] = [
 
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// An index that was read.
+/// A parsed index.
 #[derive(Debug, Default)]
 pub(super) struct SkillIndex {
     pub(super) entries: Vec<IndexEntry>,
@@ -61,11 +61,11 @@ struct IndexEntryJson {
     files: Option<Vec<String>>,
 }
 
-/// What to take of an index.
+/// What to read from an index.
 pub(super) struct IndexQuery<'a> {
     /// Only the skill of this name.
     pub(super) skill_name: Option<&'a str>,
-    /// Entries taken at most.
+    /// Maximum number of entries.
     pub(super) max_entries: usize,
     pub(super) limits: &'a BundleLimits,
 }
@@ -186,7 +186,7 @@ fn no_such_skill(name: &str, skills: &[Value]) -> FetchError {
     no_such_name(name, names)
 }
 
-/// The error for a name that is not among those there are.
+/// The error for an unknown name.
 pub(super) fn no_such_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> FetchError {
     const SHOWN: usize = 20;
     let mut names: Vec<String> = names.map(readable).collect();
@@ -204,7 +204,7 @@ pub(super) fn no_such_name<'a>(name: &str, names: impl Iterator<Item = &'a str>)
     }
 }
 
-/// Foreign text made fit for a message.
+/// Untrusted text for a message: escaped and cut.
 fn readable(text: &str) -> String {
     text.escape_debug().take(80).collect()
 }

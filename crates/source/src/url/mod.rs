@@ -1,22 +1,22 @@
 //! Skills by URL.
 //!
-//! A [`Fetcher`] turns a URL into skills, checked like an upload before anything of
-//! them can be used. It connects to public addresses only, unless told otherwise;
-//! uses no proxy of the environment, because a proxy would resolve names where they
-//! cannot be judged; and sends nothing but the request: no cookies, no credentials,
-//! no referrer.
+//! A [`Fetcher`] turns a URL into skills, checked like an upload before use. It connects
+//! only to public addresses unless configured otherwise; uses no proxy of the environment,
+//! because a proxy resolves names itself and its targets cannot be checked; and sends
+//! nothing but the request: no cookies, no credentials, no referrer.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `open` | what a URL names: one skill or several |
+//! | `open` | the skills that a URL names |
 //! | `index` | the well-known indexes, both forms |
-//! | `tree` | the table of hosts whose pages stand for repositories |
-//! | `repository` | the skills of a repository that such a host packs |
+//! | `repository_url` | URLs of repository pages on known hosts |
+//! | `repository` | the skills in a repository's archive |
 //! | `fetch` | bytes of a URL, from the cache or the host |
-//! | `cache`, `freshness` | what is kept on a disk, and for how long it counts |
+//! | `cache`, `freshness` | the cache on disk, and how long entries are fresh |
 //! | `http` | one GET: redirects, sizes, times |
 //! | `guard` | which addresses may be connected to |
-//! | `remote` | one skill that came |
+//! | `options`, `error` | options and limits; why a URL cannot be fetched |
+//! | `fetched_skill` | one fetched skill |
 
 mod cache;
 mod error;

@@ -1,13 +1,13 @@
-//! What a URL names: one skill or several.
+//! The skills that a URL names.
 //!
-//! | the URL | what is taken |
+//! | the URL | result |
 //! |---|---|
 //! | of a repository's page on a known host | the skills in that folder of it |
 //! | that ends like an archive, a Markdown file or JSON | what its bytes are: an archive may hold one skill or several |
 //! | any other | the index below it, newest form first; else what its bytes are |
 //!
-//! `#NAME` takes one of several. Bytes decide what something is; names and content
-//! types only decide where to look.
+//! `#NAME` selects one of several. The bytes decide the format; names and content types
+//! only decide where to look.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,15 +30,15 @@ use crate::discover::Discovery;
 use crate::error::SourceError;
 use crate::open::{OpenResult, Origin};
 
-/// Whether a source is named by a URL rather than a path. One of a scheme that is
-/// not fetched is a URL all the same, to be refused as such.
+/// Whether a source is a URL rather than a path. One with an unsupported scheme counts as
+/// a URL too, and is refused as such.
 pub fn is_url(source: &Path) -> bool {
     let text = source.to_str().unwrap_or_default();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|s| s.len() > 1 && s.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// A URL fit for a message: without a user name and password.
+/// A URL for a message: without user name and password.
 pub(crate) fn display_url(source: &str) -> String {
     match source.split_once("://") {
         Some((scheme, rest)) => {
@@ -53,13 +53,13 @@ pub(crate) fn display_url(source: &str) -> String {
     }
 }
 
-/// A URL as a person gave it.
+/// A URL as the user wrote it.
 pub(super) struct SkillUrl {
     pub(super) url: Url,
     pub(super) skill_name: Option<String>,
 }
 
-/// What came of it: skills, and what of the source could not be used.
+/// Skills, and the errors of others of the source.
 #[derive(Default)]
 pub(super) struct FoundSkills {
     pub(super) skills: Vec<FetchedSkill>,
@@ -67,8 +67,8 @@ pub(super) struct FoundSkills {
 }
 
 impl Fetcher {
-    /// Finds and fetches the skills that a URL names. Those that cannot be had are
-    /// told in [`Discovery::unreadable`]; it is an error only when nothing can.
+    /// Finds and fetches the skills that a URL names. Failures are reported in
+    /// [`Discovery::unreadable`]; it is an error only if all fail.
     pub async fn open(&self, source: &str) -> OpenResult {
         let found = self.find(source).await;
         let found = found.map_err(|error| SourceError::url(source, error))?;
@@ -94,7 +94,7 @@ impl Fetcher {
                 None => self.find_anywhere(&target).await?,
             };
         let pinned = self.options.pin.zip(found.skills.iter().find(|skill| {
-            // A pin holds for each skill there is.
+            // A pin applies to every skill.
             self.options.pin != Some(skill.digest)
         }));
         match pinned {
@@ -106,7 +106,7 @@ impl Fetcher {
         }
     }
 
-    /// Looks in each place where the URL could lead, the likeliest first.
+    /// Tries each place that the URL could mean, the likeliest first.
     async fn find_anywhere(&self, target: &SkillUrl) -> Result<FoundSkills, FetchError> {
         let indexes = target.index_urls();
         if self.skips_indexes(&indexes, &target.url).await {
@@ -117,7 +117,7 @@ impl Fetcher {
                 Ok(fetched) if is_json(&fetched.data) => {
                     return self.fetch_index(target, url, &fetched.data).await;
                 }
-                // Sites that answer everything with a page have no index there.
+                // Sites that return a page for every path have no index there.
                 Ok(_) | Err(FetchError::Offline(_)) => {}
                 Err(FetchError::Status(status)) if is_missing(status) => {}
                 Err(error) => return Err(error),
@@ -134,8 +134,8 @@ impl Fetcher {
             })
     }
 
-    /// What is kept for the URL itself needs no question about indexes, which would
-    /// fail without a network.
+    /// If the URL itself is cached, indexes are not requested, which would fail without a
+    /// network.
     async fn skips_indexes(&self, indexes: &[Url], url: &Url) -> bool {
         if self.options.refresh {
             return false;
@@ -149,7 +149,7 @@ impl Fetcher {
         self.is_cached(url, even_stale).await
     }
 
-    /// Takes what the bytes of the URL itself are.
+    /// Uses the content of the URL itself.
     async fn fetch_direct(&self, target: &SkillUrl) -> Result<FoundSkills, FetchError> {
         let url = &target.url;
         let cap = self.options.limits.archive_bytes;
@@ -166,7 +166,7 @@ impl Fetcher {
         self.unpack_archive(target, fetched).await
     }
 
-    /// The skills that the bytes of the URL itself are.
+    /// The skills in the content of the URL itself.
     async fn unpack_archive(
         &self,
         target: &SkillUrl,
@@ -177,7 +177,7 @@ impl Fetcher {
         }
         let whole = ArchiveLimits::from(&self.options.net);
         let (data, limits) = (fetched.data.clone(), self.options.limits.clone());
-        // Inflating an archive takes a while.
+        // Inflating an archive is slow.
         let read =
             tokio::task::spawn_blocking(move || archive_contents::read(&data, &limits, whole));
         let read = read.await;
@@ -189,8 +189,8 @@ impl Fetcher {
         }
     }
 
-    /// What is kept, if it is what was approved: then it does not matter how old it
-    /// is, or what its host has now.
+    /// The cached content, if it matches the pin: then its age and the current content of
+    /// the host do not matter.
     fn pinned_skill(&self, target: &SkillUrl, data: Bytes, pin: Digest) -> Option<FetchedSkill> {
         let state = FetchState::Cached;
         let skill = self
@@ -199,7 +199,7 @@ impl Fetcher {
         (skill.digest == pin).then_some(skill)
     }
 
-    /// The one skill that the bytes of the URL itself are.
+    /// The only skill in the content of the URL itself.
     fn single_skill(
         &self,
         target: &SkillUrl,
@@ -261,7 +261,7 @@ impl Fetcher {
                 self.fetch(&url, cap, Some(digest))
                     .await
                     .and_then(|fetched| {
-                        // An entry's type and its ending may be wrong; its bytes count.
+                        // The type and extension may be wrong; the bytes decide.
                         let bundle = to_bundle(fetched.data, true, &self.options.limits)?;
                         Ok((bundle, fetched.state))
                     })
@@ -314,7 +314,7 @@ impl SkillUrl {
         Ok(SkillUrl { url, skill_name })
     }
 
-    /// Where an index could be; nowhere when the URL names a file.
+    /// URLs of possible indexes; none if the URL names a file.
     fn index_urls(&self) -> Vec<Url> {
         let path = self.url.path();
         let file = Path::new(path);
@@ -334,7 +334,7 @@ impl SkillUrl {
         places.filter_map(|place| base.join(place).ok()).collect()
     }
 
-    /// The one skill that is there.
+    /// The only skill of the URL.
     fn skill(&self, bundle: Bundle, state: FetchState) -> FetchedSkill {
         let name = archive::stem(Path::new(self.url.path())).or_else(|| self.last_folder());
         FetchedSkill::new(self.url.to_string(), name, bundle, state)
@@ -369,7 +369,7 @@ impl FoundSkills {
         }
     }
 
-    /// The skills of an archive; `place` gives the name and the URL of each by its folder.
+    /// The skills of an archive; `place` maps a folder to the name and URL of its skill.
     pub(super) fn from_skills(
         skills: SkillsByFolder,
         state: FetchState,
@@ -388,7 +388,7 @@ impl FoundSkills {
         Ok(found)
     }
 
-    /// Notes what cannot be used. A cache that does not work is everybody's problem.
+    /// Records a failure. A broken cache fails everything.
     pub(super) fn refuse(&mut self, url: String, error: FetchError) -> Result<(), FetchError> {
         if matches!(error, FetchError::Cache { .. }) {
             return Err(error);
@@ -398,11 +398,12 @@ impl FoundSkills {
     }
 }
 
-/// The error for a URL that is nothing by itself, and has no index below it.
+/// The error for a URL that is not a skill and has no index.
 fn no_source_error(status: &str) -> FetchError {
     let places = index::INDEX_PATHS.join(" or ");
-    let why =
-        format!("it is no SKILL.md and no archive{status}, and there is no index at {places}");
+    let why = format!(
+        "it is neither a SKILL.md nor an archive{status}, and there is no index at {places}"
+    );
     FetchError::NotASource(why)
 }
 
@@ -418,7 +419,7 @@ fn is_archive(data: &[u8]) -> bool {
     data.starts_with(b"PK") || data.starts_with(b"\x1f\x8b")
 }
 
-/// Those of an archive's skills that were named, or all of them.
+/// The selected skill of an archive, or all of them.
 fn named_skills(
     target: &SkillUrl,
     mut skills: SkillsByFolder,
@@ -442,7 +443,7 @@ fn named_skills(
     })
 }
 
-/// A bundle of whatever the bytes are: an archive, or a SKILL.md.
+/// A bundle from an archive or a SKILL.md.
 fn to_bundle(data: Bytes, markdown: bool, limits: &BundleLimits) -> Result<Bundle, FetchError> {
     let text = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&data);
     if !is_archive(&data) && (text.starts_with(b"---") || markdown) {
@@ -450,8 +451,11 @@ fn to_bundle(data: Bytes, markdown: bool, limits: &BundleLimits) -> Result<Bundl
     }
     let unknown =
         |error: &BundleError| matches!(error.kind(), bundle::BundleErrorKind::UnknownFormat(_));
-    Bundle::from_archive(&data, limits).map_err(|error| match unknown(&error) {
-        true => FetchError::NotASource(error.to_string()),
-        false => FetchError::Bundle(error),
+    Bundle::from_archive(&data, limits).map_err(|error| {
+        if unknown(&error) {
+            FetchError::NotASource(error.to_string())
+        } else {
+            FetchError::Bundle(error)
+        }
     })
 }

@@ -1,4 +1,4 @@
-//! How sources by URL are fetched, and what they may cost.
+//! Options and limits of fetching.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,30 +9,29 @@ use prowess_skill::{BundleLimits, Digest};
 use super::repository_url::RepositoryHost;
 use crate::home;
 
-/// How to fetch.
+/// Options of fetching.
 #[derive(Clone)]
 pub struct FetchOptions {
-    /// Connect to private and local addresses too. Those where clouds tell secrets
-    /// about their machines stay closed.
+    /// Connect to private and local addresses too. Cloud metadata addresses stay blocked.
     pub allow_private: bool,
-    /// Make no request: use what is cached and fresh.
+    /// Send no request: use only fresh cached content.
     pub offline: bool,
-    /// Fetch anew, however fresh the cache is.
+    /// Fetch again, even if the cache is fresh.
     pub refresh: bool,
-    /// Use what is cached, however old, when a host does not answer as it should.
+    /// Use cached content of any age if a host fails.
     pub stale_if_error: bool,
-    /// The only content that is taken: the digest of a skill's manifest, as
-    /// `prowess skill show` prints it.
+    /// The only accepted content: the digest of a skill's manifest, as `prowess skill show`
+    /// prints it.
     pub pin: Option<Digest>,
-    /// Where fetched bytes are kept, and how many. Nothing is kept without it.
+    /// The cache. Without it nothing is cached.
     pub cache: Option<CacheOptions>,
-    /// What requests may cost.
+    /// Limits of requests.
     pub net: FetchLimits,
-    /// What each skill may cost.
+    /// Limits of each skill.
     pub limits: BundleLimits,
-    /// Hosts whose web pages stand for repositories.
+    /// Hosts whose pages are repositories.
     pub repository_hosts: Vec<RepositoryHost>,
-    /// Told the number of bytes of each piece that arrives.
+    /// Called with the number of bytes of each received chunk.
     pub progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
@@ -53,24 +52,24 @@ impl Default for FetchOptions {
     }
 }
 
-/// Where fetched bytes are kept, and for how long.
+/// Where fetched content is cached, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// The folder; made when it is missing.
+    /// The folder; created if it is missing.
     pub folder: PathBuf,
-    /// Bytes kept at most. The longest unused go first.
+    /// Maximum bytes. The least recently used are evicted first.
     pub max_bytes: u64,
-    /// Answers remembered at most.
+    /// Maximum number of records.
     pub max_records: usize,
-    /// How long an answer is fresh when it does not say.
+    /// How long a response without `max-age` is fresh.
     pub default_age: Duration,
-    /// How long an answer is fresh at most, whatever it says.
+    /// Maximum time that a response is fresh.
     pub max_age: Duration,
 }
 
 impl CacheOptions {
-    /// The usual bounds in the usual folder: `PROWESS_CACHE_DIR`, else the user's folder
-    /// for caches. There is none for a user without a home.
+    /// Default limits, in `PROWESS_CACHE_DIR` or the user's cache folder. None for a user
+    /// without a home folder.
     pub fn from_env() -> Option<Self> {
         let absolute_path = |name| {
             std::env::var_os(name)
@@ -86,7 +85,7 @@ impl CacheOptions {
         Some(Self::in_folder(shared?.join("prowess/sources")))
     }
 
-    /// The usual bounds, in this folder.
+    /// Default limits, in this folder.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         CacheOptions {
             folder: folder.into(),
@@ -98,7 +97,7 @@ impl CacheOptions {
     }
 }
 
-/// Bounds on requests.
+/// Limits of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchLimits {
     /// Redirects followed for one request.
@@ -109,9 +108,9 @@ pub struct FetchLimits {
     pub idle: Duration,
     /// Time for one request, redirects included.
     pub total: Duration,
-    /// How long a host may be slower than [`NetLimits::least_rate`].
+    /// How long a host may be slower than [`FetchLimits::min_bytes_per_second`].
     pub grace: Duration,
-    /// Bytes in each second, on average, that a host must send.
+    /// Average bytes per second that a host must send.
     pub min_bytes_per_second: u64,
     /// Bytes of an index.
     pub index_bytes: u64,

@@ -1,4 +1,4 @@
-//! The skills of a repository that a code host packs.
+//! The skills in a repository's archive from a code host.
 
 use bytes::Bytes;
 use prowess_skill::bundle::{self, TreeQuery};
@@ -13,7 +13,7 @@ use crate::archive_contents::{ArchiveLimits, SkillsByFolder, last_segment};
 use crate::folder::is_kept;
 
 impl Fetcher {
-    /// Takes the skills of a repository's folder.
+    /// The skills of a repository's folder.
     pub(super) async fn fetch_repository(
         &self,
         target: &SkillUrl,
@@ -47,7 +47,7 @@ impl Fetcher {
         let limits = self.options.limits.clone();
         let whole = ArchiveLimits::from(&self.options.net).to_bundle_limits(&limits);
         let (under, named) = (tree.folder.clone(), target.skill_name.clone());
-        // Inflating a repository takes a while.
+        // Inflating a repository is slow.
         let read = tokio::task::spawn_blocking(move || {
             let query = TreeQuery {
                 wrapped: true,
@@ -76,9 +76,10 @@ fn to_found_skills(
             "" => tree.repo.clone(),
             name => name.to_owned(),
         };
-        let url = match single {
-            true => target.url.to_string(),
-            false => target.with_name(&name),
+        let url = if single {
+            target.url.to_string()
+        } else {
+            target.with_name(&name)
         };
         (name, url)
     })

@@ -1,4 +1,4 @@
-//! Web pages of code hosts that stand for a repository, or a folder of one.
+//! Pages of code hosts that are a repository, or a folder of one.
 
 use percent_encoding::percent_decode_str;
 use url::Url;
@@ -12,7 +12,7 @@ use super::error::FetchError;
 pub struct RepositoryHost {
     /// The host, with its port if it is not the usual one.
     pub host: String,
-    /// What stands between the repository and the name of a branch.
+    /// Path segments between the repository and the branch.
     pub tree_segments: Vec<String>,
     /// Where a gzipped tar of the repository is, with `{owner}`, `{repo}` and `{ref}`.
     pub archive: String,
@@ -25,12 +25,12 @@ pub(super) struct RepositoryFolder {
     pub(super) archive: Url,
     /// The folder; the whole repository when empty.
     pub(super) folder: String,
-    /// What a skill at the top of the repository is called if it does not say.
+    /// Default name of a skill at the top of the repository.
     pub(super) repo: String,
 }
 
 impl RepositoryHost {
-    /// The hosts that are known without being told.
+    /// The built-in hosts.
     pub fn known() -> Vec<RepositoryHost> {
         let rows: [(&str, &[&str], &str); 2] = [
             (
@@ -53,7 +53,7 @@ impl RepositoryHost {
             .collect()
     }
 
-    /// The folder that a URL of this host stands for, if it does.
+    /// The repository folder of a URL of this host, if it is one.
     fn parse(&self, url: &Url) -> Option<Result<RepositoryFolder, FetchError>> {
         if authority(url) != self.host {
             return None;
@@ -93,20 +93,21 @@ impl RepositoryHost {
     }
 }
 
-/// The folder that a path names; a SKILL.md stands for the folder around it.
+/// The folder that a path names; a SKILL.md means its folder.
 fn folder_path(path: &str) -> Result<String, FetchError> {
     let decoded = percent_decode_str(path).decode_utf8();
     let path = decoded.map_err(|_| FetchError::Malformed("its path is not UTF-8".to_owned()))?;
     let path = path.trim_matches('/');
     let (folder, last) = path.rsplit_once('/').unwrap_or(("", path));
-    let folder = match last.eq_ignore_ascii_case("SKILL.md") {
-        true => folder,
-        false => path,
+    let folder = if last.eq_ignore_ascii_case("SKILL.md") {
+        folder
+    } else {
+        path
     };
     Ok(folder.to_owned())
 }
 
-/// The repository's folder that a URL stands for, if one of the hosts knows it.
+/// The repository folder of a URL, if one of the hosts matches.
 pub(super) fn find_repository(
     url: &Url,
     hosts: &[RepositoryHost],

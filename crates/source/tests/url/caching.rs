@@ -1,4 +1,4 @@
-//! What is kept, for how long, and when a host is asked again.
+//! What is cached, for how long, and when a host is queried again.
 
 use prowess_source::url::{FetchOptions, FetchState};
 use prowess_testkit::SkillFixture;
@@ -142,7 +142,7 @@ async fn offline_uses_what_is_fresh_and_reports_why_it_cannot_use_the_rest() {
     for (path, why) in [
         (
             "/old.md",
-            "what is cached is no longer fresh; --stale uses it all the same",
+            "the cached content is no longer fresh; use --stale to accept it",
         ),
         ("/never.md", "it is not in the cache"),
         ("/never", "it is not in the cache"),

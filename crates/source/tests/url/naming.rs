@@ -15,7 +15,7 @@ async fn a_skill_md_and_each_kind_of_archive_are_taken_for_what_their_bytes_are(
     site.put("/pdf.zip", zip(&skill));
     site.put("/pdf.skill", zip(&skill));
     site.put("/pdf.tar.gz", tar_gz(&skill));
-    // Neither the ending nor the content type tells the truth.
+    // Both the extension and the content type are wrong.
     site.put("/wrong.zip", tar_gz(&skill));
     site.put("/download", zip(&skill));
     site.put("/raw", skill.skill_md());
@@ -200,7 +200,7 @@ async fn what_is_no_skill_is_refused_with_the_places_that_were_tried() {
     site.put("/", "<html>Welcome</html>");
     let error = open(local(), &site.url("/")).await.unwrap_err();
     let shown = error.to_string().replace(&site.url(""), "http://host");
-    insta::assert_snapshot!(shown, @"http://host/: is no skill: it is no SKILL.md and no archive, and there is no index at .well-known/agent-skills/index.json or .well-known/skills/index.json");
+    insta::assert_snapshot!(shown, @"http://host/: is not a skill: it is neither a SKILL.md nor an archive, and there is no index at .well-known/agent-skills/index.json or .well-known/skills/index.json");
     assert_eq!(
         code(local(), &site.url("/nothing")).await,
         "url-not-a-source"

@@ -1,4 +1,4 @@
-//! A web site for a test: pages by path, and a log of what was asked.
+//! A web site for a test: pages by path, and a log of requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -82,7 +82,7 @@ impl Site {
         self.page(path, page);
     }
 
-    /// What was asked since the last time, `PATH STATUS` each, sorted.
+    /// The requests since the last call, `PATH STATUS` each, sorted.
     pub(crate) fn requested_paths(&self) -> Vec<String> {
         let mut log = std::mem::take(&mut *self.shared.log.lock().unwrap());
         log.sort();

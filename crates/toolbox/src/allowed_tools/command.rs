@@ -1,14 +1,16 @@
 //! Command lines held against `Bash(words:*)`.
 //!
 //! Every command of a line must begin with the words. What can hide a command from a
-//! reader (substitution, redirection, groups) cannot be judged, and so does not fit.
+//! reader (substitution, redirection, groups) cannot be checked, and so does not match.
+
+use crate::model_text;
 
 /// Whether every command of a line fits a pattern: `git diff:*` or `git diff *` for
 /// those that begin with the words, `git diff` for exactly them; a last word such as
-/// `test*` stands for all that begin so.
+/// `test*` matches all that begin so.
 ///
 /// # Errors
-/// When the line holds something that cannot be judged.
+/// When the line contains something that cannot be checked.
 pub(super) fn matches_pattern(line: &str, pattern: &str) -> Result<bool, &'static str> {
     let open = pattern.strip_suffix(":*").or(pattern.strip_suffix(" *"));
     let words: Vec<&str> = open.unwrap_or(pattern).split_whitespace().collect();
@@ -48,12 +50,12 @@ fn split_commands(line: &str) -> Result<Vec<Vec<String>>, &'static str> {
                 }
             }
             '"' => splitter.double_quoted(&mut chars)?,
-            '`' => return Err("a substitution in the command cannot be judged"),
+            '`' => return Err(model_text::SUBSTITUTION),
             '$' if matches!(chars.peek(), Some('(' | '{' | '\'' | '"')) => {
-                return Err("a substitution in the command cannot be judged");
+                return Err(model_text::SUBSTITUTION);
             }
-            '<' | '>' => return Err("a redirection in the command cannot be judged"),
-            '(' | ')' | '{' | '}' => return Err("a group of commands cannot be judged"),
+            '<' | '>' => return Err(model_text::REDIRECTION),
+            '(' | ')' | '{' | '}' => return Err(model_text::COMMAND_GROUP),
             ';' | '&' | '|' | '\n' => splitter.end_command(),
             c if c.is_whitespace() => splitter.end_word(),
             c => splitter.push(c),
@@ -99,7 +101,7 @@ impl Splitter {
             match c {
                 '"' => break,
                 '\\' => self.push(chars.next().unwrap_or('\\')),
-                '`' | '$' => return Err("a substitution in the command cannot be judged"),
+                '`' | '$' => return Err(model_text::SUBSTITUTION),
                 c => self.push(c),
             }
         }

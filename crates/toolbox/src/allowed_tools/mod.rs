@@ -1,8 +1,8 @@
 //! `allowed-tools`, enforced while a skill is active.
 //!
-//! It can only narrow: a call must be permitted by every active skill that says
-//! something, and nothing said by a skill ever adds a tool. Reading is always allowed:
-//! loading skills, reading their files, viewing files. What the names mean here:
+//! It only restricts: a call must be permitted by every active skill that has the field,
+//! and no skill can add a tool. Reading is always allowed:
+//! loading skills, reading their files, viewing files. The names mean:
 //!
 //! | in `allowed-tools` | permits |
 //! |---|---|
@@ -14,15 +14,16 @@
 //! | `other_skill__tool` | that tool |
 //! | `*` | everything |
 //!
-//! A skill's own tools are declared in the same frontmatter and need not be named. Names
-//! of tools that are not here, such as `WebFetch`, permit nothing and are told when the
-//! skill is loaded. A statement that cannot be trusted permits nothing beyond reading.
+//! A skill's own tools are declared in the same frontmatter and need not be listed. Names
+//! of tools that do not exist here, such as `WebFetch`, permit nothing and are reported
+//! when the skill is loaded. A field that cannot be trusted permits only reading.
 //!
-//! This keeps an honest model to what the skill's author meant. It is no wall against
-//! code: a permitted command may start any other. The wall is the sandbox.
+//! This keeps a cooperative model to what the skill's author intended. It is not a
+//! security boundary: a permitted command may start any other. The sandbox is.
 
 mod command;
 
+use crate::model_text;
 use crate::text::list_names;
 use crate::toolbox::Toolbox;
 use prowess_skill::Skill;
@@ -78,7 +79,7 @@ impl Toolbox {
     /// Whether all active skills permit it.
     ///
     /// # Errors
-    /// A sentence that names the skill that does not, and what it does allow.
+    /// Names the skill that does not permit it, and what it allows.
     pub(crate) fn check_permitted(&self, action: &Action<'_>) -> Result<(), String> {
         let skills: Vec<Arc<Skill>> = {
             let state = self.lock();
@@ -93,10 +94,7 @@ fn permits(skill: &Skill, action: &Action<'_>) -> Result<(), String> {
     let name = &skill.name;
     match &skill.allowed_tools {
         AllowedTools::Unstated => Ok(()),
-        AllowedTools::Distrusted => Err(format!(
-            "not permitted while the skill `{name}` is active: its `allowed-tools` cannot be \
-             trusted, so only reading is"
-        )),
+        AllowedTools::Distrusted => Err(model_text::reading_only_error(name)),
         AllowedTools::Only(patterns) => {
             if matches!(action, Action::SkillTool { skill, .. } if skill == name) {
                 return Ok(());
@@ -109,40 +107,28 @@ fn permits(skill: &Skill, action: &Action<'_>) -> Result<(), String> {
                     Err(reason) => why = Some(reason),
                 }
             }
-            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
             let allowed = list_names(patterns.iter().map(String::as_str), 30);
-            Err(format!(
-                "not permitted while the skill `{name}` is active: its `allowed-tools` are \
-                 {allowed}{why}"
-            ))
+            Err(model_text::not_allowed(name, &allowed, why))
         }
     }
 }
 
-/// What is worth telling about a skill's `allowed-tools` when it is loaded.
+/// The note about a skill's `allowed-tools` when it is loaded.
 pub(crate) fn permission_note(skill: &Skill) -> Option<String> {
     let name = &skill.name;
     let patterns = match &skill.allowed_tools {
         AllowedTools::Unstated => return None,
         AllowedTools::Distrusted => {
-            return Some(format!(
-                "While `{name}` is active only reading is permitted: its `allowed-tools` cannot \
-                 be trusted"
-            ));
+            return Some(model_text::reading_only_note(name));
         }
         AllowedTools::Only(patterns) => patterns,
     };
     let all = list_names(patterns.iter().map(String::as_str), 30);
-    let mut note =
-        format!("While `{name}` is active only its `allowed-tools` are permitted: {all}");
     let unknown = patterns
         .iter()
         .filter(|text| !AllowedTool::parse(text).is_known());
     let unknown = list_names(unknown.map(String::as_str), 30);
-    if !unknown.is_empty() {
-        note.push_str(&format!(" (not here: {unknown})"));
-    }
-    Some(note)
+    Some(model_text::allowed_note(name, &all, &unknown))
 }
 
 /// One item of `allowed-tools`: `Name` or `Name(argument)`.
@@ -169,7 +155,7 @@ impl<'a> AllowedTool<'a> {
         names.contains(&self.name.as_str())
     }
 
-    /// Whether it names something that is here. An argument is understood for commands
+    /// Whether it names an existing tool. An argument is supported for commands
     /// only; with one, any other name permits nothing.
     fn is_known(&self) -> bool {
         let is_general = self.name == "*" || self.name.contains("__");
@@ -180,7 +166,7 @@ impl<'a> AllowedTool<'a> {
         self.is_one_of(&SHELL_TOOLS) || known && self.argument.is_none()
     }
 
-    /// Whether it permits the action, or a reason why it could not be judged.
+    /// Whether it permits the action, or why that cannot be checked.
     fn permits(&self, action: &Action<'_>) -> Result<bool, &'static str> {
         let whole = matches!(self.argument, None | Some("*"));
         if self.name == "*"

@@ -1,5 +1,5 @@
-//! The launcher of the tests' sandboxes: a test cannot become one itself, for its main
-//! function is not ours.
+//! The launcher of the tests' sandboxes: a test binary cannot be one itself, because its
+//! main function belongs to the test harness.
 
 fn main() {
     prowess_launcher::maybe_run();

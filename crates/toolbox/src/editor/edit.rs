@@ -3,6 +3,8 @@
 use super::EditError;
 use super::path::EditorPath;
 use crate::error::ToolboxError;
+use crate::folder::DATA_FOLDER;
+use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -22,8 +24,7 @@ pub(super) async fn create(
     let files = workspace.list().await?;
     let is_update = files.iter().any(|file| file.path == path);
     let output = write(workspace, &path, content).await?;
-    let done = if is_update { "replaced" } else { "created" };
-    let text = format!("/mnt/data/{path} is {done} ({} bytes)", output.size);
+    let text = model_text::file_written(&path, is_update, output.size);
     let result = json!({
         "type": "text_editor_code_execution_create_result",
         "is_file_update": is_update,
@@ -44,11 +45,9 @@ pub(super) async fn str_replace(
         .unwrap_or_default();
     let path = EditorPath::parse_writable(path)?;
     let before = match workspace.get(&path).await {
-        Ok(bytes) => {
-            String::from_utf8(bytes).map_err(|_| format!("/mnt/data/{path} is not text"))?
-        }
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| model_text::not_text(&path))?,
         Err(ToolboxError::Sandbox(SandboxError::FileNotFound { .. })) => {
-            let why = format!("there is no file /mnt/data/{path}");
+            let why = model_text::no_such_file(&format!("{DATA_FOLDER}/{path}"));
             return Err(EditError {
                 code: ErrorCode::FileNotFound,
                 why,
@@ -61,32 +60,27 @@ pub(super) async fn str_replace(
     let output = write(workspace, &path, &after).await?;
     let change = LineChange::between(&before, &after, place, old, new);
     let text = format!(
-        "/mnt/data/{path} is changed from line {}:\n{}",
+        "{DATA_FOLDER}/{path} is changed from line {}:\n{}",
         change.first,
         change.lines().join("\n")
     );
     Ok(edit_outcome(text, input, change.result(), output))
 }
 
-/// Where the one occurrence begins.
+/// The position of the only occurrence.
 fn find_unique(text: &str, old: &str, path: &str) -> Result<usize, String> {
     if old.is_empty() {
-        return Err("argument `old_str` is empty".into());
+        return Err(model_text::EMPTY_OLD_STR.into());
     }
     let mut places = text.match_indices(old);
     match (places.next(), places.count()) {
         (Some((at, _)), 0) => Ok(at),
-        (Some(_), more) => Err(format!(
-            "`old_str` stands in /mnt/data/{path} {} times; add lines around it until it is unique",
-            more + 1
-        )),
-        (None, _) => Err(format!(
-            "`old_str` does not stand in /mnt/data/{path}; view it first"
-        )),
+        (Some(_), more) => Err(model_text::ambiguous_old_str(path, more + 1)),
+        (None, _) => Err(model_text::missing_old_str(path)),
     }
 }
 
-/// The lines that changed, whole.
+/// The changed lines.
 struct LineChange {
     /// The number of the first.
     first: usize,
@@ -109,7 +103,7 @@ impl LineChange {
         }
     }
 
-    /// As a diff shows them.
+    /// The lines in diff form.
     fn lines(&self) -> Vec<String> {
         let old = self.old.iter().map(|line| format!("-{line}"));
         old.chain(self.new.iter().map(|line| format!("+{line}")))
@@ -130,7 +124,7 @@ impl LineChange {
 
 fn required_argument<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
     let value = input.get(name).and_then(Value::as_str);
-    value.ok_or_else(|| format!("argument `{name}` is missing"))
+    value.ok_or_else(|| model_text::missing_argument(name))
 }
 
 async fn write(

@@ -12,35 +12,31 @@ use crate::arguments::{ArgumentNames, required_text};
 use crate::outcome::{ErrorCode, ToolOutcome};
 use crate::toolbox::Toolbox;
 use crate::view::{self, ViewResult};
-use crate::{NativeCall, run};
+use crate::{NativeCall, model_text, run};
 use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "text_editor_code_execution";
-
-pub(crate) const DESCRIPTION: &str = "View, create and edit files. `view` shows a file or lists \
-    a folder, in /mnt/data or in /skills; `create` writes a file and `str_replace` replaces the \
-    one place where `old_str` stands, in /mnt/data only.";
 
 pub(crate) fn input_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
             "command": { "type": "string", "enum": ["view", "create", "str_replace"] },
-            "path": { "type": "string", "description": "An absolute path, or one relative to /mnt/data." },
+            "path": { "type": "string", "description": model_text::editor_path() },
             "view_range": {
                 "type": "array", "items": { "type": "integer" },
-                "description": "For view: first and last line, counted from 1; -1 is the end.",
+                "description": model_text::VIEW_RANGE,
             },
-            "file_text": { "type": "string", "description": "For create: the whole content." },
-            "old_str": { "type": "string", "description": "For str_replace: text that stands in the file once." },
-            "new_str": { "type": "string", "description": "For str_replace: what to put in its place." },
+            "file_text": { "type": "string", "description": model_text::FILE_TEXT },
+            "old_str": { "type": "string", "description": model_text::OLD_STR },
+            "new_str": { "type": "string", "description": model_text::NEW_STR },
         },
         "required": ["command", "path"],
         "additionalProperties": false,
     })
 }
 
-/// Why an edit came to nothing.
+/// Why an edit failed.
 #[derive(Debug)]
 struct EditError {
     code: ErrorCode,
@@ -98,7 +94,7 @@ async fn dispatch(toolbox: &Toolbox, input: &Value) -> Result<ToolOutcome, EditE
 }
 
 impl ViewResult {
-    /// Some lines of a text, as a range names them.
+    /// The lines of a text in a range.
     fn lines(text: &str, range: Option<(usize, usize)>, cap: usize) -> Self {
         let total = text.lines().count();
         let Some((first, last)) = range else {
@@ -107,10 +103,8 @@ impl ViewResult {
                 return Self::Text(text.to_owned());
             }
             let shown = kept.lines().count();
-            let text = format!(
-                "{kept}\n[cut here: {} of {left} bytes shown, up to line {shown} of {total}; use view_range]",
-                kept.len()
-            );
+            let note = model_text::cut_lines_note(kept.len(), left, shown, total);
+            let text = format!("{kept}\n{note}");
             return Self::Lines {
                 text,
                 first: 1,
@@ -121,13 +115,11 @@ impl ViewResult {
         let selected: Vec<&str> = selected.take((last + 1).saturating_sub(first)).collect();
         let text = selected.join("\n");
         let kept = crate::text::prefix_within(&text, cap);
-        let text = match kept.len() == text.len() {
-            true => text,
-            false => format!(
-                "{kept}\n[cut here: {} of {} bytes shown]",
-                kept.len(),
-                text.len()
-            ),
+        let text = if kept.len() == text.len() {
+            text
+        } else {
+            let note = model_text::cut_note(kept.len(), text.len());
+            format!("{kept}\n{note}")
         };
         Self::Lines { text, first, total }
     }

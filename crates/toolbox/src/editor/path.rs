@@ -1,8 +1,10 @@
-//! Paths as a model writes them, to places it may see or change.
+//! Paths as a model writes them, resolved to what it may view or change.
 
-use crate::folder::{DATA_FOLDER, SKILLS_FOLDER};
+use crate::folder::DATA_FOLDER;
+use crate::model_text;
+use prowess_sandbox::LAYOUT;
 
-/// A place.
+/// What a path names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum EditorPath {
     /// A file or folder in `/mnt/data`, relative to it; empty for itself.
@@ -17,29 +19,33 @@ impl EditorPath {
     /// Resolves a path; one that is not absolute is relative to `/mnt/data`.
     ///
     /// # Errors
-    /// For a path that goes up, or leads elsewhere.
+    /// For a path with `..`, or outside the two folders.
     pub(super) fn parse(path: &str) -> Result<Self, String> {
-        let full = match path.starts_with('/') {
-            true => path.to_owned(),
-            false => format!("{DATA_FOLDER}/{path}"),
+        let full = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("{DATA_FOLDER}/{path}")
         };
         let parts: Vec<&str> = full
             .split('/')
             .filter(|part| !part.is_empty() && *part != ".")
             .collect();
         if parts.contains(&"..") {
-            return Err(format!(
-                "{path:?} goes up with `..`; write the path without it"
-            ));
+            return Err(model_text::parent_path(path));
         }
-        match parts.as_slice() {
-            ["mnt", "data", rest @ ..] => Ok(Self::Data(rest.join("/"))),
-            ["skills"] => Ok(Self::Skills),
-            ["skills", skill, rest @ ..] => Ok(Self::Skill((*skill).to_owned(), rest.join("/"))),
-            _ => Err(format!(
-                "{path:?} is out of reach; files are in {DATA_FOLDER} and {SKILLS_FOLDER}"
-            )),
+        // With a final slash, so that a folder itself is below it, with an empty rest.
+        let full = format!("/{}/", parts.join("/"));
+        if let Some(rest) = LAYOUT.below_data(&full) {
+            return Ok(Self::Data(rest.trim_end_matches('/').to_owned()));
         }
+        let Some(rest) = LAYOUT.below_skills(&full) else {
+            return Err(model_text::path_outside(path));
+        };
+        Ok(match rest.trim_end_matches('/').split_once('/') {
+            Some((skill, file)) => Self::Skill(skill.to_owned(), file.to_owned()),
+            None if rest.is_empty() => Self::Skills,
+            None => Self::Skill(rest.trim_end_matches('/').to_owned(), String::new()),
+        })
     }
 
     /// The path of a file that may be changed, relative to `/mnt/data`.
@@ -50,9 +56,7 @@ impl EditorPath {
         match Self::parse(path)? {
             Self::Data(path) if !path.is_empty() => Ok(path),
             Self::Data(_) => Err(format!("{DATA_FOLDER} is a folder")),
-            Self::Skills | Self::Skill(..) => Err(format!(
-                "{path:?} cannot be changed: skills are read-only; copy it to {DATA_FOLDER} first"
-            )),
+            Self::Skills | Self::Skill(..) => Err(model_text::read_only_path(path)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::EditError;
 use super::path::EditorPath;
 use crate::folder::{DATA_FOLDER, SKILLS_FOLDER, skill_folder};
+use crate::model_text;
 use crate::outcome::ErrorCode;
 use crate::toolbox::Toolbox;
 use crate::view::ViewResult;
@@ -11,7 +12,7 @@ use prowess_skill::Skill;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Most files of a folder that are listed.
+/// Maximum number of files listed of a folder.
 const MAX_LISTED_FILES: usize = 500;
 
 pub(super) async fn view(
@@ -44,9 +45,7 @@ fn read_range(range: &Value) -> Result<(usize, usize), String> {
             .zip(usize::try_from(*last).ok()),
         _ => None,
     };
-    read.ok_or_else(|| {
-        "argument `view_range` must be [first, last], counted from 1, with -1 for the end".into()
-    })
+    read.ok_or_else(|| model_text::WRONG_RANGE.into())
 }
 
 async fn view_data(
@@ -73,7 +72,7 @@ fn view_skill(
     range: Option<(usize, usize)>,
 ) -> Result<ViewResult, EditError> {
     let Some(skill) = skill_by_folder(toolbox, folder_name) else {
-        let why = format!("there is no skill at {SKILLS_FOLDER}/{folder_name}");
+        let why = model_text::no_skill_at(&format!("{SKILLS_FOLDER}/{folder_name}"));
         return Err(EditError {
             code: ErrorCode::FileNotFound,
             why,
@@ -132,7 +131,7 @@ fn list_folder<'a>(
         .map(|(path, size)| format!("{root}/{path} ({size} bytes)"))
         .collect();
     if lines.is_empty() && !folder.is_empty() {
-        let why = format!("there is no file {root}/{folder}");
+        let why = model_text::no_such_file(&format!("{root}/{folder}"));
         return Err(EditError {
             code: ErrorCode::FileNotFound,
             why,
@@ -141,10 +140,10 @@ fn list_folder<'a>(
     let more = lines.len().saturating_sub(MAX_LISTED_FILES);
     lines.truncate(MAX_LISTED_FILES);
     if more > 0 {
-        lines.push(format!("[{more} more files are not listed]"));
+        lines.push(model_text::unlisted_files(more));
     }
     if lines.is_empty() {
-        lines.push(format!("[{root} is empty]"));
+        lines.push(model_text::empty_folder(root));
     }
     Ok(ViewResult::Text(lines.join("\n")))
 }

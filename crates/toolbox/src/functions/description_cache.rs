@@ -1,9 +1,9 @@
-//! Descriptions of functions that were asked for before.
+//! Cached descriptions of functions.
 //!
-//! A toolbox lives for one request, and a conversation for many: without this, every
-//! request of it would import the same files again only to learn what is known. What a
-//! `build_tools(ctx)` gives may depend on who asks, so that is part of the key; the
-//! session is not, for it is another one when a conversation begins than when it goes on.
+//! A toolbox serves one request of a conversation: without a cache, every request would
+//! import the same files again. The result of `build_tools(ctx)` may depend on the user, so
+//! the user is part of the key; the container is not, because it changes after the first
+//! request of a conversation.
 
 use super::descriptions::PythonFunction;
 use crate::workspace::lock;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Most bytes of descriptions that are kept, by the length of their texts.
+/// Bytes of descriptions in the cache, by the length of their texts.
 const MAX_CACHED_BYTES: usize = 8 << 20;
 
 static CACHE: Mutex<DescriptionCache> = Mutex::new(DescriptionCache {
@@ -28,14 +28,14 @@ struct DescriptionCache {
     bytes: usize,
 }
 
-/// What names a description: all files of the skill, and who asks.
+/// The key of a description: all files of the skill, the user and the metadata.
 pub(super) fn cache_key(skill: &Skill, context: &Value) -> Digest {
     let digest = skill.manifest.digest();
     let (name, user, metadata) = (&skill.name, &context["user_id"], &context["metadata"]);
     Digest::from_content(format!("{digest}\0{name:?}\0{user}\0{metadata}").as_bytes())
 }
 
-/// The functions, if they were described before.
+/// The functions, if they are cached.
 pub(super) fn get(key: &Digest) -> Option<Vec<PythonFunction>> {
     let cache = lock(&CACHE);
     let mut entries = cache.entries.iter();
@@ -43,7 +43,7 @@ pub(super) fn get(key: &Digest) -> Option<Vec<PythonFunction>> {
     Some(functions.clone())
 }
 
-/// Keeps a description, and lets the oldest go when there are too many.
+/// Adds a description, and evicts the oldest beyond the limit.
 pub(super) fn insert(key: Digest, functions: &[PythonFunction]) {
     let bytes = functions.iter().map(PythonFunction::text_bytes).sum();
     let mut cache = lock(&CACHE);

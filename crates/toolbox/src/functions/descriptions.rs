@@ -1,10 +1,11 @@
-//! What the driver says of a skill's functions, checked: it comes from the sandbox, and
-//! so from anyone.
+//! Descriptions of a skill's functions from the driver, checked: they come from the
+//! sandbox and are untrusted.
 
+use crate::model_text;
 use crate::text::cut_end;
 use serde_json::Value;
 
-/// Most functions of one skill.
+/// Maximum number of functions of one skill.
 const MAX_FUNCTIONS: usize = 64;
 
 /// Longest name, description and schema of one.
@@ -21,7 +22,7 @@ pub(crate) struct PythonFunction {
 }
 
 impl PythonFunction {
-    /// How long its texts are, about.
+    /// Approximate length of its texts.
     pub(super) fn text_bytes(&self) -> usize {
         let texts = self.name.len() + self.description.len();
         texts + self.input_schema.to_string().len()
@@ -31,20 +32,15 @@ impl PythonFunction {
 /// Reads a list of name, description and schema.
 ///
 /// # Errors
-/// What is wrong with the first that is.
+/// The first problem.
 pub(super) fn parse_functions(text: &str) -> Result<Vec<PythonFunction>, String> {
-    let all: Vec<(String, String, Value)> = serde_json::from_str(text)
-        .map_err(|_| "its tools describe themselves in more text than fits".to_owned())?;
+    let all: Vec<(String, String, Value)> =
+        serde_json::from_str(text).map_err(|_| model_text::DESCRIPTIONS_TOO_LONG.to_owned())?;
     if all.is_empty() {
-        return Err(
-            "it has none; decorate functions with @tool, or define build_tools(ctx)".into(),
-        );
+        return Err(model_text::NO_FUNCTIONS.into());
     }
     if all.len() > MAX_FUNCTIONS {
-        return Err(format!(
-            "it has {} tools, and {MAX_FUNCTIONS} is the most",
-            all.len()
-        ));
+        return Err(model_text::too_many_functions(all.len(), MAX_FUNCTIONS));
     }
     all.into_iter().map(check_function).collect()
 }
@@ -55,15 +51,11 @@ fn check_function(
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(plain) {
         let name = cut_end(&name, MAX_NAME_BYTES);
-        return Err(format!(
-            "{name:?} cannot be the name of a tool: use up to 64 letters, digits, `_` and `-`"
-        ));
+        return Err(model_text::wrong_function_name(&name));
     }
     let is_object = input_schema.get("type") == Some(&Value::from("object"));
     if !is_object || input_schema.to_string().len() > MAX_SCHEMA_BYTES {
-        return Err(format!(
-            "the arguments of `{name}` have no schema of at most 16 KiB"
-        ));
+        return Err(model_text::wrong_function_schema(&name));
     }
     let description = match description.trim() {
         "" => format!("Calls `{name}`."),
@@ -83,7 +75,7 @@ mod tests {
     #[test]
     fn what_a_sandbox_claims_of_its_functions_is_not_believed_unseen() {
         for (text, why) in [
-            ("nonsense", "more text than fits"),
+            ("nonsense", "too long"),
             ("[]", "@tool"),
             (r#"[["a b", "", {"type": "object"}]]"#, "cannot be the name"),
             (r#"[["a", "", {"type": "string"}]]"#, "no schema"),

@@ -1,12 +1,12 @@
-# Runs before anything of the skill: makes the module `prowess`, reads one request from
-# standard input, and answers it on a descriptor that no print, no child program and no
-# library writes to. The skill's code is in the same process and could find it; it would
-# only be speaking for itself.
+# Runs before the skill's code: creates the module `prowess`, reads one request from
+# standard input, and writes the reply to a descriptor that no print, no child program and
+# no library writes to. The skill's code is in the same process and could find it; it could
+# only forge its own result.
 def _main(source):
     import json, os, sys, types
 
     request = json.loads(sys.stdin.buffer.read())
-    # What is printed is a remark and goes to standard error. The copy is not inherited.
+    # Printed output goes to standard error. The copy is not inherited.
     answers = os.dup(1)
     os.dup2(2, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -20,7 +20,7 @@ def _main(source):
         sys.modules[name] = module
 
     def answer(status, text):
-        # A copy of this process that came back from a fork has nothing to say.
+        # A forked copy of this process must not reply.
         if os.getpid() != owner:
             os._exit(0)
         body = text.encode("utf-8", "replace")
@@ -70,12 +70,12 @@ def _main(source):
         if callable(build):
             for value in module._awaited(build(context)):
                 if not callable(value):
-                    raise TypeError(f"build_tools returned {value!r}, which is no function")
+                    raise TypeError(f"build_tools returned {value!r}, which is not a function")
                 found.append(value if isinstance(value, module.Tool) else module.Tool(value))
         named = {}
         for one in found:
             if named.setdefault(one.name, one) is not one:
-                raise ValueError(f"two tools are called {one.name}")
+                raise ValueError(f"two tools are named {one.name}")
         return named
 
     try:

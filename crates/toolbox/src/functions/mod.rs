@@ -1,16 +1,15 @@
 //! Functions of a `tools.py`: described and called in the sandbox, never in this
 //! process.
 //!
-//! A sandbox ends all processes with each run, so there is no worker that lives from
-//! call to call; what is warm is the interpreter, which the sandbox starts ahead and
-//! which waits for the next run of the session. Each call imports the `tools.py` anew:
-//! nothing a call leaves behind in memory can change the next. What the functions are is
-//! remembered, so that a conversation's next request need not ask again.
+//! The sandbox ends all processes with each run, so no worker survives a call; only the
+//! interpreter is warm: the sandbox starts it ahead for the next run of the container.
+//! Each call imports the `tools.py` again, so memory of one call cannot affect the next.
+//! Descriptions of functions are cached across the requests of a conversation.
 //!
-//! The module that skills import (`prowess`) travels with the program, so it is there
-//! in every session and can never differ from the toolbox. What is printed is told as
-//! standard error. The result comes on a descriptor of its own under a random word, so
-//! that nothing a tool prints, and no program it starts, can be taken for it.
+//! The module that skills import (`prowess`) is sent with the program, so it exists in
+//! every container and always matches the toolbox. Printed output is reported as standard
+//! error. The result is written to its own descriptor with a random marker, so that no
+//! output of a tool, or of a program it starts, can be mistaken for it.
 
 mod description_cache;
 mod descriptions;
@@ -25,7 +24,7 @@ use crate::run::{failed_outcome, report_text};
 use crate::spec::ToolSpec;
 use crate::text::{command_line, cut_middle};
 use crate::toolbox::{ProgressSender, Toolbox};
-use crate::{ToolboxError, schema};
+use crate::{ToolboxError, model_text, schema};
 use prowess_sandbox::{
     Command, CommandOutcome as Ending, Execution, ExecutionReport, OutputChunk, OutputStream,
 };
@@ -45,7 +44,7 @@ const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The functions of a skill, if it has any.
 ///
 /// # Errors
-/// What stands in the way, with the traceback if there is one.
+/// The problem, with the traceback if there is one.
 pub(crate) async fn describe(
     toolbox: &Toolbox,
     skill: &Arc<Skill>,
@@ -53,7 +52,7 @@ pub(crate) async fn describe(
     if !skill.python_tools {
         return Ok(Vec::new());
     }
-    let problem = |why: String| format!("the tools of its tools.py are missing: {why}");
+    let problem = |why: String| model_text::functions_missing(&why);
     let request = DriverRequest::new(toolbox, &skill.name, None, &Value::Null).map_err(problem)?;
     let key = description_cache::cache_key(skill, request.context());
     if let Some(functions) = description_cache::get(&key) {
@@ -67,7 +66,7 @@ pub(crate) async fn describe(
         Some(answer) if answer.status == DriverStatus::Ok => {
             descriptions::parse_functions(&answer.text)
         }
-        Some(answer) => Err(format!("importing it failed:\n{}", answer.text)),
+        Some(answer) => Err(model_text::import_failed(&answer.text)),
         None => Err(no_reply_reason(&report)),
     };
     let functions = functions.map_err(problem)?;
@@ -124,13 +123,13 @@ async fn run(
     report
 }
 
-/// Passes on what is printed, but not the answer.
+/// Forwards printed output, but not the result.
 async fn forward_stderr(
     mut from: UnboundedReceiver<OutputChunk>,
     to: UnboundedSender<OutputChunk>,
 ) {
     while let Some(chunk) = from.recv().await {
-        // A listener that has left misses nothing.
+        // The receiver may be gone.
         if chunk.stream == OutputStream::Stderr {
             let _ = to.send(chunk);
         }
@@ -156,7 +155,7 @@ fn reply_outcome(
     };
     let ended = match report.outcome {
         Ending::Exit(0) => String::new(),
-        _ => "\n[it answered, and then did not end by itself]".into(),
+        _ => format!("\n{}", model_text::NO_EXIT),
     };
     report.outcome = match answer.status {
         DriverStatus::Ok => Ending::Exit(0),
@@ -167,30 +166,18 @@ fn reply_outcome(
     toolbox.report_outcome(report, line, text)
 }
 
-/// Why there is none.
+/// Why there is no result.
 fn no_reply_reason(report: &ExecutionReport) -> String {
     let stderr = cut_middle(report.stderr.text.trim_end().to_owned(), 4 << 10);
-    let how = match report.outcome {
-        Ending::Exit(code) => {
-            format!("it ended the interpreter (exit={code}) before there was a result")
-        }
-        Ending::Signal(signal) => {
-            format!("it was ended by signal {signal} before there was a result")
-        }
-        Ending::Timeout => format!(
-            "its time was up after {:.1} seconds",
-            report.elapsed.as_secs_f64()
-        ),
-        Ending::OutOfMemory => "it ran out of memory".into(),
-        Ending::OutputFlood => "it wrote too much output".into(),
-    };
-    match stderr.is_empty() {
-        true => how,
-        false => format!("{how}\n{stderr}"),
+    let reason = model_text::no_result(&report.outcome, report.elapsed.as_secs_f64());
+    if stderr.is_empty() {
+        reason
+    } else {
+        format!("{reason}\n{stderr}")
     }
 }
 
-/// What the driver is asked.
+/// A request to the driver.
 struct DriverRequest {
     body: Value,
     marker: String,
@@ -221,7 +208,7 @@ impl DriverRequest {
         Ok(Self { body, marker })
     }
 
-    /// Who asks, and where.
+    /// The user, container and metadata of the call.
     fn context(&self) -> &Value {
         self.body.get("context").unwrap_or(&Value::Null)
     }
@@ -237,7 +224,7 @@ impl DriverRequest {
     }
 }
 
-/// A word that no one can guess.
+/// An unguessable word.
 fn marker() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;

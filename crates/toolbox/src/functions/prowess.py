@@ -1,9 +1,9 @@
-"""What a `tools.py` may import: `from prowess import tool`.
+"""The module that a `tools.py` imports: `from prowess import tool`.
 
 A function with the decorator becomes a tool of the model. Its type hints become the
-types of its arguments, its docstring the description; what the docstring says of an
-argument (`Args:` or `:param name:`) is told with it. An argument called `ctx`, or
-hinted as `Context`, gets the context and is not shown to the model.
+types of its arguments, its docstring the description; the docstring's text about an
+argument (`Args:` or `:param name:`) becomes that argument's description. An argument
+named `ctx`, or hinted as `Context`, gets the context and is not shown to the model.
 """
 
 import enum
@@ -17,15 +17,15 @@ __all__ = ["Context", "Tool", "tool"]
 
 
 class Context:
-    """Who calls, and where: what `build_tools(ctx)` and arguments called `ctx` get."""
+    """The user, container and metadata of a call, for `build_tools(ctx)` and `ctx` arguments."""
 
-    def __init__(self, said):
-        self.skill = said["skill"]
-        self.folder = pathlib.Path(said["folder"])
+    def __init__(self, values):
+        self.skill = values["skill"]
+        self.folder = pathlib.Path(values["folder"])
         self.data = pathlib.Path("/mnt/data")
-        self.user_id = said["user_id"]
-        self.session_id = said["session_id"]
-        self.metadata = said["metadata"]
+        self.user_id = values["user_id"]
+        self.session_id = values["session_id"]
+        self.metadata = values["metadata"]
 
 
 class Tool:
@@ -53,7 +53,7 @@ class Tool:
                 open_ended = True
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-                raise TypeError(f"{self.name}: the argument {name} cannot be given by name")
+                raise TypeError(f"{self.name}: the argument {name} cannot be passed by name")
             schema = _schema_of(self._hints.get(name, typing.Any))
             if name in described:
                 schema.setdefault("description", described[name])
@@ -100,8 +100,8 @@ def _schema_of(hint):
         return {"type": _PLAIN[hint]}
     if origin is typing.Annotated:
         schema = _schema_of(inner[0])
-        said = [note for note in inner[1:] if isinstance(note, str)]
-        return {**schema, "description": said[0]} if said else schema
+        notes = [note for note in inner[1:] if isinstance(note, str)]
+        return {**schema, "description": notes[0]} if notes else schema
     if origin in _UNIONS:
         return {"anyOf": [_schema_of(one) for one in inner]}
     if origin is typing.Literal:
@@ -120,7 +120,7 @@ def _schema_of(hint):
 
 
 def _one_of(values):
-    # Some providers take an enum only with its type.
+    # Some providers accept an enum only with its type.
     kinds = {_PLAIN.get(type(value)) for value in values}
     kind = {"type": kinds.pop()} if len(kinds) == 1 and None not in kinds else {}
     return {**kind, "enum": values}
@@ -171,7 +171,7 @@ _PARAM = re.compile(r"^\s*:param\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
 
 
 def _read_docstring(text):
-    """What a docstring says of the function, and of each argument."""
+    """The descriptions of the function and of each argument in a docstring."""
     about, arguments, section, last = [], {}, None, None
     for line in text.splitlines():
         named, param = _SECTION.match(line), _PARAM.match(line)

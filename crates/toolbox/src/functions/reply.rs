@@ -1,15 +1,15 @@
-//! The answer of the driver, found among whatever else was written.
+//! The reply of the driver, found in its output.
 
 use prowess_sandbox::ExecutionReport;
 
-/// How it went.
+/// Whether the call succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DriverStatus {
     Ok,
     Error,
 }
 
-/// What was answered.
+/// The reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DriverReply {
     pub(super) status: DriverStatus,
@@ -17,7 +17,7 @@ pub(super) struct DriverReply {
 }
 
 impl DriverReply {
-    /// The answer under this marker: `MARKER STATUS LENGTH`, a line's end, the text.
+    /// The reply with this marker: `MARKER STATUS LENGTH`, a line's end, the text.
     pub(super) fn find(report: &ExecutionReport, marker: &str) -> Option<Self> {
         parse_reply(&report.stdout.text, marker, report.stdout.cut)
     }
@@ -33,7 +33,7 @@ fn parse_reply(stdout: &str, marker: &str, cut: u64) -> Option<DriverReply> {
         _ => return None,
     };
     let length: usize = length.parse().ok()?;
-    // When the sandbox kept less than was written, the cut is named in the text.
+    // If the sandbox truncated the output, the text contains a note.
     let text = match text.get(..length) {
         Some(whole) if cut == 0 => whole,
         _ if cut > 0 => text,

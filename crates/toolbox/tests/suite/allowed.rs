@@ -97,7 +97,7 @@ async fn a_second_skill_can_only_narrow() {
 async fn what_is_allowed_and_what_of_it_is_not_here_is_reported_on_loading() {
     let running = RunningToolbox::new(&[allows("s", "Read, Bash(git diff:*), WebFetch")]).await;
     let loaded = running.load("s").await;
-    insta::assert_snapshot!(text(&loaded).lines().last().unwrap(), @"While `s` is active only its `allowed-tools` are permitted: `Read`, `Bash(git diff:*)`, `WebFetch` (not here: `WebFetch`)");
+    insta::assert_snapshot!(text(&loaded).lines().last().unwrap(), @"While `s` is active only its `allowed-tools` are permitted: `Read`, `Bash(git diff:*)`, `WebFetch` (not available here: `WebFetch`)");
     let outcome = running.bash("git diff > x").await;
-    insta::assert_snapshot!(text(&outcome), @"Error: not permitted while the skill `s` is active: its `allowed-tools` are `Read`, `Bash(git diff:*)`, `WebFetch` (a redirection in the command cannot be judged)");
+    insta::assert_snapshot!(text(&outcome), @"Error: not permitted while the skill `s` is active: its `allowed-tools` are `Read`, `Bash(git diff:*)`, `WebFetch` (a redirection in the command cannot be checked)");
 }

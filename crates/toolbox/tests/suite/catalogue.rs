@@ -35,7 +35,7 @@ fn the_compact_form_is_one_tool_with_all_names() {
     [
       {
         "name": "load_skill",
-        "description": "Load a skill: its instructions, and its own tools if it has any. Do this before a task that a skill is for. With `path`, read another file of the skill instead.\n\nSkills:\n- pdf-forms: Fills PDF forms. Use when a form is to be filled.\n- charts: Draws charts and diagrams of numbers. For pie charts too.\n- letters: Writes letters, and forms of address.",
+        "description": "Load a skill: its instructions and, if it has any, its own tools. When a task matches a skill's description, load that skill first. With `path`, read another file of the skill instead.\n\nSkills:\n- pdf-forms: Fills PDF forms. Use when a form is to be filled.\n- charts: Draws charts and diagrams of numbers. For pie charts too.\n- letters: Writes letters, and forms of address.",
         "input_schema": {
           "type": "object",
           "properties": {
@@ -50,7 +50,7 @@ fn the_compact_form_is_one_tool_with_all_names() {
             },
             "path": {
               "type": "string",
-              "description": "A file of the skill, relative to its folder. Leave out for SKILL.md."
+              "description": "A file of the skill, relative to its folder. Omit for SKILL.md."
             }
           },
           "required": [
@@ -205,7 +205,7 @@ async fn a_search_finds_by_name_description_and_use_best_first() {
     - pdf-forms: Fills PDF forms. Use when a form is to be filled.
     - letters: Writes letters, and forms of address.
     nothing here fits:
-    No skill is about "nothing here fits". There are 3 skills; try other words.
+    No skill matches "nothing here fits". There are 3 skills; try other words.
     "#);
 }
 

@@ -180,9 +180,9 @@ async fn the_editor_refuses_with_the_reason() {
         errors.push(format!("{}: {}", code.as_str().unwrap(), text(&outcome)));
     }
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    invalid_tool_input: Error: "/etc/passwd" is out of reach; files are in /mnt/data and /skills
-    invalid_tool_input: Error: "/mnt/data/../../etc/passwd" goes up with `..`; write the path without it
-    invalid_tool_input: Error: "/skills/../etc/passwd" goes up with `..`; write the path without it
+    invalid_tool_input: Error: "/etc/passwd" is not accessible; files are in /mnt/data and /skills
+    invalid_tool_input: Error: "/mnt/data/../../etc/passwd" contains `..`; write the path without it
+    invalid_tool_input: Error: "/skills/../etc/passwd" contains `..`; write the path without it
     file_not_found: Error: there is no file /mnt/data/none.txt
     file_not_found: Error: there is no skill at /skills/none
     invalid_tool_input: Error: argument `view_range` must be [first, last], counted from 1, with -1 for the end
@@ -190,8 +190,8 @@ async fn the_editor_refuses_with_the_reason() {
     invalid_tool_input: Error: /mnt/data is a folder
     invalid_tool_input: Error: argument `file_text` is missing
     file_not_found: Error: there is no file /mnt/data/none.txt
-    invalid_tool_input: Error: `old_str` stands in /mnt/data/a.txt 2 times; add lines around it until it is unique
-    invalid_tool_input: Error: `old_str` does not stand in /mnt/data/a.txt; view it first
+    invalid_tool_input: Error: `old_str` occurs 2 times in /mnt/data/a.txt; add surrounding lines until it is unique
+    invalid_tool_input: Error: `old_str` does not occur in /mnt/data/a.txt; view the file first
     invalid_tool_input: Error: argument `old_str` is empty
     invalid_tool_input: Error: argument `command` must be one of "view", "create", "str_replace", not a string "delete"
     invalid_tool_input: Error: argument `path` is missing

@@ -73,7 +73,7 @@ async fn a_declared_tool_appears_when_its_skill_is_loaded() {
     let early = running.call("show_it__args", json!({ "file": "a" })).await;
     assert_eq!(
         text(&early),
-        "Error: `show_it__args` belongs to the skill `show-it`; load that first"
+        "Error: `show_it__args` belongs to the skill `show-it`; load that skill first"
     );
     let loaded = running.load("show-it").await;
     assert!(
@@ -82,7 +82,7 @@ async fn a_declared_tool_appears_when_its_skill_is_loaded() {
         text(&loaded)
     );
     let after = running.toolbox.tools();
-    // What was told before stays a prefix, so that prompt caches hold.
+    // The earlier tool list stays a prefix, so that prompt caches stay valid.
     assert_eq!(names(&running.toolbox)[..before.len()], before);
     insta::assert_json_snapshot!(after.last().unwrap(), @r#"
     {
@@ -194,7 +194,7 @@ async fn the_interpreter_is_found_by_ending_by_first_line_or_by_the_file_itself(
 #[tokio::test]
 async fn what_cannot_be_run_states_why() {
     let why = go(one("a.rb", "puts 1", false)).await;
-    insta::assert_snapshot!(why, @"Error: `a.rb` cannot be run: it is not executable, and neither its ending (.py, .sh, .bash, .js, .mjs) nor a first line `#!…` says what runs it");
+    insta::assert_snapshot!(why, @"Error: `a.rb` cannot be run: it is not executable, and neither its ending (.py, .sh, .bash, .js, .mjs) nor a first line `#!…` names an interpreter");
     let why = go(one("a", "#!/usr/bin/env no-such-thing\n", false)).await;
     insta::assert_snapshot!(why, @"
     Error (exit=127)

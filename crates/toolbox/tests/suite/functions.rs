@@ -253,11 +253,11 @@ async fn what_is_no_tool_is_reported_when_the_skill_is_loaded() {
     }
     insta::assert_snapshot!(problems, @r#"
     `bad`: the tools of its tools.py are missing: it has none; decorate functions with @tool, or define build_tools(ctx)
-    TypeError: f: the argument args cannot be given by name
+    TypeError: f: the argument args cannot be passed by name
     NameError: name 'Nonsense' is not defined
     `bad`: the tools of its tools.py are missing: "a b" cannot be the name of a tool: use up to 64 letters, digits, `_` and `-`
-    ValueError: two tools are called f
-    TypeError: build_tools returned 7, which is no function
+    ValueError: two tools are named f
+    TypeError: build_tools returned 7, which is not a function
     SyntaxError: invalid syntax
     "#);
 }

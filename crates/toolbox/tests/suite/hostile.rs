@@ -53,7 +53,7 @@ async fn a_script_path_that_leaves_the_skill_is_no_tool() {
         let input = json!({ "name": "a", "path": path });
         let outcome = running.call("run_skill_script", input).await;
         assert!(
-            outcome.is_error && text(&outcome).contains("no path inside the skill"),
+            outcome.is_error && text(&outcome).contains("not a path inside the skill"),
             "{path}"
         );
     }
@@ -94,11 +94,11 @@ async fn an_argument_is_data_whatever_it_looks_like() {
         assert_eq!(text(&running.bash(&input).await), "True", "{argument}");
     }
     let nul = running.call("evil__go", json!({ "a": "x\0y" })).await;
-    assert_eq!(text(&nul), "Error: argument `a` holds a NUL character");
+    assert_eq!(text(&nul), "Error: argument `a` contains a NUL character");
     let long = running
         .call("evil__go", json!({ "a": "x".repeat(200_000) }))
         .await;
-    insta::assert_snapshot!(text(&long), @"Error: the command is 200000 bytes long, and 131071 is the most; write it to a file first");
+    insta::assert_snapshot!(text(&long), @"Error: the command is 200000 bytes long, the limit is 131071; write it to a file first");
 }
 
 fn quoted(text: &str) -> String {
@@ -175,7 +175,7 @@ async fn a_function_that_forks_answers_once() {
 #[tokio::test]
 async fn a_function_that_sleeps_is_out_of_time() {
     let (is_error, output) = call("time.sleep(600)").await;
-    assert!(is_error && output.contains("time was up"), "{output}");
+    assert!(is_error && output.contains("timed out"), "{output}");
 }
 
 #[tokio::test]
@@ -184,13 +184,13 @@ async fn a_function_that_exits_is_reported_to_have_done_so() {
     assert!(is_error);
     assert_eq!(
         output,
-        "it ended the interpreter (exit=0) before there was a result"
+        "it exited the interpreter (exit=0) before it returned a result"
     );
     let (is_error, output) = call("sys.exit(0)").await;
     assert!(is_error && output.contains("SystemExit: 0"), "{output}");
     let (is_error, output) = call("os.kill(os.getpid(), 9)").await;
     assert!(
-        is_error && output.contains("before there was a result"),
+        is_error && output.contains("before it returned a result"),
         "{output}"
     );
 }
@@ -213,16 +213,16 @@ async fn a_thread_that_never_ends_does_not_take_the_answer_away() {
         "import threading; threading.Thread(target=time.sleep, args=(600,)).start(); return 'done'";
     let (is_error, output) = call(body).await;
     assert!(!is_error && output.starts_with("done"), "{output}");
-    assert!(output.contains("did not end by itself"), "{output}");
+    assert!(output.contains("did not exit by itself"), "{output}");
 }
 
 #[tokio::test]
 async fn a_tools_py_that_misbehaves_when_imported_breaks_only_itself() {
     for (tools, why) in [
-        ("import os\nos._exit(3)", "ended the interpreter (exit=3)"),
+        ("import os\nos._exit(3)", "exited the interpreter (exit=3)"),
         ("import sys\nsys.exit('no')", "SystemExit: no"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
-        ("import time\ntime.sleep(600)", "its time was up"),
+        ("import time\ntime.sleep(600)", "timed out"),
         ("x = 'x' * (4 << 30)", "MemoryError"),
         (
             "import sys\nsys.stdout.write('x' * (64 << 20))",

@@ -90,7 +90,7 @@ async fn a_circle_or_a_gap_is_reported_with_its_chain() {
     }
     insta::assert_snapshot!(texts.join("\n"), @"
     Error: skills that require each other cannot be loaded: a → b → c → a
-    Error: a required skill is not here: d → e → gone, and there is no `gone`
+    Error: a required skill is missing: d → e → gone
     Error: skills that require each other cannot be loaded: self → self
     ");
     assert!(toolbox.loaded_skills().is_empty());
@@ -122,7 +122,7 @@ fn two_skills_of_one_name_are_refused_by_their_ids() {
     let both = vec![member("skill_1"), member("skill_2")];
     let error = Toolbox::new(both, None, ToolboxOptions::default()).unwrap_err();
     assert_eq!(error.code(), "same-name");
-    insta::assert_snapshot!(error, @r#"two skills are called "pdf" (skill_1 and skill_2); a model could not tell them apart, so name only one"#);
+    insta::assert_snapshot!(error, @r#"two skills are named "pdf" (skill_1 and skill_2); select only one of them"#);
 }
 
 #[test]
@@ -140,7 +140,7 @@ async fn a_conversation_that_goes_on_has_its_tools_again_without_loading() {
     let running = RunningToolbox::new(&[with_tool("a", "print(1)")]).await;
     let loaded = ["a".to_owned(), "gone".to_owned()];
     let problems = running.toolbox.restore_loaded(&loaded).await;
-    assert_eq!(problems, ["there is no skill `gone`. There are: `a`"]);
+    assert_eq!(problems, ["there is no skill `gone`. Available: `a`"]);
     assert_eq!(running.toolbox.loaded_skills(), ["a"]);
     assert_eq!(text(&running.call("a__go", json!({})).await), "1");
     assert!(text(&running.load("a").await).contains("loaded already"));

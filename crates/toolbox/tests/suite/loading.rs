@@ -32,7 +32,7 @@ async fn a_skill_is_loaded_once_and_then_only_mentioned() {
     assert_eq!(first.skill.as_deref(), Some("pdf"));
 
     let second = toolbox.call("load_skill", &input, None).await;
-    insta::assert_snapshot!(text(&second), @"The skill `pdf` is loaded already: its instructions are above. Load it once more to read them again.");
+    insta::assert_snapshot!(text(&second), @"The skill `pdf` is already loaded: its instructions are above. Load it once more to read them again.");
     assert!(!second.is_error && second.loaded_skills.is_empty());
 
     let third = toolbox.call("load_skill", &input, None).await;
@@ -128,7 +128,7 @@ async fn a_long_text_is_cut_and_the_cut_is_named() {
     ");
     let large = read("logo.png").await;
     assert!(large.is_error);
-    insta::assert_snapshot!(text(&large), @"Error: `logo.png` is not text (image/png, 10 bytes) and too large to be shown; 4 bytes is the most. Read it with code");
+    insta::assert_snapshot!(text(&large), @"Error: `logo.png` is a binary file (image/png, 10 bytes) and larger than the 4 bytes that can be shown; read it with code");
 }
 
 #[tokio::test]
@@ -153,14 +153,14 @@ async fn what_is_not_there_is_answered_with_what_is() {
     }
     texts.push(text(&toolbox.call("laod_skill", &json!({}), None).await).to_owned());
     insta::assert_snapshot!(texts.join("\n"), @"
-    Error: there is no skill `xlsx`. There are: `pdf`, `docx`
+    Error: there is no skill `xlsx`. Available: `pdf`, `docx`
     Error: argument `name` must be a string
     Error: argument `name` is missing
     Error: `forms.md` does not exist in the skill `pdf`. Files: `SKILL.md`, `logo.png`, `references/forms.md`
     Error: `references` is a folder in the skill `pdf`. Files: `references/forms.md`
     Error: `../docx/SKILL.md` does not exist in the skill `pdf`. Files: `SKILL.md`, `logo.png`, `references/forms.md`
     Error: argument `path` must be a string
-    Error: there is no tool `laod_skill`. Did you mean `load_skill`? There are: `load_skill`
+    Error: there is no tool `laod_skill`. Did you mean `load_skill`? Available: `load_skill`
     ");
 }
 
@@ -182,7 +182,7 @@ async fn a_skill_only_people_may_start_is_not_offered_and_cannot_be_loaded() {
         .await;
     assert_eq!(
         text(&outcome),
-        "Error: the skill `deploy` can only be started by a person"
+        "Error: the skill `deploy` can only be invoked by a person"
     );
 }
 
