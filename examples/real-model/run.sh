@@ -1,6 +1,6 @@
 #!/bin/sh
 # A real model behind the gateway: installs one, starts it and Prowess, and streams the
-# same answer by every road. Needs Python 3 and `prowess` (or PROWESS=path/to/it).
+# same answer along every path. Needs Python 3 and `prowess` (or PROWESS=path/to/it).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 place=${PLACE:-$here/../../target/real-model}

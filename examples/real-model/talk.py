@@ -1,4 +1,4 @@
-"""Streams one answer by every road, and says how it came: the pace and the tokens."""
+"""Stream one answer along every path, and print its chunks, times and tokens."""
 
 import json
 import statistics
@@ -22,7 +22,7 @@ REQUESTS = {
     "/v1/messages": {"messages": QUESTION, "max_tokens": LIMIT, "temperature": 0, "stream": True},
     "/v1/responses": {"input": QUESTION, "max_output_tokens": LIMIT, "temperature": 0, "stream": True},
 }
-ROADS = [
+PATHS = [
     ("direct, Chat", MODEL_SERVER, "/v1/chat/completions", "small"),
     ("Chat in, Chat out", PROWESS, "/v1/chat/completions", "llama-chat/small"),
     ("Chat in, Messages out", PROWESS, "/v1/chat/completions", "llama-messages/small"),
@@ -34,7 +34,7 @@ ROADS = [
 
 
 def text_of(event):
-    """What an event of any dialect adds to the text."""
+    """The text that an event of any dialect adds."""
     choices = event.get("choices") or [{}]
     delta = event.get("delta")
     if isinstance(delta, dict):
@@ -43,10 +43,10 @@ def text_of(event):
 
 
 def usage_of(event):
-    """The tokens an event of any dialect tells of: in (cached ones too) and out."""
+    """The input tokens (with cached ones) and output tokens of an event of any dialect."""
     usage = event.get("usage") or event.get("message", {}).get("usage") or event.get("response", {}).get("usage") or {}
     read = usage.get("prompt_tokens", usage.get("input_tokens"))
-    if cached := usage.get("cache_read_input_tokens"):  # Anthropic counts these by themselves
+    if cached := usage.get("cache_read_input_tokens"):  # Anthropic counts these separately
         read += cached
     return read, usage.get("completion_tokens", usage.get("output_tokens"))
 
@@ -58,22 +58,22 @@ def stream(base, path, model):
         del headers["anthropic-version"]
     start = time.monotonic()
     text, times, read, wrote = "", [], None, None
-    with urllib.request.urlopen(urllib.request.Request(base + path, body, headers)) as answer:
-        for line in answer:
+    with urllib.request.urlopen(urllib.request.Request(base + path, body, headers)) as response:
+        for line in response:
             if not line.startswith(b"data: {"):
                 continue
             event = json.loads(line[6:])
             if "delta" in event or "choices" in event:
-                if said := text_of(event):
-                    text += said
+                if added := text_of(event):
+                    text += added
                     times.append(time.monotonic() - start)
-            told = usage_of(event)
-            read, wrote = told[0] or read, told[1] or wrote
+            event_read, event_wrote = usage_of(event)
+            read, wrote = event_read or read, event_wrote or wrote
     return text, times, read, wrote
 
 
-def ready():
-    """Waits until the model is loaded."""
+def wait_until_ready():
+    """Wait until the model is loaded."""
     for _ in range(120):
         try:
             urllib.request.urlopen(f"{MODEL_SERVER}/health")
@@ -81,16 +81,16 @@ def ready():
             return
         except urllib.error.URLError:
             time.sleep(0.5)
-    raise SystemExit("the servers did not get ready within a minute")
+    raise SystemExit("the servers were not ready within a minute")
 
 
-ready()
-stream(MODEL_SERVER, "/v1/chat/completions", "small")  # so that each road finds the prompt cached
+wait_until_ready()
+stream(MODEL_SERVER, "/v1/chat/completions", "small")  # so that the prompt is cached for each path
 texts = set()
-print(f"{'road':27} {'pieces':>6} {'first':>7} {'gap':>8} {'last':>7}  tokens in/out")
-for road, base, path, model in ROADS:
+print(f"{'path':27} {'chunks':>6} {'first':>7} {'gap':>8} {'last':>7}  tokens in/out")
+for name, base, path, model in PATHS:
     text, times, read, wrote = stream(base, path, model)
     texts.add(text)
     gap = statistics.median(b - a for a, b in zip(times, times[1:])) * 1000
-    print(f"{road:27} {len(times):>6} {times[0]:>6.2f}s {gap:>6.1f}ms {times[-1]:>6.2f}s  {read}/{wrote}")
-print(f"\nall roads gave the same text: {len(texts) == 1}\n\n{text}")
+    print(f"{name:27} {len(times):>6} {times[0]:>6.2f}s {gap:>6.1f}ms {times[-1]:>6.2f}s  {read}/{wrote}")
+print(f"\nsame text on all paths: {len(texts) == 1}\n\n{text}")

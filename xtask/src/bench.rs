@@ -4,7 +4,7 @@ use crate::run::{self, cargo, command, root, target};
 use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
-/// live with it; the others are binaries of the package in `bench/`.
+/// are in its package; the others are binaries of the package in `bench/`.
 const ALL: [&str; 10] = [
     "validate",
     "pack",
@@ -21,10 +21,10 @@ const ALL: [&str; 10] = [
 /// Run a benchmark, or all of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The benchmark; all of them when left out
+    /// The benchmark; default: all
     #[arg(value_parser = ALL)]
     name: Option<String>,
-    /// Install LiteLLM's proxy and measure the gateway beside it
+    /// Install the LiteLLM proxy and measure it too
     #[arg(long)]
     with_litellm: bool,
 }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The gateway is held against what others ship, so what we ship is measured.
+/// The gateway is compared with released software, so the release profile is measured.
 fn profile(name: &str) -> &'static str {
     match name {
         "gateway" | "gateway-load" => "dist",
@@ -74,7 +74,7 @@ fn profile(name: &str) -> &'static str {
     }
 }
 
-/// The reverse proxy that the gateway is held against.
+/// The reverse proxy that the gateway is compared with.
 fn install_nginx() -> anyhow::Result<()> {
     if run::succeeds(&mut command("nginx", &["-v"])) {
         return Ok(());

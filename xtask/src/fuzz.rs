@@ -3,18 +3,22 @@
 use crate::run::{self, command, root, succeeds};
 
 /// Every fuzz target of the package in `fuzz/`.
-const ALL: [&str; 5] = [
+const ALL: [&str; 9] = [
     "zip",
     "tar_gz",
     "frontmatter",
     "egress_head",
     "client_hello",
+    "sse",
+    "aws_frames",
+    "request",
+    "stream",
 ];
 
-/// Fuzz what reads untrusted bytes. Needs a nightly toolchain and cargo-fuzz.
+/// Fuzz the code that reads untrusted bytes. Needs a nightly toolchain and cargo-fuzz.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The target; all of them when left out
+    /// The target; default: all
     #[arg(value_parser = ALL)]
     target: Option<String>,
     /// Seconds for each target

@@ -1,13 +1,14 @@
-//! Automation of this workspace, so that nothing has to be remembered.
+//! Automation of this workspace.
 //!
-//! `cargo xtask test` sets up all that the tests need and runs them;
-//! `cargo xtask ci` runs everything a change must pass.
+//! `cargo xtask test` installs what the tests need and runs them; `cargo xtask ci` runs
+//! every check that a change must pass.
 
 #![expect(clippy::print_stderr, reason = "a tool for people at a terminal")]
 
 mod bench;
 mod ci;
 mod fuzz;
+mod needs;
 mod run;
 mod setup;
 mod test;
@@ -19,13 +20,13 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask")]
 enum Task {
-    /// Install what the tests need, then run all of them
+    /// Install what the tests need, then run them
     Test(test::Args),
-    /// Everything a change must pass: formatting, lints, docs, tests
+    /// Run every check that a change must pass: formatting, lints, docs, tests
     Ci,
     /// Run a benchmark, or all of them
     Bench(bench::Args),
-    /// Fuzz what reads untrusted bytes
+    /// Fuzz the parsers of untrusted input
     Fuzz(fuzz::Args),
 }
 

@@ -1,4 +1,4 @@
-//! Running other programs, and saying which.
+//! Runs other programs, and prints their command lines.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a command can be run and succeeds, without showing anything.
+/// Whether a command succeeds, with its output hidden.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }

@@ -1,4 +1,4 @@
-//! What the tests need beyond Rust, installed once below `target/`.
+//! Installs what the tests need beyond Rust, once, below `target/`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,10 @@ use anyhow::{Context, bail};
 use crate::run::{command, root, run, succeeds, target};
 use crate::wheels;
 
-/// Python clients of the server that are tried, each in an environment of its own:
-/// the vendors', old and new, another gateway's, a command line, an SDK of MCP and a
-/// framework on it, frameworks for agents, and a fuzzer of APIs. The last two are for our
-/// own packages: what they are built with, and used with.
-const SDK_CLIENTS: [&str; 14] = [
+/// Python clients that are tested, each in its own environment: vendors' SDKs in old and
+/// new versions, another gateway, a command line, an MCP SDK, agent frameworks and an API
+/// fuzzer.
+pub(crate) const PYTHON_CLIENTS: [&str; 12] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -24,23 +23,77 @@ const SDK_CLIENTS: [&str; 14] = [
     "agent-framework",
     "frameworks",
     "schemathesis",
-    "wheels",
-    "prowess",
 ];
 
-/// Installs everything. Quick when it is there already.
-pub(crate) fn all() -> anyhow::Result<()> {
-    system()?;
-    docker();
-    python()?;
-    wheels::install()?;
-    node("tests/sdk", &target().join("sdk/node"))?;
-    node("tests/agents", &target().join("sdk/agents"))?;
-    node("tests/mcp", &target().join("sdk/mcp-node"))
+/// One thing that tests need beyond the system's packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// The reference validator and an S3 server: `tests/requirements.txt`
+    Reference,
+    /// The environment of one Python client: an entry of [`PYTHON_CLIENTS`]
+    PythonClient(&'static str),
+    Aider,
+    /// The Prowess packages for Python, built from this tree
+    Wheels,
+    /// JavaScript clients, and a mock of upstream APIs
+    NodeClients,
+    /// Coding agents that are JavaScript packages
+    NodeAgents,
+    /// MCP conformance tests and inspector
+    NodeMcp,
+    Docker,
 }
 
-/// Programs that tests start: a database server, and an interpreter that the
-/// sandbox can see, which a Python in somebody's home is not.
+impl Step {
+    /// Quick when it is installed already.
+    fn install(self) -> anyhow::Result<()> {
+        let node_packages = |folder: &str, place: &str| node(folder, &target().join(place));
+        match self {
+            Step::Reference => environment(
+                &root().join("tests/requirements.txt"),
+                &target().join("test-venv"),
+            ),
+            Step::PythonClient(client) => python_client(client),
+            Step::Aider => aider(),
+            Step::Wheels => {
+                python_client("wheels")?;
+                python_client("prowess")?;
+                wheels::install()
+            }
+            Step::NodeClients => node_packages("tests/sdk", "sdk/node"),
+            Step::NodeAgents => node_packages("tests/agents", "sdk/agents"),
+            Step::NodeMcp => node_packages("tests/mcp", "sdk/mcp-node"),
+            Step::Docker => {
+                docker();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Installs everything that any test needs.
+pub(crate) fn all() -> anyhow::Result<()> {
+    let clients = PYTHON_CLIENTS.iter().copied().map(Step::PythonClient);
+    let others = [
+        Step::Docker,
+        Step::Reference,
+        Step::Aider,
+        Step::Wheels,
+        Step::NodeClients,
+        Step::NodeAgents,
+        Step::NodeMcp,
+    ];
+    install(others.into_iter().chain(clients))
+}
+
+/// Installs the system's packages, which take no time to check, and these steps.
+pub(crate) fn install(steps: impl IntoIterator<Item = Step>) -> anyhow::Result<()> {
+    system()?;
+    steps.into_iter().try_for_each(Step::install)
+}
+
+/// Programs that tests start: a database server, and a Python outside of home folders,
+/// which the sandbox does not mount.
 fn system() -> anyhow::Result<()> {
     let mut missing = Vec::new();
     if !has_postgres() {
@@ -49,7 +102,7 @@ fn system() -> anyhow::Result<()> {
     if !Path::new("/usr/bin/python3").exists() {
         missing.push("python3");
     }
-    // Package layers are built with its pip, and the proxy is tried with curl.
+    // Package layers are built with its pip; curl tests the egress proxy.
     if !succeeds(&mut command(
         "/usr/bin/python3",
         &["-I", "-c", "import pip"],
@@ -73,8 +126,7 @@ fn has_postgres() -> bool {
 }
 
 /// A Docker daemon for the tests to start, unpacked and not installed: its packages
-/// would start one for the whole system. Where that cannot be had, the tests that need
-/// it say so and are skipped.
+/// would start one for the whole system.
 fn docker() {
     let place = target().join("docker");
     let there = |name: &str| Path::new("/usr/sbin").join(name).exists();
@@ -87,30 +139,20 @@ fn docker() {
     let unpacked = std::fs::create_dir_all(&place).is_ok()
         && run(command("sh", &["-c", unpack]).current_dir(&place)).is_ok();
     if !unpacked {
-        eprintln!("no Docker daemon for the tests: this takes apt-get and Debian's docker.io");
+        eprintln!("no Docker daemon for the tests: it needs apt-get and Debian's docker.io");
     }
 }
 
-/// Python environments: one with the packages of `tests/requirements.txt`, among
-/// them the reference validator, and one for each client in `tests/sdk`, since
-/// several versions of the same client are tried.
-fn python() -> anyhow::Result<()> {
-    environment(
-        &root().join("tests/requirements.txt"),
-        &target().join("test-venv"),
-    )?;
-    for client in SDK_CLIENTS {
-        let requirements = root().join(format!("tests/sdk/{client}.txt"));
-        environment(&requirements, &target().join("sdk").join(client))?;
-    }
-    aider()
+fn python_client(client: &str) -> anyhow::Result<()> {
+    let requirements = root().join(format!("tests/sdk/{client}.txt"));
+    environment(&requirements, &target().join("sdk").join(client))
 }
 
-/// Pythons that `aider` may run on: it refuses newer ones.
+/// Pythons that can run `aider`, which refuses newer ones.
 const AIDER_PYTHONS: [&str; 4] = ["python3", "python3.12", "python3.11", "python3.10"];
 
-/// The coding agent that is a Python package. Where no Python is old enough for it, all
-/// other tests can still run, and its own says that it is missing.
+/// The coding agent that is a Python package. Where no Python is old enough for it, only
+/// its own tests fail.
 fn aider() -> anyhow::Result<()> {
     let fits = "import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 13))";
     let mut known = AIDER_PYTHONS.iter();
@@ -126,13 +168,13 @@ fn aider() -> anyhow::Result<()> {
     )
 }
 
-/// The environment with what benchmarks compare with.
+/// The environment of the tools that benchmarks compare with.
 pub(crate) fn rivals() -> anyhow::Result<()> {
     let requirements = root().join("bench/discover/requirements.txt");
     environment(&requirements, &target().join("bench-venv"))
 }
 
-/// Makes an environment, unless one with the same packages is there.
+/// Creates an environment, unless one with the same packages exists.
 pub(crate) fn environment(requirements: &Path, place: &Path) -> anyhow::Result<()> {
     if same_content(requirements, &place.join("requirements.txt")) {
         return Ok(());
@@ -140,7 +182,7 @@ pub(crate) fn environment(requirements: &Path, place: &Path) -> anyhow::Result<(
     environment_on(&find_python()?, requirements, place)
 }
 
-/// The same, with this Python.
+/// Like [`environment`], with this Python.
 fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::Result<()> {
     let stamp = place.join("requirements.txt");
     if same_content(requirements, &stamp) {
@@ -162,13 +204,12 @@ fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::R
             &path_text(requirements)?,
         ],
     ))?;
-    std::fs::copy(requirements, &stamp).context("cannot note what was installed")?;
+    std::fs::copy(requirements, &stamp).context("cannot record what was installed")?;
     Ok(())
 }
 
-/// The JavaScript packages of a folder's `package.json`: clients of the server and a
-/// mock of its upstreams, and, since they are large, coding agents by themselves, and what
-/// checks servers of MCP, with the newer Node it needs.
+/// The JavaScript packages of a folder's `package.json`. Coding agents are large, and the
+/// MCP tools need a newer Node: each has a folder of its own.
 fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     let folder = root().join(folder);
     let stamp = place.join("installed.json");
@@ -183,11 +224,11 @@ fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     for file in ["package.json", "package-lock.json"] {
         std::fs::copy(folder.join(file), place.join(file))?;
     }
-    // It keeps to the lock file. `npm ci` does not take one that leaves out what other
-    // systems would need, and npm itself writes such.
+    // `npm install` follows the lock file. `npm ci` rejects a lock file without the packages
+    // of other systems, though npm itself writes such files.
     let install = ["install", "--no-audit", "--no-fund", "--silent"];
     run(command("npm", &install).current_dir(place))?;
-    std::fs::copy(&lock_file, &stamp).context("cannot note what was installed")?;
+    std::fs::copy(&lock_file, &stamp).context("cannot record what was installed")?;
     Ok(())
 }
 
@@ -195,7 +236,7 @@ fn same_content(a: &Path, b: &Path) -> bool {
     matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// A Python that can make environments; installs one where that is allowed.
+/// A Python that can create environments; installed where that is allowed.
 fn find_python() -> anyhow::Result<PathBuf> {
     let works = |python: &str| succeeds(&mut command(python, &["-c", "import venv, ensurepip"]));
     if !works("python3") {
@@ -207,14 +248,14 @@ fn find_python() -> anyhow::Result<PathBuf> {
     Ok("python3".into())
 }
 
-/// Installs Debian packages when this is Debian and we may; says what to do otherwise.
+/// Installs Debian packages as root on Debian; otherwise fails and names them.
 pub(crate) fn system_packages(packages: &[&str]) -> anyhow::Result<()> {
     let list = packages.join(" ");
-    let may = succeeds(&mut command(
+    let can_install = succeeds(&mut command(
         "sh",
         &["-c", "test \"$(id -u)\" = 0 && command -v apt-get"],
     ));
-    if !may {
+    if !can_install {
         bail!("the tests need these system packages; install them and try again: {list}");
     }
     run(&mut command("apt-get", &["update", "-qq"]))?;

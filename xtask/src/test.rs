@@ -1,17 +1,20 @@
 //! `cargo xtask test`
 
 use crate::run::{self, cargo, succeeds};
-use crate::setup;
+use crate::{needs, setup};
 
-/// Install what the tests need, then run all of them.
+/// Install what the tests need, then run them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only tests whose name holds this
+    /// Only tests whose name contains this, with only the setup that they need
     filter: Option<String>,
 }
 
 pub(crate) fn run_all(filter: Option<&str>) -> anyhow::Result<()> {
-    setup::all()?;
+    match filter {
+        Some(filter) => setup::install(needs::steps(filter)?)?,
+        None => setup::all()?,
+    }
     let filter: Vec<&str> = filter.into_iter().collect();
     run::run(cargo(&["test", "--workspace", "--doc", "--quiet"]).args(&filter))?;
     let mut tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
@@ -20,7 +23,7 @@ pub(crate) fn run_all(filter: Option<&str>) -> anyhow::Result<()> {
         cargo(&[
             "test",
             "--workspace",
-            // A module of Python's is no program; its tests are there.
+            // An extension module cannot be linked as a program; its tests are in Python.
             "--exclude=prowess-python",
             "--no-fail-fast",
             "--lib",

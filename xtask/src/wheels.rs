@@ -1,7 +1,7 @@
-//! Our Python packages, built and installed as people get them.
+//! Builds and installs the Python packages, as wheels.
 //!
 //! They are built each time, by the same cargo and into the same folder as everything
-//! else, so that the tests never see yesterday's.
+//! else, so that the tests always use the current code.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What a gateway must bear: long streams, many streams, slow readers, large bodies,
-//! and clients that leave. Nothing is compared here; each holds or fails.
+//! Load on a gateway: long streams, many streams, slow readers, large bodies, and clients
+//! that disconnect. Nothing is compared here; each case passes or fails.
 //!
 //! `cargo xtask bench gateway-load`
 
@@ -12,12 +12,12 @@ use prowess_bench::gateway::client::{self, LoadClient, ModelRequest};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::gateway::rivals::{self, PASS_MODEL, RunningGateway, TRANSLATE_MODEL};
 
-/// What a long stream or a reader that stands still may add to the memory.
+/// Memory that a long stream or a stalled reader may add.
 const MAX_ADDED_BYTES: u64 = 32 << 20;
 const EVENTS: u64 = 1_000_000;
 const STREAMS: usize = 2_000;
 const SLOW: usize = 50;
-/// How often, and how long, something is looked for that must come.
+/// How often, and at which interval, a condition is checked.
 const MAX_POLLS: u32 = 2_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        println!("| | peak or held memory | |\n|---|---:|---|");
+        println!("| | peak or steady memory | |\n|---|---:|---|");
         long_stream(PASS_MODEL).await?;
         long_stream(TRANSLATE_MODEL).await?;
         large_bodies().await?;
@@ -61,7 +61,7 @@ async fn long_stream(name: &str) -> Result<()> {
     print_row(
         &format!("a stream of {EVENTS} events, {name}"),
         peak,
-        "whole",
+        "complete",
     )
 }
 
@@ -76,8 +76,8 @@ async fn large_bodies() -> Result<()> {
     print_row("bodies of 10 MB, 8 at once", peak, "32 answered")
 }
 
-/// Two thousand streams are open at once; when their clients leave, so does the
-/// gateway, from every one of them.
+/// Two thousand streams are open at once; when their clients disconnect, the gateway ends
+/// every one of them.
 async fn many_streams() -> Result<()> {
     let (model, gateway) = start()?;
     let request = ModelRequest::messages(PASS_MODEL, "events=3 pause_us=0 hold=1", true);
@@ -88,15 +88,15 @@ async fn many_streams() -> Result<()> {
     ensure!(model.open_streams() == STREAMS as u64, "not all are open");
     let held = gateway.process.memory()?;
     drop(clients);
-    wait_until("the upstream is left", || model.open_streams() == 0).await?;
+    wait_until("all upstream streams end", || model.open_streams() == 0).await?;
     print_row(
         &format!("{STREAMS} streams open at once"),
         held,
-        "all left when their clients left",
+        "all ended when their clients disconnected",
     )
 }
 
-/// Readers that stop reading hold up their upstream instead of filling the memory.
+/// Readers that stop reading block their upstream instead of filling the memory.
 async fn slow_readers(name: &str) -> Result<()> {
     let (model, gateway) = start()?;
     let before = gateway.process.memory()?;
@@ -105,7 +105,7 @@ async fn slow_readers(name: &str) -> Result<()> {
     for client in &mut clients {
         client.send_and_read_head(&request).await?;
     }
-    // What fits into the buffers on the way is poured; then nothing moves any more.
+    // The upstream fills the buffers on the way; then nothing moves any more.
     let mut sent_bytes = 0;
     let mut still = 0;
     for _ in 0..MAX_POLLS {
@@ -122,17 +122,17 @@ async fn slow_readers(name: &str) -> Result<()> {
     }
     ensure!(
         still == 50,
-        "the upstream is not held up: {sent_bytes} bytes"
+        "the upstream is not blocked: {sent_bytes} bytes"
     );
     let held = gateway.process.memory()?;
     check_growth(before, held)?;
     drop(clients);
-    wait_until("the upstream is left", || model.open_streams() == 0).await?;
+    wait_until("all upstream streams end", || model.open_streams() == 0).await?;
     let each = sent_bytes / SLOW as u64 / 1024;
     print_row(
-        &format!("{SLOW} readers that stand still, {name}"),
+        &format!("{SLOW} stalled readers, {name}"),
         held,
-        &format!("upstream held up after {each} KB each"),
+        &format!("upstream is blocked after {each} KB each"),
     )
 }
 
@@ -143,7 +143,7 @@ async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-    anyhow::bail!("it never came to pass that {what}")
+    anyhow::bail!("timed out waiting until {what}")
 }
 
 fn check_growth(before: u64, after: u64) -> Result<()> {

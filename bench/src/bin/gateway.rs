@@ -1,5 +1,5 @@
-//! What a gateway costs: nginx as a reverse proxy, Prowess and, when asked for,
-//! LiteLLM, before the same model in the same run, alternating.
+//! The cost of a gateway: nginx as a reverse proxy, Prowess and, on request, LiteLLM, with
+//! the same model in the same run, alternating.
 //!
 //! `cargo xtask bench gateway [--with-litellm]`
 
@@ -22,18 +22,18 @@ const ROUNDS: usize = 9;
 const WARM_UP: usize = 20;
 const OPEN_STREAMS: usize = 2_000;
 
-/// One kind of work.
+/// One kind of workload.
 struct Workload {
     what: &'static str,
     request: ModelRequest,
     clients: usize,
-    /// How often each client asks in a round.
+    /// Requests of each client per round.
     each: usize,
-    /// Whether costs are told per event rather than per request.
+    /// Whether costs are per event rather than per request.
     per_event: bool,
 }
 
-/// What one rival needed for one kind of work, round by round.
+/// The cost of one workload for one gateway, round by round.
 #[derive(Default)]
 struct Cost {
     cpu: Vec<Duration>,
@@ -59,7 +59,7 @@ async fn run() -> Result<()> {
             model.address(),
         )?);
     } else {
-        println!("LiteLLM is left out; `--with-litellm` brings it in.\n");
+        println!("LiteLLM is not measured; use `--with-litellm` to include it.\n");
     }
     let idle = memories(&rivals)?;
     for workload in works() {
@@ -71,7 +71,7 @@ async fn run() -> Result<()> {
     ready(&model)
 }
 
-/// The same requests where each leaves a line in a file, as both are installed.
+/// The same requests with a request log in a file, the default of both.
 async fn with_request_logs(model: &MockModel) -> Result<()> {
     let logging = [
         rivals::nginx(model.address(), RequestLog::On)?,
@@ -113,7 +113,11 @@ fn works() -> Vec<Workload> {
             16,
             "events=500 pause_us=1000",
         ),
-        stream("a streamed event, poured", 1, "events=50000 pause_us=0"),
+        stream(
+            "a streamed event, unthrottled",
+            1,
+            "events=50000 pause_us=0",
+        ),
     ]
 }
 
@@ -207,13 +211,13 @@ fn counted(workload: &Workload, volley: &LoadResult) -> Result<u32> {
     })?)
 }
 
-/// Messages in and Chat out, beside our own pass-through.
+/// Messages in and Chat out, compared with Prowess's own pass-through.
 async fn translation(rivals: &[RunningGateway]) -> Result<()> {
     let Some(prowess) = rivals.iter().find(|rival| rival.name == "prowess") else {
         return Ok(());
     };
     println!("### Translation: Messages in, Chat upstream\n");
-    println!("| | passed on | translated | ratio |\n|---|---:|---:|---:|");
+    println!("| | passed through | translated | ratio |\n|---|---:|---:|---:|");
     for workload in works() {
         let translated = Workload {
             request: match workload.per_event {

@@ -16,7 +16,7 @@ use super::http1::HttpMessages;
 pub struct ModelRequest(Vec<u8>);
 
 impl ModelRequest {
-    /// A question in the Messages dialect, as an SDK sends it.
+    /// A request in the Messages dialect, as an SDK sends it.
     pub fn messages(model: &str, prompt: &str, stream: bool) -> ModelRequest {
         let body = format!(
             r#"{{"model":"{model}","max_tokens":1024,"stream":{stream},"messages":[{{"role":"user","content":"{prompt}"}}]}}"#
@@ -31,18 +31,18 @@ impl ModelRequest {
         .into_bytes())
     }
 
-    /// A question of one kilobyte or so that is answered at once.
+    /// A request of about one kilobyte that is answered at once.
     pub fn small(model: &str) -> ModelRequest {
         ModelRequest::messages(model, &"Tell me about the weather. ".repeat(30), false)
     }
 }
 
-/// What a client got.
+/// Totals of response bodies.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BodyTotals {
     /// Bytes of the body.
     pub bytes: u64,
-    /// Events, as told by the empty lines that end them.
+    /// Events, counted by the empty lines that end them.
     pub events: u64,
 }
 
@@ -64,7 +64,7 @@ impl LoadClient {
         })
     }
 
-    /// Asks, and reads the whole answer.
+    /// Sends a request and reads the whole response.
     pub async fn send_and_read(&mut self, request: &ModelRequest) -> Result<BodyTotals> {
         let framing = self.send(request).await?;
         let mut totals = BodyTotals::default();
@@ -81,7 +81,7 @@ impl LoadClient {
         Ok(totals)
     }
 
-    /// Asks, and reads no more than the head of the answer.
+    /// Sends a request and reads only the head of the response.
     pub async fn send_and_read_head(&mut self, request: &ModelRequest) -> Result<()> {
         self.send(request).await?;
         Ok(())
@@ -90,8 +90,11 @@ impl LoadClient {
     async fn send(&mut self, request: &ModelRequest) -> Result<super::http1::BodyFraming> {
         self.write.write_all(&request.0).await?;
         let head = self.messages.head().await?;
-        let (head, framing) = head.context("closed without an answer")?;
-        ensure!(head.starts_with("HTTP/1.1 200"), "not answered: {head}");
+        let (head, framing) = head.context("closed without a response")?;
+        ensure!(
+            head.starts_with("HTTP/1.1 200"),
+            "unexpected response: {head}"
+        );
         Ok(framing)
     }
 }
@@ -105,16 +108,16 @@ pub async fn connect(address: SocketAddr, clients: usize) -> Result<Vec<LoadClie
     Ok(connected)
 }
 
-/// What a volley took.
+/// The result of concurrent requests.
 #[derive(Debug, Default)]
 pub struct LoadResult {
-    /// From each request's first byte to its answer's last.
+    /// From each request's first byte to its response's last.
     pub times: Vec<Duration>,
-    /// What came in all.
+    /// Totals of all responses.
     pub got: BodyTotals,
 }
 
-/// Has every client ask `each` times, all at once, and gives the clients back.
+/// Every client sends `each` requests, concurrently; returns the clients.
 pub async fn send_concurrently(
     clients: Vec<LoadClient>,
     request: &ModelRequest,

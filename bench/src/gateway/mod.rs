@@ -1,10 +1,10 @@
-//! The gateway under load: a model that answers at once, clients that ask again at
-//! once, and whatever stands between them.
+//! Gateways under load: a model that responds at once, clients that send their next request
+//! at once, and a gateway between them.
 //!
-//! [`model`] is the upstream, [`client`] the load; both speak HTTP/1.1 by hand, so
-//! that they cost little and hide nothing. [`process`] starts what stands between and
-//! reads its processor time and memory from `/proc`; [`rivals`] knows how each of them
-//! is set up. [`request`] sends single requests of any kind and takes any answer.
+//! [`model`] is the upstream, [`client`] the load; both implement HTTP/1.1 themselves, so
+//! that they cost little and hide nothing. [`process`] starts a gateway and reads its CPU
+//! time and memory from `/proc`; [`rivals`] sets each of them up. [`request`] sends single
+//! requests of any kind and accepts any response.
 
 pub mod client;
 mod http1;

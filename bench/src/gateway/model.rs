@@ -1,7 +1,7 @@
 //! A model that answers at once: Messages and Chat, whole or streamed.
 //!
-//! What it streams is asked for in the prompt, for that reaches it through every
-//! gateway, translated or not: `events=1000 pause_us=0 hold=0 pad=0`.
+//! The prompt selects what it streams, because a prompt passes every gateway, translated or
+//! not: `events=1000 pause_us=0 hold=0 pad=0`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ async fn accept(listener: std::net::TcpListener, counts: Arc<StreamCounts>) -> R
     loop {
         let (socket, _) = listener.accept().await?;
         let counts = Arc::clone(&counts);
-        // A gateway that goes away, or leaves a stream, is nothing to speak of.
+        // A gateway that disconnects is not an error.
         tokio::spawn(async move { serve_connection(socket, &counts).await.ok() });
     }
 }
@@ -103,7 +103,7 @@ async fn serve_connection(socket: TcpStream, counts: &StreamCounts) -> Result<()
         counts.open.fetch_add(1, Ordering::Relaxed);
         let sent = tokio::select! {
             sent = plan.send(&mut write, counts) => sent,
-            left = messages.closed() => left.and(Err(anyhow::anyhow!("the client left"))),
+            left = messages.closed() => left.and(Err(anyhow::anyhow!("the client disconnected"))),
         };
         counts.open.fetch_sub(1, Ordering::Relaxed);
         sent?;

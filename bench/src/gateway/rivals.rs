@@ -1,5 +1,5 @@
-//! What may stand between client and model, and how each is set up: as its own
-//! documentation advises for this work, with its request log off or on.
+//! The gateways that are compared, each set up as its own documentation advises for this
+//! workload, with its request log off or on.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ pub enum RequestLog {
     On,
 }
 
-/// A gateway at work, and the folder it lives in.
+/// A running gateway and its folder.
 #[derive(Debug)]
 pub struct RunningGateway {
-    /// What is told of it.
+    /// Its name in reports.
     pub name: &'static str,
     /// Its process.
     pub process: GatewayProcess,

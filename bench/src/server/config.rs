@@ -28,7 +28,7 @@ pub enum ScriptedCommand {
     Recall,
     /// Keeps a processor busy for 200 ms.
     Burn,
-    /// Writes 16 MB into the session's folder.
+    /// Writes 16 MB into the container's folder.
     Write,
 }
 
@@ -41,7 +41,7 @@ impl ScriptedCommand {
         ScriptedCommand::Write,
     ];
 
-    /// What a user says to have it run.
+    /// The prompt that triggers it.
     pub(super) fn name(self) -> &'static str {
         match self {
             ScriptedCommand::Print => "print",

@@ -1,5 +1,5 @@
-//! Prowess inside a program: a model uses a skill, its code runs in the sandbox, and
-//! the file it makes is saved. The model follows a script, so that no key is needed:
+//! Prowess as a library: a model uses a skill, its code runs in the sandbox, and the file it
+//! generates is saved. The model is scripted, so no API key is needed:
 //!
 //! ```text
 //! cargo run --example library
@@ -19,7 +19,7 @@ use prowess::engine::RunStep;
 use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
 use prowess::{Builder, Error, Event, OutputFolder, PromptRequest, Prowess};
 
-/// What the model says: it loads the skill, calls the skill's tool, and is done.
+/// The model's turns: it loads the skill, calls the skill's tool, and ends.
 const SCRIPT: &str = r#"
 [[step]]
 when.turn = 1
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Runs one request and saves the file it makes.
+/// Runs one request and saves the generated file.
 pub(crate) async fn make_a_ball(builder: Builder, out: &Path) -> Result<PathBuf, Error> {
     let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
     let prowess = builder

@@ -1,12 +1,11 @@
 //! Prowess: Agent Skills for any model.
 //!
-//! The same as the command and the server do, inside a program: any model, skills from
-//! the store, a folder, an archive or a URL, their code in a sandbox, and the files it
-//! makes.
+//! The library does what the command and the server do: any model, skills from the store, a
+//! folder, an archive or a URL, their code in a sandbox, and the files it generates.
 //!
 //! ```no_run
 //! use futures_util::StreamExt;
-//! use prowess::{Event, Folder, Prowess, Request};
+//! use prowess::{Event, OutputFolder, PromptRequest, Prowess};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // The sandbox starts this program again; then this call does not return.
@@ -16,7 +15,7 @@
 //!
 //! async fn make_a_ball() -> Result<(), Box<dyn std::error::Error>> {
 //!     let prowess = Prowess::builder().data_dir("data").open().await?;
-//!     let request = Request::new("openai/gpt-5", "Make me a bouncing ball")
+//!     let request = PromptRequest::new("openai/gpt-5", "Make me a bouncing ball")
 //!         .skill("examples/skills/bouncing-ball");
 //!     let mut run = prowess.run(request).await?;
 //!     while let Some(event) = run.next().await {
@@ -24,7 +23,7 @@
 //!             print!("{text}");
 //!         }
 //!     }
-//!     let mut folder = Folder::new("out");
+//!     let mut folder = OutputFolder::new("out");
 //!     for file in run.finish().await?.files {
 //!         println!("{}", prowess.save(&file, &mut folder).await?.display());
 //!     }
@@ -33,14 +32,16 @@
 //! }
 //! ```
 //!
-//! `examples/library.rs` beside this crate is a longer one that runs without any key.
+//! `examples/library.rs` is a longer example that needs no API key.
 //!
-//! Nothing is decided here: what a skill is belongs to [`skill`], where it comes from
-//! to [`source`], how models are called to [`provider`], what they say to [`wire`],
-//! where things stay to [`store`], how code runs to [`sandbox`], how all of it becomes
-//! one answer to [`engine`], how it is served to [`server`], and how agents reach it to
-//! [`mcp`]. The command line is on
-//! top of them, in [`cli`].
+//! | module | owns |
+//! |---|---|
+//! | `library` | the types above |
+//! | [`config`] | `prowess.toml` |
+//! | [`cli`] | the command line |
+//!
+//! The other crates are re-exported: [`skill`], [`source`], [`wire`], [`provider`],
+//! [`store`], [`sandbox`], [`engine`], [`server`], [`mcp`] and [`launcher`].
 
 pub mod cli;
 pub mod config;

@@ -74,7 +74,7 @@ impl LimitedServer {
             let line = line.unwrap();
             line.strip_prefix("listening on ").map(str::to_owned)
         });
-        // What it says later must be read, or it would wait for us.
+        // Its later output must be read, or it would block.
         std::thread::spawn(move || lines.map_while(Result::ok).count());
         LimitedServer {
             url: url.unwrap_or_else(|| panic!("the server did not start")),
@@ -205,8 +205,8 @@ async fn a_full_disk_is_507_in_each_dialect_and_heals_without_a_restart() {
     let large = server.upload(Dialect::OpenAi, unique(1, 3 << 20)).await;
     assert_eq!(large.status, StatusCode::INSUFFICIENT_STORAGE, "{large:?}");
     let unready = server.readyz(StatusCode::SERVICE_UNAVAILABLE).await;
-    assert!(unready.message().contains("no room left"), "{unready:?}");
-    // No path is told to whoever asks.
+    assert!(unready.message().contains("is full"), "{unready:?}");
+    // No path is shown to clients.
     assert!(!unready.body.to_string().contains('/'), "{unready:?}");
     assert_eq!(server.get("/healthz").await.status, StatusCode::OK);
     fs::remove_file(ballast).unwrap();

@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use server::{MASTER, Server};
+use server::{MASTER, TestServer};
 
 /// What HTTP/2 begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -22,17 +22,17 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 const PLACES: usize = 64;
 
 /// A server with these lines in its `[server]`.
-fn start(folder: &Path, lines: &str) -> Server {
+fn start(folder: &Path, lines: &str) -> TestServer {
     let config = folder.join("prowess.toml");
     std::fs::write(&config, format!("[server]\n{lines}\n")).unwrap();
-    Server::start(&[("PROWESS_CONFIG", config.to_str().unwrap())])
+    TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())])
 }
 
-fn connect(server: &Server) -> TcpStream {
+fn connect(server: &TestServer) -> TcpStream {
     TcpStream::connect(server.url().trim_start_matches("http://")).unwrap()
 }
 
-fn send(server: &Server, bytes: &[u8]) -> TcpStream {
+fn send(server: &TestServer, bytes: &[u8]) -> TcpStream {
     let mut stream = connect(server);
     stream.write_all(bytes).unwrap();
     stream
@@ -48,7 +48,7 @@ fn rest(mut stream: TcpStream) -> Vec<u8> {
     all
 }
 
-fn get(server: &Server, path: &str) -> String {
+fn get(server: &TestServer, path: &str) -> String {
     let request = format!(
         "GET {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {MASTER}\r\nconnection: close\r\n\r\n"
     );

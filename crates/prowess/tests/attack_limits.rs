@@ -1,5 +1,5 @@
-//! What a key may spend holds when many ask at once, and what decides a request is said
-//! in it once: the real server, and an upstream that answers when it is told to.
+//! A key's limits hold for many concurrent requests, and a field that decides a request may
+//! occur only once: the real server, and an upstream that responds on demand.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -61,9 +61,10 @@ impl GatedUpstream {
             gate = opened.wait(gate).unwrap();
         }
         drop(gate);
-        let (kind, text) = match events {
-            true => ("text/event-stream", EVENTS),
-            false => ("application/json", ANSWER),
+        let (kind, text) = if events {
+            ("text/event-stream", EVENTS)
+        } else {
+            ("application/json", ANSWER)
         };
         let length = text.len();
         let head = format!("content-type: {kind}\r\ncontent-length: {length}");

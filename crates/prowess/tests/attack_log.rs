@@ -1,4 +1,4 @@
-//! A log that cannot be written, or that nobody reads, costs no request its answer.
+//! A log that cannot be written, or that nobody reads, makes no request fail.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -221,7 +221,7 @@ fn every_line_arrives_in_order_and_the_last_ones_before_the_end() {
     let expected = ["timestamp", "level", "message", "status", "ms", "span"];
     assert_eq!(fields, expected);
     let span: Vec<_> = first["span"].as_object().unwrap().keys().collect();
-    assert_eq!(span, ["id", "method", "route", "tenant", "name"]);
+    assert_eq!(span, ["id", "method", "path", "route", "tenant", "name"]);
     assert!(text.contains("stopping: requests under way may finish"));
 }
 

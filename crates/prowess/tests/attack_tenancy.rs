@@ -12,14 +12,14 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 
 const BOUNDARY: &str = "a-boundary-of-the-tests";
 /// Turns to upload when nothing is configured.
 const UPLOADS: usize = 16;
 
 /// A key of a tenant.
-fn key(server: &Server, tenant: &str, scope: &str) -> String {
+fn key(server: &TestServer, tenant: &str, scope: &str) -> String {
     let mut command = prowess(server.folder());
     command.args(["keys", "create", "test", "--tenant", tenant, "--json"]);
     let output = command.args(["--scope", scope]).output().unwrap();
@@ -28,7 +28,7 @@ fn key(server: &Server, tenant: &str, scope: &str) -> String {
 }
 
 /// An upload of which only the head was sent.
-fn upload(server: &Server, path: &str, key: &str) -> TcpStream {
+fn upload(server: &TestServer, path: &str, key: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.url().trim_start_matches("http://")).unwrap();
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\
@@ -48,7 +48,7 @@ fn wait_for_continue(mut stream: TcpStream) -> TcpStream {
     stream
 }
 
-async fn uploaded(server: &Server, key: &str) -> u16 {
+async fn uploaded(server: &TestServer, key: &str) -> u16 {
     let skill = "---\nname: theirs\ndescription: Does what they need.\n---\n\nDo it.\n";
     let part = reqwest::multipart::Part::text(skill).file_name("theirs/SKILL.md");
     let request = reqwest::Client::new().post(format!("{}/v1/skills", server.url()));
@@ -59,7 +59,7 @@ async fn uploaded(server: &Server, key: &str) -> u16 {
 
 #[tokio::test]
 async fn slow_uploads_of_one_tenant_leave_turns_to_others() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let slow = key(&server, "slow", "publish");
     let other = key(&server, "other", "publish");
     let mut under_way: Vec<TcpStream> = (0..UPLOADS / 2)
@@ -73,7 +73,7 @@ async fn slow_uploads_of_one_tenant_leave_turns_to_others() {
 
 #[tokio::test]
 async fn keys_that_only_read_or_publish_do_not_see_runs() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     for (scope, status) in [
         ("read", 403),
         ("publish", 403),

@@ -15,10 +15,10 @@ use std::path::Path;
 use prowess_testkit::SkillFixture;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use vendors::client::{asks, in_session, path};
-use vendors::sent::Sent;
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use vendors::client::{in_container, new_request, path};
+use vendors::upstream_request::UpstreamRequest;
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 const VENDOR: Vendor = Vendor::Chat;
 
@@ -35,7 +35,7 @@ async fn read_until(answer: &mut reqwest::Response, word: &str) {
 }
 
 /// Waits until so many runs are recorded, and gives how they ended.
-async fn endings(gateway: &Place, count: usize) -> Vec<Value> {
+async fn endings(gateway: &TestGateway, count: usize) -> Vec<Value> {
     loop {
         let runs = gateway.get("/v1/runs?limit=100").await.json();
         let runs = runs["data"].as_array().unwrap().clone();
@@ -46,27 +46,27 @@ async fn endings(gateway: &Place, count: usize) -> Vec<Value> {
     }
 }
 
-async fn start_gateway() -> (Place, String) {
-    let gateway = Place::open(1, "").await;
+async fn start_gateway() -> (TestGateway, String) {
+    let gateway = TestGateway::open(1, "").await;
     let skill = gateway.store(&SkillFixture::new("report")).await;
     (gateway, skill)
 }
 
 fn stream_request(skill: &str) -> Value {
-    asks(ClientDialect::Messages, &VENDOR.model(0), true, &[skill])
+    new_request(ClientDialect::Messages, &VENDOR.model(0), true, &[skill])
 }
 
 #[test]
 fn who_leaves_before_the_first_byte_ends_the_upstreams_work() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        gateway.lanes[0].respond(prowess_testkit::upstream::MockResponse::never());
+        gateway.upstreams[0].respond(prowess_testkit::upstream::MockResponse::never());
         let request = stream_request(&skill);
         tokio::select! {
             _ = gateway.begin("/v1/messages", &request) => unreachable!("nothing was answered"),
-            _ = gateway.lanes[0].next_request() => {}
+            _ = gateway.upstreams[0].next_request() => {}
         }
-        gateway.lanes[0].client_disconnected().await;
+        gateway.upstreams[0].client_disconnected().await;
         assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
     });
 }
@@ -75,14 +75,14 @@ fn who_leaves_before_the_first_byte_ends_the_upstreams_work() {
 fn who_leaves_in_a_later_turn_ends_the_upstreams_work() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        gateway.lanes[0].respond(VENDOR.calls(true, "I run it.", &[bash("echo f-i-n-e")]));
-        gateway.lanes[0].respond(prowess_testkit::upstream::MockResponse::never());
+        gateway.upstreams[0].respond(VENDOR.calls(true, "I run it.", &[bash("echo f-i-n-e")]));
+        gateway.upstreams[0].respond(prowess_testkit::upstream::MockResponse::never());
         let mut answer = gateway.begin("/v1/messages", &stream_request(&skill)).await;
         read_until(&mut answer, "f-i-n-e\\n").await;
-        gateway.lanes[0].next_request().await;
-        gateway.lanes[0].next_request().await;
+        gateway.upstreams[0].next_request().await;
+        gateway.upstreams[0].next_request().await;
         drop(answer);
-        gateway.lanes[0].client_disconnected().await;
+        gateway.upstreams[0].client_disconnected().await;
         assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
     });
 }
@@ -91,11 +91,16 @@ fn who_leaves_in_a_later_turn_ends_the_upstreams_work() {
 fn who_leaves_while_it_is_streamed_to_ends_the_upstreams_work() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        gateway.lanes[0].respond(VENDOR.says(true, "And so on.").in_chunks(60).then_hang());
+        gateway.upstreams[0].respond(
+            VENDOR
+                .text_turn(true, "And so on.")
+                .in_chunks(60)
+                .then_hang(),
+        );
         let mut answer = gateway.begin("/v1/messages", &stream_request(&skill)).await;
         read_until(&mut answer, "And so on.").await;
         drop(answer);
-        gateway.lanes[0].client_disconnected().await;
+        gateway.upstreams[0].client_disconnected().await;
         assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
     });
 }
@@ -104,15 +109,15 @@ fn who_leaves_while_it_is_streamed_to_ends_the_upstreams_work() {
 fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_container() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        let upstream = &gateway.lanes[0];
+        let upstream = &gateway.upstreams[0];
         let turn = |command: &str| {
             upstream.respond(VENDOR.calls(true, "I run it.", &[bash(command)]));
-            upstream.respond(VENDOR.says(true, "Done."));
+            upstream.respond(VENDOR.text_turn(true, "Done."));
         };
         turn("echo kept > note.txt");
         let first = gateway.post("/v1/messages", &stream_request(&skill)).await;
         let mut request = stream_request(&skill);
-        in_session(ClientDialect::Messages, &mut request, &first);
+        in_container(ClientDialect::Messages, &mut request, &first);
 
         turn("sleep 86397");
         let mut answer = gateway.begin("/v1/messages", &request).await;
@@ -131,7 +136,7 @@ fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_container() {
         let last = gateway.post("/v1/messages", &request).await;
         assert_eq!(last.status, 200, "{}", last.text);
         let sent = upstream.requests().await;
-        let sent = Sent::read(VENDOR, sent.last().unwrap());
+        let sent = UpstreamRequest::read(VENDOR, sent.last().unwrap());
         assert!(sent.result(0).contains("kept"), "{}", sent.body);
         let mut ended = endings(&gateway, 3).await;
         ended.sort_by_key(Value::to_string);
@@ -152,8 +157,8 @@ fn who_leaves_in_a_tool_ends_it_in_every_dialect() {
         for (n, (client, stream)) in cases.into_iter().flatten().enumerate() {
             let seconds = format!("{}", 86_390 - n);
             let call = bash(&format!("sleep {seconds}"));
-            gateway.lanes[0].respond(VENDOR.calls(stream, "I wait.", &[call]));
-            let request = asks(client, &VENDOR.model(0), stream, &[&skill]);
+            gateway.upstreams[0].respond(VENDOR.calls(stream, "I wait.", &[call]));
+            let request = new_request(client, &VENDOR.model(0), stream, &[&skill]);
             let started = async {
                 while !is_running(&seconds) {
                     tokio::task::yield_now().await;
@@ -175,8 +180,11 @@ fn who_leaves_in_a_tool_ends_it_in_every_dialect() {
 fn who_leaves_often_leaves_nothing_open() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        let turn = VENDOR.says(true, "And so on.").in_chunks(60).then_hang();
-        gateway.lanes[0].respond_always(turn);
+        let turn = VENDOR
+            .text_turn(true, "And so on.")
+            .in_chunks(60)
+            .then_hang();
+        gateway.upstreams[0].respond_always(turn);
         let leave = async || {
             let mut answer = gateway.begin("/v1/messages", &stream_request(&skill)).await;
             read_until(&mut answer, "And so on.").await;
@@ -221,7 +229,7 @@ fn two_hundred_runs_at_once_all_end_well() {
         std::fs::write(&script, SCRIPT).unwrap();
         let script = script.display();
         let more = format!("[providers.stage]\nkind = 'scripted'\nscript = '{script}'\n");
-        let gateway = Place::open(0, &more).await;
+        let gateway = TestGateway::open(0, &more).await;
         let skill = gateway.store(&SkillFixture::new("report")).await;
         let clients = [
             ClientDialect::Messages,
@@ -230,7 +238,7 @@ fn two_hundred_runs_at_once_all_end_well() {
         ];
         let runs = (0..200).map(|n| {
             let client = clients[n % 3];
-            let request = asks(client, "stage/m", n % 2 == 0, &[&skill]);
+            let request = new_request(client, "stage/m", n % 2 == 0, &[&skill]);
             let gateway = &gateway;
             async move { gateway.post(path(client), &request).await }
         });
@@ -262,10 +270,10 @@ fn a_server_does_without_huge_pages_and_what_it_runs_does_not() {
         let pid = gateway.server.pid();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         assert!(status.contains("THP_enabled:\t0"), "{status}");
-        let upstream = &gateway.lanes[0];
+        let upstream = &gateway.upstreams[0];
         let look = bash("grep THP_enabled /proc/self/status");
         upstream.respond(VENDOR.calls(true, "I look.", &[look]));
-        upstream.respond(VENDOR.says(true, "Done."));
+        upstream.respond(VENDOR.text_turn(true, "Done."));
         let response = gateway.post("/v1/messages", &stream_request(&skill)).await;
         assert!(
             response.text.contains("THP_enabled:\\t1"),

@@ -15,13 +15,13 @@ use installed::{node, python, succeeded};
 use stage::{Stage, failing, mocks};
 
 /// Where the words of the system begin, which depend on how fast a connection ends.
-const SYSTEM_ERROR_PREFIXES: [&str; 2] = [" in the middle of an answer: ", " cannot be reached: "];
+const SYSTEM_ERROR_PREFIXES: [&str; 2] = [" broke during the response: ", " cannot be reached: "];
 
 /// A client's program, ready to be started.
 type Program = fn() -> Command;
 
-/// Each client says hello to upstreams that fail at once, and asks others for a stream
-/// that breaks off; what it was told is kept as a snapshot.
+/// Each client calls upstreams that fail at once, and others whose stream breaks off; the
+/// errors it reports are a snapshot.
 fn assert_failures_reported(clients: [(&str, Program); 2]) {
     let mut stage = Stage::start();
     for (name, client) in clients {
@@ -38,7 +38,7 @@ fn assert_failures_reported(clients: [(&str, Program); 2]) {
 
 fn run_client(stage: &Stage, mut client: Command, upstreams: &[String], prompt: &str) -> String {
     let upstreams: Vec<&str> = upstreams.iter().map(String::as_str).collect();
-    stage.tell(&mut client, &upstreams);
+    stage.configure(&mut client, &upstreams);
     let stdout = succeeded(client.env("PROWESS_SAY", prompt));
     let lines = stdout.lines().map(|line| {
         let found = SYSTEM_ERROR_PREFIXES

@@ -63,7 +63,7 @@ fn anthropics_clients_talk_with_models_of_others() {
         .collect();
     clients.push(node("talk_anthropic.mjs", "weather.mjs"));
     for client in &mut clients {
-        stage.tell(client, &NOT_ANTHROPIC);
+        stage.configure(client, &NOT_ANTHROPIC);
     }
     all(clients);
 }
@@ -78,7 +78,7 @@ fn openais_clients_talk_with_models_of_others() {
         .collect();
     clients.push(node("talk_openai.mjs", "weather.mjs"));
     for client in &mut clients {
-        stage.tell(client, &NOT_OPENAI);
+        stage.configure(client, &NOT_OPENAI);
     }
     all(clients);
 }
@@ -91,7 +91,7 @@ fn googles_clients_talk_with_models_of_others() {
         node("talk_google.mjs", "weather.mjs"),
     ];
     for client in &mut clients {
-        stage.tell(client, &NOT_GOOGLE);
+        stage.configure(client, &NOT_GOOGLE);
     }
     all(clients);
 }
@@ -100,7 +100,7 @@ fn googles_clients_talk_with_models_of_others() {
 fn litellm_as_a_client_talks_with_models_of_others() {
     let stage = Stage::start();
     let mut client = python("litellm", "talk_litellm.py");
-    stage.tell(&mut client, &["messages", "chat", "mock-gemini"]);
+    stage.configure(&mut client, &["messages", "chat", "mock-gemini"]);
     succeeded(&mut client);
 }
 

@@ -115,7 +115,7 @@ fn a_configuration_is_checked_without_being_served() {
         Some(
             0,
         ),
-        "/prowess.toml: no errors found; it has 1 name of models\n",
+        "/prowess.toml: no errors found; 1 model name\n",
     )
     "#);
     let unknown = "[[models]]\nname = \"a\"\nprovider = \"nobody\"\n";
@@ -124,7 +124,7 @@ fn a_configuration_is_checked_without_being_served() {
         Some(
             1,
         ),
-        "error: models.a.provider: there is no provider called \"nobody\"; no provider is configured and no key is set\n",
+        "error: models.a.provider: unknown provider \"nobody\"; no provider is configured and no key is set\n",
     )
     "#);
     let half = format!("{good}input_price = 1.0\n");
@@ -133,7 +133,7 @@ fn a_configuration_is_checked_without_being_served() {
         Some(
             1,
         ),
-        "error: models.a.input_price: a price needs both input_price and output_price; 0 is one too\n",
+        "error: models.a.input_price: a price needs both input_price and output_price; 0 is allowed\n",
     )
     "#);
     let negative = format!("{good}input_price = -1.0\noutput_price = 1.0\n");
@@ -142,7 +142,7 @@ fn a_configuration_is_checked_without_being_served() {
         Some(
             1,
         ),
-        "error: models.a: -1 is no price; prices are numbers from 0, per million tokens\n",
+        "error: models.a: -1 is not a valid price; use a number of at least 0, per million tokens\n",
     )
     "#);
     let queued = format!("{good}queued = 3\n");
@@ -151,7 +151,7 @@ fn a_configuration_is_checked_without_being_served() {
         Some(
             1,
         ),
-        "error: models.a.queued: nothing waits for a model without `concurrent`; set it too\n",
+        "error: models.a.queued: calls wait only when `concurrent` is set; set it too\n",
     )
     "#);
     insta::assert_debug_snapshot!(check("[telemetry]\nenabled = true\n"), @r#"
@@ -170,6 +170,36 @@ fn a_configuration_is_checked_without_being_served() {
         "error: /prowess.toml: line 2: `telemetry.otlp_endpont` is not a setting; did you mean `otlp_endpoint`?\n",
     )
     "#);
+}
+
+#[test]
+fn options_of_the_object_store_are_read_from_the_environment_and_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "from-a-file\n").unwrap();
+    let file = folder.path().join("prowess.toml");
+    let check = |options: &str| {
+        let text = format!("[blobs]\nurl = \"s3://bucket\"\n[blobs.options]\n{options}");
+        std::fs::write(&file, text).unwrap();
+        let checked = prowess(&["config", "check", file.to_str().unwrap()]);
+        (checked.status.code(), stderr(&checked))
+    };
+    let (code, message) = check(&format!(
+        "aws_region = \"eu-central-1\"\naws_access_key_id = \"env:TOKEN\"\n\
+         aws_secret_access_key = \"file:{}\"\n",
+        secret.display()
+    ));
+    assert_eq!(code, Some(0), "{message}");
+
+    let (code, message) = check("aws_secret_access_key = \"env:NOT_SET\"\n");
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(message, @"error: blobs.options: the environment has no variable `NOT_SET`, or it is not text");
+
+    let (code, message) = check("aws_secret = \"a\"\n");
+    assert_eq!(code, Some(1));
+    let start = "error: blobs.options: `aws_secret` is not an option; there are: aws_access_key_id, \
+                 aws_secret_access_key, ";
+    assert!(message.starts_with(start), "{message}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Skills on every model, in every dialect: each cell of the matrix is an exchange with
-//! the real server and its real sandbox, over a model that says what it was sent.
+//! the real server and its real sandbox, over a model that records its requests.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,11 +18,12 @@ use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{Response, StopReason};
 use serde_json::{Value, json};
 use vendors::client::{
-    asks, calls_of, goes_on, in_session, limit_word, path, sends_on, text_of, understood,
+    append_paused_answer, append_tool_result, calls_of, in_container, limit_stop_reason,
+    new_request, parse_answer, path, text_of,
 };
-use vendors::sent::Sent;
-use vendors::speak::Vendor;
-use vendors::{Place, Told, run};
+use vendors::upstream_request::UpstreamRequest;
+use vendors::vendor::Vendor;
+use vendors::{GatewayResponse, TestGateway, run};
 
 const CLIENTS: [ClientDialect; 3] = [
     ClientDialect::Messages,
@@ -54,9 +55,9 @@ macro_rules! check {
     };
 }
 
-/// One exchange: who asks, how, and whom.
+/// One exchange: client, mode and vendor.
 struct Cell<'a> {
-    place: &'a Place,
+    place: &'a TestGateway,
     skills: &'a [String],
     worker: usize,
     client: ClientDialect,
@@ -66,7 +67,7 @@ struct Cell<'a> {
 
 impl Cell<'_> {
     fn skill_request(&self, skills: &[&str]) -> Value {
-        asks(
+        new_request(
             self.client,
             &self.vendor.model(self.worker),
             self.stream,
@@ -77,10 +78,10 @@ impl Cell<'_> {
     fn next_turn(&self, text: &str, calls: &[(&str, Value)]) {
         let vendor = self.vendor.before(self.client);
         let answer = vendor.calls(self.stream, text, calls);
-        self.place.lanes[self.worker].respond(answer);
+        self.place.upstreams[self.worker].respond(answer);
     }
 
-    async fn exchange(&self, request: &Value) -> Result<(Told, Response), String> {
+    async fn exchange(&self, request: &Value) -> Result<(GatewayResponse, Response), String> {
         let response = self.place.post(path(self.client), request).await;
         check!(
             response.status == 200,
@@ -88,20 +89,25 @@ impl Cell<'_> {
             response.status,
             response.text
         );
-        let answer = understood(self.client, self.stream, &response)?;
+        let answer = parse_answer(self.client, self.stream, &response)?;
         Ok((response, answer))
     }
 
     /// What the model was sent, one for each turn.
-    async fn sent(&self) -> Vec<Sent> {
-        let requests = self.place.lanes[self.worker].requests().await;
+    async fn sent(&self) -> Vec<UpstreamRequest> {
+        let requests = self.place.upstreams[self.worker].requests().await;
         let vendor = self.vendor.before(self.client);
-        let read = requests.iter().map(|request| Sent::read(vendor, request));
+        let read = requests
+            .iter()
+            .map(|request| UpstreamRequest::read(vendor, request));
         read.collect()
     }
 
     /// A run of one call of bash and an end; gives the answer and the second turn.
-    async fn runs(&self, command: &str) -> Result<(Told, Response, Sent), String> {
+    async fn runs(
+        &self,
+        command: &str,
+    ) -> Result<(GatewayResponse, Response, UpstreamRequest), String> {
         self.next_turn("I run it.", &[bash(command)]);
         self.next_turn("Done.", &[]);
         let (response, answer) = self
@@ -112,7 +118,7 @@ impl Cell<'_> {
     }
 
     /// Every turn keeps what the first said, and every call was answered; gives the last.
-    fn ends_well(&self, sent: Vec<Sent>) -> Result<Sent, String> {
+    fn ends_well(&self, sent: Vec<UpstreamRequest>) -> Result<UpstreamRequest, String> {
         let first = sent.first().ok_or("no turn")?;
         check!(first.system.starts_with("Be kind."), "{}", first.system);
         for turn in &sent {
@@ -285,7 +291,7 @@ async fn client_tool(cell: &Cell<'_>) -> Verdict {
         "{}",
         response.text
     );
-    goes_on(cell.client, &mut request, &response, &answer, "sunny");
+    append_tool_result(cell.client, &mut request, &response, &answer, "sunny");
     cell.next_turn("Done.", &[]);
     let (response, answer) = cell.exchange(&request).await?;
     check!(text_of(&answer).contains("Done."), "{}", response.text);
@@ -330,7 +336,7 @@ async fn limit(cell: &Cell<'_>) -> Verdict {
     let (response, answer) = cell.exchange(&request).await?;
     check!(cell.sent().await.len() == 3, "{}", response.text);
     check!(
-        answer.stop_reason == Some(limit_word(cell.client)),
+        answer.stop_reason == Some(limit_stop_reason(cell.client)),
         "{}",
         response.text
     );
@@ -341,7 +347,7 @@ async fn limit(cell: &Cell<'_>) -> Verdict {
             _ => "incomplete",
         });
     }
-    sends_on(&mut request, &answer);
+    append_paused_answer(&mut request, &answer);
     cell.next_turn("Done.", &[]);
     let (response, answer) = cell.exchange(&request).await?;
     check!(text_of(&answer).ends_with("Done."), "{}", response.text);
@@ -354,7 +360,7 @@ async fn limit(cell: &Cell<'_>) -> Verdict {
 async fn container_reused(cell: &Cell<'_>) -> Verdict {
     let (response, ..) = cell.runs("echo kept > note.txt; echo noted").await?;
     let mut request = cell.skill_request(&[&cell.skills[0]]);
-    in_session(cell.client, &mut request, &response);
+    in_container(cell.client, &mut request, &response);
     cell.next_turn("I look.", &[bash("cat note.txt")]);
     cell.next_turn("Done.", &[]);
     let (again, _) = cell.exchange(&request).await?;
@@ -406,7 +412,7 @@ fn cells() -> Vec<(usize, ClientDialect, bool, Vendor)> {
 }
 
 async fn run_cells(
-    place: &Place,
+    place: &TestGateway,
     skills: &[String],
     worker: usize,
     next: &AtomicUsize,
@@ -427,8 +433,8 @@ async fn run_cells(
             vendor,
         };
         let verdict = run_case(&cell, CASES[case]).await;
-        place.lanes[worker].requests().await;
-        place.lanes[worker].clear_responses();
+        place.upstreams[worker].requests().await;
+        place.upstreams[worker].clear_responses();
         done.push((at, verdict));
     }
 }
@@ -458,7 +464,7 @@ fn table(verdicts: &[Verdict]) -> String {
 #[test]
 fn skills_work_the_same_for_every_client_on_every_model() {
     run(async {
-        let place = Place::open(WORKERS, "[skills]\nturns = 3\n").await;
+        let place = TestGateway::open(WORKERS, "[skills]\nturns = 3\n").await;
         let make = "open('/mnt/data/report.txt', 'w').write('all is well')\nprint('made it')\n";
         let report = SkillFixture::new("report")
             .body("Run `python3 /skills/report/scripts/make.py`.\n")
@@ -500,7 +506,7 @@ fn skills_work_the_same_for_every_client_on_every_model() {
 #[test]
 fn the_same_request_gives_the_same_prompt_in_its_order() {
     run(async {
-        let place = Place::open(1, "").await;
+        let place = TestGateway::open(1, "").await;
         let mut skills = Vec::new();
         for name in ["zebra", "ant", "mole"] {
             skills.push(place.store(&SkillFixture::new(name)).await);
@@ -509,8 +515,8 @@ fn the_same_request_gives_the_same_prompt_in_its_order() {
             let client = ClientDialect::Messages;
             let before = vendor.before(client);
             let ask = async |skills: &[&str]| {
-                let request = asks(client, &vendor.model(0), false, skills);
-                let end = [before.says(false, "Done.")];
+                let request = new_request(client, &vendor.model(0), false, skills);
+                let end = [before.text_turn(false, "Done.")];
                 let (response, mut sent) = place.talk(client, before, &request, end).await;
                 assert_eq!((response.status, sent.len()), (200, 1), "{}", response.text);
                 sent.remove(0)

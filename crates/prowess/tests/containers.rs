@@ -243,9 +243,9 @@ async fn what_cannot_be_given_is_refused_by_field() {
         let body: Value = response.unwrap().json().await.unwrap();
         text(&body["error"], "message")
     };
-    insta::assert_snapshot!(why(json!({})).await, @"name: must be a text of 1 to 200 letters");
-    insta::assert_snapshot!(why(json!({"name": "a", "memory_limit": "64g"})).await, @"memory_limit: 1073741824 bytes is the most");
-    insta::assert_snapshot!(why(json!({"name": "a", "expires_after": {"anchor": "last_active_at", "minutes": 999}})).await, @"expires_after.minutes: 20 minutes is the most");
+    insta::assert_snapshot!(why(json!({})).await, @"name: must be 1 to 200 characters");
+    insta::assert_snapshot!(why(json!({"name": "a", "memory_limit": "64g"})).await, @"memory_limit: at most 1073741824 bytes are allowed");
+    insta::assert_snapshot!(why(json!({"name": "a", "expires_after": {"anchor": "last_active_at", "minutes": 999}})).await, @"expires_after.minutes: at most 20 minutes are allowed");
     insta::assert_snapshot!(why(json!({"name": "a", "network_policy": {"type": "allowlist", "allowed_domains": ["a.org"]}})).await, @"network_policy.allowed_domains: code that runs here may not reach `a.org`; leave it out, or have the operator name it in `[sandbox] domains`");
     insta::assert_snapshot!(why(json!({"name": "a", "skills": [{"type": "skill_reference", "skill_id": "skill_no"}]})).await, @"skill `skill_no` not found; upload it first");
     insta::assert_snapshot!(why(json!({"name": "a", "file_ids": ["file_no"]})).await, @"file `file_no` not found; upload it before it is put into a container");
@@ -275,7 +275,7 @@ async fn a_tenant_has_so_many_containers_and_another_has_its_own() {
     let response = create(&server).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     let body: Value = response.json().await.unwrap();
-    insta::assert_snapshot!(body["error"]["message"].as_str().unwrap(), @"3 sessions are kept for this tenant and 3 is the most (sessions_per_tenant); remove one, or try again when one has been idle for a while");
+    insta::assert_snapshot!(body["error"]["message"].as_str().unwrap(), @"this tenant has 3 of 3 containers (containers_per_tenant); delete one, or try again when one has been idle for a while");
     assert_eq!(text(&body["error"], "code"), "too-many-sessions");
     server.key = victim;
     send_json(create(&server)).await;

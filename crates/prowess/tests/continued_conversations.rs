@@ -14,10 +14,10 @@ use prowess_testkit::SkillFixture;
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use vendors::client::asks;
-use vendors::sent::Sent;
-use vendors::speak::Vendor;
-use vendors::{Place, Told, run};
+use vendors::client::new_request;
+use vendors::upstream_request::UpstreamRequest;
+use vendors::vendor::Vendor;
+use vendors::{GatewayResponse, TestGateway, run};
 
 /// The smallest picture there is.
 const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
@@ -55,11 +55,11 @@ fn turns(vendor: Vendor) -> Vec<MockResponse> {
         vec![bash("sleep 60"), ("load_skill", json!({"name": "ghost"}))],
     ];
     let turns = calls.iter().map(|calls| vendor.calls(false, "Now.", calls));
-    turns.chain([vendor.says(false, "Done.")]).collect()
+    turns.chain([vendor.text_turn(false, "Done.")]).collect()
 }
 
 /// The conversation, an entry for each message or item.
-fn conversation(vendor: Vendor, sent: &Sent) -> Vec<String> {
+fn conversation(vendor: Vendor, sent: &UpstreamRequest) -> Vec<String> {
     let key = match vendor {
         Vendor::Responses => "input",
         Vendor::Gemini => "contents",
@@ -70,7 +70,7 @@ fn conversation(vendor: Vendor, sent: &Sent) -> Vec<String> {
 }
 
 /// The same with an answer and a word after it.
-fn next_request(client: ClientDialect, request: &Value, response: &Told) -> Value {
+fn next_request(client: ClientDialect, request: &Value, response: &GatewayResponse) -> Value {
     let mut request = request.clone();
     let answer = response.json();
     let word = json!({"role": "user", "content": "Thanks."});
@@ -91,9 +91,9 @@ fn next_request(client: ClientDialect, request: &Value, response: &Told) -> Valu
     request
 }
 
-async fn start_gateway() -> (Place, String) {
+async fn start_gateway() -> (TestGateway, String) {
     let config = "[skills]\nturns = 12\n[sandbox]\ntimeout_seconds = 1\n";
-    let gateway = Place::open(1, config).await;
+    let gateway = TestGateway::open(1, config).await;
     let report = SkillFixture::new("report")
         .body("Report well.\n")
         .file("assets/dot.gif", PIXEL);
@@ -108,14 +108,14 @@ fn what_the_model_saw_is_what_it_is_sent_again() {
         for client in [ClientDialect::Messages, ClientDialect::Responses] {
             for vendor in Vendor::ALL {
                 let before = vendor.before(client);
-                let request = asks(client, &vendor.model(0), false, &[&skill]);
+                let request = new_request(client, &vendor.model(0), false, &[&skill]);
                 let (response, sent) = gateway.talk(client, before, &request, turns(before)).await;
                 assert_eq!((response.status, sent.len()), (200, 8), "{}", response.text);
-                gateway.lanes[0].clear_responses();
+                gateway.upstreams[0].clear_responses();
                 let more = next_request(client, &request, &response);
-                let end = [before.says(false, "Bye.")];
+                let end = [before.text_turn(false, "Bye.")];
                 let (_, again) = gateway.talk(client, before, &more, end).await;
-                gateway.lanes[0].clear_responses();
+                gateway.upstreams[0].clear_responses();
                 let (was, is) = (
                     conversation(before, &sent[7]),
                     conversation(before, &again[0]),
@@ -136,14 +136,14 @@ fn a_conversation_that_is_kept_here_goes_on_the_same_way() {
     run(async {
         let (gateway, skill) = start_gateway().await;
         let (client, vendor) = (ClientDialect::Responses, Vendor::Chat);
-        let mut request = asks(client, &vendor.model(0), false, &[&skill]);
+        let mut request = new_request(client, &vendor.model(0), false, &[&skill]);
         request["store"] = true.into();
         let (response, sent) = gateway.talk(client, vendor, &request, turns(vendor)).await;
         assert_eq!(response.status, 200, "{}", response.text);
-        gateway.lanes[0].clear_responses();
+        gateway.upstreams[0].clear_responses();
         request["previous_response_id"] = response.json()["id"].clone();
         request["input"] = json!([{"role": "user", "content": "Thanks."}]);
-        let end = [vendor.says(false, "Bye.")];
+        let end = [vendor.text_turn(false, "Bye.")];
         let (_, again) = gateway.talk(client, vendor, &request, end).await;
         let (was, is) = (
             conversation(vendor, &sent[7]),
@@ -158,20 +158,20 @@ fn a_result_that_the_client_changed_stays_changed() {
     run(async {
         let (gateway, skill) = start_gateway().await;
         let (client, vendor) = (ClientDialect::Messages, Vendor::Anthropic);
-        let request = asks(client, &vendor.model(0), false, &[&skill]);
+        let request = new_request(client, &vendor.model(0), false, &[&skill]);
         let turns = [
             vendor.calls(false, "Now.", &[bash("echo long; printf x > made.txt")]),
-            vendor.says(false, "Done."),
+            vendor.text_turn(false, "Done."),
         ];
         let (response, sent) = gateway.talk(client, vendor, &request, turns).await;
         assert!(sent[1].result(0).contains("/mnt/data/made.txt"));
-        gateway.lanes[0].clear_responses();
+        gateway.upstreams[0].clear_responses();
         let mut more = next_request(client, &request, &response);
         let blocks = more["messages"][1]["content"].as_array_mut().unwrap();
         let mut blocks = blocks.iter_mut();
         let result = blocks.find(|b| b["type"] == "bash_code_execution_tool_result");
         result.unwrap()["content"]["stdout"] = "cleared".into();
-        let end = [vendor.says(false, "Bye.")];
+        let end = [vendor.text_turn(false, "Bye.")];
         let (_, again) = gateway.talk(client, vendor, &more, end).await;
         assert!(
             again[0].result(0).starts_with("cleared"),

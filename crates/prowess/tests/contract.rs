@@ -11,11 +11,11 @@ use std::process::Command;
 
 use installed::{installed, python, scripts, succeeded};
 use prowess_testkit::SkillFixture;
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 
 #[test]
 fn a_fuzzer_finds_no_failure_and_nothing_undocumented() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let mut fuzzer = Command::new(installed("schemathesis").join("bin/schemathesis"));
     fuzzer
@@ -33,7 +33,7 @@ fn an_installer_installs_from_the_public_index() {
     let config = tempfile::NamedTempFile::new().unwrap();
     fs::write(config.path(), "[server]\nindex_tenant = \"default\"\n").unwrap();
     let config = config.path().to_str().unwrap();
-    let server = Server::start(&[("PROWESS_CONFIG", config)]);
+    let server = TestServer::start(&[("PROWESS_CONFIG", config)]);
     let many = SkillFixture::new("many-files").script("scripts/run.sh", "echo hi\n");
     for skill in [SkillFixture::new("one-file"), many] {
         let folder = skill.write_to(server.folder());
@@ -78,7 +78,7 @@ fn an_installer_installs_from_the_public_index() {
 
 #[test]
 fn litellms_client_creates_lists_gets_and_deletes() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let mut client = python("litellm", "litellm_skills.py");
     client
         .env("PROWESS_URL", server.url())

@@ -14,9 +14,9 @@ use prowess_testkit::SkillFixture;
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use vendors::client::{asks, path};
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use vendors::client::{new_request, path};
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 fn counter(client: ClientDialect) -> &'static str {
     match client {
@@ -33,18 +33,18 @@ fn counted(body: &Value) -> [&Value; 3] {
 #[test]
 fn the_provider_counts_what_the_model_would_be_sent() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let fill = SkillFixture::new("report").script("scripts/make.py", "print(1)\n");
         let skill = gateway.store(&fill).await;
-        let upstream = &gateway.lanes[0];
+        let upstream = &gateway.upstreams[0];
         for client in [ClientDialect::Messages, ClientDialect::Responses] {
             let model = Vendor::Anthropic.model(0);
-            let request = asks(client, &model, false, &[&skill]);
+            let request = new_request(client, &model, false, &[&skill]);
             upstream.respond(MockResponse::json(200, r#"{"input_tokens": 4711}"#));
             let response = gateway.post(counter(client), &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
             assert_eq!(response.json()["input_tokens"], 4711);
-            upstream.respond(Vendor::Anthropic.says(false, "Done."));
+            upstream.respond(Vendor::Anthropic.text_turn(false, "Done."));
             let response = gateway.post(path(client), &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
 
@@ -64,11 +64,11 @@ fn the_provider_counts_what_the_model_would_be_sent() {
 #[test]
 fn where_nobody_counts_the_skills_are_in_the_estimate() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let skill = gateway.store(&SkillFixture::new("report")).await;
         let model = Vendor::Chat.model(0);
         let count = async |skills: &[&str]| {
-            let mut request = asks(ClientDialect::Messages, &model, false, skills);
+            let mut request = new_request(ClientDialect::Messages, &model, false, skills);
             if skills.is_empty() {
                 let request = request.as_object_mut().unwrap();
                 request.shift_remove("container");
@@ -82,17 +82,17 @@ fn where_nobody_counts_the_skills_are_in_the_estimate() {
         };
         let (plain, skilled) = (count(&[]).await, count(&[&skill]).await);
         assert!(skilled > plain + 100, "{plain} without, {skilled} with");
-        assert!(gateway.lanes[0].requests().await.is_empty());
+        assert!(gateway.upstreams[0].requests().await.is_empty());
     });
 }
 
 #[test]
 fn counting_runs_nothing_and_keeps_nothing() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let skill = gateway.store(&SkillFixture::new("report")).await;
         let file = gateway.upload_file("note.txt", "hello").await;
-        let mut request = asks(
+        let mut request = new_request(
             ClientDialect::Messages,
             &Vendor::Chat.model(0),
             false,

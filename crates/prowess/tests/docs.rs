@@ -1,10 +1,12 @@
-//! Every snippet of the guides is one that was run.
+//! The pages of docs/ show what works: their blocks are run.
 //!
 //! All ```` ```sh ```` and ```` ```python ```` blocks of a page run in their order, in one
 //! folder, against the real server with the configuration that the page itself serves.
-//! A ```` ```text ```` block right after one is what it prints, where `…` stands for
-//! anything. What cannot run here, for it needs a key or another place, says so behind
-//! its language: ```` ```sh elsewhere ````.
+//! A ```` ```text ```` block right after one is its output, where `…` stands for
+//! anything. A block that cannot run here, because it needs a key or another place, is
+//! marked after its language: ```` ```sh elsewhere ````. ```` ```toml ```` blocks are
+//! configurations that are accepted. Pages that serve nothing have tests of their own for
+//! their blocks.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,16 +15,49 @@
 )]
 
 mod installed;
+mod markdown;
 mod server;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use installed::{installed, succeeded};
-use server::Server;
+use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path};
+use server::TestServer;
 
-/// Where the pages say that the server is.
-const ADDRESS: &str = "http://127.0.0.1:4141";
+/// Pages whose blocks run against the server that they start.
+const SERVING_PAGES: [&str; 10] = [
+    "guide.md",
+    "gateway.md",
+    "skills.md",
+    "from-litellm.md",
+    "from-anthropic-and-openai.md",
+    "gemini.md",
+    "mcp.md",
+    "publish.md",
+    PYTHON_PAGE,
+    AGENTS_PAGE,
+];
+
+/// Pages that start no server, and the languages of their blocks that tests of this file
+/// use.
+const OTHER_PAGES: [(&str, &[&str]); 4] = [
+    ("tools.md", &["python"]),
+    ("frontmatter.md", &["yaml"]),
+    ("operations.md", &["toml"]),
+    ("conformance.md", &[]),
+];
+
+/// Variables that configurations on the pages name.
+const SECRETS: [&str; 6] = [
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "LOCAL_KEY",
+    "DATABASE_URL",
+    "S3_KEY_ID",
+    "S3_SECRET_KEY",
+];
 
 /// The environments of the clients, by what a program imports.
 const CLIENTS: [(&str, &str); 6] = [
@@ -57,48 +92,16 @@ const QUIET: [(&str, &str); 13] = [
     ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
 ];
 
-/// A fenced block.
-#[derive(Debug, PartialEq)]
-struct Block<'a> {
-    /// What stands behind the fence.
-    language: &'a str,
-    line: usize,
-    text: String,
-}
-
-fn blocks(page: &str) -> Vec<Block<'_>> {
-    let mut blocks = Vec::new();
-    let mut lines = page.lines().enumerate();
-    while let Some((at, line)) = lines.next() {
-        let Some(language) = line.strip_prefix("```") else {
-            continue;
-        };
-        let body = lines.by_ref().map(|(_, line)| line);
-        let body: Vec<&str> = body.take_while(|line| !line.starts_with("```")).collect();
-        blocks.push(Block {
-            language,
-            line: at + 1,
-            text: body.join("\n") + "\n",
-        });
-    }
-    blocks
-}
-
-fn repository() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().unwrap()
-}
-
-/// A page, and the server it speaks of.
+/// A page, and the server that it starts.
 struct Page {
     name: &'static str,
-    server: Server,
+    server: TestServer,
 }
 
 impl Page {
-    /// Runs all of it.
+    /// Runs all its blocks.
     fn run(name: &'static str) {
-        let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
+        let text = read_page(&format!("docs/{name}"));
         let blocks = blocks(&text);
         let page = Page::serve(name, &blocks);
         let mut ran = 0;
@@ -124,7 +127,7 @@ impl Page {
 
     /// The server with the configuration that the page serves; the clients' folder is
     /// its folder.
-    fn serve(name: &'static str, blocks: &[Block<'_>]) -> Page {
+    fn serve(name: &'static str, blocks: &[FencedBlock<'_>]) -> Page {
         let config = blocks.iter().find_map(served);
         let config = config.unwrap_or_else(|| panic!("{name} serves nothing"));
         let config = repository().join(config);
@@ -132,7 +135,7 @@ impl Page {
             ("PROWESS_CONFIG", config.to_str().unwrap()),
             ("PROWESS_MASTER_KEY", ""),
         ];
-        let server = Server::start(&variables);
+        let server = TestServer::start(&variables);
         let (from, to) = (
             repository().join("examples"),
             server.folder().join("examples"),
@@ -141,14 +144,14 @@ impl Page {
         Page { name, server }
     }
 
-    fn shell(&self, block: &Block<'_>) -> Command {
+    fn shell(&self, block: &FencedBlock<'_>) -> Command {
         let mut command = self.program("bash");
         let program = self.here(&block.text);
         command.args(["-euo", "pipefail", "-c", &program]);
         command
     }
 
-    fn python(&self, block: &Block<'_>) -> Command {
+    fn python(&self, block: &FencedBlock<'_>) -> Command {
         let client = CLIENTS
             .iter()
             .find(|(import, _)| block.text.contains(import));
@@ -159,11 +162,9 @@ impl Page {
         command
     }
 
-    /// A program that finds our binary, our data and nothing of the caller's settings.
+    /// A program that finds our binary, our data and no settings of the caller.
     fn program(&self, program: &str) -> Command {
-        let ours = Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();
-        let inherited = std::env::var("PATH").unwrap_or_default();
-        let mut path = format!("{}:{inherited}", ours.display());
+        let mut path = search_path();
         if self.name == PYTHON_PAGE {
             path = format!("{}:{path}", installed("prowess").join("bin").display());
         }
@@ -204,7 +205,7 @@ impl Page {
     }
 
     /// What a block printed must be what the page shows.
-    fn compare(&self, shown: &Block<'_>, output: Option<String>) {
+    fn compare(&self, shown: &FencedBlock<'_>, output: Option<String>) {
         let place = format!("{}:{}", self.name, shown.line);
         let output = output.unwrap_or_else(|| panic!("{place}: of which program?"));
         let output = output.replace(self.server.url(), ADDRESS);
@@ -215,7 +216,7 @@ impl Page {
 }
 
 /// The configuration of a block that serves.
-fn served<'a>(block: &'a Block<'_>) -> Option<&'a str> {
+fn served<'a>(block: &'a FencedBlock<'_>) -> Option<&'a str> {
     if block.language != "sh" {
         return None;
     }
@@ -246,6 +247,16 @@ fn fits((shown, output): (&str, &str)) -> bool {
 #[test]
 fn the_guide_runs() {
     Page::run("guide.md");
+}
+
+#[test]
+fn the_page_about_the_gateway_runs() {
+    Page::run("gateway.md");
+}
+
+#[test]
+fn the_page_about_skills_runs() {
+    Page::run("skills.md");
 }
 
 #[test]
@@ -284,31 +295,104 @@ fn the_page_about_coding_agents_runs() {
 }
 
 #[test]
+fn every_page_of_the_folder_is_tested() {
+    let files = std::fs::read_dir(repository().join("docs")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let found: BTreeSet<String> = names.filter(|name| name.ends_with(".md")).collect();
+    let others = OTHER_PAGES.map(|(name, _)| name);
+    let tested = SERVING_PAGES.iter().chain(&others);
+    let tested: BTreeSet<String> = tested.map(|name| (*name).to_owned()).collect();
+    assert_eq!(found, tested);
+}
+
+#[test]
 fn every_block_runs_or_is_marked_as_not_run() {
-    for name in [
-        "guide.md",
-        "from-litellm.md",
-        "from-anthropic-and-openai.md",
-        "gemini.md",
-        "mcp.md",
-        "publish.md",
-        PYTHON_PAGE,
-        AGENTS_PAGE,
-    ] {
-        let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
-        for block in blocks(&text) {
-            let known = [
-                "sh",
-                "python",
-                "text",
-                "toml",
-                "json",
-                "sh elsewhere",
-                "python elsewhere",
-            ];
-            assert!(known.contains(&block.language), "{name}:{}", block.line);
+    let run: &[&str] = &["sh", "python", "text", "toml", "json"];
+    let serving = SERVING_PAGES.map(|name| (name, run));
+    for (name, tested) in serving.into_iter().chain(OTHER_PAGES) {
+        for block in blocks(&read_page(&format!("docs/{name}"))) {
+            let language = block.language;
+            let known = tested.contains(&language) || language.ends_with(" elsewhere");
+            assert!(known, "{name}:{}: `{language}`", block.line);
         }
     }
+}
+
+/// Our binary in a folder, without settings of the caller.
+fn prowess(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env_clear()
+        .env("PATH", search_path())
+        .env("HOME", folder);
+    command
+}
+
+/// The only block of a page in a language.
+fn only_block(page: &str, language: &str) -> String {
+    let text = read_page(&format!("docs/{page}"));
+    let mut found = blocks(&text);
+    found.retain(|block| block.language == language);
+    assert_eq!(found.len(), 1, "{page} has one block in {language}");
+    found.remove(0).text
+}
+
+#[test]
+fn the_configurations_on_the_pages_are_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = OTHER_PAGES.map(|(name, _)| name);
+    for name in SERVING_PAGES.iter().chain(&others) {
+        let page = read_page(&format!("docs/{name}"));
+        for block in blocks(&page) {
+            if block.language == "toml" {
+                let file = folder.path().join(format!("{name}-{}.toml", block.line));
+                std::fs::write(&file, &block.text).unwrap();
+                let mut check =
+                    prowess(folder.path(), &["config", "check", file.to_str().unwrap()]);
+                succeeded(check.envs(SECRETS.map(|name| (name, "a"))));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_functions_on_the_page_about_tools_are_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| succeeded(&mut prowess(folder.path(), args));
+    run(&["skill", "new", "lengths"]);
+    let functions = only_block("tools.md", "python");
+    std::fs::write(folder.path().join("lengths/tools.py"), functions).unwrap();
+
+    let tools = run(&["tools", "lengths", "--loaded", "--reduced"]);
+    for tool in ["lengths__convert", "lengths__whoami"] {
+        assert!(tools.contains(tool), "{tool} is not in:\n{tools}");
+    }
+    let convert = ["call", "lengths", "lengths__convert", "--reduced", "--args"];
+    let result = run(&[&convert[..], &[r#"{"value": 2.5}"#]].concat());
+    assert_eq!(result, "2.5 m\n");
+}
+
+#[test]
+fn the_tools_on_the_page_about_frontmatter_are_declared_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| succeeded(&mut prowess(folder.path(), args));
+    let declared = only_block("frontmatter.md", "yaml");
+    let skill = folder.path().join("images");
+    std::fs::create_dir_all(skill.join("scripts")).unwrap();
+    let manifest = format!("---\nname: images\ndescription: Resizes images.\n{declared}---\n");
+    std::fs::write(skill.join("SKILL.md"), manifest).unwrap();
+    let script = "import sys\nprint(*sys.argv[1:], sep='|')\n";
+    std::fs::write(skill.join("scripts/resize.py"), script).unwrap();
+
+    let resize = ["call", "images", "images__resize", "--reduced", "--args"];
+    let result = run(&[&resize[..], &[r#"{"file": "a.png", "format": "gif"}"#]].concat());
+    assert_eq!(result, "a.png|640|gif\n");
+    let mut wrong = prowess(folder.path(), &resize);
+    let wrong = wrong.arg(r#"{"file": "a.png", "format": "bmp"}"#).output();
+    assert!(!wrong.unwrap().status.success(), "bmp is not in the list");
 }
 
 #[test]

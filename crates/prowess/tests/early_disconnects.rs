@@ -19,9 +19,9 @@ use prowess_testkit::postgres::TestPostgres;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection, Row};
-use vendors::client::{asks, path};
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use vendors::client::{new_request, path};
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 const VENDOR: Vendor = Vendor::Chat;
 const CLIENTS: [ClientDialect; 3] = [
@@ -34,7 +34,7 @@ const CLIENTS: [ClientDialect; 3] = [
 struct Skills(Vec<String>);
 
 impl Skills {
-    async fn store(gateway: &Place) -> Skills {
+    async fn store(gateway: &TestGateway) -> Skills {
         let mut skills = Vec::new();
         for n in 0..CLIENTS.len() {
             let skill = SkillFixture::new(&format!("report-{n}"));
@@ -47,14 +47,14 @@ impl Skills {
     fn requests(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let skills = CLIENTS.into_iter().zip(&self.0);
         skills.map(|(client, skill)| {
-            let request = asks(client, &VENDOR.model(0), true, &[skill]);
+            let request = new_request(client, &VENDOR.model(0), true, &[skill]);
             (path(client), request)
         })
     }
 }
 
 /// All clients ask while a table is locked, and leave when the server waits for it.
-async fn all_leave(gateway: &Place, skills: &Skills, database: &str, lock: &'static str) {
+async fn all_leave(gateway: &TestGateway, skills: &Skills, database: &str, lock: &'static str) {
     let mut holder = PgConnection::connect(database).await.unwrap();
     let mut held = holder.begin().await.unwrap();
     sqlx::query(lock).execute(&mut *held).await.unwrap();
@@ -84,7 +84,7 @@ async fn all_leave(gateway: &Place, skills: &Skills, database: &str, lock: &'sta
 
 /// How many requests the server has given up because their clients were gone: it notes
 /// them after all of their work has been dropped.
-async fn clients_gone(gateway: &Place) -> u64 {
+async fn clients_gone(gateway: &TestGateway) -> u64 {
     let usage = gateway.get("/v1/usage").await.json();
     let models = usage["data"].as_array().unwrap().iter();
     models.map(|model| model["errors"].as_u64().unwrap()).sum()
@@ -95,7 +95,7 @@ fn who_leaves_before_its_skills_are_known_has_started_nothing() {
     run(async {
         let postgres = TestPostgres::start();
         let database = postgres.database();
-        let gateway = Place::open(1, &format!("[store]\nurl = '{database}'\n")).await;
+        let gateway = TestGateway::open(1, &format!("[store]\nurl = '{database}'\n")).await;
         let skills = Skills::store(&gateway).await;
         // First which versions are meant is asked for, then their files are.
         for lock in [
@@ -104,13 +104,13 @@ fn who_leaves_before_its_skills_are_known_has_started_nothing() {
         ] {
             all_leave(&gateway, &skills, &database, lock).await;
         }
-        let upstream = &gateway.lanes[0];
+        let upstream = &gateway.upstreams[0];
         assert_eq!(upstream.connections(), 0, "no model was called");
         let containers = gateway.get("/v1/containers").await.json();
         assert_eq!(containers["data"], json!([]), "no session was made");
 
         for (path, request) in skills.requests() {
-            upstream.respond(VENDOR.says(true, "Here I am."));
+            upstream.respond(VENDOR.text_turn(true, "Here I am."));
             let response = gateway.post(path, &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
             assert!(response.text.contains("Here I am."), "{}", response.text);

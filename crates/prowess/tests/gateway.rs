@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 struct TestServer {
     child: Child,
     address: String,
-    /// What it said when it started.
+    /// Its output at the start.
     startup_lines: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ fn prowess(folder: &Path) -> Command {
     command
 }
 
-/// Starts a server and waits until it says where it listens and what is on offer.
+/// Starts a server and waits until it has printed its address and its providers.
 fn serve(mut command: Command) -> TestServer {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -53,7 +53,7 @@ fn serve(mut command: Command) -> TestServer {
             None => panic!("it ended: {startup_lines:?}"),
         }
     }
-    // What it says later must not fill the pipe.
+    // Its later output must not fill the pipe.
     std::thread::spawn(move || lines.for_each(drop));
     let listening = startup_lines
         .iter()
@@ -135,7 +135,7 @@ fn without_configuration_a_models_name_shows_which_key_is_missing() {
     let server = serve(prowess(folder.path()));
     let startup_lines = server.startup_lines.join("\n");
     assert!(
-        startup_lines.contains("no keys for models"),
+        startup_lines.contains("no provider keys"),
         "{startup_lines}"
     );
     let body = CHAT.replace("demo", "openai/gpt-5");

@@ -14,10 +14,10 @@ use prowess_testkit::SkillFixture;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use server::{MASTER, TestServer};
-use vendors::client::{new_request, contents, append_tool_result, model_path, parse_answer};
+use vendors::client::{append_tool_result, contents, model_path, new_request, parse_answer};
 use vendors::upstream_request::UpstreamRequest;
 use vendors::vendor::Vendor;
-use vendors::{TestGateway, GatewayResponse, run};
+use vendors::{GatewayResponse, TestGateway, run};
 
 const COMMAND: &str = "echo -n well > /mnt/data/report.txt; echo made";
 
@@ -53,7 +53,9 @@ async fn converse(
     assert_eq!(response.status, 200, "{}", response.text);
     let requests = gateway.upstreams[0].requests().await;
     let vendor = vendor.before(ClientDialect::Gemini);
-    let sent = requests.iter().map(|request| UpstreamRequest::read(vendor, request));
+    let sent = requests
+        .iter()
+        .map(|request| UpstreamRequest::read(vendor, request));
     (response, sent.collect())
 }
 
@@ -81,7 +83,8 @@ fn a_run_is_shown_as_code_execution_with_its_files() {
         let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for stream in [false, true] {
-                let request = new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
+                let request =
+                    new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let turns = [("I make it.", vec![bash()]), ("Done.", vec![])];
                 let (response, sent) = converse(&gateway, vendor, stream, &request, &turns).await;
                 assert_eq!(sent.len(), 2, "{vendor:?} {stream}");
@@ -124,7 +127,8 @@ fn a_conversation_that_comes_back_is_the_one_the_model_knows() {
         let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for stream in [false, true] {
-                let mut request = new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
+                let mut request =
+                    new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let load = ("load_skill", json!({"name": "report"}));
                 let turns = [
                     ("I look.", vec![load]),
@@ -152,7 +156,8 @@ fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls()
         let (gateway, skill) = start_gateway().await;
         for vendor in Vendor::ALL {
             for (stream, only_calls) in [(false, false), (true, false), (true, true)] {
-                let mut request = new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
+                let mut request =
+                    new_request(ClientDialect::Gemini, &vendor.model(0), stream, &[&skill]);
                 let own = ("weather", json!({"city": "Bern"}));
                 let turns = [
                     ("I make it.", vec![bash()]),

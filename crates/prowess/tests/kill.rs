@@ -18,7 +18,7 @@ use prowess_testkit::SkillFixture;
 use prowess_testkit::postgres::TestPostgres;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
-use server::{MASTER, Server};
+use server::{MASTER, TestServer};
 
 const ROUNDS: usize = 10;
 const UPLOADS: usize = 200;
@@ -41,7 +41,7 @@ struct Client {
 }
 
 impl Client {
-    fn new(server: &Server) -> Client {
+    fn new(server: &TestServer) -> Client {
         Client {
             http: reqwest::Client::new(),
             base: format!("{}/openai/v1", server.url()),
@@ -75,7 +75,7 @@ impl Client {
 /// Uploads from several tasks until the server is gone, and gives what it
 /// acknowledged: the number in each version, by the version.
 async fn upload_until_killed(
-    server: &mut Server,
+    server: &mut TestServer,
     skill: &str,
     first: usize,
     kill_after: usize,
@@ -113,7 +113,7 @@ async fn upload_until_killed(
 }
 
 /// Every version that is listed is whole, and every acknowledged one is listed.
-async fn check(server: &Server, skill: &str, acknowledged: &BTreeMap<String, usize>) {
+async fn check(server: &TestServer, skill: &str, acknowledged: &BTreeMap<String, usize>) {
     let client = Client::new(server);
     let path = format!("/skills/{skill}/versions?limit=1000&order=asc");
     let list: Value = client.get(&path).await.json().await.unwrap();
@@ -151,7 +151,7 @@ async fn check(server: &Server, skill: &str, acknowledged: &BTreeMap<String, usi
 }
 
 async fn survive(variables: &[(&str, &str)]) {
-    let mut server = Server::start(variables);
+    let mut server = TestServer::start(variables);
     for round in 0..ROUNDS {
         let first = round * UPLOADS;
         let made = Client::new(&server).upload("/skills", &bundle(first)).await;

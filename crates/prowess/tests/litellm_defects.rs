@@ -43,11 +43,11 @@ use prowess_testkit::raw_zip::{RawEntry, RawZip};
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use server::{MASTER, Server, prowess};
-use vendors::client::{asks, path, text_of, understood};
-use vendors::sent::Sent;
-use vendors::speak::Vendor;
-use vendors::{Place, Told, run};
+use server::{MASTER, TestServer, prowess};
+use vendors::client::{new_request, parse_answer, path, text_of};
+use vendors::upstream_request::UpstreamRequest;
+use vendors::vendor::Vendor;
+use vendors::{GatewayResponse, TestGateway, run};
 
 const CLIENTS: [ClientDialect; 3] = [
     ClientDialect::Messages,
@@ -56,12 +56,12 @@ const CLIENTS: [ClientDialect; 3] = [
 ];
 
 /// A server with a stored skill.
-async fn start_gateway() -> (Place, String) {
+async fn start_gateway() -> (TestGateway, String) {
     start_gateway_with("").await
 }
 
-async fn start_gateway_with(more: &str) -> (Place, String) {
-    let gateway = Place::open(1, more).await;
+async fn start_gateway_with(more: &str) -> (TestGateway, String) {
+    let gateway = TestGateway::open(1, more).await;
     let skill = SkillFixture::new("report")
         .body("Report well.\n")
         .file("notes/more.md", "More about reports.");
@@ -70,8 +70,12 @@ async fn start_gateway_with(more: &str) -> (Place, String) {
 }
 
 /// A model of OpenAI's that runs commands, one in each turn, and then ends.
-async fn commands(gateway: &Place, skills: &[&str], commands: &[&str]) -> (Told, Vec<Sent>) {
-    let request = asks(
+async fn commands(
+    gateway: &TestGateway,
+    skills: &[&str],
+    commands: &[&str],
+) -> (GatewayResponse, Vec<UpstreamRequest>) {
+    let request = new_request(
         ClientDialect::Messages,
         &Vendor::Chat.model(0),
         false,
@@ -90,7 +94,9 @@ async fn commands(gateway: &Place, skills: &[&str], commands: &[&str]) -> (Told,
 fn turns(commands: &[&str]) -> Vec<MockResponse> {
     let calls = commands.iter().map(|command| bash(command));
     let turns = calls.map(|call| Vendor::Chat.calls(false, "I run it.", &[call]));
-    turns.chain([Vendor::Chat.says(false, "Done.")]).collect()
+    turns
+        .chain([Vendor::Chat.text_turn(false, "Done.")])
+        .collect()
 }
 
 fn bash(command: &str) -> (&'static str, Value) {
@@ -98,7 +104,7 @@ fn bash(command: &str) -> (&'static str, Value) {
 }
 
 /// What the last command gave.
-fn last_result(sent: &[Sent]) -> &str {
+fn last_result(sent: &[UpstreamRequest]) -> &str {
     let last = sent.last().unwrap();
     last.result(last.results.len() - 1)
 }
@@ -107,7 +113,7 @@ fn last_result(sent: &[Sent]) -> &str {
 fn chat_runs_the_loop_to_its_end() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        let request = asks(
+        let request = new_request(
             ClientDialect::Chat,
             &Vendor::Chat.model(0),
             false,
@@ -135,7 +141,7 @@ fn chat_runs_the_loop_to_its_end() {
 fn chat_tools_are_openai_shaped() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        let request = asks(
+        let request = new_request(
             ClientDialect::Chat,
             &Vendor::Chat.model(0),
             false,
@@ -163,12 +169,13 @@ fn every_turn_keeps_system_temperature_choice_and_thinking() {
                 "metadata": {"user_id": "u1"}}),
         ];
         for settings in settings {
-            let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
+            let mut request =
+                new_request(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
             let settings = settings.as_object().unwrap();
             request.as_object_mut().unwrap().extend(settings.clone());
             let turns = [
                 vendor.calls(false, "I run it.", &[bash("echo hi")]),
-                vendor.says(false, "Done."),
+                vendor.text_turn(false, "Done."),
             ];
             let (response, sent) = gateway
                 .talk(ClientDialect::Messages, vendor, &request, turns)
@@ -190,7 +197,7 @@ fn native_and_stored_skills_travel_together() {
     run(async {
         let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Anthropic;
-        let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
+        let mut request = new_request(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
         let native = json!({"type": "anthropic", "skill_id": "pptx", "version": "latest"});
         let skills = request["container"]["skills"].as_array_mut().unwrap();
         skills.push(native.clone());
@@ -198,7 +205,7 @@ fn native_and_stored_skills_travel_together() {
         let load = ("load_skill", json!({"name": "report"}));
         let turns = [
             vendor.calls(false, "Let me see.", &[load]),
-            vendor.says(false, "Done."),
+            vendor.text_turn(false, "Done."),
         ];
         let (response, sent) = gateway
             .talk(ClientDialect::Messages, vendor, &request, turns)
@@ -219,7 +226,7 @@ fn an_unknown_skill_is_a_404_that_names_it() {
         let (gateway, skill) = start_gateway().await;
         for client in CLIENTS {
             let gone = "litellm_skill_0f0f";
-            let request = asks(client, &Vendor::Chat.model(0), false, &[&skill, gone]);
+            let request = new_request(client, &Vendor::Chat.model(0), false, &[&skill, gone]);
             let (response, sent) = gateway.talk(client, Vendor::Chat, &request, []).await;
             assert_eq!(response.status, 404, "{}", response.text);
             assert!(response.text.contains(gone), "{}", response.text);
@@ -235,9 +242,9 @@ fn system_as_blocks_keeps_cache_control() {
         let vendor = Vendor::Anthropic;
         let mark = json!({"type": "ephemeral"});
         let block = json!({"type": "text", "text": "Be brief.", "cache_control": mark});
-        let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
+        let mut request = new_request(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
         request["system"] = json!([block]);
-        let end = || [vendor.says(false, "Done.")];
+        let end = || [vendor.text_turn(false, "Done.")];
         let (_, sent) = gateway
             .talk(ClientDialect::Messages, vendor, &request, end())
             .await;
@@ -245,7 +252,7 @@ fn system_as_blocks_keeps_cache_control() {
         let ours = &sent[0].body["system"][1]["text"];
         assert!(ours.as_str().unwrap().contains("- report:"));
 
-        let mut request = asks(ClientDialect::Chat, &vendor.model(0), false, &[&skill]);
+        let mut request = new_request(ClientDialect::Chat, &vendor.model(0), false, &[&skill]);
         request["messages"][0]["content"] = json!([{"type": "text", "text": "Be brief."}]);
         let (response, sent) = gateway
             .talk(ClientDialect::Chat, vendor, &request, end())
@@ -261,11 +268,11 @@ fn a_client_tool_in_the_same_turn_goes_back() {
         let (gateway, skill) = start_gateway().await;
         let calls = [bash("echo hi"), ("weather", json!({"city": "Bern"}))];
         for client in CLIENTS {
-            let request = asks(client, &Vendor::Chat.model(0), false, &[&skill]);
+            let request = new_request(client, &Vendor::Chat.model(0), false, &[&skill]);
             let turn = [Vendor::Chat.calls(false, "Both.", &calls)];
             let (response, sent) = gateway.talk(client, Vendor::Chat, &request, turn).await;
             assert_eq!(sent.len(), 1, "{}", response.text);
-            let answer = understood(client, false, &response).unwrap();
+            let answer = parse_answer(client, false, &response).unwrap();
             let calls = vendors::client::calls_of(&answer);
             assert_eq!((calls.len(), calls[0].1.as_str()), (1, "weather"));
             assert!(!response.text.contains("not handled"));
@@ -278,14 +285,14 @@ fn a_busy_sandbox_holds_up_nobody() {
     run(async {
         let (gateway, skill) = start_gateway().await;
         let model = Vendor::Chat.model(0);
-        let request = asks(ClientDialect::Messages, &model, true, &[&skill]);
-        gateway.lanes[0].respond(Vendor::Chat.calls(true, "I wait.", &[bash("sleep 86399")]));
+        let request = new_request(ClientDialect::Messages, &model, true, &[&skill]);
+        gateway.upstreams[0].respond(Vendor::Chat.calls(true, "I wait.", &[bash("sleep 86399")]));
         let mut waiting = gateway.begin("/v1/messages", &request).await;
         let mut received = String::new();
         while !received.contains("sleep 86399") {
             received += &String::from_utf8_lossy(&waiting.chunk().await.unwrap().unwrap());
         }
-        gateway.lanes[0].requests().await;
+        gateway.upstreams[0].requests().await;
         assert_eq!(gateway.get("/v1/skills").await.status, 200);
         let (response, sent) = commands(&gateway, &[&skill], &["echo meanwhile"]).await;
         assert!(response.text.contains("Done."), "{}", response.text);
@@ -360,7 +367,7 @@ fn files_of_any_kind_and_folder_come_back_but_not_of_any_size() {
 #[test]
 fn files_of_skills_do_not_collide() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let mut skills = Vec::new();
         for name in ["left", "right"] {
             let script = format!("print('this is {name}')\n");
@@ -393,7 +400,7 @@ fn zip(files: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_flat_zip_keeps_its_folders() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let files = zip(&[
             ("SKILL.md", &skill_md("flat")),
             ("scripts/a.py", "print('f-l-a-t')"),
@@ -413,7 +420,7 @@ fn a_flat_zip_keeps_its_folders() {
 #[test]
 fn the_skill_file_is_the_one_at_the_root() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         for path in ["MYSKILL.md", "docs/deep/SKILL.md"] {
             let made = gateway
                 .upload(
@@ -439,7 +446,7 @@ fn the_skill_file_is_the_one_at_the_root() {
 #[test]
 fn an_upload_is_checked_and_kept_whole() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let bomb = "0".repeat(64 << 20);
         let bad = [
             vec![("skill.zip".to_owned(), b"this is no zip".to_vec())],
@@ -470,7 +477,7 @@ fn an_upload_is_checked_and_kept_whole() {
 fn a_skill_is_disclosed_step_by_step() {
     run(async {
         let (gateway, skill) = start_gateway().await;
-        let request = asks(
+        let request = new_request(
             ClientDialect::Messages,
             &Vendor::Chat.model(0),
             false,
@@ -484,7 +491,7 @@ fn a_skill_is_disclosed_step_by_step() {
         let turns = [
             Vendor::Chat.calls(false, "Let me see.", &[load]),
             Vendor::Chat.calls(false, "Let me see more.", &[more]),
-            Vendor::Chat.says(false, "Done."),
+            Vendor::Chat.text_turn(false, "Done."),
         ];
         let (_, sent) = gateway
             .talk(ClientDialect::Messages, Vendor::Chat, &request, turns)
@@ -510,7 +517,7 @@ fn a_version_is_honoured_and_echoed() {
             (old.clone(), "Report well."),
             (json!("latest"), "Report better."),
         ] {
-            let mut request = asks(
+            let mut request = new_request(
                 ClientDialect::Messages,
                 &Vendor::Chat.model(0),
                 false,
@@ -531,7 +538,7 @@ fn a_version_is_honoured_and_echoed() {
 #[test]
 fn listing_reads_no_files_and_pages_are_right() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let mut made = Vec::new();
         for n in 0..5 {
             made.push(
@@ -577,8 +584,8 @@ fn a_limit_is_marked_and_a_failed_turn_is_the_error() {
             (&response.json()["stop_reason"], sent.len()),
             (&json!("pause_turn"), 2)
         );
-        gateway.lanes[0].clear_responses();
-        let request = asks(
+        gateway.upstreams[0].clear_responses();
+        let request = new_request(
             ClientDialect::Chat,
             &Vendor::Chat.model(0),
             false,
@@ -637,7 +644,7 @@ fn smuggled_flags_do_nothing() {
         for key in ["metadata", "litellm_metadata"] {
             let call = ("litellm_code_execution", json!({"code": "print('evil')"}));
             let turn = || [Vendor::Chat.calls(false, "I run it.", std::slice::from_ref(&call))];
-            let mut request = asks(ClientDialect::Chat, &Vendor::Chat.model(0), false, &[]);
+            let mut request = new_request(ClientDialect::Chat, &Vendor::Chat.model(0), false, &[]);
             request.as_object_mut().unwrap().remove("container");
             request[key] = flags.clone();
             let (response, sent) = gateway
@@ -651,7 +658,7 @@ fn smuggled_flags_do_nothing() {
             );
             assert_eq!(sent[0].tools, ["weather"], "no tool came of it");
 
-            let mut request = asks(
+            let mut request = new_request(
                 ClientDialect::Chat,
                 &Vendor::Chat.model(0),
                 false,
@@ -679,13 +686,13 @@ fn a_deletion_is_seen_by_other_processes() {
     run(async {
         let (gateway, skill) = start_gateway().await;
         let other = gateway.sibling();
-        let body = asks(
+        let body = new_request(
             ClientDialect::Messages,
             &Vendor::Chat.model(0),
             false,
             &[&skill],
         );
-        gateway.lanes[0].respond_always(Vendor::Chat.says(false, "Done."));
+        gateway.upstreams[0].respond_always(Vendor::Chat.text_turn(false, "Done."));
         let ask = async || {
             let url = format!("{}{}", other.url(), path(ClientDialect::Messages));
             let request = gateway.http.post(url).bearer_auth(MASTER);
@@ -714,8 +721,8 @@ fn litellms_clients_work_inside_a_running_loop() {
         let (gateway, skill) = start_gateway().await;
         let call = [bash("echo hi")];
         for _ in 0..3 {
-            gateway.lanes[0].respond(Vendor::Anthropic.calls(false, "I run it.", &call));
-            gateway.lanes[0].respond(Vendor::Anthropic.says(false, "Done."));
+            gateway.upstreams[0].respond(Vendor::Anthropic.calls(false, "I run it.", &call));
+            gateway.upstreams[0].respond(Vendor::Anthropic.text_turn(false, "Done."));
         }
         let mut client = installed::python("litellm", "skills_litellm.py");
         client
@@ -726,7 +733,7 @@ fn litellms_clients_work_inside_a_running_loop() {
         tokio::task::spawn_blocking(move || installed::succeeded(&mut client))
             .await
             .unwrap();
-        assert_eq!(gateway.lanes[0].requests().await.len(), 6);
+        assert_eq!(gateway.upstreams[0].requests().await.len(), 6);
     });
 }
 
@@ -734,8 +741,8 @@ fn litellms_clients_work_inside_a_running_loop() {
 fn absent_parts_cost_nothing_and_log_nothing() {
     run(async {
         // One program: no interpreter, exporter or package that could be missing.
-        let mut gateway = Place::open(1, "").await;
-        let mut bare = Server::start(&[("PATH", "")]);
+        let mut gateway = TestGateway::open(1, "").await;
+        let mut bare = TestServer::start(&[("PATH", "")]);
         for _ in 0..20 {
             let url = format!("{}/v1/skills", bare.url());
             let answer = gateway
@@ -752,7 +759,7 @@ fn absent_parts_cost_nothing_and_log_nothing() {
         let skill = gateway.store(&SkillFixture::new("plain")).await;
         for _ in 0..5 {
             let (response, _) = commands(&gateway, &[&skill], &[]).await;
-            let answer = understood(ClientDialect::Messages, false, &response).unwrap();
+            let answer = parse_answer(ClientDialect::Messages, false, &response).unwrap();
             assert_eq!(text_of(&answer), "Done.");
         }
         let log = gateway.server.log();

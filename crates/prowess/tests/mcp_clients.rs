@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 use installed::{installed, material, python, succeeded};
 use serde_json::{Value, json};
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 
 const PROWESS: &str = env!("CARGO_BIN_EXE_prowess");
 
@@ -22,8 +22,8 @@ fn skills() -> PathBuf {
 }
 
 /// A server with the example skills stored.
-fn start_with_skills(variables: &[(&str, &str)]) -> Server {
-    let server = Server::start(variables);
+fn start_with_skills(variables: &[(&str, &str)]) -> TestServer {
+    let server = TestServer::start(variables);
     for skill in ["bouncing-ball", "csv-summary"] {
         let mut push = prowess(server.folder());
         push.args(["skill", "push", "--server", server.url()])
@@ -76,11 +76,11 @@ const SCENARIOS: [(&str, &str); 24] = [
 ];
 
 /// The suite cannot send a key, so this server has none.
-fn open_server() -> Server {
+fn open_server() -> TestServer {
     start_with_skills(&[("PROWESS_MASTER_KEY", "")])
 }
 
-fn conformance(server: &Server, version: &str, scenario: &str) -> Command {
+fn conformance(server: &TestServer, version: &str, scenario: &str) -> Command {
     let mut command = node("conformance");
     command
         .args(["server", "--url", &format!("{}/mcp", server.url())])
@@ -240,7 +240,7 @@ fn claude_code_loads_a_skill_and_calls_the_tool_that_appears() {
     }
 }
 
-fn claude(server: &Server, home: &Path, way: &Value) -> Command {
+fn claude(server: &TestServer, home: &Path, way: &Value) -> Command {
     let program = installed("agents").join("node_modules/.bin/claude");
     let mut claude = Command::new(program);
     claude

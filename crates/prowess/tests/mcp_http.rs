@@ -14,11 +14,11 @@ use prowess_testkit::SkillFixture;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 
 const SESSION: &str = "mcp-session-id";
 
-/// One who speaks to the server with a key.
+/// A client of the server, with a key.
 #[derive(Clone)]
 struct Agent {
     http: Client,
@@ -28,7 +28,7 @@ struct Agent {
 }
 
 impl Agent {
-    fn new(server: &Server, key: &str) -> Agent {
+    fn new(server: &TestServer, key: &str) -> Agent {
         Agent {
             http: Client::new(),
             url: server.url().to_owned(),
@@ -91,7 +91,7 @@ impl Agent {
             .collect()
     }
 
-    /// The stream of what the server tells unasked.
+    /// The stream of notifications.
     async fn listen(&self) -> Events {
         let answer = self.request(Method::GET).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::OK);
@@ -150,9 +150,10 @@ impl Events {
             let piece = self.answer.chunk().await.ok()??;
             let text = String::from_utf8(piece.to_vec()).unwrap();
             // An answer may also be one whole message.
-            match self.answer.headers()["content-type"] == "application/json" {
-                true => self.rest += &format!("data: {text}\n"),
-                false => self.rest += &text,
+            if self.answer.headers()["content-type"] == "application/json" {
+                self.rest += &format!("data: {text}\n")
+            } else {
+                self.rest += &text
             }
         }
     }
@@ -180,7 +181,7 @@ fn greet() -> SkillFixture {
 }
 
 /// A key of a tenant.
-fn key(server: &Server, tenant: &str, more: &[&str]) -> String {
+fn key(server: &TestServer, tenant: &str, more: &[&str]) -> String {
     let mut command = prowess(server.folder());
     command.args(["keys", "create", "test", "--tenant", tenant, "--json"]);
     let output = command.args(more).output().unwrap();
@@ -190,7 +191,7 @@ fn key(server: &Server, tenant: &str, more: &[&str]) -> String {
 
 #[tokio::test]
 async fn a_session_has_tools_files_and_is_notified_of_changes() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let agent = Agent::new(&server, MASTER);
     agent.upload(&greet()).await;
     let agent = agent.begin().await;
@@ -213,7 +214,7 @@ async fn a_session_has_tools_files_and_is_notified_of_changes() {
     let none = other.ask("resources/read", made).await;
     assert_eq!(none["error"]["code"], -32002, "{none}");
 
-    // An upload is told to whoever listens.
+    // Listening clients are notified of an upload.
     agent.upload(&SkillFixture::new("newcomer")).await;
     for kind in ["tools", "prompts", "resources"] {
         stream
@@ -257,7 +258,7 @@ async fn request_stateless(agent: &Agent, method: &str, mut params: Value) -> Va
 
 #[tokio::test]
 async fn clients_without_sessions_keep_their_files_and_share_them_with_no_other_key() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let agent = Agent::new(&server, MASTER);
     agent.upload(&greet()).await;
     let listed = request_stateless(&agent, "skills/list", json!({})).await;
@@ -277,7 +278,7 @@ async fn clients_without_sessions_keep_their_files_and_share_them_with_no_other_
 
 #[tokio::test]
 async fn tenants_and_keys_are_kept_apart() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let one = Agent::new(&server, &key(&server, "one", &[]));
     let two = Agent::new(&server, &key(&server, "two", &[]));
     one.upload(&greet()).await;
@@ -316,7 +317,7 @@ async fn tenants_and_keys_are_kept_apart() {
     assert_eq!(reader.tools().await, ["load_skill"]);
 }
 
-/// What is refused, and how it is told.
+/// Sends a request that is refused, and renders the response.
 async fn send_and_render(request: reqwest::RequestBuilder) -> String {
     let answer = request.send().await.unwrap();
     let (status, headers) = (answer.status(), answer.headers().clone());
@@ -331,24 +332,24 @@ async fn send_and_render(request: reqwest::RequestBuilder) -> String {
 
 #[tokio::test]
 async fn who_is_not_let_in_learns_why() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let agent = Agent::new(&server, MASTER);
     let url = format!("{}/mcp", server.url());
     let knock = |key: &str| agent.http.post(&url).bearer_auth(key).json(&initialize());
     assert_snapshot!(send_and_render(agent.http.post(&url).json(&initialize())).await, @r#"
     401 Unauthorized
     www-authenticate: Bearer realm="prowess"
-    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no key: send one in `x-api-key` or as `Authorization: Bearer …`","data":{"code":"key-missing"}}}
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"missing API key: send it in `x-api-key` or as `Authorization: Bearer …`","data":{"code":"key-missing"}}}
     "#);
     assert_snapshot!(send_and_render(knock("wrong")).await, @r#"
     401 Unauthorized
     www-authenticate: Bearer realm="prowess"
-    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this key is not known, has expired or was revoked","data":{"code":"key-unknown"}}}
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this API key is unknown, expired or revoked","data":{"code":"key-unknown"}}}
     "#);
     let evil = knock(MASTER).header("origin", "https://evil.example");
     assert_snapshot!(send_and_render(evil).await, @r#"
     403 Forbidden
-    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"origin `https://evil.example` may not use this server: only pages of this machine and of this server may","data":{"code":"origin-refused"}}}
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"origin `https://evil.example` is not allowed: only pages of this machine and of this server may use it","data":{"code":"origin-refused"}}}
     "#);
     let large = agent.request(Method::POST).body(vec![b' '; 5 << 20]);
     assert_snapshot!(send_and_render(large).await, @r#"
@@ -368,7 +369,7 @@ async fn who_is_not_let_in_learns_why() {
 
 #[tokio::test]
 async fn who_does_not_keep_to_the_protocol_gets_a_json_rpc_error() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let agent = Agent::new(&server, MASTER);
     let url = format!("{}/mcp", server.url());
     let deaf = agent.http.post(&url).bearer_auth(MASTER);
@@ -393,7 +394,7 @@ async fn who_does_not_keep_to_the_protocol_gets_a_json_rpc_error() {
 
 #[tokio::test]
 async fn without_a_master_key_only_this_machine_is_let_in() {
-    let server = Server::start(&[("PROWESS_MASTER_KEY", "")]);
+    let server = TestServer::start(&[("PROWESS_MASTER_KEY", "")]);
     let url = format!("{}/mcp", server.url());
     let request = || {
         let request = Client::new().post(&url).json(&initialize());
@@ -406,13 +407,13 @@ async fn without_a_master_key_only_this_machine_is_let_in() {
     let rebound = request().header("host", "evil.example");
     assert_snapshot!(send_and_render(rebound.header("origin", "http://evil.example")).await, @r#"
     403 Forbidden
-    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"host `evil.example` is not this machine; without a master key the server answers to localhost only: set PROWESS_MASTER_KEY to open it to others","data":{"code":"not-local"}}}
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"host `evil.example` is not local; without a master key the server accepts only requests for localhost: set PROWESS_MASTER_KEY to allow others","data":{"code":"not-local"}}}
     "#);
 }
 
 #[tokio::test]
 async fn a_tenant_may_have_so_many_sessions_and_others_are_not_harmed() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let one = Agent::new(&server, &key(&server, "one", &[]));
     let mut last = None;
     for _ in 0..100 {
@@ -421,7 +422,7 @@ async fn a_tenant_may_have_so_many_sessions_and_others_are_not_harmed() {
     let refused = one.request(Method::POST).json(&initialize());
     assert_snapshot!(send_and_render(refused).await, @r#"
     429 Too Many Requests
-    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"100 sessions are open, which is the most; end one (DELETE with its Mcp-Session-Id)","data":{"code":"too-many-sessions"}}}
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"the limit of 100 open sessions is reached; close one (DELETE with its Mcp-Session-Id)","data":{"code":"too-many-sessions"}}}
     "#);
     Agent::new(&server, MASTER).begin().await;
     // One that ends makes room, as soon as it has ended.
@@ -433,7 +434,7 @@ async fn a_tenant_may_have_so_many_sessions_and_others_are_not_harmed() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn open_streams_and_running_calls_hold_up_no_end() {
-    let mut server = Server::start(&[]);
+    let mut server = TestServer::start(&[]);
     let agent = Agent::new(&server, MASTER).begin().await;
     let mut stream = agent.listen().await;
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params":

@@ -334,7 +334,7 @@ fn a_container_that_expired_is_replaced_and_the_agent_learns_it() {
     let text = result["content"][0]["text"].as_str().unwrap();
     assert_snapshot!(text, @"
     again
-    [note: the session had expired: /mnt/data is empty, what was there before is gone]
+    [note: the container expired: /mnt/data is empty, and its earlier files are gone]
     ");
     let result = client.call("bash_code_execution", json!({"command": "echo and again"}));
     assert_eq!(result["content"][0]["text"], "and again");

@@ -15,9 +15,9 @@ use prowess_testkit::upstream::MockResponse;
 use prowess_wire::neutral::{Response, StopReason};
 use prowess_wire::{ClientDialect, Dialect, ReplyContext, StreamWriter, read_response};
 use serde_json::{Value, json};
-use vendors::client::{asks, calls_of, goes_on, path, text_of, understood};
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use vendors::client::{append_tool_result, calls_of, new_request, parse_answer, path, text_of};
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 const OTHERS: [ClientDialect; 2] = [ClientDialect::Chat, ClientDialect::Responses];
 const NATIVE_FILE: &str = "file_011theirs";
@@ -29,7 +29,7 @@ fn native_skill_request(
     stream: bool,
     stored: &[&str],
 ) -> Value {
-    let mut request = asks(client, model, stream, stored);
+    let mut request = new_request(client, model, stream, stored);
     let native = json!({"type": "anthropic", "skill_id": "pptx", "version": "latest"});
     let skills = match client {
         ClientDialect::Responses => &mut request["tools"][0]["environment"]["skills"],
@@ -98,15 +98,15 @@ fn each() -> impl Iterator<Item = (ClientDialect, bool)> {
 #[test]
 fn clients_of_other_dialects_use_anthropics_own_skills() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let model = Vendor::Anthropic.model(0);
         for (client, stream) in each() {
             let request = native_skill_request(client, &model, stream, &[]);
-            gateway.lanes[0].respond(code_answer(stream, "Here it is.", "end_turn", &[]));
+            gateway.upstreams[0].respond(code_answer(stream, "Here it is.", "end_turn", &[]));
             let response = gateway.post(path(client), &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
 
-            let requests = gateway.lanes[0].requests().await;
+            let requests = gateway.upstreams[0].requests().await;
             let [sent] = requests.as_slice() else {
                 panic!("{} requests", requests.len());
             };
@@ -124,7 +124,7 @@ fn clients_of_other_dialects_use_anthropics_own_skills() {
             assert_eq!(tools[1]["name"], "weather");
             assert_eq!(body["system"], "Be kind.");
 
-            let answer: Response = understood(client, stream, &response).unwrap();
+            let answer: Response = parse_answer(client, stream, &response).unwrap();
             assert_eq!(text_of(&answer), "Here it is.");
             assert_eq!(answer.stop_reason, Some(StopReason::EndTurn));
             let container = container(client, stream, &response.text);
@@ -149,20 +149,20 @@ fn clients_of_other_dialects_use_anthropics_own_skills() {
 #[test]
 fn stored_skills_run_here_beside_those_that_run_at_anthropic() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let stored = gateway.store(&SkillFixture::new("report")).await;
         let model = Vendor::Anthropic.model(0);
         for (client, stream) in each() {
             let request = native_skill_request(client, &model, stream, &[&stored]);
             let ours = json!({"type": "tool_use", "id": "toolu_01", "name": "skill_bash",
                 "input": {"command": "printf ours > ours.txt; echo o-u-r-s"}});
-            gateway.lanes[0].respond(code_answer(stream, "Both.", "tool_use", &[ours]));
+            gateway.upstreams[0].respond(code_answer(stream, "Both.", "tool_use", &[ours]));
             let done = json!({"type": "text", "text": "Done."});
-            gateway.lanes[0].respond(model_answer(stream, vec![done], "end_turn"));
+            gateway.upstreams[0].respond(model_answer(stream, vec![done], "end_turn"));
             let response = gateway.post(path(client), &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
 
-            let requests = gateway.lanes[0].requests().await;
+            let requests = gateway.upstreams[0].requests().await;
             let bodies = requests.iter().map(|sent| sent.text());
             let bodies: Vec<Value> = bodies.map(|b| serde_json::from_str(b).unwrap()).collect();
             assert_eq!(bodies.len(), 2);
@@ -196,22 +196,27 @@ fn stored_skills_run_here_beside_those_that_run_at_anthropic() {
 #[test]
 fn a_clients_tool_beside_anthropics_own_execution_goes_back_and_returns() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let model = Vendor::Anthropic.model(0);
         for (client, stream) in each() {
             let mut request = native_skill_request(client, &model, stream, &[]);
             let weather = json!({"type": "tool_use", "id": "toolu_01", "name": "weather",
                 "input": {"city": "Bern"}});
-            gateway.lanes[0].respond(code_answer(stream, "Let me ask.", "tool_use", &[weather]));
+            gateway.upstreams[0].respond(code_answer(
+                stream,
+                "Let me ask.",
+                "tool_use",
+                &[weather],
+            ));
             let response = gateway.post(path(client), &request).await;
-            let answer = understood(client, stream, &response).unwrap();
+            let answer = parse_answer(client, stream, &response).unwrap();
             assert_eq!(calls_of(&answer).len(), 1, "{}", response.text);
-            goes_on(client, &mut request, &response, &answer, "sunny");
+            append_tool_result(client, &mut request, &response, &answer, "sunny");
             let done = json!({"type": "text", "text": "Done."});
-            gateway.lanes[0].respond(model_answer(stream, vec![done], "end_turn"));
+            gateway.upstreams[0].respond(model_answer(stream, vec![done], "end_turn"));
             let response = gateway.post(path(client), &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
-            let requests = gateway.lanes[0].requests().await;
+            let requests = gateway.upstreams[0].requests().await;
             let body: Value = serde_json::from_slice(&requests[1].body).unwrap();
             let content = &body["messages"][1]["content"];
             assert_eq!(content[0]["type"], "server_tool_use", "{body}");
@@ -226,19 +231,19 @@ fn a_clients_tool_beside_anthropics_own_execution_goes_back_and_returns() {
 #[test]
 fn a_pause_that_the_client_has_no_word_for_is_seen_through() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let model = Vendor::Anthropic.model(0);
         for (client, stream) in each() {
             let request = native_skill_request(client, &model, stream, &[]);
-            gateway.lanes[0].respond(code_answer(stream, "First.", "pause_turn", &[]));
+            gateway.upstreams[0].respond(code_answer(stream, "First.", "pause_turn", &[]));
             let done = json!({"type": "text", "text": "Done."});
-            gateway.lanes[0].respond(model_answer(stream, vec![done], "end_turn"));
+            gateway.upstreams[0].respond(model_answer(stream, vec![done], "end_turn"));
             let response = gateway.post(path(client), &request).await;
             assert_eq!(response.status, 200, "{}", response.text);
-            let answer = understood(client, stream, &response).unwrap();
+            let answer = parse_answer(client, stream, &response).unwrap();
             assert_eq!(answer.stop_reason, Some(StopReason::EndTurn));
             assert!(text_of(&answer).ends_with("Done."), "{}", response.text);
-            let requests = gateway.lanes[0].requests().await;
+            let requests = gateway.upstreams[0].requests().await;
             let body: Value = serde_json::from_slice(&requests[1].body).unwrap();
             let last = body["messages"].as_array().unwrap().last().unwrap();
             assert_eq!(last["role"], "assistant", "{body}");
@@ -251,7 +256,7 @@ fn a_pause_that_the_client_has_no_word_for_is_seen_through() {
 #[test]
 fn a_container_that_is_named_again_brings_back_its_skills() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let stored = gateway.store(&SkillFixture::new("report")).await;
         let model = Vendor::Anthropic.model(0);
         let done = || vec![json!({"type": "text", "text": "Done."})];
@@ -264,18 +269,23 @@ fn a_container_that_is_named_again_brings_back_its_skills() {
                     "input": {"command": "echo ours"}});
                 match mixed {
                     true => {
-                        gateway.lanes[0].respond(code_answer(stream, "Both.", "tool_use", &[ours]));
-                        gateway.lanes[0].respond(model_answer(stream, done(), "end_turn"));
+                        gateway.upstreams[0].respond(code_answer(
+                            stream,
+                            "Both.",
+                            "tool_use",
+                            &[ours],
+                        ));
+                        gateway.upstreams[0].respond(model_answer(stream, done(), "end_turn"));
                     }
                     false => {
-                        gateway.lanes[0].respond(code_answer(stream, "Here.", "end_turn", &[]));
+                        gateway.upstreams[0].respond(code_answer(stream, "Here.", "end_turn", &[]));
                     }
                 }
                 let answer = gateway.post(path(client), &request).await;
                 let id = container(client, stream, &answer.text)["id"].clone();
-                gateway.lanes[0].requests().await;
+                gateway.upstreams[0].requests().await;
 
-                let mut again = asks(client, &model, stream, &[]);
+                let mut again = new_request(client, &model, stream, &[]);
                 match client {
                     ClientDialect::Responses => {
                         let reference = json!({"type": "container_reference", "container_id": id});
@@ -283,10 +293,10 @@ fn a_container_that_is_named_again_brings_back_its_skills() {
                     }
                     _ => again["container"] = id,
                 }
-                gateway.lanes[0].respond(model_answer(stream, done(), "end_turn"));
+                gateway.upstreams[0].respond(model_answer(stream, done(), "end_turn"));
                 let answer = gateway.post(path(client), &again).await;
                 assert_eq!(answer.status, 200, "{}", answer.text);
-                let requests = gateway.lanes[0].requests().await;
+                let requests = gateway.upstreams[0].requests().await;
                 let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
                 let sent = json!({"id": "container_011theirs", "skills": expected});
                 assert_eq!(body["container"], sent, "{client:?} {mixed}");
@@ -297,11 +307,11 @@ fn a_container_that_is_named_again_brings_back_its_skills() {
             }
         }
         // Whoever speaks Anthropic's dialect goes on in it without us.
-        let mut passed = asks(ClientDialect::Messages, &model, false, &[]);
+        let mut passed = new_request(ClientDialect::Messages, &model, false, &[]);
         passed["container"] = "container_011theirs".into();
-        gateway.lanes[0].respond(model_answer(false, done(), "end_turn"));
+        gateway.upstreams[0].respond(model_answer(false, done(), "end_turn"));
         gateway.post(path(ClientDialect::Messages), &passed).await;
-        let requests = gateway.lanes[0].requests().await;
+        let requests = gateway.upstreams[0].requests().await;
         let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
         assert_eq!(body["tools"][0]["type"], "code_execution_20260521");
         assert_eq!(body["container"], "container_011theirs");
@@ -311,7 +321,7 @@ fn a_container_that_is_named_again_brings_back_its_skills() {
 #[test]
 fn a_model_of_another_vendors_has_none_of_them() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         for (client, stream) in each() {
             for vendor in [Vendor::Chat, Vendor::Gemini, Vendor::Converse] {
                 let request = native_skill_request(client, &vendor.model(0), stream, &[]);
@@ -324,7 +334,7 @@ fn a_model_of_another_vendors_has_none_of_them() {
             }
         }
         assert!(
-            gateway.lanes[0].requests().await.is_empty(),
+            gateway.upstreams[0].requests().await.is_empty(),
             "nobody is asked"
         );
     });
@@ -333,7 +343,7 @@ fn a_model_of_another_vendors_has_none_of_them() {
 #[test]
 fn an_alias_stands_in_for_one_of_them_where_the_model_has_none() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let stored = gateway.store(&SkillFixture::new("slides")).await;
         let aliases = format!("[skills]\naliases = {{ pptx = '{stored}' }}\n");
         let other = gateway.sibling_with(&aliases);
@@ -343,14 +353,14 @@ fn an_alias_stands_in_for_one_of_them_where_the_model_has_none() {
             let request = gateway.http.post(url).bearer_auth(server::MASTER);
             let response = request.body(body.to_string()).send().await.unwrap();
             assert_eq!(response.status(), 200);
-            let sent = gateway.lanes[0].requests().await;
-            gateway.lanes[0].clear_responses();
+            let sent = gateway.upstreams[0].requests().await;
+            gateway.upstreams[0].clear_responses();
             sent[0].text().to_owned()
         };
-        gateway.lanes[0].respond(Vendor::Chat.says(false, "Done."));
+        gateway.upstreams[0].respond(Vendor::Chat.text_turn(false, "Done."));
         let sent = ask(Vendor::Chat).await;
         assert!(sent.contains("- slides: "), "{sent}");
-        gateway.lanes[0].respond(Vendor::Anthropic.says(false, "Done."));
+        gateway.upstreams[0].respond(Vendor::Anthropic.text_turn(false, "Done."));
         let sent = ask(Vendor::Anthropic).await;
         assert!(
             !sent.contains("- slides: "),

@@ -1,5 +1,5 @@
 //! Files that Anthropic's own servers made are fetched where they were named: by the
-//! tenant whose answer named them, and by nobody else.
+//! tenant whose response named them, and by no other.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,10 +20,10 @@ use prowess_testkit::upstream::{MockResponse, ReceivedRequest};
 use prowess_wire::{ClientDialect, Dialect, ReplyContext, StreamWriter, read_response};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use server::{MASTER, Server, prowess};
-use vendors::client::{asks, path};
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use server::{MASTER, TestServer, prowess};
+use vendors::client::{new_request, path};
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 const FILE: &str = "file_011theirs";
 const ABOUT: &str = r#"{"type": "file", "id": "file_011theirs", "filename": "deck.pptx",
@@ -34,7 +34,7 @@ const NO_FILE: &str = r#"{"type":"error","error":{"type":"not_found_error","mess
 
 /// A request that names only Anthropic's own skill.
 fn native_skill_request(client: ClientDialect, stream: bool) -> Value {
-    let mut request = asks(client, &Vendor::Anthropic.model(0), stream, &[]);
+    let mut request = new_request(client, &Vendor::Anthropic.model(0), stream, &[]);
     let native = json!({"type": "anthropic", "skill_id": "pptx", "version": "latest"});
     let skills = match client {
         ClientDialect::Responses => &mut request["tools"][0]["environment"]["skills"],
@@ -81,19 +81,19 @@ fn model_answer(stream: bool, content: &[Value]) -> MockResponse {
 }
 
 /// A key of a tenant.
-fn key(server: &Server, tenant: &str) -> String {
+fn key(server: &TestServer, tenant: &str) -> String {
     let mut command = prowess(server.folder());
     command.args(["keys", "create", "test", "--tenant", tenant, "--json"]);
     let made: Value = serde_json::from_str(&succeeded(&mut command)).unwrap();
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// Whoever asks.
+/// A client with a key.
 struct TestClient<'a> {
-    gateway: &'a Place,
+    gateway: &'a TestGateway,
     url: &'a str,
     key: &'a str,
-    /// Whether it speaks Anthropic's dialect.
+    /// Whether it uses Anthropic's dialect.
     anthropic: bool,
 }
 
@@ -104,9 +104,10 @@ impl TestClient<'_> {
             .http
             .request(method, format!("{}{path}", self.url))
             .bearer_auth(self.key);
-        let request = match self.anthropic {
-            true => request.header("anthropic-version", "2023-06-01"),
-            false => request,
+        let request = if self.anthropic {
+            request.header("anthropic-version", "2023-06-01")
+        } else {
+            request
         };
         request.send().await.unwrap()
     }
@@ -126,7 +127,7 @@ impl TestClient<'_> {
     }
 }
 
-fn master_client(gateway: &Place, anthropic: bool) -> TestClient<'_> {
+fn master_client(gateway: &TestGateway, anthropic: bool) -> TestClient<'_> {
     TestClient {
         gateway,
         url: gateway.server.url(),
@@ -136,8 +137,8 @@ fn master_client(gateway: &Place, anthropic: bool) -> TestClient<'_> {
 }
 
 /// The requests that came after the one to the model, by what they are.
-async fn sent(gateway: &Place) -> BTreeMap<String, ReceivedRequest> {
-    let requests = gateway.lanes[0].requests().await.into_iter();
+async fn sent(gateway: &TestGateway) -> BTreeMap<String, ReceivedRequest> {
+    let requests = gateway.upstreams[0].requests().await.into_iter();
     let named = requests.map(|sent| (format!("{} {}", sent.method, sent.path), sent));
     named.collect()
 }
@@ -145,10 +146,10 @@ async fn sent(gateway: &Place) -> BTreeMap<String, ReceivedRequest> {
 #[test]
 fn what_a_passed_answer_names_is_fetched_and_deleted() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         for stream in [false, true] {
             let client = master_client(&gateway, true);
-            gateway.lanes[0].respond(file_answer(stream, FILE));
+            gateway.upstreams[0].respond(file_answer(stream, FILE));
             let request = native_skill_request(ClientDialect::Messages, stream);
             assert!(
                 client
@@ -159,7 +160,7 @@ fn what_a_passed_answer_names_is_fetched_and_deleted() {
 
             let bytes = vec![9; 300_000];
             let download = MockResponse::bytes(200, "application/vnd.ms-powerpoint", bytes.clone());
-            gateway.lanes[0]
+            gateway.upstreams[0]
                 .respond(MockResponse::json(200, ABOUT))
                 .respond(download)
                 .respond(MockResponse::json(404, NO_FILE))
@@ -197,7 +198,7 @@ fn what_a_passed_answer_names_is_fetched_and_deleted() {
             let (status, error) = client.json(Method::GET, "/v1/files/file_011theirs").await;
             assert_eq!((status, &error["type"]), (404, &json!("error")));
             assert!(
-                gateway.lanes[0].requests().await.is_empty(),
+                gateway.upstreams[0].requests().await.is_empty(),
                 "it is forgotten"
             );
         }
@@ -207,14 +208,14 @@ fn what_a_passed_answer_names_is_fetched_and_deleted() {
 #[test]
 fn an_answer_that_is_scanned_passes_byte_for_byte() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         for stream in [false, true] {
             let mut request = native_skill_request(ClientDialect::Messages, stream);
-            gateway.lanes[0].respond(file_answer(stream, FILE));
+            gateway.upstreams[0].respond(file_answer(stream, FILE));
             let seen = gateway.post("/v1/messages", &request).await;
             request["container"].take();
             request["tools"].take();
-            gateway.lanes[0].respond(file_answer(stream, FILE));
+            gateway.upstreams[0].respond(file_answer(stream, FILE));
             let passed = gateway.post("/v1/messages", &request).await;
             assert_eq!(seen.text, passed.text);
         }
@@ -224,7 +225,7 @@ fn an_answer_that_is_scanned_passes_byte_for_byte() {
 #[test]
 fn a_file_is_found_at_the_end_of_a_long_answer() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let client = master_client(&gateway, true);
         let long = json!({"type": "text", "text": "long ".repeat(500_000)});
         let output = json!({"type": "code_execution_output", "file_id": FILE});
@@ -232,7 +233,7 @@ fn a_file_is_found_at_the_end_of_a_long_answer() {
             "content": {"type": "code_execution_result", "stdout": "", "stderr": "",
                 "return_code": 0, "content": [output]}});
         let body = json!({"type": "message", "content": [long, result], "usage": {}}).to_string();
-        gateway.lanes[0]
+        gateway.upstreams[0]
             .respond(MockResponse::json(200, &body).in_chunks(50_000))
             .respond(MockResponse::bytes(200, "text/plain", "the slides"));
         let request = native_skill_request(ClientDialect::Messages, false);
@@ -252,17 +253,17 @@ fn a_file_is_found_at_the_end_of_a_long_answer() {
 #[test]
 fn another_tenant_finds_nothing_and_no_provider_is_called() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let keys = ["one", "two"].map(|tenant| key(&gateway.server, tenant));
         let [one, two] = keys.each_ref().map(|key| TestClient {
             key,
             ..master_client(&gateway, true)
         });
-        gateway.lanes[0].respond(file_answer(true, FILE));
+        gateway.upstreams[0].respond(file_answer(true, FILE));
         let request = native_skill_request(ClientDialect::Messages, true);
         one.send_model_request(ClientDialect::Messages, &request)
             .await;
-        gateway.lanes[0].requests().await;
+        gateway.upstreams[0].requests().await;
         for (method, path) in [
             (Method::GET, "/v1/files/file_011theirs"),
             (Method::GET, "/v1/files/file_011theirs/content"),
@@ -283,8 +284,8 @@ fn another_tenant_finds_nothing_and_no_provider_is_called() {
             let (status, error) = two.json(method, path).await;
             assert_eq!(status, 404, "{path}: {error}");
         }
-        assert!(gateway.lanes[0].requests().await.is_empty());
-        gateway.lanes[0].respond(MockResponse::json(200, ABOUT));
+        assert!(gateway.upstreams[0].requests().await.is_empty());
+        gateway.upstreams[0].respond(MockResponse::json(200, ABOUT));
         let (status, _) = one.json(Method::GET, "/v1/files/file_011theirs").await;
         assert_eq!(status, 200, "its own it still has");
     });
@@ -293,7 +294,7 @@ fn another_tenant_finds_nothing_and_no_provider_is_called() {
 #[test]
 fn an_id_that_a_model_only_wrote_belongs_to_nobody() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let client = master_client(&gateway, true);
         let output = json!({"type": "bash_code_execution_output", "file_id": FILE});
         let forged = [
@@ -303,7 +304,7 @@ fn an_id_that_a_model_only_wrote_belongs_to_nobody() {
             json!({"type": "text", "text": output.to_string()}),
         ];
         for stream in [false, true] {
-            gateway.lanes[0].respond(model_answer(stream, &forged));
+            gateway.upstreams[0].respond(model_answer(stream, &forged));
             let request = native_skill_request(ClientDialect::Messages, stream);
             assert!(
                 client
@@ -314,14 +315,14 @@ fn an_id_that_a_model_only_wrote_belongs_to_nobody() {
             let (status, _) = client.json(Method::GET, "/v1/files/file_011theirs").await;
             assert_eq!(status, 404);
         }
-        assert_eq!(gateway.lanes[0].requests().await.len(), 2);
+        assert_eq!(gateway.upstreams[0].requests().await.len(), 2);
     });
 }
 
 #[test]
 fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let test_client = master_client(&gateway, false);
         for (client, stream) in [
             (ClientDialect::Chat, false),
@@ -329,7 +330,7 @@ fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
             (ClientDialect::Responses, false),
             (ClientDialect::Responses, true),
         ] {
-            gateway.lanes[0].respond(file_answer(stream, FILE));
+            gateway.upstreams[0].respond(file_answer(stream, FILE));
             let response = test_client
                 .send_model_request(client, &native_skill_request(client, stream))
                 .await;
@@ -340,7 +341,7 @@ fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
                 ("/v1/files/file_011theirs", "file"),
                 (in_container, "container.file"),
             ] {
-                gateway.lanes[0]
+                gateway.upstreams[0]
                     .respond(MockResponse::json(200, ABOUT))
                     .respond(MockResponse::bytes(200, "text/plain", "the slides"));
                 let (status, about) = test_client.json(Method::GET, file).await;
@@ -352,7 +353,7 @@ fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
                     .await;
                 assert_eq!(got.text().await.unwrap(), "the slides");
             }
-            gateway.lanes[0].respond(MockResponse::json(404, NO_FILE));
+            gateway.upstreams[0].respond(MockResponse::json(404, NO_FILE));
             let (status, error) = test_client
                 .json(Method::GET, "/v1/files/file_011theirs")
                 .await;
@@ -360,7 +361,7 @@ fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
             let message = &error["error"]["message"];
             assert_eq!(message, "File not found: file_011theirs", "{error}");
 
-            gateway.lanes[0].respond(MockResponse::json(200, DELETED));
+            gateway.upstreams[0].respond(MockResponse::json(200, DELETED));
             let deleted = match client {
                 ClientDialect::Chat => "/v1/files/file_011theirs",
                 _ => in_container,
@@ -378,7 +379,7 @@ fn clients_of_other_dialects_fetch_by_the_ids_they_were_given() {
 #[test]
 fn a_run_beside_stored_skills_names_files_that_are_fetched() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let stored = gateway.store(&SkillFixture::new("report")).await;
         let client = master_client(&gateway, true);
         for stream in [false, true] {
@@ -389,11 +390,11 @@ fn a_run_beside_stored_skills_names_files_that_are_fetched() {
                 .unwrap()
                 .push(ours);
             let file = format!("file_{stream}");
-            gateway.lanes[0].respond(file_answer(stream, &file));
+            gateway.upstreams[0].respond(file_answer(stream, &file));
             client
                 .send_model_request(ClientDialect::Messages, &request)
                 .await;
-            gateway.lanes[0].respond(MockResponse::bytes(200, "text/plain", "the slides"));
+            gateway.upstreams[0].respond(MockResponse::bytes(200, "text/plain", "the slides"));
             let content = format!("/v1/files/{file}/content");
             let got = client.send(Method::GET, &content).await;
             assert_eq!(got.text().await.unwrap(), "the slides");
@@ -404,14 +405,14 @@ fn a_run_beside_stored_skills_names_files_that_are_fetched() {
 #[test]
 fn a_file_of_a_provider_that_is_gone_is_reported_where_it_was() {
     run(async {
-        let gateway = Place::open(1, "").await;
-        gateway.lanes[0].respond(file_answer(false, FILE));
+        let gateway = TestGateway::open(1, "").await;
+        gateway.upstreams[0].respond(file_answer(false, FILE));
         let request = native_skill_request(ClientDialect::Messages, false);
         master_client(&gateway, true)
             .send_model_request(ClientDialect::Messages, &request)
             .await;
         let data = gateway.server.folder().join("data");
-        let bare = Server::start(&[("PROWESS_DATA_DIR", data.to_str().unwrap())]);
+        let bare = TestServer::start(&[("PROWESS_DATA_DIR", data.to_str().unwrap())]);
         for anthropic in [true, false] {
             let client = TestClient {
                 url: bare.url(),
@@ -430,15 +431,15 @@ fn a_file_of_a_provider_that_is_gone_is_reported_where_it_was() {
 #[test]
 fn a_callers_own_key_goes_along_where_it_may() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let own = format!(
             "[providers.own]\nkind = 'anthropic'\nbase_url = '{}'\ncaller_key = true\n",
-            gateway.lanes[0].url()
+            gateway.upstreams[0].url()
         );
         let server = gateway.sibling_with(&own);
         let mut body = native_skill_request(ClientDialect::Messages, false);
         body["model"] = "own/m1".into();
-        gateway.lanes[0]
+        gateway.upstreams[0]
             .respond(file_answer(false, FILE))
             .respond(MockResponse::json(200, ABOUT));
         let with_key = |method, path: &str| {
@@ -457,7 +458,7 @@ fn a_callers_own_key_goes_along_where_it_may() {
         assert!(posted.text().await.unwrap().contains("file_011theirs"));
         let got = with_key(Method::GET, "/v1/files/file_011theirs");
         assert_eq!(got.send().await.unwrap().status(), 200);
-        for sent in gateway.lanes[0].requests().await {
+        for sent in gateway.upstreams[0].requests().await {
             assert_eq!(sent.header("x-api-key"), Some("brought-along"));
             assert_eq!(sent.header("prowess-provider-key"), None);
         }
@@ -465,7 +466,7 @@ fn a_callers_own_key_goes_along_where_it_may() {
 }
 
 /// The most memory a server has had so far, in kB.
-fn peak(server: &Server) -> u64 {
+fn peak(server: &TestServer) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
     line.unwrap()
@@ -481,15 +482,15 @@ fn peak(server: &Server) -> u64 {
 #[test]
 fn a_file_of_any_size_passes_as_it_comes() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let client = master_client(&gateway, true);
-        gateway.lanes[0].respond(file_answer(false, FILE));
+        gateway.upstreams[0].respond(file_answer(false, FILE));
         let request = native_skill_request(ClientDialect::Messages, false);
         client
             .send_model_request(ClientDialect::Messages, &request)
             .await;
         let part = vec![5; 1 << 20];
-        gateway.lanes[0].respond(MockResponse::bytes(200, "video/mp4", part).then_endless());
+        gateway.upstreams[0].respond(MockResponse::bytes(200, "video/mp4", part).then_endless());
         let before = peak(&gateway.server);
         let got = client.send(Method::GET, "/v1/files/file_011theirs/content");
         let mut body = got.await.bytes_stream();
@@ -498,7 +499,7 @@ fn a_file_of_any_size_passes_as_it_comes() {
             read += body.next().await.unwrap().unwrap().len();
         }
         drop(body);
-        gateway.lanes[0].client_disconnected().await;
+        gateway.upstreams[0].client_disconnected().await;
         let grown = peak(&gateway.server) - before;
         assert!(grown < 24 << 10, "{grown} kB were held of {read} bytes");
     });
@@ -516,9 +517,9 @@ fn the_vendors_clients_fetch_them_unchanged() {
             ("anthropic-2.8", "native_files_anthropic.py", &[false, true]),
             ("openai-3.49", "native_files_openai.py", &[false]),
         ] {
-            let gateway = Place::open(1, "").await;
+            let gateway = TestGateway::open(1, "").await;
             for stream in streamed {
-                gateway.lanes[0]
+                gateway.upstreams[0]
                     .respond(file_answer(*stream, FILE))
                     .respond(MockResponse::json(200, ABOUT))
                     .respond(MockResponse::bytes(200, "text/plain", "the slides"))
@@ -532,7 +533,7 @@ fn the_vendors_clients_fetch_them_unchanged() {
             tokio::task::spawn_blocking(move || succeeded(&mut program))
                 .await
                 .unwrap();
-            let requests = gateway.lanes[0].requests().await;
+            let requests = gateway.upstreams[0].requests().await;
             assert_eq!(requests.len(), streamed.len() * 4, "{client}");
         }
     });

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use installed::{installed, succeeded};
-use server::Server;
+use server::TestServer;
 
 fn packages() -> PathBuf {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
@@ -38,7 +38,7 @@ fn pytest(file: &str) {
         ("PROWESS_CONFIG", config.to_str().unwrap()),
         ("PROWESS_MASTER_KEY", ""),
     ];
-    let server = Server::start(&variables);
+    let server = TestServer::start(&variables);
     let mut tests = program("python", server.folder());
     tests
         .args(["-m", "pytest", "--quiet", "--basetemp"])

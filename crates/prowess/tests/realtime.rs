@@ -16,9 +16,9 @@ use std::fs;
 use prowess_testkit::SkillFixture;
 use prowess_wire::ClientDialect;
 use serde_json::json;
-use vendors::client::asks;
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use vendors::client::new_request;
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 const VENDOR: Vendor = Vendor::Chat;
 /// Names the command among all processes.
@@ -38,7 +38,7 @@ fn policies(server: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{server}/task")).unwrap();
     let stats =
         threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
-    let stats = stats.filter(|stat| stat.contains("(prowess-hand)"));
+    let stats = stats.filter(|stat| stat.contains("(prowess-worker)"));
     stats.filter_map(|stat| policy(&stat)).collect()
 }
 
@@ -56,14 +56,14 @@ fn command_policy() -> Option<u32> {
 #[test]
 fn connections_go_before_commands_where_the_system_allows_it() {
     run(async {
-        let gateway = Place::open(1, "").await;
+        let gateway = TestGateway::open(1, "").await;
         let skill = gateway.store(&SkillFixture::new("report")).await;
         let server = gateway.server.pid();
         assert!(policies(server).iter().all(|policy| *policy == NORMAL));
         let call = json!({"command": format!("sleep {SECONDS}")});
         let calls = [("bash_code_execution", call)];
-        gateway.lanes[0].respond(VENDOR.calls(true, "I wait.", &calls));
-        let request = asks(ClientDialect::Messages, &VENDOR.model(0), true, &[&skill]);
+        gateway.upstreams[0].respond(VENDOR.calls(true, "I wait.", &calls));
+        let request = new_request(ClientDialect::Messages, &VENDOR.model(0), true, &[&skill]);
         let answer = gateway.begin("/v1/messages", &request).await;
         let command = loop {
             if let Some(policy) = command_policy() {

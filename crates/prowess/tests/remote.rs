@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use prowess_testkit::SkillFixture;
 use serde_json::Value;
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 
 /// What a command printed, and how it ended.
 struct CommandOutput {
@@ -35,7 +35,7 @@ impl CommandOutput {
     }
 }
 
-fn command(server: &Server, args: &[&str]) -> Command {
+fn command(server: &TestServer, args: &[&str]) -> Command {
     let mut command = prowess(server.folder());
     command.args(args);
     command
@@ -44,7 +44,7 @@ fn command(server: &Server, args: &[&str]) -> Command {
     command
 }
 
-fn run_command(server: &Server, args: &[&str]) -> CommandOutput {
+fn run_command(server: &TestServer, args: &[&str]) -> CommandOutput {
     CommandOutput::from_output(&command(server, args).output().unwrap())
 }
 
@@ -56,7 +56,7 @@ fn skill(body: &str) -> SkillFixture {
 
 #[test]
 fn a_skill_is_pushed_once_then_again_when_it_changes_and_pulled_as_it_was() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let folder = skill("One.\n").write_to(server.folder());
     let path = folder.to_str().unwrap();
 
@@ -144,7 +144,7 @@ fn same_files(a: &Path, b: &Path) {
 
 #[test]
 fn a_skill_with_errors_is_explained_and_not_sent() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let skill = SkillFixture::new("pdf-forms").field("description", "A <b>bold</b> claim.");
     let folder = skill.write_to(server.folder());
     let output = run_command(&server, &["skill", "push", folder.to_str().unwrap()]);
@@ -161,13 +161,14 @@ fn a_skill_with_errors_is_explained_and_not_sent() {
 
 #[test]
 fn what_goes_wrong_on_the_way_is_reported() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let mut wrong = command(&server, &["skill", "list", "--server"]);
     let output =
         CommandOutput::from_output(&wrong.env("PROWESS_API_KEY", "wrong").output().unwrap());
     assert_eq!(output.code, 3);
     assert!(
-        output.stderr.contains("not known") && output.stderr.contains("key-unknown"),
+        output.stderr.contains("unknown, expired or revoked")
+            && output.stderr.contains("key-unknown"),
         "{}",
         output.stderr
     );
@@ -187,7 +188,7 @@ fn what_goes_wrong_on_the_way_is_reported() {
 
 #[test]
 fn keys_are_shown_once_and_end_when_revoked() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let args = [
         "keys", "create", "ci", "--tenant", "acme", "--scope", "read", "--json",
     ];
@@ -219,7 +220,7 @@ fn keys_are_shown_once_and_end_when_revoked() {
 
 #[test]
 fn a_server_ends_in_good_order_on_a_signal() {
-    let mut server = Server::start(&[]);
+    let mut server = TestServer::start(&[]);
     let pid = server.pid().to_string();
     assert!(Command::new("kill").arg(pid).status().unwrap().success());
     assert_eq!(server.wait().code(), Some(0));
@@ -241,7 +242,7 @@ fn a_server_refuses_to_be_open_to_other_machines() {
 
 #[test]
 fn the_log_is_json_and_holds_no_key_no_query_and_no_content() {
-    let mut server = Server::start(&[("PROWESS_LOG", "debug")]);
+    let mut server = TestServer::start(&[("PROWESS_LOG", "debug")]);
     let folder = skill("unmistakable-content\n").write_to(server.folder());
     run_command(&server, &["skill", "push", folder.to_str().unwrap()]);
     run_command(

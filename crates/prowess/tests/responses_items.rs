@@ -15,12 +15,12 @@ use prowess_testkit::SkillFixture;
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use vendors::client::asks;
-use vendors::speak::Vendor;
-use vendors::{Place, Told, run};
+use vendors::client::new_request;
+use vendors::vendor::Vendor;
+use vendors::{GatewayResponse, TestGateway, run};
 
-async fn start_gateway() -> (Place, String) {
-    let gateway = Place::open(1, "").await;
+async fn start_gateway() -> (TestGateway, String) {
+    let gateway = TestGateway::open(1, "").await;
     let report = SkillFixture::new("report").body("Report well.\n");
     let skill = gateway.store(&report).await;
     (gateway, skill)
@@ -100,7 +100,7 @@ fn turns() -> (Vec<Value>, Vec<Value>) {
 
 /// The output of an answer, streamed or not. Items of a stream are told once each, in
 /// order.
-fn output(response: &Told, stream: bool) -> Vec<Value> {
+fn output(response: &GatewayResponse, stream: bool) -> Vec<Value> {
     if !stream {
         return response.json()["output"].as_array().unwrap().clone();
     }
@@ -141,7 +141,7 @@ fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
         for stream in [false, true] {
             let (first, last) = turns();
             let vendor = Vendor::Responses;
-            let mut request = asks(
+            let mut request = new_request(
                 ClientDialect::Responses,
                 &vendor.model(0),
                 stream,
@@ -161,7 +161,7 @@ fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
                 .talk(ClientDialect::Responses, vendor, &request, answers)
                 .await;
             assert_eq!((response.status, sent.len()), (200, 2), "{}", response.text);
-            gateway.lanes[0].clear_responses();
+            gateway.upstreams[0].clear_responses();
 
             let output = output(&response, stream);
             let kinds: Vec<&str> = output
@@ -221,7 +221,7 @@ fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
                 .talk(ClientDialect::Responses, vendor, &more, end)
                 .await;
             assert_eq!(response.status, 200, "{}", response.text);
-            gateway.lanes[0].clear_responses();
+            gateway.upstreams[0].clear_responses();
             let input = again[0].body["input"].as_array().unwrap();
             assert_eq!(input.last(), Some(&approval));
             let find = |kind: &str| input.iter().filter(|item| item["type"] == kind).count();
@@ -255,7 +255,7 @@ fn what_a_chat_server_adds_beside_its_text_reaches_a_chat_client() {
         let call = json!([{"id": "call_1", "type": "function",
             "function": {"name": "load_skill", "arguments": "{\"name\":\"report\"}"}}]);
         let vendor = Vendor::Chat;
-        let request = asks(ClientDialect::Chat, &vendor.model(0), false, &[&skill]);
+        let request = new_request(ClientDialect::Chat, &vendor.model(0), false, &[&skill]);
         let turns = [
             turn(
                 json!({"role": "assistant", "content": null, "tool_calls": call}),
@@ -329,18 +329,24 @@ fn tools_of_both_sides_in_one_turn_are_all_answered_in_order() {
             ClientDialect::Responses,
         ] {
             for both in [both.clone(), [both[1].clone(), both[0].clone()]] {
-                let mut request = asks(client, &vendor.model(0), false, &[&skill]);
+                let mut request = new_request(client, &vendor.model(0), false, &[&skill]);
                 let turns = [vendor.calls(false, "Now.", &both)];
                 let (response, _) = gateway.talk(client, vendor, &request, turns).await;
                 assert_eq!(response.status, 200, "{}", response.text);
-                gateway.lanes[0].clear_responses();
-                let answer = vendors::client::understood(client, false, &response).unwrap();
-                vendors::client::goes_on(client, &mut request, &response, &answer, "rain");
+                gateway.upstreams[0].clear_responses();
+                let answer = vendors::client::parse_answer(client, false, &response).unwrap();
+                vendors::client::append_tool_result(
+                    client,
+                    &mut request,
+                    &response,
+                    &answer,
+                    "rain",
+                );
                 let (response, sent) = gateway
-                    .talk(client, vendor, &request, [vendor.says(false, "Bye.")])
+                    .talk(client, vendor, &request, [vendor.text_turn(false, "Bye.")])
                     .await;
                 assert_eq!(response.status, 200, "{}", response.text);
-                gateway.lanes[0].clear_responses();
+                gateway.upstreams[0].clear_responses();
                 let (names, texts) = turn_of(&sent[0].body);
                 let expected: Vec<&str> = both.iter().map(|(name, _)| *name).collect();
                 assert_eq!(names, expected, "{client:?}");
@@ -357,7 +363,7 @@ fn a_call_that_anthropics_server_left_to_be_run_is_run_here() {
     run(async {
         let (gateway, skill) = start_gateway().await;
         let vendor = Vendor::Chat;
-        let mut request = asks(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
+        let mut request = new_request(ClientDialect::Messages, &vendor.model(0), false, &[&skill]);
         let reply = json!([
             {"type": "text", "text": "Both."},
             {"type": "server_tool_use", "id": "srvtoolu_01", "name": "bash_code_execution",
@@ -373,11 +379,11 @@ fn a_call_that_anthropics_server_left_to_be_run_is_run_here() {
                 ClientDialect::Messages,
                 vendor,
                 &request,
-                [vendor.says(false, "So.")],
+                [vendor.text_turn(false, "So.")],
             )
             .await;
         assert_eq!(response.status, 200, "{}", response.text);
-        gateway.lanes[0].clear_responses();
+        gateway.upstreams[0].clear_responses();
         let (names, texts) = turn_of(&sent[0].body);
         assert_eq!(names, ["bash_code_execution", "weather"]);
         assert_eq!(texts, ["hello", "rain"]);
@@ -400,7 +406,7 @@ fn a_call_that_anthropics_server_left_to_be_run_is_run_here() {
                 ClientDialect::Messages,
                 vendor,
                 &request,
-                [vendor.says(false, "Bye.")],
+                [vendor.text_turn(false, "Bye.")],
             )
             .await;
         assert_eq!(response.status, 200, "{}", response.text);

@@ -123,13 +123,13 @@ fn the_answer_goes_to_stdout_and_what_happens_to_stderr_and_files_are_saved() {
     loaded greet
     calls bash_code_execution mkdir -p a b; echo one > a/card.txt; echo two > b/card.txt; echo x > .hidden
     done in N ms
-    made .hidden (text/plain, 2 B)
-    made a/card.txt (text/plain, 4 B)
-    made b/card.txt (text/plain, 4 B)
+    file .hidden (text/plain, 2 B)
+    file a/card.txt (text/plain, 4 B)
+    file b/card.txt (text/plain, 4 B)
     saved out/_hidden
     saved out/card.txt
     saved out/card-2.txt
-    go on with --container container_…
+    continue with --container container_…
     ");
     assert_eq!(workdir.read("out/card.txt"), "one\n");
     assert_eq!(workdir.read("out/card-2.txt"), "two\n");
@@ -199,7 +199,7 @@ fn exit_codes_separate_the_model_s_failures_from_ours() {
     exit 1
     --- stdout
     --- stderr
-    error: there is no model called "nobody"; name one of the configuration, or write PROVIDER/MODEL; providers are stage
+    error: unknown model "nobody"; use a configured model or PROVIDER/MODEL; providers are stage
     "#);
     assert_snapshot!(workdir.run(&["run", "-m", "hero", "--skill", "missing", "hi"]), @"
     exit 3
@@ -217,7 +217,7 @@ fn exit_codes_separate_the_model_s_failures_from_ours() {
     exit 1
     --- stdout
     --- stderr
-    error: its time is up
+    error: the run timed out
     ");
 }
 
@@ -234,7 +234,7 @@ fn the_demo_makes_a_gif_over_real_http_and_ends_where_nobody_watches() {
         "stored as skill_",
         "loads   /skills/",
         "runs    python3",
-        "made    file_",
+        "file    file_",
     ] {
         assert!(text.contains(shown), "{shown}: {text}");
     }
@@ -256,7 +256,7 @@ fn the_demo_s_server_stays_and_what_it_suggests_works() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
-    while !text.contains("until you press") {
+    while !text.contains("Press Ctrl-C") {
         assert_ne!(lines.read_line(&mut text).unwrap(), 0, "{text}");
     }
     let answers: Vec<String> = next(&text)

@@ -13,11 +13,11 @@ mod server;
 use std::path::Path;
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::{MockResponse as Told, MockUpstream};
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use reqwest::Client as Http;
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 use tempfile::TempDir;
 
 const SCRIPT: &str = r#"
@@ -89,7 +89,7 @@ text = "No step fits: {{user}} {{tool_result}}"
 
 /// A server with a scripted model and a stored skill.
 struct RunFixture {
-    server: Server,
+    server: TestServer,
     http: Http,
     skill: String,
     _config: TempDir,
@@ -104,7 +104,7 @@ impl RunFixture {
         let text =
             format!("{more}\n[providers.stage]\nkind = \"scripted\"\nscript = \"script.toml\"\n");
         std::fs::write(&path, text).unwrap();
-        let server = Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
+        let server = TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
         let http = Http::new();
         let skill = upload_skill(&http, server.url()).await;
         RunFixture {
@@ -456,13 +456,13 @@ fn in_litellm_mode_files_are_in_the_last_chunk_of_a_stream() {
 }
 
 /// An answer of Anthropic's, from its own container.
-fn anthropic_answer(content: Value, stop: &str) -> Told {
+fn anthropic_answer(content: Value, stop: &str) -> MockResponse {
     let container = json!({"id": "container_theirs", "expires_at": "2030-01-01T00:00:00Z",
         "skills": [{"type": "anthropic", "skill_id": "xlsx", "version": "20251013"}]});
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m1",
         "content": content, "stop_reason": stop, "stop_sequence": null, "container": container,
         "usage": {"input_tokens": 3, "output_tokens": 2}});
-    Told::json(200, &body.to_string())
+    MockResponse::json(200, &body.to_string())
 }
 
 #[test]

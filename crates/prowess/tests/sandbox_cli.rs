@@ -56,7 +56,7 @@ fn streams_and_exit_code_are_the_commands_own_and_files_are_saved() {
     assert_eq!((stdout.as_str(), code), ("out\n", Some(5)), "{stderr}");
     assert!(stderr.starts_with("err\n"), "{stderr}");
     assert!(
-        stderr.contains("made saved/d/f.txt (text/plain, 5 B)"),
+        stderr.contains("created saved/d/f.txt (text/plain, 5 B)"),
         "{stderr}"
     );
     let saved = fs::read_to_string(place.folder().join("saved/d/f.txt"));
@@ -66,8 +66,16 @@ fn streams_and_exit_code_are_the_commands_own_and_files_are_saved() {
 #[test]
 fn a_container_keeps_its_files_until_it_is_removed() {
     let place = Place::new(REDUCED);
-    let (_, stderr, _) = place.run(&["sandbox", "exec", "--session", "new", "--", "touch", "kept"]);
-    let id = stderr.split("session ").nth(1).unwrap().trim().to_owned();
+    let (_, stderr, _) = place.run(&[
+        "sandbox",
+        "exec",
+        "--container",
+        "new",
+        "--",
+        "touch",
+        "kept",
+    ]);
+    let id = stderr.split("container ").nth(1).unwrap().trim().to_owned();
     let (stdout, _, _) = place.run(&["sandbox", "exec", "--session", &id, "--", "ls"]);
     assert_eq!(stdout, "kept\n");
     let (listed, _, _) = place.run(&["sandbox", "list"]);
@@ -100,7 +108,7 @@ fn limits_of_the_configuration_hold() {
     let place = Place::new("[sandbox]\nreduced = true\ntimeout_seconds = 1\n");
     let (_, stderr, code) = place.run(&["sandbox", "exec", "--", "sleep", "600"]);
     assert_eq!(code, Some(124), "{stderr}");
-    assert!(stderr.contains("its time was up"), "{stderr}");
+    assert!(stderr.contains("killed: timeout"), "{stderr}");
 }
 
 #[test]

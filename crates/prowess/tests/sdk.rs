@@ -13,7 +13,7 @@ use std::process::Command;
 
 use installed::{node, python, succeeded};
 use prowess_testkit::postgres::TestPostgres;
-use server::Server;
+use server::TestServer;
 
 /// Which client runs which script.
 const PYTHON: [(&str, &str); 5] = [
@@ -25,7 +25,7 @@ const PYTHON: [(&str, &str); 5] = [
 ];
 const NODE: [&str; 2] = ["anthropic.mjs", "openai.mjs"];
 
-fn run(mut client: Command, server: &Server) {
+fn run(mut client: Command, server: &TestServer) {
     client
         .env("PROWESS_URL", server.url())
         .env("PROWESS_API_KEY", server::MASTER);
@@ -33,7 +33,7 @@ fn run(mut client: Command, server: &Server) {
 }
 
 /// All at once: each client has names of its own.
-fn all_clients(server: &Server) {
+fn all_clients(server: &TestServer) {
     std::thread::scope(|scope| {
         for (client, script) in PYTHON {
             scope.spawn(move || run(python(client, script), server));
@@ -46,12 +46,12 @@ fn all_clients(server: &Server) {
 
 #[test]
 fn every_client_lives_through_skills_and_files_on_sqlite() {
-    all_clients(&Server::start(&[]));
+    all_clients(&TestServer::start(&[]));
 }
 
 #[test]
 fn every_client_lives_through_skills_and_files_on_postgres() {
     let postgres = TestPostgres::start();
     let url = postgres.database();
-    all_clients(&Server::start(&[("PROWESS_STORE_URL", &url)]));
+    all_clients(&TestServer::start(&[("PROWESS_STORE_URL", &url)]));
 }

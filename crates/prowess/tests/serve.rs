@@ -15,7 +15,7 @@ use prowess_testkit::hostile::{self, HostileArchive};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
-use server::{MASTER, Server};
+use server::{MASTER, TestServer};
 
 /// Uploads under way at any moment.
 const AT_ONCE: usize = 16;
@@ -52,7 +52,7 @@ async fn upload(client: reqwest::Client, url: String, archive: Arc<HostileArchiv
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_uploads_at_once_take_a_bounded_memory() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let client = reqwest::Client::new();
     let url = format!("{}/v1/skills", server.url());
     let idle = memory(server.pid(), "VmRSS");
@@ -79,7 +79,7 @@ async fn hostile_uploads_at_once_take_a_bounded_memory() {
 
 #[tokio::test]
 async fn health_shows_how_strong_the_sandbox_is() {
-    let server = Server::start(&[]);
+    let server = TestServer::start(&[]);
     let url = format!("{}/healthz", server.url());
     loop {
         let health: Value = reqwest::get(&url).await.unwrap().json().await.unwrap();
@@ -107,7 +107,7 @@ async fn skills_at_anthropic_are_requested_with_the_key_of_its_provider() {
     );
     std::fs::write(&config, text).unwrap();
     let config = config.to_str().unwrap();
-    let server = Server::start(&[("PROWESS_CONFIG", config), ("ANTHROPIC_API_KEY", "another")]);
+    let server = TestServer::start(&[("PROWESS_CONFIG", config), ("ANTHROPIC_API_KEY", "another")]);
     let ask = async || {
         let url = "/v1/skills/skill_1?custom_llm_provider=anthropic";
         let request = reqwest::Client::new().get(format!("{}{url}", server.url()));

@@ -23,7 +23,7 @@ impl Workdir {
         }
     }
 
-    /// Puts a sound skill on the desk.
+    /// Adds a valid skill.
     fn with_skill(self, name: &str) -> Workdir {
         SkillFixture::new(name).write_to(self.path());
         self
@@ -56,7 +56,7 @@ impl Workdir {
         let (out, err) = (text(output.stdout), text(output.stderr));
         let code = output.status.code().unwrap();
         format!("exit {code}\n--- stdout\n{out}--- stderr\n{err}")
-            .replace(&self.path().display().to_string(), "DESK")
+            .replace(&self.path().display().to_string(), "WORKDIR")
     }
 
     fn json(&self, args: &[&str]) -> Value {
@@ -74,49 +74,49 @@ fn help_names_the_verbs_and_the_exit_codes() {
     Usage: prowess <COMMAND>
 
     Commands:
-      demo             Show the product at work: a server, a skill, one request; no keys needed
-      run              Ask a model, with skills
-      skill            Make, check, show, pack, scan and share skills
-      tools            Show the tools that skills give a model
-      call             Call a tool of a skill, as a model would
-      mcp              Serve skills to an agent over MCP, on standard input and output
-      serve            Serve the skills API and the model gateway
-      keys             Make, list and end keys for the server
-      runs             Show what became of requests that named skills
-      config           Check a configuration, print its schema, or import one
-      usage            Show what requests to models used
-      sandbox          Run commands the way a model's code runs
-      doctor           Show what the sandbox can do on this machine
-      completions      Print a completion script for a shell
-      validate         Validate a skill, as the reference validator does
-      read-properties  Print a skill's properties as JSON, as the reference does
-      to-prompt        Print <available_skills> for a prompt, as the reference does
+      demo             Run a local end-to-end demo (no API key)
+      run              Send a prompt to a model, with skills
+      skill            Create, validate, show, pack, scan, upload and download skills
+      tools            List the tools that skills provide to a model
+      call             Call a tool as a model would
+      mcp              Run an MCP server for skills on standard input and output
+      serve            Run the server: model gateway, skills API, files, MCP
+      keys             Create, list and revoke API keys
+      runs             List skill runs, or show one
+      config           Check a configuration, print its schema, or import one from LiteLLM
+      usage            Show model usage and cost
+      sandbox          Run commands in the sandbox, without a server
+      doctor           Check which sandbox features this host supports
+      completions      Print a shell completion script
+      validate         Validate a skill like the reference validator
+      read-properties  Print a skill's properties as JSON, like the reference validator
+      to-prompt        Print <available_skills> for a prompt, like the reference validator
 
     Options:
       -h, --help     Print help
       -V, --version  Print version
 
     Exit codes:
-      0  all is well
-      1  the command worked and found something wrong
+      0  success
+      1  the command ran and found a problem
       2  wrong usage
-      3  something could not be read or written; the rest was still done
+      3  something could not be read or written; the rest was processed
     --- stderr
     ");
     assert_snapshot!(Workdir::new().run(&["skill", "--help"]), @"
     exit 0
     --- stdout
-    Make, check, show, pack, scan and share skills
+    Create, validate, show, pack, scan, upload and download skills
 
     Usage: prowess skill <COMMAND>
 
     Commands:
-      new       Start a new skill
-      validate  Check skills and explain what is wrong
-      show      Show what is in a skill
+      new       Create a new skill
+      validate  Validate skills and explain problems
+      show      Show the content of a skill
       list      List the skills of folders and archives, or of a server
       pack      Pack a skill into an archive
-      scan      Look for attacks and bad habits, without running anything
+      scan      Scan skills for security problems, without running anything
       explain   Explain a rule, or list all of them
       push      Upload a skill to a server
       pull      Download a skill from a server
@@ -187,7 +187,7 @@ fn a_new_skill_is_valid_and_its_tool_is_declared() {
     exit 3
     --- stdout
     --- stderr
-    error: ./my-skill exists already
+    error: ./my-skill already exists
     ");
     assert_snapshot!(workdir.run(&["skill", "new", "../x"]), @"
     exit 2
@@ -238,13 +238,13 @@ fn problems_are_shown_where_they_are() {
       |
       = help: Put the value in quotes.
 
-    warning[permissions-ignored]: `allowed-tools` is not trusted: the frontmatter is not sound YAML
+    warning[permissions-ignored]: `allowed-tools` is ignored: the frontmatter is not valid YAML
      --> bad/SKILL.md:4:1
       |
     4 | allowed-tools: Read
       | ^^^^^^^^^^^^^
       |
-      = help: Mend the YAML, then the field counts again.
+      = help: Fix the YAML; then the field takes effect.
 
     note[unknown-field]: `color` is not a field of the standard
      --> bad/SKILL.md:5:1
@@ -292,13 +292,13 @@ fn problems_are_shown_where_they_are() {
       |
       = help: Put the value in quotes.
 
-    warning[permissions-ignored]: `allowed-tools` is not trusted: the frontmatter is not sound YAML
+    warning[permissions-ignored]: `allowed-tools` is ignored: the frontmatter is not valid YAML
      --> bad/SKILL.md:4:1
       |
     4 | allowed-tools: Read
       | ^^^^^^^^^^^^^
       |
-      = help: Mend the YAML, then the field counts again.
+      = help: Fix the YAML; then the field takes effect.
 
     error[unknown-field]: `color` is not a field of the standard
      --> bad/SKILL.md:5:1
@@ -360,7 +360,7 @@ fn one_bad_input_does_not_stop_the_others() {
     5 skills: 1 valid, 4 invalid, 3 unreadable; 3 errors, 0 warnings, 0 notes
     --- stderr
     error: notes.txt: not a skill: give a folder, a .zip, .skill or .tar.gz archive, or a Markdown file
-    hollow: no SKILL.md here or below
+    hollow: no SKILL.md in this folder or below
     error: nowhere: no such file or folder
     error: junk.zip: the bundle is in no known archive format; send a zip or a tar.gz
     ");
@@ -482,7 +482,7 @@ fn a_list_shows_labels_and_what_hides_what() {
      one   mine   -        0      1      40 B  From b.
      two   mine   -        0      1      63 B  First line.
     --- stderr
-    one: a/one is hidden by b/one
+    one: a/one is overridden by b/one
     error: b/bad: the file does not begin with a frontmatter (`---`)
     2 skills
     ");
@@ -526,13 +526,13 @@ fn packing_twice_gives_the_same_bytes_and_never_overwrites_unasked() {
     exit 3
     --- stdout
     --- stderr
-    error: a.zip exists; --force replaces it
+    error: a.zip already exists; use --force to replace it
     ");
     assert_snapshot!(workdir.run(&["skill", "pack", "good", "-o", "a.rar"]), @"
     exit 2
     --- stdout
     --- stderr
-    error: a.rar: the ending must be .zip, .skill or .tar.gz
+    error: a.rar: the extension must be .zip, .skill or .tar.gz
     ");
 }
 
@@ -602,7 +602,7 @@ fn rules_are_explained() {
 
       Rename the folder or the skill.
 
-      Weight: warning; an error with --strict, as for the reference validator.
+      Severity: warning; an error with --strict, as for the reference validator.
     --- stderr
     ");
     assert_snapshot!(Workdir::new().run(&["skill", "explain", "no-such-rule"]), @"

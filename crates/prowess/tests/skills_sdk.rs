@@ -16,21 +16,21 @@ use installed::{python, succeeded};
 use prowess_testkit::SkillFixture;
 use serde_json::json;
 use server::MASTER;
-use vendors::speak::Vendor;
-use vendors::{Place, run};
+use vendors::vendor::Vendor;
+use vendors::{TestGateway, run};
 
 /// What the program of a client does, before a model that makes a report as often as it
 /// is asked to: which of its answers are streamed.
 async fn program(client: &str, script: &str, vendor: Vendor, streamed: &[bool]) {
-    let gateway = Place::open(1, "").await;
+    let gateway = TestGateway::open(1, "").await;
     let make = "open('/mnt/data/report.txt', 'w').write('all is well')\nprint('made it')\n";
     let skill = SkillFixture::new("report").script("scripts/make.py", make);
     let skill = gateway.store(&skill).await;
     let command = json!({"command": "python3 /skills/report/scripts/make.py"});
     for stream in streamed {
         let call = ("bash_code_execution", command.clone());
-        gateway.lanes[0].respond(vendor.calls(*stream, "I make it.", &[call]));
-        gateway.lanes[0].respond(vendor.says(*stream, "Done."));
+        gateway.upstreams[0].respond(vendor.calls(*stream, "I make it.", &[call]));
+        gateway.upstreams[0].respond(vendor.text_turn(*stream, "Done."));
     }
     let mut program = python(client, script);
     program
@@ -41,7 +41,7 @@ async fn program(client: &str, script: &str, vendor: Vendor, streamed: &[bool]) 
     tokio::task::spawn_blocking(move || succeeded(&mut program))
         .await
         .unwrap();
-    let requests = gateway.lanes[0].requests().await;
+    let requests = gateway.upstreams[0].requests().await;
     assert_eq!(requests.len(), streamed.len() * 2);
 }
 

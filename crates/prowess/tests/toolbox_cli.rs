@@ -59,7 +59,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
     exit 0
     --- stdout
      TOOL        ARGUMENTS    DESCRIPTION
-     load_skill  name, path?  Load a skill: its instructions, and its own tools if it has any. Do this…
+     load_skill  name, path?  Load a skill: its instructions and, if it has any, its own tools. When a…
     --- stderr
     1 tool of 2 skills
     ");
@@ -67,7 +67,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
     exit 0
     --- stdout
      TOOL          ARGUMENTS    DESCRIPTION
-     load_skill    name, path?  Load a skill: its instructions, and its own tools if it has any. Do this…
+     load_skill    name, path?  Load a skill: its instructions and, if it has any, its own tools. When a…
      greet__hello  name, loud?  Say hello.
      maths__add    a, b?        Add.
     --- stderr
@@ -116,7 +116,7 @@ fn call_prints_what_the_model_would_read_and_saves_files() {
     hello -you false
     [files: /mnt/data/card.txt (text/plain, 2 bytes)]
     --- stderr
-    made out/card.txt (text/plain, 2 B)
+    created out/card.txt (text/plain, 2 B)
     ");
     let saved = std::fs::read_to_string(workdir.dir.path().join("out/card.txt")).unwrap();
     assert_eq!(saved, "hi");
@@ -183,7 +183,7 @@ fn a_call_that_fails_ends_with_one_and_wrong_usage_with_two() {
     assert_snapshot!(workdir.run(&["call", "skills", "greet__bye", "--reduced"]), @"
     exit 1
     --- stdout
-    Error: there is no tool `greet__bye`. Its skill has `greet__hello`. There are: `load_skill`, `bash_code_execution`, `text_editor_code_execution`
+    Error: there is no tool `greet__bye`. Its skill has `greet__hello`. Available: `load_skill`, `bash_code_execution`, `text_editor_code_execution`
     --- stderr
     ");
 }

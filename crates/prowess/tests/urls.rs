@@ -8,16 +8,16 @@ use std::process::Output;
 
 use prowess_testkit::SkillFixture;
 use serde_json::Value;
-use server::{MASTER, Server, prowess};
+use server::{MASTER, TestServer, prowess};
 
 /// A server that shows its skills to everyone.
-fn public_server() -> Server {
+fn public_server() -> TestServer {
     let config = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(config.path(), "[server]\nindex_tenant = \"default\"\n").unwrap();
-    Server::start(&[("PROWESS_CONFIG", config.path().to_str().unwrap())])
+    TestServer::start(&[("PROWESS_CONFIG", config.path().to_str().unwrap())])
 }
 
-fn run(server: &Server, args: &[&str]) -> Output {
+fn run(server: &TestServer, args: &[&str]) -> Output {
     let mut command = prowess(server.folder());
     command
         .args(args)
@@ -33,7 +33,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn push(server: &Server, skill: &SkillFixture) {
+fn push(server: &TestServer, skill: &SkillFixture) {
     let folder = skill.write_to(server.folder());
     let pushed = run(
         server,
@@ -139,7 +139,7 @@ fn a_url_is_refused_with_its_reason_and_a_code_of_its_own() {
     assert_fails(
         &["skill", "show", url, "--allow-private"],
         3,
-        "holds 2 skills; name one of them by adding #NAME",
+        "has 2 skills; select one by adding #NAME",
     );
     let nobody = format!("{url}#nobody");
     assert_fails(

@@ -1,7 +1,7 @@
-//! Which addresses are the public internet's.
+//! Which network addresses are public.
 //!
-//! The one rule for whoever connects on another's behalf: the sandbox's way out and
-//! sources by URL. It judges addresses and knows nothing of names or sockets.
+//! One rule for everything that connects for somebody else: the sandbox's egress proxy and
+//! sources by URL. It classifies addresses only, without names or sockets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -36,9 +36,8 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether an address is where clouds answer questions about their machines, keys
-/// included: link-local addresses, and the two that lie elsewhere. Nothing that is
-/// meant for others is served there, so no setting opens the way to them.
+/// Whether an address is a cloud's metadata service, which serves credentials: link-local
+/// addresses, and two others. Nothing else is served there, so no setting permits them.
 pub fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_link_local() || v4 == Ipv4Addr::new(168, 63, 129, 16),

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::frontmatter::Frontmatter;
 use crate::rules;
 
-/// Missing files that are told one by one.
+/// Maximum missing files that are reported individually.
 const MAX_MISSING_REFERENCES: usize = 20;
 /// The standard advises against longer bodies.
 const MAX_BODY_LINES: usize = 500;

@@ -1,12 +1,11 @@
-//! What is wrong, where, and how to mend it.
+//! Problems of a skill: what is wrong, where, and how to fix it.
 //!
-//! A diagnostic is data: a stable code, a place, a reason and a fix. How it is
-//! shown (snippet, JSON, SARIF, an API's `details`) is the business of the face
-//! that shows it.
+//! A diagnostic is data: a stable code, a location, a message and a fix. How it is shown
+//! (snippet, JSON, SARIF, an API's `details`) is up to its users.
 
 use serde::Serialize;
 
-/// How much a diagnostic weighs.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -18,16 +17,16 @@ pub enum Severity {
     Error,
 }
 
-/// One deviation, with its place and its remedy.
+/// One problem, with its location and fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable identifier, for instance `name-mismatch`; never reused for another meaning.
     pub code: &'static str,
-    /// How much it weighs.
+    /// Its severity.
     pub severity: Severity,
     /// The file, relative to the skill's root.
     pub file: String,
-    /// The place in that file, when there is one.
+    /// The location in that file, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
     /// What is wrong, in one sentence without a final stop.
@@ -40,7 +39,7 @@ pub struct Diagnostic {
     pub strict: bool,
 }
 
-/// A place in a text file. Lines and columns count from 1; columns count
+/// A location in a text file. Lines and columns count from 1; columns count
 /// characters, not bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SourceLocation {

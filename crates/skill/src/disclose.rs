@@ -1,9 +1,9 @@
-//! What of a skill is put before a model, and how much of it.
+//! Text of a skill for a model.
 //!
 //! Every text has a byte cap and a fixed order: the same skill gives the same
-//! bytes, so prompt caches hold. A cut is always named in the text itself. Control tokens
-//! of chat templates are taken apart in all that a skill says of itself, but not in the
-//! files that a model reads ([`file()`]).
+//! bytes, so prompt caches stay valid. A cut is always noted in the text itself. Control
+//! tokens of chat templates are neutralised in names, descriptions and instructions, but not
+//! in the files that a model reads ([`file()`]).
 
 use crate::control_tokens::neutralise;
 use crate::path::escape_text;
@@ -14,7 +14,7 @@ use crate::skill::Skill;
 pub struct CappedText {
     /// The text, with a note at its end when it was cut.
     pub text: String,
-    /// Bytes left out.
+    /// Bytes that were omitted.
     pub omitted_bytes: usize,
 }
 
@@ -28,12 +28,12 @@ pub enum FileContent {
 }
 
 /// Tier one: a line `- name: description` for the catalogue. The description is
-/// made one line, without anything invisible, and cut to fit.
+/// reduced to one line, without invisible characters, and cut to fit.
 pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
     let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
     let description = to_one_line(&format!("{} {when}", skill.description));
     let line = format!("- {}: {description}", to_one_line(&skill.name));
-    // Only now: a token may appear where something invisible was left out.
+    // Only now: removing invisible characters may produce a token.
     let line = neutralise(&line);
     if line.len() <= cap {
         return line.into_owned();
@@ -107,7 +107,7 @@ fn floor_char_boundary(text: &str, cap: usize) -> &str {
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
-/// Blanks folded, everything without a glyph left out.
+/// Folds blanks and removes characters without a glyph.
 fn to_one_line(text: &str) -> String {
     use unicode_general_category::{GeneralCategory as G, get_general_category};
     let visible = |c: &char| {

@@ -1,12 +1,12 @@
-//! What a skill is.
+//! Agent Skills: reads, checks and scans them.
 //!
-//! Bytes come in, a checked [`Skill`] comes out. This crate is pure: it opens no
-//! file, no socket and no clock, starts no process, and so can be fuzzed, used
-//! from any face of the product, and trusted with hostile input.
+//! The input is bytes, the result a checked [`Skill`]. This crate is pure: it uses no files,
+//! sockets, clocks or processes, so it can be fuzzed, used everywhere in the product, and
+//! trusted with hostile input.
 //!
 //! # Layout
 //!
-//! Read in this order, which is also the order in which an upload travels:
+//! In the order in which an upload is processed:
 //!
 //! | module | owns |
 //! |---|---|
@@ -14,14 +14,14 @@
 //! | [`path`] | the one rule for names of files inside a skill |
 //! | [`bundle`] | zip, tar.gz and loose files to one checked file table, and back |
 //! | [`manifest`] | a digest for each file and one for all of them |
-//! | [`rules`], [`diagnostic`] | what can be wrong, where it is, and how to mend it |
+//! | [`rules`], [`diagnostic`] | rules of the format; their violations, with location and fix |
 //! | [`frontmatter`] | the YAML of a SKILL.md: one parser, a strict and a lenient reading |
 //! | [`standard`], [`reference`](mod@reference) | the standard's rules, and the reference validator's answers |
-//! | [`fields`] | what the fields mean |
+//! | [`fields`] | the meaning of the frontmatter's fields |
 //! | [`skill`] | all of it together: [`Skill::load`] |
 //! | [`upload`] | rules of the large hosts |
-//! | [`disclose`] | what of a skill a model gets to see, and how much |
-//! | [`control_tokens`] | words of chat templates, taken apart before a model sees them |
+//! | [`disclose`] | text of a skill for a model, with byte caps |
+//! | [`control_tokens`] | control tokens of chat templates, neutralised before a model reads them |
 //! | [`scan`] | static security rules over a whole bundle |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
 //! | [`address`] | which network addresses are the public internet's |

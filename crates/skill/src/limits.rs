@@ -1,8 +1,7 @@
-//! Every bound on what untrusted input may cost, in one visible type.
+//! Every limit on untrusted input, in one type.
 //!
-//! Nothing in this crate hard-codes a size elsewhere: what reads input takes a
-//! [`Limits`]. The defaults are the widest that the large hosts agree on, so a
-//! skill that loads here also uploads there.
+//! Everything in this crate that reads input takes a [`BundleLimits`]. The defaults are the
+//! widest that the large hosts have in common, so a skill that loads here also uploads there.
 
 /// Bounds for reading one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,11 +14,11 @@ pub struct BundleLimits {
     pub file_bytes: u64,
     /// Files in one skill.
     pub files: usize,
-    /// Entries looked at in an archive: files, folders, and what is left out of
-    /// the skill, such as the shadow files that macOS packs beside each file.
+    /// Entries of an archive: files, folders, and ignored ones, such as the metadata files that
+    /// macOS adds.
     pub entries: usize,
-    /// Unpacked bytes per packed byte. Only asked once an entry is large enough
-    /// ([`Limits::RATIO_FLOOR`]) for the ratio to mean anything.
+    /// Unpacked bytes per packed byte. Only checked for entries large enough for the ratio to
+    /// be meaningful ([`BundleLimits::RATIO_FLOOR_BYTES`]).
     pub ratio: u64,
     /// Folders above a file.
     pub depth: usize,
@@ -45,7 +44,7 @@ impl BundleLimits {
     /// likes: a page of blanks is no bomb.
     pub const RATIO_FLOOR_BYTES: u64 = 1 << 20;
 
-    /// The most that `packed` bytes may unpack to before they are taken for a bomb.
+    /// The most that `packed` bytes may unpack to before they are treated as a bomb.
     pub fn max_unpacked_bytes(&self, packed: u64) -> u64 {
         packed
             .saturating_mul(self.ratio)

@@ -4,9 +4,9 @@
 //! become a [`SkillPath`]. Everything after that point, on every platform, may
 //! join it below a folder without another thought.
 //!
-//! A path is kept exactly as it was sent. Two spellings of one name (another
-//! case, another Unicode normal form) are different paths here and the same file
-//! on some disks; [`SkillPath::fold`] is the key by which a bundle refuses them.
+//! A path is stored exactly as it was sent. Two spellings of one name (another case, another
+//! Unicode normal form) are different paths here and the same file on some disks; a bundle
+//! detects them by [`SkillPath::fold_case`].
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -97,8 +97,7 @@ impl AsRef<str> for SkillPath {
     }
 }
 
-/// Lets a map keyed by paths be asked with plain text. `String` orders and hashes
-/// as its `str` does, and so does this.
+/// For lookups by `&str` in maps keyed by paths. Order and hash are those of the `str`.
 impl Borrow<str> for SkillPath {
     fn borrow(&self) -> &str {
         &self.0
@@ -112,8 +111,8 @@ impl From<SkillPath> for String {
 }
 
 /// Reads back a path that once passed [`SkillPath::parse`]: every rule but the
-/// sizes, which belong to the door it came in by, and the one about invisible
-/// characters, which are no danger to a disk: what was stored before it stays readable.
+/// sizes, which depend on the original limits, and the one about invisible characters,
+/// which are harmless on a disk: paths stored before that rule stay readable.
 impl TryFrom<String> for SkillPath {
     type Error = PathError;
 
@@ -241,7 +240,7 @@ impl PathError {
     }
 }
 
-/// A rule that every path keeps. Reads as the end of a sentence that begins with
+/// A rule that every path follows. Each message is the end of a sentence that begins with
 /// the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathRule {
@@ -272,10 +271,10 @@ pub enum PathRule {
     /// A zero byte.
     #[error("has a NUL byte; rename the file")]
     Nul,
-    /// Line breaks, escapes and their kin.
+    /// Line breaks, escapes and other control characters.
     #[error("has a control character; rename the file")]
     Control,
-    /// Direction marks, zero-width characters, line separators and their kin.
+    /// Direction marks, zero-width characters, line separators and similar.
     #[error("has an invisible or direction-changing character; rename the file")]
     Invisible,
     /// `CON`, `nul.txt`, `com1`.
@@ -319,13 +318,13 @@ impl PathRule {
     }
 }
 
-/// A hostile name made fit for a message: [`readable`], in backquotes.
+/// A hostile name for use in a message: [`escape_text`], in backquotes.
 pub(crate) fn quote_name(name: &[u8]) -> String {
     format!("`{}`", escape_text(name))
 }
 
-/// Hostile text made fit for a message: everything escaped that could move a
-/// cursor or hide, and no longer than a line.
+/// Hostile text for use in a message: control and invisible characters are escaped, and the
+/// length is limited to a line.
 pub(crate) fn escape_text(text: &[u8]) -> String {
     const MAX_SHOWN_CHARS: usize = 80;
     let text: String = match std::str::from_utf8(text) {

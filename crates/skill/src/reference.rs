@@ -1,6 +1,6 @@
 //! The reference validator's three answers, byte for byte.
 //!
-//! Takes the text of a SKILL.md and gives what the reference would print. Paths
+//! Returns what the reference would print for the text of a SKILL.md. Paths
 //! and files are the caller's.
 
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::limits::BundleLimits;
 use crate::python;
 use crate::standard::{self, StandardViolation};
 
-/// What the reference says of one skill.
+/// The reference's message for one skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// The frontmatter cannot be read.

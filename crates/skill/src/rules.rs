@@ -75,7 +75,7 @@ macro_rules! rules {
 
 rules! {
     // The bundle.
-    BUNDLE = "bundle" Error strict: "The bundle can be read and holds one skill.",
+    BUNDLE = "bundle" Error strict: "The bundle can be read and has one skill.",
         "Pack the skill's folder again with `prowess skill pack`.";
     SKILL_FILE_CASE = "skill-file-case" Warning: "The file is called SKILL.md, in capitals.",
         "Rename the file to SKILL.md.";
@@ -91,7 +91,7 @@ rules! {
         "Put a line `---` after the last field.";
     FRONTMATTER_TOO_LARGE = "frontmatter-too-large" Error strict: "The frontmatter is small enough to be read.",
         "Move long text into the body.";
-    BYTE_ORDER_MARK = "byte-order-mark" Warning: "Nothing stands before the frontmatter.",
+    BYTE_ORDER_MARK = "byte-order-mark" Warning: "Nothing precedes the frontmatter.",
         "Save the file as UTF-8 without a byte-order mark.";
     LEADING_LINES = "leading-lines" Warning strict: "The frontmatter starts on the first line.",
         "Remove the lines before `---`.";
@@ -100,19 +100,19 @@ rules! {
 
     // The YAML.
     YAML_SYNTAX = "yaml-syntax" Error strict: "The frontmatter is YAML.",
-        "Put quotes around values that hold `: `, ` #` or begin with a sign of YAML's own.";
-    YAML_BUDGET = "yaml-budget" Error strict: "The frontmatter is of sane size and depth.",
+        "Quote values that contain `: ` or ` #`, or start with a special character of YAML.";
+    YAML_BUDGET = "yaml-budget" Error strict: "The frontmatter is within the limits on size and depth.",
         "Use fewer and flatter values, and no aliases.";
-    YAML_STRICT = "yaml-strict" Warning strict: "The frontmatter keeps to the YAML that strict readers take.",
+    YAML_STRICT = "yaml-strict" Warning strict: "The frontmatter uses only YAML that strict readers accept.",
         "Write plain block-style YAML: no tabs, no documents after the first.";
     NOT_A_MAPPING = "not-a-mapping" Error strict: "The frontmatter is a mapping of fields.",
         "Write fields as `name: value`, one on each line.";
-    REPAIRED_QUOTES = "repaired-quotes" Warning strict: "Values that hold YAML's own signs stand in quotes.",
+    REPAIRED_QUOTES = "repaired-quotes" Warning strict: "Values with special characters of YAML are quoted.",
         "Put the value in quotes.";
     REPAIRED_BLOCK = "repaired-block" Warning strict: "Text of a block begins on the line after its `|` or `>`.",
         "Move the text to the next line and indent it.";
-    PERMISSIONS_IGNORED = "permissions-ignored" Warning: "Fields that grant permissions are only read from sound YAML.",
-        "Mend the YAML, then the field counts again.";
+    PERMISSIONS_IGNORED = "permissions-ignored" Warning: "Fields that grant permissions are only read from valid YAML.",
+        "Fix the YAML; then the field takes effect.";
     DUPLICATE_KEY = "duplicate-key" Warning strict: "Each field is written once.",
         "Remove all but one.";
     FLOW_STYLE = "flow-style" Note strict: "Lists and mappings are written in block style.",
@@ -151,7 +151,7 @@ rules! {
         "Write one line of text.";
     COMPATIBILITY_TOO_LONG = "compatibility-too-long" Warning strict: "`compatibility` has at most 500 characters.",
         "Shorten it.";
-    COMPATIBILITY_EMPTY = "compatibility-empty" Note: "`compatibility` says something when it is there.",
+    COMPATIBILITY_EMPTY = "compatibility-empty" Note: "`compatibility` is not empty.",
         "Remove the field or fill it.";
     METADATA_NOT_TEXT = "metadata-not-text" Note: "`metadata` maps text to text.",
         "Write each value as text, in quotes where needed.";
@@ -183,7 +183,7 @@ rules! {
         "Remove `tools:`, or load the skill from a folder or an archive.";
 
     // Advice.
-    BODY_EMPTY = "body-empty" Note: "The body holds instructions.",
+    BODY_EMPTY = "body-empty" Note: "The body has instructions.",
         "Write what the model should do after the closing `---`.";
     BODY_LONG = "body-long" Note: "The body has at most 500 lines.",
         "Move details into files that the body names.";
@@ -193,9 +193,9 @@ rules! {
     // Uploads.
     UPLOAD_NAME = "upload-name" Error: "An uploaded skill has a portable name: a-z, 0-9 and single hyphens inside, at most 64.",
         "Rename the skill.";
-    UPLOAD_RESERVED = "upload-reserved" Error: "A name does not hold the words `anthropic` or `claude`.",
+    UPLOAD_RESERVED = "upload-reserved" Error: "A name does not contain the words `anthropic` or `claude`.",
         "Rename the skill.";
-    UPLOAD_XML = "upload-xml" Error: "Name and description hold no XML tags.",
+    UPLOAD_XML = "upload-xml" Error: "Name and description contain no XML tags.",
         "Remove the tags.";
     UPLOAD_DESCRIPTION = "upload-description" Error: "An uploaded skill's description has at most 1024 characters.",
         "Move details into the body.";

@@ -1,7 +1,6 @@
-//! SARIF 2.1.0, the format code hosts and editors read results in.
+//! SARIF 2.1.0, the result format of code hosts and editors.
 //!
-//! Takes plain results and knows nothing of where they come from: the scanner
-//! and the validator both end up here.
+//! Used for the results of the scanner and of the validator.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// Where the format is defined.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Who made the results.
+/// The tool that produced the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SarifTool<'a> {
     /// The tool's name.
@@ -21,12 +20,12 @@ pub struct SarifTool<'a> {
     pub information_uri: &'a str,
 }
 
-/// How much a result weighs, in SARIF's words.
+/// The severity of a result, as SARIF names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SarifLevel {
     /// Worth knowing.
     Note,
-    /// Should be looked at.
+    /// Should be reviewed.
     Warning,
     /// Must be dealt with.
     Error,
@@ -47,9 +46,9 @@ impl SarifLevel {
 pub struct SarifRule<'a> {
     /// Stable identifier.
     pub id: &'a str,
-    /// A few words.
+    /// A short title.
     pub title: &'a str,
-    /// What the rule looks for.
+    /// What the rule detects.
     pub description: &'a str,
     /// What to do about a result.
     pub help: &'a str,

@@ -1,8 +1,8 @@
 //! A skill: a bundle whose SKILL.md has been read and checked.
 //!
-//! [`Skill::load`] is the one way from files to a skill. It is lenient: it gives
-//! a skill whenever one can be used, together with everything that deviates. How
-//! much a deviation weighs is decided by the [`Profile`].
+//! [`Skill::load`] is the only way from files to a skill. It is lenient: it returns a skill
+//! whenever one can be used, with a diagnostic for every deviation. Severities depend on the
+//! [`Profile`].
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -63,7 +63,7 @@ pub struct Skill {
 /// By which rules a skill is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// Load what can be loaded; tell the rest.
+    /// Load what can be loaded; report the rest.
     #[default]
     Lenient,
     /// What the reference validator refuses is an error.
@@ -89,7 +89,7 @@ pub struct LoadOptions<'a> {
 /// What came of loading a skill.
 #[derive(Debug, Clone)]
 pub struct LoadedSkill {
-    /// The skill, unless an error stands in its way.
+    /// The skill, unless an error prevents loading it.
     pub skill: Option<Skill>,
     /// Everything that deviates, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
@@ -183,7 +183,7 @@ impl Skill {
     }
 }
 
-/// What there is to say about the files, before any is read.
+/// Remarks about the files, before any is read.
 fn note_files(bundle: &Bundle) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     let file = bundle.skill_file().as_str();
@@ -198,8 +198,8 @@ fn note_files(bundle: &Bundle) -> Vec<Diagnostic> {
 }
 
 /// The frontmatter, and what deviates in its YAML. For the strict profile the
-/// strict reading comes first: what it takes needs no second one, and what only
-/// it refuses is told in its words.
+/// strict reading comes first: what it accepts needs no second one, and what only it refuses
+/// is reported with its message.
 fn read_frontmatter(
     source: &SourceText,
     options: &LoadOptions<'_>,

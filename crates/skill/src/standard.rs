@@ -1,8 +1,7 @@
-//! The standard's own rules about fields, in the reference validator's words.
+//! The standard's rules about fields, with the reference validator's messages.
 //!
-//! [`check`] gives the violations in the reference's order, and each prints as
-//! the reference prints it. Anything beyond the six fields of the standard is
-//! not known here.
+//! [`check`] returns the violations in the reference's order, with its messages. Only the six
+//! fields of the standard are checked here.
 
 use std::ops::Range;
 
@@ -87,7 +86,7 @@ impl StandardViolation {
         }
     }
 
-    /// Where it stands: the value of its field, the keys of unexpected ones, or
+    /// Its location: the value of its field, the keys of unexpected ones, or
     /// nowhere for a field that is missing.
     pub fn ranges(&self, frontmatter: &Frontmatter) -> Vec<Range<usize>> {
         let key_of = |field: &String| frontmatter.get(field).map(|e| e.key_range.clone());
@@ -125,7 +124,7 @@ pub fn normalise_name(name: &str) -> String {
     strip(name).nfkc().collect()
 }
 
-/// Without what Python's `str.strip` takes for white space.
+/// Strips what Python's `str.strip` treats as white space.
 pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c))
 }

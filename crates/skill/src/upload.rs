@@ -6,10 +6,10 @@ use crate::rules::{self, DiagnosticRule};
 use crate::skill::Skill;
 use crate::standard::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
-/// Words that hosts keep for skills of their own.
+/// Words that hosts reserve for their own skills.
 const RESERVED_WORDS: [&str; 2] = ["anthropic", "claude"];
 
-/// Everything that would make an upload fail elsewhere.
+/// Checks for everything that would make an upload fail at other hosts.
 pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut report = |rule: &'static DiagnosticRule, field: &str, message: String| {
@@ -36,7 +36,7 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
         report(
             &rules::UPLOAD_RESERVED,
             "name",
-            format!("the name holds the reserved word `{word}`"),
+            format!("the name contains the reserved word `{word}`"),
         );
     }
     for (field, text) in [("name", name), ("description", description)] {
@@ -44,7 +44,7 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
             report(
                 &rules::UPLOAD_XML,
                 field,
-                format!("`{field}` holds an XML tag: `{tag}`"),
+                format!("`{field}` contains an XML tag: `{tag}`"),
             );
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
 }
 
 /// Lower-case ASCII letters and digits, with single hyphens inside: the name
-/// every host, index and installer takes.
+/// every host, index and installer accepts.
 pub fn is_portable_name(name: &str) -> bool {
     let part = |part: &str| {
         !part.is_empty()

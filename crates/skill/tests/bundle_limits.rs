@@ -1,4 +1,4 @@
-//! Each limit holds where it says it does, and not a step before.
+//! Each limit applies exactly at its value.
 
 use bytes::Bytes;
 use prowess_skill::{Bundle, BundleError, BundleLimits};

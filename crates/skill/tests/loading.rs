@@ -1,4 +1,4 @@
-//! From files to a skill: what loads, what is told, and what is refused.
+//! From files to a skill: what loads, what is reported, and what is refused.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -89,20 +89,20 @@ fn quirks_of_real_files_load_and_are_reported() {
     Warning byte-order-mark SKILL.md 1:1: the file begins with a byte-order mark
 
     loads
-    Warning leading-lines SKILL.md 1:1: blank lines stand before the frontmatter
+    Warning leading-lines SKILL.md 1:1: blank lines precede the frontmatter
 
     loads
     Note carriage-returns SKILL.md 1:1: lines end in carriage returns
 
     loads
     Warning repaired-quotes SKILL.md 3:1: the value needs quotes to be YAML; read as text
-    Warning permissions-ignored SKILL.md 4:1: `allowed-tools` is not trusted: the frontmatter is not sound YAML
+    Warning permissions-ignored SKILL.md 4:1: `allowed-tools` is ignored: the frontmatter is not valid YAML
 
     loads
-    Warning repaired-block SKILL.md 3:1: text stands on the line of a block mark (`|` or `>`); read as its first line
+    Warning repaired-block SKILL.md 3:1: text follows a block mark (`|` or `>`) on its line; read as its first line
 
     loads
-    Note flow-style SKILL.md 4:11: values in brackets or braces: not every reader takes this
+    Note flow-style SKILL.md 4:11: values in brackets or braces: some readers reject this
     Note metadata-not-text SKILL.md 4:15: `metadata.a` is not text
 
     loads
@@ -121,7 +121,7 @@ fn quirks_of_real_files_load_and_are_reported() {
     loads
 
     loads
-    Warning anchors SKILL.md 3:14: an anchor: not every reader takes this
+    Warning anchors SKILL.md 3:14: an anchor: some readers reject this
 
     loads
     Warning name-not-lowercase SKILL.md 2:7: Skill name 'My Skill!' must be lowercase

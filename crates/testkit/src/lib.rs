@@ -7,9 +7,9 @@
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
 //! | [`postgres`], [`s3`] | real servers, started for a test and gone with it |
-//! | `upstream` | an HTTP server that answers as told, well or badly, and remembers what it was sent |
+//! | `upstream` | a mock HTTP server with prepared responses, valid or broken, that records requests |
 //!
-//! Nothing here knows the crates under test: the tables say what must happen, in
+//! Nothing here depends on the crates under test: the tables have the expected results, in
 //! words that every face of the product can be held to.
 #![expect(
     clippy::unwrap_used,

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// PostgreSQL refuses to run as root; this is who runs it then.
 const NOBODY: u32 = 65_534;
 
-/// Starts the server, says so, and stops it when its own input ends.
+/// Starts the server, reports that, and stops it when its own input ends.
 const WATCHER: &str = r#"
     "$1/pg_ctl" start -w -s -D "$2/data" -l "$2/log" -o "-k '$2' -c listen_addresses='' \
         -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=200" \
@@ -70,7 +70,7 @@ impl TestPostgres {
         }
     }
 
-    /// Makes an empty database and gives its address.
+    /// Creates an empty database and returns its URL.
     pub fn database(&self) -> String {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{number}");
@@ -161,12 +161,12 @@ fn programs() -> PathBuf {
     })
 }
 
-/// A folder this process has just made tells who it runs as.
+/// The user of this process, from the owner of a folder it has just created.
 fn owner_uid(folder: &Path) -> u32 {
     fs::metadata(folder).unwrap().uid()
 }
 
-/// A command run by whoever owns the folder.
+/// A command that runs as the owner of the folder.
 fn unprivileged(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/");

@@ -1,6 +1,6 @@
 //! Zip archives written byte by byte, so that they can lie.
 //!
-//! Everything a zip says twice is two fields here. The constructors fill both
+//! Everything that a zip stores twice is two fields here. The constructors fill both
 //! with the truth; a test then changes one.
 
 use std::io::Write;
@@ -49,7 +49,7 @@ pub struct RawEntry {
     pub central: RawHeader,
     /// External attributes: Unix mode in the upper half.
     pub attributes: u32,
-    /// Where the directory says the local header is; the truth when none.
+    /// The offset of the local header in the directory; correct when `None`.
     pub offset: Option<u32>,
     /// The packed data.
     pub data: Vec<u8>,

@@ -53,7 +53,7 @@ impl TestS3 {
             let (_, address) = line.split_once("Running on http://")?;
             Some(address.trim().to_owned())
         });
-        // Whatever it says later must be read, or it would wait for us.
+        // Its later output must be read, or it would block.
         std::thread::spawn(move || output.count());
         let Some(address) = address else {
             panic!("moto_server did not start");

@@ -75,7 +75,7 @@ impl SkillFixture {
             .collect()
     }
 
-    /// Writes the skill as a folder of its name below `parent`, and gives that
+    /// Writes the skill as a folder of its name below `parent`, and returns that
     /// folder's path.
     pub fn write_to(&self, parent: &Path) -> PathBuf {
         let root = parent.join(&self.name);
@@ -90,7 +90,7 @@ impl SkillFixture {
         root
     }
 
-    /// Writes the skill below a new temporary folder, which goes when the value
+    /// Writes the skill below a new temporary folder, which is deleted when the value
     /// does.
     pub fn in_temp_dir(&self) -> TempDir {
         let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! An HTTP server that answers as told, well or badly, and remembers what it was sent.
+//! A mock HTTP server with prepared responses, valid or broken, that records requests.
 //!
-//! It writes HTTP/1.1 by hand, because its answers must be able to be wrong: cut in the
+//! It writes HTTP/1.1 itself, because its responses must be able to be wrong: cut in the
 //! middle, without an end, or missing altogether.
 //!
 //! ```no_run
@@ -64,7 +64,7 @@ impl ReceivedRequest {
     }
 }
 
-/// What the server answers.
+/// A prepared response.
 #[derive(Debug, Clone)]
 pub struct MockResponse {
     status: u16,
@@ -178,7 +178,7 @@ pub struct MockUpstream {
     server: JoinHandle<()>,
 }
 
-/// Makes an answer to a request.
+/// Creates a response to a request.
 struct ResponseMaker(Box<dyn Fn(&ReceivedRequest) -> MockResponse + Send + Sync>);
 
 impl std::fmt::Debug for ResponseMaker {
@@ -223,18 +223,18 @@ impl MockUpstream {
         &self.url
     }
 
-    /// Adds an answer to the queue: one for each request.
+    /// Queues a response: one for each request.
     pub fn respond(&self, answer: MockResponse) -> &Self {
         self.shared.responses.lock().unwrap().push_back(answer);
         self
     }
 
-    /// Answers every request like this once the queue is empty.
+    /// Sends this response to every request once the queue is empty.
     pub fn respond_always(&self, answer: MockResponse) -> &Self {
         self.respond_with(move |_| answer.clone())
     }
 
-    /// Answers every request with what this makes of it, once the queue is empty.
+    /// Calls this function for every request once the queue is empty.
     pub fn respond_with(
         &self,
         maker: impl Fn(&ReceivedRequest) -> MockResponse + Send + Sync + 'static,
@@ -243,7 +243,7 @@ impl MockUpstream {
         self
     }
 
-    /// Drops the answers that nobody has asked for.
+    /// Drops the responses that are still queued.
     pub fn clear_responses(&self) {
         self.shared.responses.lock().unwrap().clear();
     }
@@ -253,19 +253,19 @@ impl MockUpstream {
         self.received.lock().await.recv().await.unwrap()
     }
 
-    /// All requests that have arrived and were not asked for yet.
+    /// All received requests that were not returned yet.
     pub async fn requests(&self) -> Vec<ReceivedRequest> {
         let mut received = self.received.lock().await;
         std::iter::from_fn(|| received.try_recv().ok()).collect()
     }
 
-    /// Waits until a client has closed its connection before its answer was complete.
+    /// Waits until a client has closed its connection before its response was complete.
     pub async fn client_disconnected(&self) {
         let mut left = self.shared.disconnects.subscribe();
         left.wait_for(|left| *left > 0).await.unwrap();
     }
 
-    /// How many connections were made.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         *self.shared.connections.borrow()
     }
@@ -287,7 +287,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Answers the requests of one connection until either side closes it.
+/// Serves the requests of one connection until either side closes it.
 async fn serve_connection(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     let mut buffer = Vec::new();
     while let Some(request) = read_request(&mut stream, &mut buffer, connection).await {
@@ -298,7 +298,7 @@ async fn serve_connection(mut stream: TcpStream, connection: usize, shared: Arc<
         };
         let unprepared = || MockResponse::json(500, r#"{"error":"no answer was prepared"}"#);
         let answer = next.or_else(always).unwrap_or_else(unprepared);
-        // Nobody may be interested any more.
+        // The receiver may be gone.
         let _ = shared.received.send(request);
         match write_response(&mut stream, &answer).await {
             Ok(()) if answer.end == ResponseEnd::Complete => {}
@@ -311,7 +311,7 @@ async fn serve_connection(mut stream: TcpStream, connection: usize, shared: Arc<
     }
 }
 
-/// Gives an answer; an error when the client left before it was complete.
+/// Writes a response; an error when the client disconnected before it was complete.
 async fn write_response(stream: &mut TcpStream, answer: &MockResponse) -> io::Result<()> {
     match answer.end {
         ResponseEnd::NoHead => return wait_for_disconnect(stream).await,
@@ -338,7 +338,7 @@ async fn send_chunk(stream: &mut TcpStream, chunk: &[u8]) -> io::Result<()> {
     stream.write_all(&framed).await
 }
 
-/// Waits until the client closes the connection, and says so.
+/// Waits until the client closes the connection, and returns that as an error.
 async fn wait_for_disconnect(stream: &mut TcpStream) -> io::Result<()> {
     let mut byte = [0];
     let _ = stream.read(&mut byte).await;

@@ -1,4 +1,4 @@
-"""What can go wrong. Every error has a stable ``code`` and says what to do."""
+"""Errors. Each has a stable ``code`` and says what to do."""
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ def _again(cls: type[ProwessError], message: str, state: dict[str, Any]) -> Prow
 
 
 class UsageError(ProwessError, ValueError):
-    """An argument that makes no sense."""
+    """An invalid argument."""
 
 
 class SourceError(ProwessError):
-    """A path or a URL that cannot be read, or holds no skill."""
+    """A path or a URL that cannot be read, or has no skill."""
 
 
 class SkillError(ProwessError):
     """What was read is not a skill, or not one by the rules asked for."""
 
     problems: list[Problem]
-    """Everything that stands in the way, and everything else that was found."""
+    """All diagnostics: errors first, then the others."""
 
     def __init__(self, message: str, code: str = "not-a-skill") -> None:
         super().__init__(message, code)
@@ -96,7 +96,7 @@ class SkillError(ProwessError):
 
 
 class ToolboxError(ProwessError):
-    """A toolbox that cannot be made, or was closed."""
+    """A toolbox that cannot be created, or was closed."""
 
 
 class SandboxError(ProwessError):
@@ -113,7 +113,7 @@ class ServerError(StoreError):
     status: int | None
     """The HTTP status, if the server answered."""
     request_id: str | None
-    """The request's id, by which the server's log knows it."""
+    """The request's id, as in the server's log."""
 
     def __init__(self, message: str, code: str = "server-refused") -> None:
         super().__init__(message, code)

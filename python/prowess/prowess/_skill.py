@@ -15,7 +15,7 @@ Profile = Literal["lenient", "strict", "upload"]
 
 @dataclass(frozen=True)
 class Fetch:
-    """How sources that are URLs are fetched. What was fetched is kept in the user's cache
+    """Options for sources that are URLs. Fetched content is stored in the user's cache
     folder (``PROWESS_CACHE_DIR``), and is fetched again when it is no longer fresh."""
 
     allow_private: bool = False
@@ -44,7 +44,7 @@ class DeclaredTool:
     """The script that runs, inside the skill."""
     args: list[dict[str, Any]]
     """Its arguments in the order in which the script gets them: ``name``, ``type``,
-    ``required`` and, if said, ``description``, ``enum``, ``default``."""
+    ``required`` and, if set, ``description``, ``enum``, ``default``."""
 
 
 class Skill:
@@ -122,8 +122,8 @@ class Skill:
 
     @property
     def allowed_tools(self) -> list[str] | None:
-        """The patterns of ``allowed-tools``; ``None`` when nothing is said. Empty, too,
-        when what is said cannot be trusted: :attr:`problems` tells why."""
+        """The patterns of ``allowed-tools``; ``None`` when the field is missing. Empty, too,
+        when the field cannot be trusted: see :attr:`problems`."""
         said = self._info["allowed_tools"]
         if said == "unstated":
             return None

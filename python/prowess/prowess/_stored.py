@@ -77,7 +77,7 @@ class _Verbs:
         self, source: AnyPath | Skill, *, title: str | None = None, fetch: Fetch = Fetch()
     ) -> StoredSkill:
         """Stores a skill as a new one with its first version. It is checked and scanned
-        first: :class:`SkillError` tells what is wrong with it."""
+        first: :class:`SkillError` has the problems."""
         skill = _checked(source, fetch)
         return _skill(self._open.push(skill, _Upload(title=title, always=True)).wait())
 
@@ -92,7 +92,7 @@ class _Verbs:
         self, source: AnyPath | Skill, *, default: bool = False, fetch: Fetch = Fetch()
     ) -> StoredSkill:
         """Stores a skill as a new version of the one of its name, or as a new one.
-        Nothing is made when the latest version has the same files."""
+        Nothing is created when the latest version has the same files."""
         skill = _checked(source, fetch)
         return _skill(self._open.push(skill, _Upload(named=True, default=default)).wait())
 
@@ -170,7 +170,7 @@ class _Verbs:
 
     def delete_skill(self, skill: str, version: str | None = None) -> None:
         """Deletes a skill with all its versions, or one version of it. When that is the
-        last one, the skill goes with it."""
+        last one, the skill is deleted."""
         self._open.delete(skill, version).wait()
 
     async def adelete_skill(self, skill: str, version: str | None = None) -> None:
@@ -232,7 +232,7 @@ class Client(_Verbs):
 
 
 class Store(_Verbs):
-    """The stored skills of a folder: what a server keeps in its data folder, without the
+    """The stored skills of a folder: what a server stores in its data folder, without the
     server. A server may use the folder at the same time.
 
     :param folder: the data folder; made when it is missing.

@@ -42,7 +42,7 @@ _LAUNCHER = Path(__file__).with_name("prowess-launcher")
 
 @dataclass(frozen=True)
 class Tool:
-    """What a model is told of a tool."""
+    """A tool as it is sent to a model."""
 
     name: str
     description: str
@@ -73,10 +73,10 @@ class Tool:
 
 @dataclass(frozen=True)
 class File:
-    """A file that a call made or changed."""
+    """A file that a call created or changed."""
 
     path: str
-    """Its path, relative to the session's working folder."""
+    """Its path, relative to the container's working folder."""
     mime_type: str
     size: int
     sha256: str
@@ -119,7 +119,7 @@ class Result:
     is_error: bool
     """Whether it failed."""
     files: list[File]
-    """What it made or changed."""
+    """The files it created or changed."""
     attached: list[Attached]
     """What was shown that is not text."""
     skill: str | None
@@ -157,7 +157,7 @@ class _Settings:
 
 
 class Toolbox:
-    """Skills as tools for a model, for one agent's session.
+    """Skills as tools for a model, for one agent.
 
     ``sources`` are folders of skills (searched below), archives, URLs or :class:`Skill`
     objects, one or several. Of two skills with one name the later source's counts, a
@@ -262,7 +262,7 @@ class Toolbox:
         return self._result(*await self._open.call(name, _json(arguments)).start())
 
     def write_file(self, path: str, content: bytes | str) -> None:
-        """Writes a file for calls to work on; ``path`` is relative to the session's working
+        """Writes a file for calls to work on; ``path`` is relative to the container's working
         folder, in which all code runs."""
         self._open.write(path, _bytes(content)).wait()
 
@@ -271,7 +271,7 @@ class Toolbox:
         await self._open.write(path, _bytes(content)).start()
 
     def read_file(self, path: str) -> bytes:
-        """The content of one of the session's files."""
+        """The content of one of the container's files."""
         return self._open.read(path).wait()
 
     async def aread_file(self, path: str) -> bytes:
@@ -279,7 +279,7 @@ class Toolbox:
         return await self._open.read(path).start()
 
     def list_files(self) -> list[str]:
-        """The paths of the session's files."""
+        """The paths of the container's files."""
         return self._open.files().wait()
 
     async def alist_files(self) -> list[str]:
@@ -287,8 +287,8 @@ class Toolbox:
         return await self._open.files().start()
 
     def load(self, *names: str) -> list[str]:
-        """Loads skills without showing them to a model: for a conversation that goes on.
-        Returns what stands in the way of any of them."""
+        """Loads skills without showing them to a model, to continue a conversation.
+        Returns the problems."""
         return self._open.load(list(names)).wait()
 
     async def aload(self, *names: str) -> list[str]:
@@ -296,7 +296,7 @@ class Toolbox:
         return await self._open.load(list(names)).start()
 
     def refresh(self) -> bool:
-        """Looks at the sources again, and tells whether the skills have changed. Those that
+        """Reads the sources again, and returns whether the skills have changed. Those that
         were loaded and are still there stay loaded."""
         return self._open.refresh().wait()
 
@@ -331,7 +331,7 @@ class Toolbox:
         return [Shadowed(**shadowed) for shadowed in self._seen()["shadowed"]]
 
     def close(self) -> None:
-        """Ends the session and removes its files. Closing again does nothing."""
+        """Deletes the container and its files. Closing again does nothing."""
         self._held = None
         self._forgotten()
 

@@ -10,13 +10,13 @@ use prowess_toolbox::ToolboxError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-/// An exception to be: the class of `prowess._errors` and what it is told.
+/// A future exception: a class of `prowess._errors` and its arguments.
 #[derive(Debug)]
 pub(crate) struct PyFailure {
     class: &'static str,
     code: String,
     message: String,
-    /// What else is known, as JSON.
+    /// Further details, as JSON.
     details: String,
 }
 
@@ -30,7 +30,7 @@ impl PyFailure {
         }
     }
 
-    /// What was given is not a skill, or not one by the rules asked for.
+    /// The input is not a skill, or violates the requested rules.
     pub(crate) fn not_a_skill(place: &str, problems: &[Diagnostic]) -> Self {
         let worst = problems.iter().max_by_key(|problem| problem.severity);
         let why = worst.map_or("not a skill", |worst| worst.message.as_str());
@@ -41,17 +41,17 @@ impl PyFailure {
         }
     }
 
-    /// What was given makes no sense.
+    /// Invalid arguments.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         PyFailure::new("UsageError", "usage", message)
     }
 
-    /// A part of the program ended in a way it must not.
+    /// An internal error.
     pub(crate) fn internal(error: impl Error) -> Self {
         PyFailure::new("ProwessError", "internal", error.to_string())
     }
 
-    /// The same, where it is one problem among others.
+    /// As JSON, for a list of problems.
     pub(crate) fn to_json(&self) -> Value {
         json!({ "code": self.code, "message": self.message })
     }
@@ -111,7 +111,7 @@ impl From<prowess_client::Error> for PyFailure {
             _ => json!({}),
         };
         let class = match &error {
-            // These are true of any store.
+            // These apply to any store.
             prowess_client::Error::NotFound(_) | prowess_client::Error::Ambiguous { .. } => {
                 "StoreError"
             }
@@ -124,7 +124,7 @@ impl From<prowess_client::Error> for PyFailure {
     }
 }
 
-/// An error with all that is behind it.
+/// An error with its causes.
 fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut behind = error.source();

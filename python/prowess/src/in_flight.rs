@@ -2,7 +2,7 @@
 //! for them before it ends.
 //!
 //! A task that gives its result to asyncio attaches to the interpreter on a thread of the
-//! runtime. The program may be over by the time that thread wants to detach again, and
+//! runtime. The program may have ended by the time that thread detaches again, and
 //! CPython aborts the process when a thread releases the lock of an interpreter that is
 //! being finalised. Python calls [`wait_at_exit`] before that.
 
@@ -17,7 +17,7 @@ use pyo3_async_runtimes::generic::{ContextExt, Runtime};
 use pyo3_async_runtimes::tokio::get_runtime;
 use tokio::task::{JoinError, JoinHandle};
 
-/// How long the end of a program waits for tasks. They were cancelled or are about to
+/// How long a program waits for tasks at exit. They were cancelled or are about to
 /// finish; one that takes longer is abandoned, as it would be without waiting.
 const MAX_WAIT_AT_EXIT: Duration = Duration::from_secs(2);
 
@@ -28,7 +28,7 @@ tokio::task_local! {
     static LOCALS: OnceCell<TaskLocals>;
 }
 
-/// One task that is counted for as long as this value lives.
+/// Counts one task until it is dropped.
 struct TaskCount;
 
 impl TaskCount {

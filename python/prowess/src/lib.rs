@@ -1,20 +1,19 @@
-//! The engine room of the Python package `prowess`.
+//! The native module of the Python package `prowess`.
 //!
-//! The package's face is Python, in `prowess/` beside this folder: classes, types and
-//! documentation. Behind it stand the same crates as behind the command line and the
-//! server, and this crate is only the door between: it turns Python's values into theirs
-//! and their errors into exceptions. Structured values cross as JSON text, which both
-//! sides read with what they have.
+//! The public API is Python, in `prowess/` beside this folder: classes, types and
+//! documentation. This crate binds it to the crates that the command line and the server
+//! use: it converts values, and turns errors into exceptions. Structured values are passed as
+//! JSON text.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `work` | one piece of work, to be waited for or awaited |
-//! | `in_flight` | tasks that the end of a program waits for |
+//! | `work` | an operation, blocking or awaitable |
+//! | `in_flight` | tasks to wait for at exit |
 //! | `failure` | errors as exceptions |
-//! | `sources` | from paths and URLs to what they hold |
+//! | `sources` | opens paths and URLs |
 //! | `skill` | one skill |
 //! | `toolbox` | a toolbox and its sandbox |
-//! | `server`, `store` | stored skills: over there, or right here |
+//! | `server`, `store` | stored skills, of a server or of a local folder |
 
 mod failure;
 mod in_flight;

@@ -15,17 +15,17 @@ use crate::work::Work;
 #[pyclass(frozen, module = "prowess._native")]
 pub(crate) struct Server(Arc<Client>);
 
-/// What is to become of a skill: the attributes of `prowess._stored._Upload`.
+/// How to upload a skill: the attributes of `prowess._stored._Upload`.
 #[derive(Debug, Clone, FromPyObject)]
 pub(crate) struct UploadRequest {
-    /// The skill it is to be a version of.
+    /// The skill to create a version of.
     pub(crate) version_of: Option<String>,
-    /// Make it a version of the skill of its name, if there is one.
+    /// Create a version of the skill with the same name, if it exists.
     pub(crate) named: bool,
     pub(crate) title: Option<String>,
     /// Make the version the default.
     pub(crate) default: bool,
-    /// Make a version even if nothing has changed.
+    /// Create a version even if nothing has changed.
     pub(crate) always: bool,
 }
 
@@ -37,12 +37,12 @@ impl Server {
         Ok(Server(Arc::new(client)))
     }
 
-    /// Where it leads.
+    /// The server's URL.
     fn url(&self) -> &str {
         self.0.server()
     }
 
-    /// Sends a skill: as a new one, as a version of the one of its name, or of this one.
+    /// Uploads a skill: as a new one, or as a version of an existing one.
     fn push(&self, skill: PyRef<'_, Skill>, options: UploadRequest) -> PyResult<Work> {
         skill.check_for_upload()?;
         let (client, skill) = (Arc::clone(&self.0), Arc::clone(&skill.checked));
@@ -67,7 +67,7 @@ impl Server {
         }))
     }
 
-    /// All skills, or those that fit a query, as JSON.
+    /// All skills, or those that match a query, as JSON.
     fn list(&self, query: Option<String>) -> Work {
         let client = Arc::clone(&self.0);
         Work::new(async move { Ok(json!(client.skills(query.as_deref()).await?).to_string()) })
@@ -88,7 +88,7 @@ impl Server {
         })
     }
 
-    /// Makes a version the default; gives the skill as JSON.
+    /// Makes a version the default; returns the skill as JSON.
     fn set_default(&self, skill: String, version: String) -> Work {
         let client = Arc::clone(&self.0);
         Work::new(async move {

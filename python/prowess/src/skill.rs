@@ -1,4 +1,4 @@
-//! One skill: read, looked at, checked.
+//! One skill: loading, access, validation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::failure::PyFailure;
 use crate::sources::{FetchSettings, open_all};
 use crate::work::Work;
 
-/// A skill, and what was found when it was read.
+/// A skill and its problems.
 #[pyclass(frozen, module = "prowess._native")]
 pub(crate) struct Skill {
     pub(crate) checked: Arc<Checked>,
-    /// The folder whose name the skill's must match.
+    /// The folder whose name the skill's name must match.
     folder: Option<String>,
     problems: Vec<Diagnostic>,
 }
@@ -59,7 +59,7 @@ impl Skill {
         }
     }
 
-    /// The skill as one that may be uploaded.
+    /// Checks that the skill can be uploaded.
     pub(crate) fn check_for_upload(&self) -> Result<(), PyFailure> {
         let loaded = self.load_with(Profile::Upload);
         match loaded.is_valid() {
@@ -71,7 +71,7 @@ impl Skill {
         }
     }
 
-    /// The same files, judged by other rules.
+    /// The same files, checked with another profile.
     fn load_with(&self, profile: Profile) -> LoadedSkill {
         let options = LoadOptions {
             profile,
@@ -99,12 +99,12 @@ async fn open_one(source: PathBuf, fetch: FetchSettings) -> Result<Skill, PyFail
             read.map_err(PyFailure::internal)?
         }
         (None, _) => {
-            let why = format!("{place}: no SKILL.md here or below");
+            let why = format!("{place}: no SKILL.md in this folder or below");
             Err(PyFailure::new("SourceError", "source-not-a-skill", why))
         }
         (Some(_), more) => {
             let count = more + 1;
-            let why = format!("{place}: holds {count} skills; name one of them, or use Toolbox");
+            let why = format!("{place}: holds {count} skills; select one, or use Toolbox");
             Err(PyFailure::new("SourceError", "source-several-skills", why))
         }
     }
@@ -158,7 +158,7 @@ impl Skill {
         Ok(PyBytes::new(py, &file.data))
     }
 
-    /// A zip of it, as uploads are.
+    /// The skill as a zip, as it is uploaded.
     fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let checked = Arc::clone(&self.checked);
         let pack = move || -> Result<Vec<u8>, PyFailure> {
@@ -169,7 +169,7 @@ impl Skill {
         Ok(PyBytes::new(py, &py.detach(pack)?))
     }
 
-    /// What deviates in it, by the rules of a profile, as JSON.
+    /// The diagnostics of a profile, as JSON.
     fn problems(&self, py: Python<'_>, profile: &str) -> PyResult<String> {
         let profile = match profile {
             "lenient" => return Ok(json!(self.problems).to_string()),

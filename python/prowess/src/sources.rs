@@ -1,4 +1,4 @@
-//! From paths and URLs to what they hold.
+//! Opens paths and URLs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 
 use crate::failure::PyFailure;
 
-/// How sources that are URLs are fetched: the attributes of `prowess.Fetch`.
+/// Options for sources that are URLs: the attributes of `prowess.Fetch`.
 #[derive(Debug, Clone, FromPyObject)]
 pub(crate) struct FetchSettings {
     allow_private: bool,
@@ -38,16 +38,13 @@ impl FetchSettings {
     }
 }
 
-/// Opens sources, in order. A fetcher is made only if one of them is a URL.
+/// Opens sources, in order. A fetcher is created only if one of them is a URL.
 pub(crate) async fn open_all(
     sources: &[PathBuf],
     fetch: &FetchSettings,
 ) -> Result<Vec<OpenResult>, PyFailure> {
     let urls = sources.iter().any(|source| is_url(source));
-    let fetcher = match urls {
-        true => Some(fetch.fetcher()?),
-        false => None,
-    };
+    let fetcher = if urls { Some(fetch.fetcher()?) } else { None };
     let mut opened = Vec::with_capacity(sources.len());
     for source in sources {
         opened.push(match (&fetcher, source.to_str()) {
@@ -58,7 +55,7 @@ pub(crate) async fn open_all(
     Ok(opened)
 }
 
-/// The disk may be slow, and a folder large.
+/// On a blocking thread: the disk may be slow, and a folder large.
 async fn open_path(path: &Path) -> Result<OpenResult, PyFailure> {
     let path = path.to_owned();
     let opened = spawn_blocking(move || open(&path, &SearchBounds::default())).await;

@@ -1,4 +1,4 @@
-//! Stored skills of a folder of this machine: the server's own store, without a server.
+//! Stored skills of a local folder: the server's store, without a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// The skill that an id or a name means.
+    /// Finds a skill by id or name.
     async fn find_skill(&self, skill: &str) -> Result<SkillRow, PyFailure> {
         if skill.starts_with("skill_") {
             return Ok(self.rows.skill(&self.tenant, skill).await?);
@@ -76,9 +76,10 @@ impl Inner {
         let version = NewVersion {
             scan: Some(&scan),
             make_default: options.default,
-            unchanged: match options.always {
-                true => UnchangedRule::NewVersion,
-                false => UnchangedRule::KeepLatest,
+            unchanged: if options.always {
+                UnchangedRule::NewVersion
+            } else {
+                UnchangedRule::KeepLatest
             },
             ..NewVersion::from_skill(&skill)
         };
@@ -176,7 +177,7 @@ impl Inner {
     }
 }
 
-/// A skill as servers tell it.
+/// A skill as servers return it.
 fn skill_record(skill: &SkillRow) -> Result<RemoteSkill, PyFailure> {
     let (Some(default), Some(latest)) = (&skill.default, &skill.latest) else {
         let skill = skill.id.clone();
@@ -236,7 +237,7 @@ impl Store {
         }))
     }
 
-    /// All skills, or those that fit a query, as JSON.
+    /// All skills, or those that match a query, as JSON.
     fn list(&self, query: Option<String>) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move { Ok(json!(inner.list(query.as_deref()).await?).to_string()) })
@@ -256,7 +257,7 @@ impl Store {
         Work::new(async move { Ok(json!(inner.versions(&skill).await?).to_string()) })
     }
 
-    /// Makes a version the default; gives the skill as JSON.
+    /// Makes a version the default; returns the skill as JSON.
     fn set_default(&self, skill: String, version: String) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move {
@@ -284,7 +285,7 @@ impl Store {
         Work::new(async move { inner.delete(&skill, version.as_deref()).await })
     }
 
-    /// Ends all connections, after what is under way.
+    /// Closes all connections after active operations.
     fn close(&self) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move {

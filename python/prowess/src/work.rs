@@ -1,8 +1,7 @@
-//! One piece of work, written once, to be waited for or awaited.
+//! An operation, implemented once, that can be waited for or awaited.
 //!
-//! Whoever waits holds no lock of the interpreter, and is still there for Ctrl-C. Work
-//! that is left, by an interrupt or by cancelling the task that awaits it, is dropped,
-//! and what it had started ends with it.
+//! Waiting releases the interpreter's lock and handles Ctrl-C. An operation that is
+//! interrupted, or whose awaiting task is cancelled, is dropped with everything it started.
 
 use std::pin::Pin;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -18,22 +17,22 @@ use tokio::runtime::Runtime;
 use crate::failure::PyFailure;
 use crate::in_flight::CountingRuntime;
 
-/// How long a signal may wait to be noticed.
+/// How often signals are checked.
 const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The process whose threads do the work.
+/// The process that owns the runtime's threads.
 static OWNER: OnceLock<u32> = OnceLock::new();
 
-/// What comes of it, made when there is an interpreter to make it in.
+/// The result, converted once there is an interpreter.
 type WorkOutput = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type WorkFuture = Pin<Box<dyn Future<Output = Result<WorkOutput, PyFailure>> + Send>>;
 
-/// A piece of work that has not begun. It can be done once.
+/// An operation that has not started. It can run once.
 #[pyclass(frozen, module = "prowess._native")]
 pub(crate) struct Work(Mutex<Option<WorkFuture>>);
 
 impl Work {
-    /// Work that gives something Python understands.
+    /// An operation whose result can be converted to Python.
     pub(crate) fn new<T>(
         future: impl Future<Output = Result<T, PyFailure>> + Send + 'static,
     ) -> Self
@@ -50,14 +49,14 @@ impl Work {
 
     fn take(&self) -> PyResult<WorkFuture> {
         let mut future = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = || PyRuntimeError::new_err("this work was done already");
+        let done = || PyRuntimeError::new_err("this operation has already run");
         future.take().ok_or_else(done)
     }
 }
 
 #[pymethods]
 impl Work {
-    /// Does it, and returns what came of it.
+    /// Runs the operation and returns its result.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let runtime = runtime()?;
         let future = self.take()?;
@@ -65,7 +64,7 @@ impl Work {
         answer(py)
     }
 
-    /// Begins it, and returns what can be awaited in the running asyncio loop.
+    /// Starts the operation, and returns an awaitable for the running asyncio loop.
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         runtime()?;
         let future = self.take()?;
@@ -76,8 +75,7 @@ impl Work {
     }
 }
 
-/// The threads that do the work. A forked process has none of them, and would wait for
-/// ever.
+/// The runtime. A forked process has none of its threads, and would wait forever.
 fn runtime() -> Result<&'static Runtime, PyFailure> {
     let this = std::process::id();
     if *OWNER.get_or_init(|| this) == this {

@@ -68,7 +68,7 @@ def test_files_can_be_given_to_the_code_and_taken_from_it(greeter: Path) -> None
 def test_a_failing_call_is_a_result_that_a_model_can_act_on(greeter: Path) -> None:
     with Toolbox(greeter, reduced=True) as toolbox:
         early = toolbox.call("greeter__greet", {"who": "Ada"})
-        assert early.is_error and "load that first" in early.text
+        assert early.is_error and "load that skill first" in early.text
         assert toolbox.call("load_skill", {"name": "nobody"}).is_error
         assert "there is no tool" in toolbox.call("nonsense").text
         toolbox.load("greeter")
@@ -159,7 +159,7 @@ def test_a_source_that_is_not_there_is_an_error_and_not_an_empty_toolbox(tmp_pat
     with pytest.raises(SourceError) as caught:
         Toolbox([tmp_path / "missing"])
     assert caught.value.code == "source-not-found"
-    with pytest.raises(SourceError, match="no SKILL.md here or below"):
+    with pytest.raises(SourceError, match="no SKILL.md in this folder or below"):
         Toolbox(tmp_path)
     with pytest.raises(SourceError, match="no sources"):
         Toolbox([])
@@ -179,7 +179,7 @@ def test_without_a_sandbox_skills_are_read_and_nothing_runs(
     for wanted in [{"sandbox": True}, {"code": True}]:
         with pytest.raises(prowess.SandboxError):
             Toolbox(greeter, reduced=True, **wanted)
-    with pytest.raises(prowess.ToolboxError, match="code execution was asked for"):
+    with pytest.raises(prowess.ToolboxError, match="code execution is enabled"):
         Toolbox(greeter, code=True, sandbox=False)
 
 

@@ -1,4 +1,4 @@
-//! The database stands still: its connections stay open and nothing answers on them.
+//! The database stalls: its connections stay open and nothing responds.
 
 use anyhow::Result;
 use prowess_bench::server::{BenchServer, ServerSetup};

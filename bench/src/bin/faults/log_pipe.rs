@@ -1,4 +1,4 @@
-//! A named pipe that a server logs to, and its reader, which can leave or stand still.
+//! A named pipe that a server logs to, and its reader, which can close it or stall.
 //!
 //! A named pipe lets another reader come after the first has left, as a collector of
 //! logs that is restarted.
@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// After this many looks the reader must do what is wanted.
 const MAX_POLLS: u32 = 1_000;
 
-/// What the reader does.
+/// The state of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum PipeState {
@@ -61,7 +61,7 @@ impl LogPipe {
         Ok((pipe, writer.into()))
     }
 
-    /// Has the reader do something else, and waits until it does.
+    /// Changes the reader's state, and waits until it has.
     pub(crate) fn set(&self, reading: PipeState) -> Result<()> {
         self.target.store(reading as u8, Ordering::Release);
         for _ in 0..MAX_POLLS {

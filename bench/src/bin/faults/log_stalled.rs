@@ -1,4 +1,4 @@
-//! The reader of the server's log stands still, and goes on later.
+//! The reader of the server's log stalls, and continues later.
 
 use anyhow::Result;
 use prowess_bench::server::{BenchServer, ServerSetup};

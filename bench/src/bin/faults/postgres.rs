@@ -1,4 +1,4 @@
-//! A PostgreSQL server of our own, which can be stopped, killed and started again.
+//! A PostgreSQL server for the benchmark, which can be stopped, killed and started again.
 //!
 //! It listens on a socket in a temporary folder only, and runs in the foreground as our
 //! child, so that it also ends when the terminal ends this program.

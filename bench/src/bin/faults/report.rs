@@ -17,7 +17,7 @@ pub(crate) struct FaultRow {
     during: Vec<String>,
     recovered: Result<Duration, String>,
     process: String,
-    /// What was said to requests that were not done.
+    /// The errors of failed requests.
     pub(crate) reasons: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn print_untried(name: &str, why: &str) {
     println!("| {name} |{empty} | {why} |");
 }
 
-/// What those were told whose requests were not done, below the table.
+/// The errors of failed requests, below the table.
 pub(crate) fn print_reasons(faults: &[(&'static str, Vec<String>)]) {
     for (name, reasons) in faults.iter().filter(|(_, reasons)| !reasons.is_empty()) {
         println!("\n{name}:\n");

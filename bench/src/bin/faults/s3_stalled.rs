@@ -1,4 +1,4 @@
-//! The object store stands still: connections to it stay open, and nothing answers.
+//! The object store stalls: connections to it stay open, and nothing responds.
 
 use anyhow::Result;
 use prowess_bench::server::BenchServer;

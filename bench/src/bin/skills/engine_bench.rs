@@ -32,7 +32,7 @@ calls = [{ name = "bash_code_execution", input = { command = "true" } }]
 text = "Done."
 "#;
 
-/// An engine, and what it is asked.
+/// An engine and its requests.
 pub(crate) struct EngineBench {
     pub(crate) engine: Engine,
     pub(crate) sandbox: Sandbox,
@@ -83,12 +83,12 @@ impl EngineBench {
         })
     }
 
-    /// Whose sessions they are, as the sandbox knows them.
+    /// The owner of the containers in the sandbox.
     pub(crate) fn owner(&self) -> &str {
         self.tenant.as_str()
     }
 
-    /// A request with this prompt that names all skills, or goes on with a container.
+    /// A request with this prompt that names all skills, or continues in a container.
     pub(crate) fn request(&self, prompt: &str, container: Option<&str>) -> Result<Request> {
         let named = |id: &String| json!({"type": "custom", "skill_id": id});
         let container: Value = match container {
@@ -104,7 +104,7 @@ impl EngineBench {
             "tools": [{"type": "code_execution_20250825", "name": "code_execution"}],
         });
         let body = body.to_string();
-        read_request(ClientDialect::Messages, body.as_bytes()).context("the request is not one")
+        read_request(ClientDialect::Messages, body.as_bytes()).context("the request is invalid")
     }
 
     pub(crate) fn run_request(&self, request: Request) -> Result<RunRequest> {

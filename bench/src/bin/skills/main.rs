@@ -1,8 +1,8 @@
 //! What skills cost: before a model is called, against LiteLLM's hook, and in a whole
 //! run, beyond the time of the sandbox.
 //!
-//! Eight skills of 60 files and 1 MB each are stored here and named by a request. Our
-//! engine resolves them, writes what the model is told, and makes the tools; LiteLLM's
+//! Eight skills of 60 files and 1 MB each are stored here and named by a request. Prowess's
+//! engine resolves them, writes the system prompt and creates the tools; LiteLLM's
 //! hook does the same work in its own way, with the same archives, in a process that
 //! has done its imports. Then whole runs with one call of a tool, answered by a model
 //! that takes no time. Run with `--release`; takes the number of rounds as its argument.
@@ -65,8 +65,7 @@ async fn run(rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// How long the store trusts its memory of which version is the latest, as it does
-/// unless told otherwise, and not at all.
+/// How long the store caches which version is the latest: its default, and not at all.
 const FRESH: Duration = Duration::from_secs(1);
 const NEVER: Duration = Duration::ZERO;
 
@@ -96,7 +95,7 @@ async fn before_the_model(
         theirs: Vec::new(),
     };
     let mut rows = [
-        row("resolve, disclose, make tools"),
+        row("resolve, disclose, create tools"),
         row("the same, latest versions looked up each time"),
     ];
     // The first round warms caches, and is not counted.

@@ -26,7 +26,7 @@ struct Times {
 pub(crate) async fn table(stage: &EngineBench, skills: &[Skill], rounds: usize) -> Result<String> {
     let mut times: [Times; 5] = Default::default();
     let (_, kept) = run(stage, "run", None).await?;
-    let kept = kept.context("a run that ran code tells no container")?;
+    let kept = kept.context("a run that ran code has no container")?;
     // The first round warms up, and is not counted.
     for round in 0..=rounds {
         let (load, _) = run(stage, "load", None).await?;
@@ -53,8 +53,8 @@ pub(crate) async fn table(stage: &EngineBench, skills: &[Skill], rounds: usize) 
     );
     let none = Times::default();
     line(&mut out, "`load_skill`", &load, &none);
-    line(&mut out, "bash, new session", &first, &alone_first);
-    line(&mut out, "bash, session there", &again, &alone_again);
+    line(&mut out, "bash, new container", &first, &alone_first);
+    line(&mut out, "bash, existing container", &again, &alone_again);
     Ok(out)
 }
 
@@ -71,7 +71,7 @@ fn line(out: &mut String, what: &str, run: &Times, alone: &Times) {
     );
 }
 
-/// Does something, and tells the time that passed and the processor time it took.
+/// Measures the wall-clock and CPU time of an operation.
 async fn measure<T>(work: impl Future<Output = Result<T>>) -> Result<((Duration, Duration), T)> {
     let (start, before) = (Instant::now(), cpu());
     let done = work.await?;
@@ -110,7 +110,7 @@ async fn run(
     Ok((taken, id))
 }
 
-/// What the sandbox does for a run by itself: a session with the skills, a command.
+/// The sandbox's part of a run by itself: a container with the skills, a command.
 async fn alone_in_a_new_container(
     stage: &EngineBench,
     skills: &[Skill],

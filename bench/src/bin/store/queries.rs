@@ -1,4 +1,4 @@
-//! What a store is asked, directly and through the server's routes.
+//! Queries on a store, directly and through the server's routes.
 
 use std::time::{Duration, Instant};
 
@@ -39,21 +39,24 @@ pub(crate) const QUERIES: [StoreQuery; 12] = [
     query("list, first page", QueryKind::List),
     query("list, from the middle", QueryKind::ListFromTheMiddle),
     query("get", QueryKind::Get),
-    query("resolve, not remembered", QueryKind::ResolveCold),
-    query("search, a word of one skill", QueryKind::Search("skill77x")),
-    query("search, a word of a tenth", QueryKind::Search("quarterly")),
-    query("search, a word of all", QueryKind::Search("documents")),
-    query("search, a beginning", QueryKind::Search("docum")),
+    query("resolve, not cached", QueryKind::ResolveCold),
+    query("search, a word in one skill", QueryKind::Search("skill77x")),
+    query(
+        "search, a word in a tenth of them",
+        QueryKind::Search("quarterly"),
+    ),
+    query("search, a word in all", QueryKind::Search("documents")),
+    query("search, a prefix", QueryKind::Search("docum")),
     query("search, two words", QueryKind::Search("documents topic7x")),
     query("HTTP list", QueryKind::Http("/v1/skills")),
     query("HTTP get", QueryKind::Http("/v1/skills/{id}")),
     query("HTTP search", QueryKind::Http("/v1/skills?query=documents")),
 ];
 
-/// A store that is asked.
+/// A store that is measured.
 pub(crate) struct QueriedStore {
     store: Store,
-    /// Remembers nothing, so that every resolving asks the database.
+    /// Without cache, so that every resolution queries the database.
     uncached: Store,
     service: HttpService,
     tenant: TenantId,
@@ -78,7 +81,7 @@ impl QueriedStore {
         })
     }
 
-    /// Asks once, about another skill each round, and says how long the answer took.
+    /// Runs a query once, for another skill each round, and returns its duration.
     pub(crate) async fn run_query(&self, question: &StoreQuery, round: usize) -> Result<Duration> {
         let id = self.ids.get(round % self.ids.len()).context("no skills")?;
         let (store, tenant) = (&self.store, &self.tenant);

@@ -17,14 +17,14 @@ use super::sandbox::block_on;
 use super::toolbox::{self, SandboxRunArgs};
 use super::{Exit, paths, usage_error};
 
-/// Most bytes of arguments taken from standard input.
+/// Maximum size of arguments read from standard input.
 const MAX_STDIN_BYTES: u64 = 16 << 20;
 
-/// Call a tool of a skill, as a model would.
+/// Call a tool as a model would.
 ///
-/// A skill's own tool is called by its full name, `skill_name__tool`; the skill is loaded
-/// first. Standard output is what the model would read; the exit code is 1 when that is
-/// an error.
+/// A tool of a skill has a full name, `skill_name__tool`; its skill is loaded first.
+/// Standard output is the tool result that a model would get; the exit code is 1 when the
+/// result is an error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A folder of skills, or an archive
@@ -36,17 +36,17 @@ pub(crate) struct Args {
     /// Its arguments, a JSON object; `-` reads them from standard input
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
-    /// Save the files it makes in this folder
+    /// Save generated files in this folder
     #[arg(long, value_name = "DIR", value_parser = paths::path_parser())]
     out: Option<PathBuf>,
-    /// Seconds it may take
+    /// Timeout in seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
     #[command(flatten)]
     place: SandboxRunArgs,
     #[command(flatten)]
     fetch: FetchArgs,
-    /// Print everything that came of it as JSON
+    /// Print the whole result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -61,9 +61,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::Result<Exit> {
-    let workspace = match !is_read_only(&args.tool) || toolbox::has_own_tools(refreshed) {
-        true => open_workspace(args, refreshed).await?,
-        false => None,
+    let workspace = if !is_read_only(&args.tool) || toolbox::has_own_tools(refreshed) {
+        open_workspace(args, refreshed).await?
+    } else {
+        None
     };
     let toolbox = toolbox::build_toolbox(refreshed, workspace.clone(), toolbox_options(args))?;
     if let Some(skill) = toolbox.skill_for_tool(&args.tool) {
@@ -76,9 +77,10 @@ async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::
     if let Some(workspace) = &workspace {
         workspace.close().await?;
     }
-    Ok(match outcome.is_error {
-        true => Exit::Problems,
-        false => Exit::Ok,
+    Ok(if outcome.is_error {
+        Exit::Problems
+    } else {
+        Exit::Ok
     })
 }
 
@@ -88,14 +90,14 @@ fn is_read_only(tool: &str) -> bool {
     tool.starts_with("load_skill") || names.contains(&tool)
 }
 
-/// The sandbox, if there must be one or can be one.
+/// Opens the sandbox; tools that only read also run without one.
 async fn open_workspace(
     args: &Args,
     refreshed: &SkillSnapshot,
 ) -> anyhow::Result<Option<Workspace>> {
     match args.place.workspace(&refreshed.members).await {
         Err(error) if is_read_only(&args.tool) => {
-            output::print_remark(&format!("without a sandbox: {error:#}"));
+            output::print_remark(&format!("no sandbox: {error:#}"));
             Ok(None)
         }
         opened => opened.map(Some),
@@ -104,9 +106,10 @@ async fn open_workspace(
 
 fn toolbox_options(args: &Args) -> ToolboxOptions {
     ToolboxOptions {
-        load_style: match args.tool.starts_with("load_skill_") {
-            true => LoadToolStyle::PerSkill,
-            false => LoadToolStyle::Compact,
+        load_style: if args.tool.starts_with("load_skill_") {
+            LoadToolStyle::PerSkill
+        } else {
+            LoadToolStyle::Compact
         },
         code_execution: true,
         litellm: args.tool.starts_with("litellm_"),
@@ -115,7 +118,7 @@ fn toolbox_options(args: &Args) -> ToolboxOptions {
     }
 }
 
-/// Prints what came of it, and saves its files.
+/// Prints the result and saves generated files.
 async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow::Result<()> {
     if let (Some(folder), Some(workspace)) = (&args.out, toolbox.workspace()) {
         for made in &outcome.outputs {
@@ -123,7 +126,7 @@ async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow
             if !args.json {
                 let size = output::format_size(made.size);
                 output::print_remark(&format!(
-                    "made {} ({}, {size})",
+                    "created {} ({}, {size})",
                     place.display(),
                     made.mime_type
                 ));
@@ -144,12 +147,12 @@ async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow
     Ok(())
 }
 
-/// A file that is not text goes to standard output as it is, but never to a terminal.
+/// Writes binary content to standard output, but never to a terminal.
 fn write_binary(mime: &str, data: &[u8], out: Option<&Path>) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     if stdout.is_terminal() && out.is_none() {
         output::print_remark(&format!(
-            "{mime}, {}; send it to a file",
+            "{mime}, {}; redirect it to a file",
             output::format_size(data.len() as u64)
         ));
         return Ok(());
@@ -183,7 +186,9 @@ fn read_arguments(text: &str) -> anyhow::Result<Value> {
     let mut read = String::new();
     if text == "-" {
         let mut stdin = std::io::stdin().take(MAX_STDIN_BYTES);
-        stdin.read_to_string(&mut read).context("standard input")?;
+        stdin
+            .read_to_string(&mut read)
+            .context("cannot read standard input")?;
     } else {
         read.push_str(text);
     }

@@ -1,15 +1,15 @@
-//! Which server the verbs that need one mean, and as whom.
+//! Server address and API key of the commands that call a server.
 
 use anyhow::Context;
 use prowess_client::Client;
 
-/// Which server, and as whom.
+/// Server address and API key.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RemoteArgs {
-    /// The server; http://127.0.0.1:4141 when left out
+    /// Server URL; default http://127.0.0.1:4141
     #[arg(long, value_name = "URL", env = "PROWESS_URL")]
     server: Option<String>,
-    /// The key
+    /// API key
     #[arg(
         long,
         value_name = "KEY",
@@ -20,7 +20,7 @@ pub(crate) struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// Another way to say which server, for verbs that have their own flag for it.
+    /// For commands that have their own flag for the server.
     pub(crate) fn new(server: Option<String>, api_key: Option<String>) -> RemoteArgs {
         RemoteArgs { server, api_key }
     }
@@ -30,7 +30,7 @@ impl RemoteArgs {
     }
 }
 
-/// Runs what a verb does over the network.
+/// Runs a future on a new single-threaded runtime.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

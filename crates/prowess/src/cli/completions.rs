@@ -7,7 +7,7 @@ use super::{Cli, Exit, output};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The shell to complete for
+    /// The shell
     shell: Shell,
 }
 

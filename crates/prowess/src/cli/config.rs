@@ -11,24 +11,24 @@ use crate::config::{self, Config, ConfigOverrides, import};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Check a configuration without serving it
+    /// Check a configuration without starting a server
     Check(CheckArgs),
     /// Print the JSON schema of prowess.toml, for editors
     Schema,
-    /// Print a LiteLLM config.yaml as a prowess.toml
+    /// Convert a LiteLLM config.yaml to a prowess.toml
     Import(ImportArgs),
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct CheckArgs {
-    /// The file
+    /// The prowess.toml
     #[arg(default_value = config::CONFIG_FILE, value_parser = paths::path_parser())]
     file: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ImportArgs {
-    /// The config.yaml
+    /// The LiteLLM config.yaml
     #[arg(value_parser = paths::path_parser())]
     file: PathBuf,
 }
@@ -41,7 +41,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Exit> {
     }
 }
 
-/// A key that is not set here is only remarked on: the server may well have it.
+/// A key that is not set here is only a remark: the server's environment may have it.
 fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let shown = args.file.display();
     let config = match Config::load_all(Some(&args.file), &ConfigOverrides::default()) {
@@ -54,10 +54,8 @@ fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
             for (setting, why) in missing {
                 output::print_remark(&format!("{setting}: {why}"));
             }
-            let models = output::format_count(providers.models().len(), "name");
-            output::print_remark(&format!(
-                "{shown}: no errors found; it has {models} of models"
-            ));
+            let models = output::format_count(providers.models().len(), "model name");
+            output::print_remark(&format!("{shown}: no errors found; {models}"));
             Ok(Exit::Ok)
         }
         Err(error) => report_problems(config::ConfigError::from(error).into()),
@@ -108,12 +106,13 @@ fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     output::print_text(&imported.toml)?;
     for left_out in &imported.ignored {
         output::print_remark(&format!(
-            "not taken over: {}: {}",
+            "not imported: {}: {}",
             left_out.path, left_out.why
         ));
     }
-    Ok(match imported.ignored.is_empty() {
-        true => Exit::Ok,
-        false => Exit::Problems,
+    Ok(if imported.ignored.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Problems
     })
 }

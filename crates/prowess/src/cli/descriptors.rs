@@ -1,20 +1,19 @@
-//! File descriptors of a server: as many as the system allows it, and how many connections
-//! that is enough for.
+//! Raises a server's limit on file descriptors, and fits its number of connections to it.
 
 use crate::config::ServerConfig;
 
-/// More are of no use; where there is no bound, programs that look at each of them would
-/// never end.
+/// An upper bound where the system has none: programs that close every descriptor up to
+/// the limit would never finish.
 const MAX_DESCRIPTORS: u64 = 1 << 20;
-/// What a server needs besides connections: its store, files, sandboxes.
+/// Descriptors that a server needs besides connections: store, files, sandboxes.
 const OWN_DESCRIPTORS: u64 = 256;
-/// A connection whose request goes on to a model needs two.
+/// A connection whose request is forwarded to a model needs two.
 const DESCRIPTORS_PER_CONNECTION: u64 = 2;
-/// However few descriptors there are.
+/// The minimum, however few descriptors there are.
 const MIN_CONNECTIONS: usize = 16;
 
-/// Raises the number of descriptors that this process may have as far as it can without
-/// privileges; says how many those are.
+/// Raises this process's limit on descriptors as far as it can without privileges, and
+/// returns it.
 #[cfg(target_os = "linux")]
 pub(super) fn raise_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -39,8 +38,8 @@ pub(super) fn raise() -> Option<u64> {
     None
 }
 
-/// Lowers the number of connections to what there are descriptors for, so that these never
-/// run out where a request needs one.
+/// Lowers the number of connections to what the descriptors suffice for, so that no request
+/// fails for lack of one.
 pub(super) fn fit_connections(descriptors: Option<u64>, server: &mut ServerConfig) {
     let ServerConfig {
         settings, options, ..
@@ -53,11 +52,11 @@ pub(super) fn fit_connections(descriptors: Option<u64>, server: &mut ServerConfi
             descriptors,
             configured = options.connections,
             connections,
-            "the limit on open files is too low for so many connections; fewer are taken: raise \
-             it (ulimit -n, LimitNOFILE=) to twice `connections` and some"
+            "the limit on open files is too low for the configured connections, so fewer are \
+             accepted; raise it (ulimit -n, LimitNOFILE=) to more than twice `connections`"
         );
         options.connections = connections;
-        // So that one tenant still does not have them all.
+        // One tenant must not get all of them.
         settings.requests_per_tenant = settings.requests_per_tenant.min(connections / 2);
     }
 }

@@ -1,4 +1,4 @@
-//! `prowess doctor`: what the sandbox can do on this host, found out by trying.
+//! `prowess doctor`: tests which sandbox features this host supports.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_sandbox::{Grade, Probe, Sandbox};
@@ -7,7 +7,7 @@ use super::sandbox::{SandboxArgs, block_on};
 use crate::cli::Exit;
 use crate::cli::output::{self, ERROR, GOOD, WARNING};
 
-/// Show what the sandbox can do here, and what is missing.
+/// Check which sandbox features this host supports, and what is missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -40,7 +40,7 @@ fn table(probe: &Probe) -> Table {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
-    // What helps against several things is said once.
+    // Advice that applies to several checks is printed once.
     let mut shown_advice: Vec<&str> = Vec::new();
     for check in &probe.checks {
         let mark = if check.ok { "ok" } else { "missing" };
@@ -60,10 +60,10 @@ fn table(probe: &Probe) -> Table {
 
 fn verdict(grade: &Grade) -> String {
     match grade {
-        Grade::Strict => format!("{GOOD}strict{GOOD:#}: every layer of the sandbox is in force"),
+        Grade::Strict => format!("{GOOD}strict{GOOD:#}: every sandbox feature is available"),
         Grade::Reduced { missing } => format!(
-            "{WARNING}reduced{WARNING:#}: without {}; commands run only where that is accepted, \
-             with --reduced or reduced = true under [sandbox] in prowess.toml",
+            "{WARNING}reduced{WARNING:#}: without {}; commands run only with \
+             --reduced, or with reduced = true under [sandbox] in prowess.toml",
             missing.join(", ")
         ),
         Grade::Refused { reason } => format!("{ERROR}refused{ERROR:#}: {reason}"),

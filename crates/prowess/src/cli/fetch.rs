@@ -1,4 +1,4 @@
-//! Flags for sources that are URLs, and the fetcher they make.
+//! Flags for sources that are URLs, and the fetcher they configure.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use prowess_source::{OpenResult, Origin, SearchBounds};
 
 use super::{client, output, progress};
 
-/// How sources that are URLs are fetched.
+/// Options for sources that are URLs.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Sources by URL")]
 pub(crate) struct FetchArgs {
-    /// Fetch from private and local addresses too
+    /// Allow private and local addresses
     #[arg(long)]
     allow_private: bool,
     /// Make no request; use what is cached and fresh
     #[arg(long, conflicts_with = "refresh")]
     offline: bool,
-    /// Fetch anew, however fresh the cache is
+    /// Ignore the cache and fetch again
     #[arg(long)]
     refresh: bool,
-    /// Use what is cached, however old, when a host does not answer
+    /// Use a stale cached copy when a host does not respond
     #[arg(long)]
     stale: bool,
-    /// Take only content of this digest, as `prowess skill show` prints it
+    /// Accept only content with this digest, as printed by `prowess skill show`
     #[arg(long, value_name = "DIGEST")]
     pin: Option<Digest>,
 }
 
 impl FetchArgs {
-    /// Opens sources, in order. A fetcher is made only if one of them is a URL.
+    /// Opens sources, in order. A fetcher is created only if one of them is a URL.
     pub(crate) fn open(&self, sources: &[PathBuf]) -> anyhow::Result<Vec<OpenResult>> {
         let bounds = SearchBounds::default();
         if !sources.iter().any(|source| is_url(source)) {
@@ -61,13 +61,14 @@ impl FetchArgs {
     /// Opens one source.
     pub(crate) fn open_one(&self, source: &Path) -> anyhow::Result<OpenResult> {
         let mut opened = self.open(&[source.to_owned()])?;
-        opened.pop().context("a source gave nothing")
+        opened.pop().context("the source is empty")
     }
 
     fn options(&self, bar: &ProgressBar) -> anyhow::Result<FetchOptions> {
         let bar = bar.clone();
         let cache = CacheOptions::from_env();
-        let cache = cache.context("no HOME; name a folder for the cache with PROWESS_CACHE_DIR")?;
+        let cache =
+            cache.context("HOME is not set; set PROWESS_CACHE_DIR to a folder for the cache")?;
         Ok(FetchOptions {
             allow_private: self.allow_private,
             offline: self.offline,
@@ -81,13 +82,13 @@ impl FetchArgs {
     }
 }
 
-/// Old content is used by choice, but never without a word.
+/// Stale content is used only when the flag allows it, and always with a remark.
 fn warn_if_stale(origin: &Origin) {
     if let Origin::Url(remote) = origin
         && remote.state == FetchState::Stale
     {
         output::print_remark(&format!(
-            "{}: the host does not answer; what is cached is used, though it is no longer fresh",
+            "{}: the host does not respond; using a stale cached copy",
             remote.url
         ));
     }

@@ -1,4 +1,4 @@
-//! `prowess keys create|list|revoke`: on the store itself, with no server needed.
+//! `prowess keys create|list|revoke`: works on the store directly, without a server.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use super::serve::ConfigArgs;
 use super::{Exit, format_date, output};
 
-/// Parts of a unit of money.
+/// Nano-units per currency unit.
 const NANOS_PER_UNIT: f64 = 1e9;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Make a key; it is shown this once
+    /// Create a key; it is printed only once
     Create(CreateArgs),
     /// List a tenant's keys
     List(ListArgs),
-    /// End a key
+    /// Revoke a key
     Revoke(RevokeArgs),
 }
 
@@ -29,12 +29,12 @@ pub(super) enum Command {
 pub(super) struct CreateArgs {
     /// What the key is for
     name: String,
-    /// What it may do
+    /// Permissions of the key
     #[arg(long = "scope", value_name = "SCOPE", default_values = ["read", "use", "publish"])]
     #[arg(value_parser = ["read", "use", "publish", "admin"], value_delimiter = ',')]
     scopes: Vec<String>,
-    /// A model it may use, by the name clients say; a * stands for anything. May be
-    /// given several times; all models when left out
+    /// A model name that the key may use; * matches anything. Can be repeated; default:
+    /// all models
     #[arg(long = "model", value_name = "GLOB")]
     models: Vec<String>,
     /// Requests per minute, to models and over MCP
@@ -43,11 +43,10 @@ pub(super) struct CreateArgs {
     /// Tokens per minute, in and out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tpm: Option<u64>,
-    /// What it may spend: 5, 5/day or 100/month, in the currency of the prices of
-    /// [[models]]
+    /// Budget: 5, 5/day or 100/month, in the currency of the prices under [[models]]
     #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = parse_budget)]
     budget: Option<KeyBudget>,
-    /// Days until it expires; never when left out
+    /// Days until the key expires; default: never
     #[arg(long, value_name = "DAYS")]
     expires: Option<u32>,
     #[command(flatten)]
@@ -62,7 +61,7 @@ pub(super) struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RevokeArgs {
-    /// Its id (key_…), or how it begins (sk-pw-…)
+    /// The key's id (key_…) or prefix (sk-pw-…)
     key: String,
     #[command(flatten)]
     common: CommonKeyArgs,
@@ -70,7 +69,7 @@ pub(super) struct RevokeArgs {
 
 #[derive(Debug, clap::Args)]
 struct CommonKeyArgs {
-    /// For whom the key acts
+    /// The tenant
     #[arg(long, default_value = "default")]
     tenant: String,
     /// Print JSON
@@ -134,7 +133,7 @@ async fn create(args: &CreateArgs) -> anyhow::Result<()> {
     }
     output::print_text(&format!("{}\n", secret.reveal()))?;
     output::print_remark(&format!(
-        "{} for tenant `{tenant}`: {}; {}. Keep it: it is not shown again",
+        "{} for tenant `{tenant}`: {}; {}. Save the key now: it is not shown again",
         key.id,
         scope_names(&key.scopes).join(", "),
         describe_limits(&key.limits).unwrap_or_else(|| "no limits".to_owned())
@@ -224,9 +223,9 @@ fn parse_budget(text: &str) -> Result<KeyBudget, String> {
         .parse()
         .map_err(|_| format!("`{amount}` is not an amount, for instance 5 or 0.25"))?;
     let nanos = amount * NANOS_PER_UNIT;
-    // What is more than a budget can hold is no budget.
+    // Reject amounts that overflow a budget.
     if !(nanos.is_finite() && (0.0..9e18).contains(&nanos)) {
-        return Err(format!("`{amount}` is not an amount from 0"));
+        return Err(format!("`{amount}` is not an amount of 0 or more"));
     }
     Ok(KeyBudget {
         nanos: nanos.round() as u64,
@@ -238,7 +237,7 @@ fn budget_amount(budget: KeyBudget) -> f64 {
     budget.nanos as f64 / NANOS_PER_UNIT
 }
 
-/// What a key may spend, in a line; nothing when it has no limits.
+/// A key's limits in one line; `None` when it has none.
 fn describe_limits(limits: &KeyLimits) -> Option<String> {
     let mut all = Vec::new();
     if !limits.models.is_empty() {
@@ -247,7 +246,7 @@ fn describe_limits(limits: &KeyLimits) -> Option<String> {
     all.extend(limits.requests_per_minute.map(|n| format!("{n} rpm")));
     all.extend(limits.tokens_per_minute.map(|n| format!("{n} tpm")));
     all.extend(limits.budget.map(|budget| match budget.period {
-        BudgetPeriod::Ever => format!("{} in all", budget_amount(budget)),
+        BudgetPeriod::Ever => format!("{} in total", budget_amount(budget)),
         period => format!("{}/{}", budget_amount(budget), period.as_str()),
     }));
     (!all.is_empty()).then(|| all.join(", "))

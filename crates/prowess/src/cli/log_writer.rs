@@ -1,4 +1,4 @@
-//! Writes the log to standard error without anybody waiting for it.
+//! Writes the log to standard error without blocking its callers.
 //!
 //! Lines go into a bounded queue; one thread writes them, in batches. When the queue is
 //! full, because the reader of standard error stands still, or when standard error is
@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 
 use prowess_server::request_log::count_dropped;
 
-/// Bytes that may wait to be written. As many may be on their way.
+/// Maximum bytes in the queue. As many may be in the batch being written.
 const MAX_WAITING_BYTES: usize = 1 << 20;
-/// With so many waiting the writer is woken early.
+/// The writer is woken early when this many bytes are queued.
 const WAKE_BYTES: usize = 64 << 10;
-/// Between two batches.
+/// Time between two batches.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
-/// How long to wait when standard error takes nothing right now.
+/// Pause when standard error is not writable.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// How long the end of the process waits for the last lines.
+/// How long the process waits for the last lines when it exits.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 static STANDARD_ERROR: OnceLock<LogWriter> = OnceLock::new();
@@ -35,23 +35,23 @@ pub(crate) struct LogWriter(Arc<Shared>);
 
 struct Shared {
     queue: Mutex<Queue>,
-    /// For the writer: there is something to do.
+    /// Notifies the writer of work.
     work: Condvar,
-    /// For those who wait until everything is written.
+    /// Notifies waiting threads that everything is written.
     idle: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     lines: Vec<u8>,
-    /// Lines that did not fit since the last batch.
+    /// Lines dropped since the last batch.
     dropped: u64,
     writer: Writer,
-    /// Whether the next batch shall not be waited for.
+    /// Whether the next batch is written immediately.
     urgent: bool,
 }
 
-/// What the writer does.
+/// The state of the writer.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Writer {
     /// Waits for a line.
@@ -101,7 +101,7 @@ impl LogWriter {
         LogWriter(shared)
     }
 
-    /// Takes a line with its newline, or drops it when too many wait. An urgent one is
+    /// Queues a line with its newline, or drops it when the queue is full. An urgent one is
     /// written at once.
     pub(crate) fn push(&self, line: &[u8], urgent: bool) {
         let mut queue = self.0.lock();
@@ -124,7 +124,7 @@ impl LogWriter {
         }
     }
 
-    /// Waits until all lines so far are written, but not for long.
+    /// Waits until all lines so far are written, within a short time limit.
     pub(crate) fn flush(&self) {
         let until = Instant::now() + FLUSH_TIMEOUT;
         let mut queue = self.0.lock();
@@ -144,7 +144,7 @@ impl LogWriter {
 /// Lines to be written together.
 struct Batch {
     lines: Vec<u8>,
-    /// Lines that did not fit behind them.
+    /// Lines dropped after them.
     dropped: u64,
 }
 
@@ -172,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// Gives an empty buffer back, and lets lines gather before the next batch.
+    /// Returns an empty buffer for reuse, and lets lines accumulate before the next batch.
     fn recycle(&self, mut buffer: Vec<u8>) {
         buffer.clear();
         let until = Instant::now() + BATCH_INTERVAL;
@@ -199,14 +199,14 @@ impl Shared {
 /// Where batches go.
 struct Output<W> {
     target: Option<W>,
-    /// Lines that could not be written since the last that could.
+    /// Lines that failed since the last successful write.
     lost: u64,
-    /// Whether the last line that was written has no end.
+    /// Whether the last line written is incomplete.
     torn: bool,
 }
 
 impl<W: Write> Output<W> {
-    /// Writes a batch, or counts it as lost. Gives its buffer back.
+    /// Writes a batch, or counts it as lost. Returns its buffer.
     fn write(&mut self, batch: Batch) -> Vec<u8> {
         let Batch { lines, dropped } = batch;
         let before = mem::take(&mut self.lost);
@@ -236,7 +236,7 @@ impl<W: Write> Output<W> {
         lines
     }
 
-    /// Writes bytes, or says how many lines of them could not be.
+    /// Writes bytes; on failure, returns how many lines were not written.
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), u64> {
         let mut rest = bytes;
         while let (Some(target), false) = (&mut self.target, rest.is_empty()) {
@@ -264,7 +264,7 @@ fn count_lines(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// The line that says how many are missing.
+/// The line that reports how many lines were dropped.
 fn report(count: u64) -> String {
     let now = jiff::Timestamp::now();
     format!(
@@ -272,8 +272,8 @@ fn report(count: u64) -> String {
     )
 }
 
-/// Standard error without the lock that the standard library holds while it writes: a
-/// reader that stands still must not stop whoever wants that lock.
+/// Standard error without the standard library's lock, which is held during a write: a
+/// reader that stalls must not block other users of that lock.
 #[cfg(unix)]
 fn standard_error_file() -> Option<File> {
     use std::os::fd::AsFd;

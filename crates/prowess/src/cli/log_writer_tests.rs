@@ -13,7 +13,7 @@ enum Reaction {
     Fail(io::ErrorKind),
 }
 
-/// A target that blocks until it is opened, and then does as it is told.
+/// A target that blocks until it is opened, and then reacts as configured.
 #[derive(Clone, Default)]
 struct TestTarget(Arc<(Mutex<Inner>, Condvar)>);
 

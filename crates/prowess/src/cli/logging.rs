@@ -1,6 +1,6 @@
 //! The server's log, on standard error: for people on a terminal, JSON otherwise.
 //!
-//! Everything goes through [`LogWriter`], which nobody waits for.
+//! All lines go through [`LogWriter`], which never blocks its callers.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -16,40 +16,68 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::log_writer::LogWriter;
+use super::usage_error;
 
-/// How much is told.
+/// What is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogDetail {
-    /// Only what went wrong
+    /// Errors
     Error,
-    /// And what may go wrong
+    /// Errors and warnings
     Warn,
-    /// And every request
+    /// One line per request as well
     Info,
-    /// And why requests were refused
+    /// The reasons for refused requests as well
     Debug,
 }
 
-/// Starts the log. It can be started once.
-pub(crate) fn start(detail: LogDetail) {
-    let level = match detail {
-        LogDetail::Error => Level::ERROR,
-        LogDetail::Warn => Level::WARN,
-        LogDetail::Info => Level::INFO,
-        LogDetail::Debug => Level::DEBUG,
+impl From<LogDetail> for LevelFilter {
+    fn from(detail: LogDetail) -> LevelFilter {
+        match detail {
+            LogDetail::Error => LevelFilter::ERROR,
+            LogDetail::Warn => LevelFilter::WARN,
+            LogDetail::Info => LevelFilter::INFO,
+            LogDetail::Debug => LevelFilter::DEBUG,
+        }
+    }
+}
+
+/// The levels of all modules: what `RUST_LOG` sets, and `--log` for the others.
+fn level_filter(detail: LogDetail, rust_log: &str) -> anyhow::Result<Targets> {
+    let set: Targets = match rust_log {
+        "" => Targets::new(),
+        _ => rust_log
+            .parse()
+            .map_err(|error| usage_error(format!("RUST_LOG={rust_log}: {error}")))?,
     };
-    // A client of MCP that goes away or asks for what is not there is an error to that
-    // library; to us it is everyday.
+    // rmcp logs an error when an MCP client disconnects or names something unknown, which
+    // is ordinary here.
     let rmcp = match detail {
         LogDetail::Debug => LevelFilter::DEBUG,
         _ => LevelFilter::OFF,
     };
-    let targets = Targets::new().with_default(level).with_target("rmcp", rmcp);
+    let default = set.default_level().unwrap_or(detail.into());
+    Ok(Targets::new()
+        .with_target("rmcp", rmcp)
+        .with_targets(set)
+        .with_default(default))
+}
+
+/// Starts the log. It can be started once.
+///
+/// # Errors
+/// When `RUST_LOG` is not a list of modules and levels.
+pub(crate) fn start(detail: LogDetail) -> anyhow::Result<()> {
+    let rust_log = std::env::var("RUST_LOG").unwrap_or_default();
+    let targets = level_filter(detail, &rust_log)?;
+    let levels = targets.iter().map(|(_, level)| level);
+    let max_level = levels.chain(targets.default_level()).max();
     let writer = LogWriter::standard_error();
     let log = tracing_subscriber::fmt()
-        .with_max_level(level)
+        .with_max_level(max_level.unwrap_or(LevelFilter::OFF))
         .with_writer(writer.clone())
-        // It would be written to standard error directly, which blocks, and panics.
+        // Internal errors would be written to standard error directly, which blocks and can
+        // panic.
         .log_internal_errors(false);
     // A second start changes nothing.
     let _ = if io::stderr().is_terminal() {
@@ -66,16 +94,17 @@ pub(crate) fn start(detail: LogDetail) {
             .try_init()
     };
     log_panics();
+    Ok(())
 }
 
-/// Writes what is still in the queue, as far as that can be done in a moment.
+/// Writes what is still in the queue, within a short time limit.
 pub(crate) fn flush() {
     if let Some(writer) = LogWriter::started() {
         writer.flush();
     }
 }
 
-/// The standard library would write to standard error itself, and wait for its reader.
+/// The standard library's hook would write to standard error itself, and block on its reader.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
@@ -108,7 +137,7 @@ impl<'a> MakeWriter<'a> for LogWriter {
     }
 }
 
-/// Takes one line, which comes in one piece.
+/// Writes one line, which arrives in one call.
 pub(crate) struct LogLine<'a> {
     writer: &'a LogWriter,
     urgent: bool,
@@ -125,9 +154,9 @@ impl Write for LogLine<'_> {
     }
 }
 
-/// Events as JSON, with the request that they belong to.
+/// Formats events as JSON, with the request that they belong to.
 struct JsonFormat {
-    /// With the span of a library, where there is one.
+    /// With the current span of a library, if any.
     elsewhere: Format<Json>,
     in_request: Format<Json>,
 }
@@ -169,7 +198,7 @@ where
     }
 }
 
-/// Events for people, with the request that they belong to.
+/// Formats events for a terminal, with the request that they belong to.
 struct HumanFormat(Format<Compact>);
 
 impl Default for HumanFormat {
@@ -198,5 +227,53 @@ where
         self.0
             .format_event(context, Writer::new(&mut text), event)?;
         writeln!(writer, "{} {request}", text.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enabled(detail: LogDetail, rust_log: &str, target: &str, level: Level) -> bool {
+        let targets = level_filter(detail, rust_log).unwrap();
+        targets.would_enable(target, &level)
+    }
+
+    #[test]
+    fn rust_log_sets_levels_by_module_and_the_flag_those_of_the_others() {
+        let set = "prowess_server=debug,prowess_sandbox=error";
+        let server = "prowess_server::request_log";
+        assert!(enabled(LogDetail::Info, set, server, Level::DEBUG));
+        assert!(!enabled(
+            LogDetail::Info,
+            set,
+            "prowess_sandbox",
+            Level::WARN
+        ));
+        assert!(enabled(LogDetail::Info, set, "prowess_engine", Level::INFO));
+        assert!(!enabled(
+            LogDetail::Info,
+            set,
+            "prowess_engine",
+            Level::DEBUG
+        ));
+        assert!(!enabled(
+            LogDetail::Debug,
+            "warn",
+            "prowess_engine",
+            Level::INFO
+        ));
+    }
+
+    #[test]
+    fn rmcp_is_silent_unless_its_level_is_set() {
+        assert!(!enabled(LogDetail::Info, "", "rmcp::service", Level::ERROR));
+        assert!(enabled(
+            LogDetail::Info,
+            "rmcp=error",
+            "rmcp::service",
+            Level::ERROR
+        ));
+        assert!(level_filter(LogDetail::Info, "prowess_server=loud").is_err());
     }
 }

@@ -15,44 +15,44 @@ use super::serve::Signals;
 use super::toolbox::{self, SandboxRunArgs, ToolForm};
 use super::{Exit, output, paths};
 
-/// Serve skills to an agent over MCP, on standard input and output.
+/// Run an MCP server for skills on standard input and output.
 ///
-/// The agent gets the tools that `prowess tools` shows, and those of a skill once it has
-/// loaded it; the files of skills and of its session as resources; a prompt for each skill;
-/// and the skills extension of MCP. Folders that change are seen at once. Code runs in the
-/// sandbox, in a session that ends with the agent's.
+/// The agent gets the tools that `prowess tools` lists, and the tools of a skill once it is
+/// loaded; files of skills and of its container as resources; a prompt for each skill; and
+/// the skills extension of MCP. Changes in the folders take effect immediately. Code runs in
+/// a sandbox container that is deleted when the agent disconnects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs
     #[arg(value_name = "SOURCE", required = true, value_parser = paths::path_parser())]
     sources: Vec<PathBuf>,
-    /// One tool to load all skills by, or one for each
+    /// One tool that loads any skill, or one tool per skill
     #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
     form: ToolForm,
-    /// When the tools of a skill are listed: once the skill is loaded, or all at once, for
-    /// hosts that list the tools of a server only at the start
+    /// When the tools of a skill are listed: once the skill is loaded, or from the start, for
+    /// hosts that list tools only once
     #[arg(long, value_name = "WHEN", default_value = "on-load", value_enum)]
     own_tools: ToolListing,
-    /// Leave out the tools to run commands and edit files by; those of skills still run
+    /// Omit the tools that run commands and edit files; tools of skills still run
     #[arg(long)]
     no_code: bool,
-    /// Run nothing at all: skills can be read, and that is all
+    /// Run no code: skills can only be read
     #[arg(long)]
     read_only: bool,
     #[command(flatten)]
     running: SandboxRunArgs,
     #[command(flatten)]
     fetch: FetchArgs,
-    /// How much to log, on standard error
+    /// What to log on standard error
     #[arg(long, value_enum, default_value_t = LogDetail::Warn, env = "PROWESS_LOG")]
     log: LogDetail,
 }
 
-/// When the tools of skills are listed.
+/// When the tools of a skill are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ToolListing {
-    /// Once their skill is loaded
+    /// Once the skill is loaded
     OnLoad,
     /// From the start; calling one loads its skill
     AtOnce,
@@ -65,7 +65,7 @@ Claude Code:
 Any host with a JSON configuration:
   {\"mcpServers\": {\"skills\": {\"command\": \"prowess\", \"args\": [\"mcp\", \"~/skills\"]}}}
 
-A server has the same at /mcp, for the skills stored there:
+A Prowess server offers the same at /mcp, for its stored skills:
   claude mcp add --transport http skills http://127.0.0.1:4141/mcp
 
 Hosts that list tools once (LangChain, Google ADK):
@@ -73,19 +73,19 @@ Hosts that list tools once (LangChain, Google ADK):
   http://127.0.0.1:4141/mcp?own_tools=at-once";
 
 pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
-    logging::start(args.log);
+    logging::start(args.log)?;
     let opened = args.fetch.open(&args.sources)?;
     let (folders, refreshed) = SkillFolders::new(&args.sources, opened);
     toolbox::print_problems(&refreshed);
     if refreshed.members.is_empty() {
-        output::print_remark("there are no skills yet; watching the folders for new ones");
+        output::print_remark("no skills yet; watching the folders for new skills");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     let served = runtime.block_on(serve(LocalSkills { folders, args }));
-    // A thread that waits for standard input cannot be ended, and need not be waited for.
+    // A thread that blocks on standard input cannot be stopped; do not wait for it.
     runtime.shutdown_background();
     served.map(|()| Exit::Ok)
 }
@@ -102,7 +102,7 @@ async fn serve(local: LocalSkills) -> anyhow::Result<()> {
     Ok(stdio::serve(Arc::new(local), input, output, stop).await?)
 }
 
-/// What this command was given.
+/// The skills and options of this command.
 struct LocalSkills {
     folders: SkillFolders,
     args: Args,
@@ -120,7 +120,7 @@ impl SkillProvider for LocalSkills {
             }
             let opened = self.args.running.workspace(&skills.members).await;
             opened
-                .inspect_err(|error| output::print_remark(&format!("without a sandbox: {error:#}")))
+                .inspect_err(|error| output::print_remark(&format!("no sandbox: {error:#}")))
                 .ok()
         }
         .boxed()

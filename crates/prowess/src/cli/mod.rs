@@ -1,8 +1,7 @@
-//! The command line: one file per verb.
+//! The command line: one file per command.
 //!
-//! The types here say what can be typed; each verb's file says what it does. A
-//! verb returns an [`Exit`]; anything it cannot go on from is an error, printed
-//! once, here.
+//! This module defines the commands and dispatches to their files. A command returns an
+//! [`Exit`]; an error that ends it is printed once, here.
 
 mod call;
 mod client;
@@ -41,13 +40,13 @@ use clap::{Parser, Subcommand};
 /// How a command ended. The numbers are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// All is well.
+    /// Success.
     Ok = 0,
-    /// The command did its work and found something wrong.
+    /// The command ran and found a problem.
     Problems = 1,
     /// The command was called wrongly.
     Usage = 2,
-    /// Something could not be read or written; the rest was still done.
+    /// Something could not be read or written; the rest was processed.
     Unreadable = 3,
 }
 
@@ -59,10 +58,10 @@ impl From<Exit> for ExitCode {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  all is well
-  1  the command worked and found something wrong
+  0  success
+  1  the command ran and found a problem
   2  wrong usage
-  3  something could not be read or written; the rest was still done";
+  3  something could not be read or written; the rest was processed";
 
 /// Agent Skills for any model.
 #[derive(Debug, Parser)]
@@ -77,50 +76,50 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROWESS_COM
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the product at work: a server, a skill, one request; no keys needed
+    /// Run a local end-to-end demo (no API key)
     Demo(demo::Args),
-    /// Ask a model, with skills
+    /// Send a prompt to a model, with skills
     Run(run::Args),
-    /// Make, check, show, pack, scan and share skills
+    /// Create, validate, show, pack, scan, upload and download skills
     #[command(subcommand)]
     Skill(skill::Command),
-    /// Show the tools that skills give a model
+    /// List the tools that skills provide to a model
     Tools(tools::Args),
-    /// Call a tool of a skill, as a model would
+    /// Call a tool as a model would
     Call(call::Args),
-    /// Serve skills to an agent over MCP, on standard input and output
+    /// Run an MCP server for skills on standard input and output
     Mcp(mcp::Args),
-    /// Serve the skills API and the model gateway
+    /// Run the server: model gateway, skills API, files, MCP
     Serve(serve::Args),
-    /// Make, list and end keys for the server
+    /// Create, list and revoke API keys
     #[command(subcommand)]
     Keys(keys::Command),
-    /// Show what became of requests that named skills
+    /// List skill runs, or show one
     Runs(runs::Args),
-    /// Check a configuration, print its schema, or import one
+    /// Check a configuration, print its schema, or import one from LiteLLM
     #[command(subcommand)]
     Config(config::Command),
-    /// Show what requests to models used
+    /// Show model usage and cost
     Usage(usage::Args),
-    /// Run commands the way a model's code runs
+    /// Run commands in the sandbox, without a server
     #[command(subcommand)]
     Sandbox(sandbox::Command),
-    /// Show what the sandbox can do on this machine
+    /// Check which sandbox features this host supports
     Doctor(doctor::Args),
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     Completions(completions::Args),
-    /// Validate a skill, as the reference validator does
+    /// Validate a skill like the reference validator
     #[command(name = "validate")]
     ReferenceValidate(reference::Args),
-    /// Print a skill's properties as JSON, as the reference does
+    /// Print a skill's properties as JSON, like the reference validator
     #[command(name = "read-properties")]
     ReadProperties(reference::Args),
-    /// Print <available_skills> for a prompt, as the reference does
+    /// Print <available_skills> for a prompt, like the reference validator
     #[command(name = "to-prompt")]
     ToPrompt(reference::Args),
 }
 
-/// Arguments that parse, but mean nothing.
+/// Arguments that parse but are invalid together.
 #[derive(Debug)]
 struct UsageError(String);
 
@@ -137,7 +136,7 @@ fn usage_error(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }
 
-/// Parses the command line, runs it, and tells how it ended.
+/// Parses the command line, runs it and returns the exit code.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let ended = match reference::alias(&args) {
@@ -162,7 +161,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     let exit = match command {
-        // A sandboxed command's own exit code is passed on.
+        // The exit code of a sandboxed command is returned unchanged.
         Command::Sandbox(command) => return sandbox::run(command),
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
@@ -184,7 +183,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     exit.map(ExitCode::from)
 }
 
-/// How results say who made them.
+/// The tool that SARIF results name.
 fn sarif_tool() -> prowess_skill::sarif::SarifTool<'static> {
     prowess_skill::sarif::SarifTool {
         name: "prowess",
@@ -193,13 +192,13 @@ fn sarif_tool() -> prowess_skill::sarif::SarifTool<'static> {
     }
 }
 
-/// A time for people: to the second, in UTC.
+/// Formats a time to the second, in UTC.
 fn format_date(seconds: i64) -> String {
     let time = jiff::Timestamp::from_second(seconds);
     time.map_or_else(|_| "?".to_owned(), |time| time.to_string())
 }
 
-/// A path for people: as they wrote it.
+/// Formats a path as it was written.
 fn display_path(path: &Path) -> String {
     path.display().to_string()
 }

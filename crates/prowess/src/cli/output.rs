@@ -1,7 +1,7 @@
 //! Writing to the terminal.
 //!
-//! Data goes to standard output, everything else to standard error. Colours are
-//! dropped by themselves when nobody would see them.
+//! Data goes to standard output, everything else to standard error. Colours are dropped
+//! automatically when the output is not a terminal.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ pub(crate) fn print_text(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes data to standard output byte for byte, whoever reads it.
+/// Writes data to standard output byte for byte, terminal or not.
 pub(crate) fn write_data(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -36,8 +36,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a remark for people to standard error. A server's goes with its log, in order
-/// and without anybody waiting for it.
+/// Writes a remark to standard error. In a server it goes through the log writer, in order
+/// and without blocking.
 pub(crate) fn print_remark(text: &str) {
     if let Some(log) = LogWriter::started() {
         let line = match AutoStream::choice(&io::stderr()) {
@@ -46,7 +46,7 @@ pub(crate) fn print_remark(text: &str) {
         };
         return log.push(line.as_bytes(), true);
     }
-    // Nobody is left to tell when standard error is gone.
+    // There is nowhere to report that standard error is closed.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
@@ -62,7 +62,7 @@ pub(crate) const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().b
 pub(crate) const STRONG: anstyle::Style = anstyle::Style::new().bold();
 pub(crate) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
 
-/// Whether a reader such as `head` closed our output: no error of ours.
+/// Whether a reader such as `head` closed the output, which is not an error.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -74,7 +74,7 @@ pub(crate) fn format_count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{s}")
 }
 
-/// Bytes for people: `812 B`, `1.4 kB`, `30 MB`.
+/// A size in bytes: `812 B`, `1.4 kB`, `30 MB`.
 pub(crate) fn format_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
     let mut value = bytes as f64;

@@ -1,4 +1,4 @@
-//! Paths as arguments: `~/` means the home folder also where no shell has seen it.
+//! Path arguments: `~/` is the home folder also when no shell has expanded it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub(super) fn path_parser() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| expand(&path))
 }
 
-/// Parses a path for the reference's verbs, which judge by themselves what they are given.
+/// Parses a path for the reference validator's commands, which check it themselves.
 pub(super) fn lenient_parser() -> impl TypedValueParser<Value = OsString> {
     let expanded = |text: OsString| match expand(Path::new(&text)) {
         Ok(path) => path.into_os_string(),

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Work shorter than this needs no bar.
 const MIN_ITEMS_FOR_BAR: usize = 64;
 
-/// A bar over `length` steps; invisible when there is no terminal to see it.
+/// A bar over `length` steps; hidden when standard error is not a terminal.
 pub(crate) fn items_bar(length: usize, what: &'static str) -> ProgressBar {
     let visible = length >= MIN_ITEMS_FOR_BAR && std::io::stderr().is_terminal();
     let target = if visible {
@@ -22,11 +22,12 @@ pub(crate) fn items_bar(length: usize, what: &'static str) -> ProgressBar {
     }
 }
 
-/// Counts bytes that are sent or arrive; invisible when there is no terminal to see it.
+/// Counts transferred bytes; hidden when standard error is not a terminal.
 pub(crate) fn bytes_bar(what: &'static str) -> ProgressBar {
-    let target = match std::io::stderr().is_terminal() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
     };
     let bar = ProgressBar::with_draw_target(None, target).with_message(what);
     match ProgressStyle::with_template("{msg} {bytes} {elapsed}") {

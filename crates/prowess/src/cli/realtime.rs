@@ -1,6 +1,6 @@
-//! Requests go before commands: while sandboxed commands run, the threads that answer
-//! requests are real-time threads, so that a command that keeps the processors busy does
-//! not delay other tenants' requests.
+//! Requests have priority over commands: while sandboxed commands run, the threads that
+//! serve requests are real-time threads, so that a CPU-bound command does not delay other
+//! tenants' requests.
 //!
 //! They stay so only while that costs nobody else: threads that use more than half of the
 //! processors are made normal until they use less than a quarter. Where the system does
@@ -17,15 +17,14 @@ use crate::library::Prowess;
 
 /// How often threads and their use of the processors are looked at while commands run.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// How long after the last command the threads stay as they are: commands often follow
-/// each other.
+/// How long the threads stay real-time after the last command: commands often follow each
+/// other.
 const LINGER_TIME: Duration = Duration::from_secs(2);
-/// How names of threads that answer requests begin: those of connections, those for
-/// blocking work, and SQLite's.
-const THREAD_NAMES: [&str; 3] = ["prowess-hand", "tokio-rt-worker", "sqlx-sqlite"];
+/// Name prefixes of threads that serve requests: connection workers, blocking work, SQLite.
+const THREAD_NAMES: [&str; 3] = ["prowess-worker", "tokio-rt-worker", "sqlx-sqlite"];
 
-/// Watches the commands of the sandbox on a thread of its own, for as long as the process
-/// lives. Must be called within a runtime.
+/// Watches the sandbox's commands on a separate thread until the process ends. Must be
+/// called within a runtime.
 pub(super) fn watch(prowess: Prowess) -> io::Result<()> {
     let runtime = tokio::runtime::Handle::current();
     let body = move || {
@@ -33,10 +32,10 @@ pub(super) fn watch(prowess: Prowess) -> io::Result<()> {
             return;
         };
         let mut commands = sandbox.running_commands();
-        // What outlives them must not keep the store and the sandbox open.
+        // This thread outlives them and must not keep the store and the sandbox open.
         drop((sandbox, prowess));
         let mut threads = Threads::default();
-        // An error means that the sandbox is gone, and so is the server.
+        // An error means that the sandbox is closed, and so is the server.
         while runtime
             .block_on(commands.wait_for(|count| *count > 0))
             .is_ok()
@@ -53,11 +52,11 @@ pub(super) fn watch(prowess: Prowess) -> io::Result<()> {
     thread.spawn(body).map(drop)
 }
 
-/// The threads that answer requests, and what is known of them.
+/// The threads that serve requests, and their state.
 #[derive(Default)]
 struct Threads {
     known: HashMap<i32, ThreadState>,
-    /// Whether they used too much of the processors, and are normal for now.
+    /// Whether they used too much CPU time, and have normal priority for now.
     too_busy: bool,
 }
 
@@ -92,7 +91,7 @@ impl Threads {
         }
     }
 
-    /// Looks for new threads, and adds up what all have used since the last look.
+    /// Finds new threads, and adds up the CPU time of all since the last call.
     fn refresh(&mut self) -> io::Result<Duration> {
         let mut known = HashMap::new();
         let mut total = Duration::ZERO;
@@ -101,7 +100,7 @@ impl Threads {
             let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
-            // A thread that ended meanwhile has none.
+            // A thread may have ended in the meantime.
             let Some(used) = processor_time(id) else {
                 continue;
             };
@@ -118,7 +117,7 @@ impl Threads {
         Ok(total)
     }
 
-    /// Gives every thread a class; threads that end meanwhile need none.
+    /// Sets the scheduling class of every thread; threads that have ended are skipped.
     fn try_set_all(&mut self, class: SchedulingClass) -> io::Result<()> {
         for (id, known) in &mut self.known {
             if known.class == class {
@@ -132,7 +131,7 @@ impl Threads {
         Ok(())
     }
 
-    /// As [`try_set_all`](Self::try_set_all), for what is always allowed.
+    /// Like [`try_set_all`](Self::try_set_all), for a class that is always permitted.
     fn set_all(&mut self, class: SchedulingClass) {
         let _ = self.try_set_all(class);
         self.known.clear();
@@ -140,8 +139,8 @@ impl Threads {
     }
 }
 
-/// What a thread that answers requests has used of a processor so far; `None` for other
-/// threads, and for one that is gone.
+/// CPU time of a thread that serves requests; `None` for other threads, and for one that
+/// has ended.
 fn processor_time(id: i32) -> Option<Duration> {
     let folder = format!("/proc/self/task/{id}");
     let name = fs::read_to_string(format!("{folder}/comm")).ok()?;
@@ -153,7 +152,7 @@ fn processor_time(id: i32) -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// Two bounds rather than one, so that threads do not change class with every look.
+/// Two bounds (hysteresis), so that threads do not change class at every check.
 fn is_too_busy(was_too_busy: bool, used: Duration, elapsed: Duration) -> bool {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let all = elapsed.as_secs_f64() * processors as f64;

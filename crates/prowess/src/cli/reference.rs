@@ -1,8 +1,8 @@
-//! `prowess validate | read-properties | to-prompt`: the reference validator's
-//! verbs, byte for byte, also when it stands under the reference's name.
+//! `prowess validate | read-properties | to-prompt`: the reference validator's commands,
+//! with the same output byte for byte, also when called by the reference's name.
 //!
-//! Help and messages follow the reference's command line, so scripts written for
-//! it keep working. For more than a verdict there is `prowess skill validate`.
+//! Help and messages are those of the reference's command line, so scripts written for it
+//! keep working. `prowess skill validate` explains more.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -23,13 +23,13 @@ pub(super) struct Args {
 /// The names under which the reference validator is installed.
 const ALIASES: [&str; 2] = ["agentskills", "skills-ref"];
 
-/// The reference's name, when that is what this program was called by.
+/// The reference's name, if this program was called by it.
 pub(super) fn alias(args: &[OsString]) -> Option<&'static str> {
     let name = Path::new(args.first()?).file_stem()?;
     ALIASES.into_iter().find(|alias| name == OsStr::new(alias))
 }
 
-/// Runs as the reference: only its verbs.
+/// Runs as the reference: only its commands.
 pub(super) fn main(program: &str, args: &[OsString]) -> anyhow::Result<Exit> {
     let (verb, paths) = args
         .split_first()
@@ -168,8 +168,8 @@ fn usage_error(program: &str, verb: &str, parameter: &str, problem: &str) -> any
     Ok(Exit::Usage)
 }
 
-/// The skill's folder: a SKILL.md stands for the folder around it. Written as
-/// the reference writes paths.
+/// The skill's folder; for a SKILL.md the folder that contains it. Written as the reference
+/// writes paths.
 fn skill_folder(path: &str) -> String {
     let normal = python_path(path);
     let is_skill_file =
@@ -243,7 +243,7 @@ fn find_skill_md(folder: &str) -> Option<String> {
     names.into_iter().find(|path| Path::new(path).exists())
 }
 
-/// The reference crashes on what it cannot read; here it is an error like others.
+/// The reference crashes on unreadable files; here that is an ordinary error.
 fn read_source(file: &str) -> Result<SourceText, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"))?;
     SourceText::decode(&bytes).map_err(|error| {
@@ -254,7 +254,7 @@ fn read_source(file: &str) -> Result<SourceText, String> {
     })
 }
 
-/// JSON as Python writes it: indented by two, everything beyond ASCII escaped.
+/// JSON as Python writes it: indented by two, non-ASCII characters escaped.
 fn python_json(value: &impl serde::Serialize) -> anyhow::Result<String> {
     let pretty = serde_json::to_string_pretty(value)?;
     let mut out = String::with_capacity(pretty.len());

@@ -1,5 +1,4 @@
-//! `prowess runs`: what became of requests that named skills. On the store itself,
-//! with no server needed.
+//! `prowess runs`: records of skill runs. Works on the store directly, without a server.
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
@@ -9,15 +8,15 @@ use serde_json::{Value, json};
 use super::serve::ConfigArgs;
 use super::{Exit, format_date, output};
 
-/// List runs, or show one with everything that happened in it.
+/// List skill runs, or show one with its events.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run to show (run_…); the newest are listed when left out
+    /// The run to show (run_…); without one, the newest are listed
     id: Option<String>,
     /// How many to list
     #[arg(long, default_value_t = 20)]
     limit: u32,
-    /// Whose runs
+    /// The tenant
     #[arg(long, default_value = "default")]
     tenant: String,
     /// Print JSON
@@ -64,7 +63,7 @@ fn print_list(runs: &[RunRecord], as_json: bool) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header([
-        "ID", "BEGUN", "MODEL", "STATUS", "TURNS", "CALLS", "TOKENS", "TOOK",
+        "ID", "STARTED", "MODEL", "STATUS", "TURNS", "CALLS", "TOKENS", "TOOK",
     ]);
     for run in runs {
         table.add_row([
@@ -113,7 +112,7 @@ fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
     output::print_text(&text)
 }
 
-/// One event: when, what, and what is known of it.
+/// One event: time, kind and details.
 fn event_line(event: &Value) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
     let at = event

@@ -17,33 +17,34 @@ use super::{Exit, descriptors, output, paths};
 use crate::config::{Config, ConfigOverrides};
 use crate::library::Prowess;
 
-/// Serve models, skills and files.
+/// Run the server: model gateway, skills API, files, MCP.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     place: ConfigArgs,
-    /// Address and port; 127.0.0.1:4141 when left out. Other machines are let in
-    /// only when PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
+    /// Address and port; default 127.0.0.1:4141. Remote clients are accepted only when
+    /// PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
     #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
     listen: Option<String>,
-    /// How much to log
+    /// What to log. RUST_LOG sets levels per module, such as
+    /// prowess_server=debug,prowess_sandbox=warn; this applies to the others
     #[arg(long, value_enum, default_value_t = LogDetail::Info, env = "PROWESS_LOG")]
     log: LogDetail,
 }
 
-/// Which configuration and which data a command is about.
+/// Configuration file and data directory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// The configuration; prowess.toml if it is here
+    /// Configuration file; default: prowess.toml in the current folder, if it exists
     #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG", value_parser = paths::path_parser())]
     config: Option<PathBuf>,
-    /// The folder for everything that stays
+    /// Data directory (database, files, sandboxes)
     #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR", value_parser = paths::path_parser())]
     data_dir: Option<PathBuf>,
 }
 
 impl ConfigArgs {
-    /// The checked configuration.
+    /// Loads and checks the configuration.
     pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let in_file = || set("PROWESS_MASTER_KEY_FILE").map(|path| format!("file:{path}"));
@@ -57,16 +58,16 @@ impl ConfigArgs {
     }
 }
 
-/// Threads for work that blocks; each holds on to memory of its own.
+/// Maximum number of threads for blocking work; each retains memory of its own.
 const MAX_BLOCKING_THREADS: usize = 32;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    // Most of a huge page would lie idle: by its connections' small pieces a server holds
-    // half as much memory again. Where that cannot be said, it just holds more.
+    // Most of a huge page would stay unused: connections allocate small blocks, and a server
+    // would hold half as much memory again. If this fails, it only uses more memory.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     let mut config = args.place.load(args.listen.clone())?;
-    logging::start(args.log);
+    logging::start(args.log)?;
     descriptors::fit_connections(descriptors::raise_limit(), &mut config.server);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -78,21 +79,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn run_server(config: Config) -> anyhow::Result<()> {
-    // Looking at the host takes longer than starting: requests that run code wait for it.
+    // The sandbox probes the host in the background; only requests that run code wait for it.
     let prowess = Prowess::builder().config(&config).open().await;
-    let prowess = prowess.context("cannot begin to serve")?;
+    let prowess = prowess.context("cannot start the server")?;
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let hint = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                "; another program listens there: choose another port with --listen"
+                "; another program uses this port; choose another with --listen"
             }
             _ => "",
         };
         anyhow::anyhow!("cannot listen on {listen}: {error}{hint}")
     })?;
     let stop = CancellationToken::new();
-    // Before anyone is told that the server listens, and may tell it to stop.
+    // Before the address is printed: from then on somebody may signal the server to stop.
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce_address(&config, &prowess, &listener)?;
@@ -104,14 +105,14 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     let served = serve(listener, app.clone(), stop, config.server.options).await;
     app.engine().flush_records().await;
     prowess.close().await;
-    served.context("cannot serve")
+    served.context("the server failed")
 }
 
-/// Whose models can be called.
+/// The providers whose models can be called.
 fn describe_providers(providers: &Providers) -> String {
     match providers.names() {
-        names if names.is_empty() => "no keys for models: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
-             or the like, or write [providers] in prowess.toml"
+        names if names.is_empty() => "no provider keys: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
+             or similar, or add [providers] to prowess.toml"
             .to_owned(),
         names => format!("models from: {}", names.join(", ")),
     }
@@ -127,8 +128,8 @@ fn announce_address(
     output::print_remark(&describe_providers(prowess.providers()));
     if config.server.settings.master_key.is_none() {
         output::print_remark(
-            "no master key: this machine only, and any key or none will do; \
-             set PROWESS_MASTER_KEY to let others in",
+            "no master key: local clients only, without authentication; \
+             set PROWESS_MASTER_KEY to accept remote clients",
         );
     }
     if let Some(tenant) = &config.server.settings.index_tenant {
@@ -139,17 +140,17 @@ fn announce_address(
     Ok(())
 }
 
-/// The first signal ends the server in good order, the second at once.
+/// The first signal stops the server gracefully, the second immediately.
 async fn cancel_on_signal(mut signals: Signals, stop: CancellationToken) {
     signals.next().await;
-    output::print_remark("stopping: requests under way may finish; signal again to end them");
+    output::print_remark("stopping: waiting for active requests; signal again to abort them");
     stop.cancel();
     signals.next().await;
     logging::flush();
     std::process::exit(Exit::Problems as i32);
 }
 
-/// The signals that ask a server to stop, heard from the moment this is made.
+/// Termination signals, received from the moment this is created.
 #[cfg(unix)]
 pub(super) struct Signals {
     terminate: Signal,

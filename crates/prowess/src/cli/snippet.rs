@@ -1,4 +1,4 @@
-//! A diagnostic for people: the line, the place underlined, the fix below.
+//! Renders a diagnostic for people: the line, the location underlined, the fix below.
 
 use std::path::Path;
 
@@ -60,8 +60,7 @@ pub(crate) fn file_uri(origin: &Path, diagnostic: &Diagnostic) -> String {
     format!("{}{}", path_prefix(origin), diagnostic.file)
 }
 
-/// What stands before the names of a skill's files: its folder, or its archive
-/// and a `!`.
+/// The prefix of a skill's file names: its folder, or its archive and a `!`.
 pub(crate) fn path_prefix(origin: &Path) -> String {
     if origin == Path::new(".") {
         String::new()

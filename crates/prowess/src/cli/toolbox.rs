@@ -1,4 +1,4 @@
-//! Toolboxes over sources, for the verbs that show and call tools.
+//! Builds toolboxes from sources, for the commands that list and call tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use prowess_toolbox::{
 use super::fetch::FetchArgs;
 use super::{Exit, display_path, output, sandbox};
 
-/// The owner of sessions made on the command line.
+/// The owner of containers that the command line creates.
 const OWNER: &str = "cli";
 
-/// Skills that a session shows at once, as many as a request may name.
+/// Skills that a container mounts at once: as many as a request may name.
 const MAX_PREMOUNTED_SKILLS: usize = 20;
 
-/// Where code runs.
+/// Sandbox options.
 #[derive(Debug, clap::Args)]
 pub(super) struct SandboxRunArgs {
     #[command(flatten)]
     place: sandbox::SandboxArgs,
-    /// Run even where this host lacks a layer of the sandbox
+    /// Run even if this host supports only a reduced sandbox
     #[arg(long)]
     reduced: bool,
     /// A domain that code may connect to, such as example.com or *.example.com
@@ -33,8 +33,8 @@ pub(super) struct SandboxRunArgs {
 }
 
 impl SandboxRunArgs {
-    /// A session that is made when something runs. It shows all skills if they are few,
-    /// else those that are needed.
+    /// A container that is created when something runs. It mounts all skills if they are few,
+    /// else those that are used.
     pub(super) async fn workspace(&self, members: &[Member]) -> anyhow::Result<Workspace> {
         let (mut settings, limits) = self.place.settings()?;
         settings.allow_reduced |= self.reduced;
@@ -50,12 +50,12 @@ impl SandboxRunArgs {
     }
 }
 
-/// How skills are offered for loading.
+/// Which tools load skills.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(super) enum ToolForm {
-    /// One tool for all of them
+    /// One tool for all skills
     Compact,
-    /// One tool for each
+    /// One tool per skill
     PerSkill,
 }
 
@@ -68,7 +68,7 @@ impl From<ToolForm> for LoadToolStyle {
     }
 }
 
-/// Reads all skills of some sources, and tells what is wrong with any.
+/// Reads all skills of some sources, and prints their problems.
 pub(super) fn read_skills(sources: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<SkillSnapshot> {
     let opened = fetch.open(sources)?;
     let labelled = |path: &PathBuf| LabelledSource {
@@ -82,7 +82,7 @@ pub(super) fn read_skills(sources: &[PathBuf], fetch: &FetchArgs) -> anyhow::Res
     Ok(refreshed)
 }
 
-/// Tells what is wrong with any of what was read.
+/// Prints the problems of skills and sources.
 pub(super) fn print_problems(refreshed: &SkillSnapshot) {
     for problem in &refreshed.problems {
         output::print_error(&problem.message);
@@ -90,7 +90,7 @@ pub(super) fn print_problems(refreshed: &SkillSnapshot) {
     for shadowed in &refreshed.shadowed {
         let (name, hidden) = (&shadowed.name, display_path(&shadowed.hidden));
         output::print_remark(&format!(
-            "{name}: {hidden} is hidden by {}",
+            "{name}: {hidden} is overridden by {}",
             display_path(&shadowed.by)
         ));
     }
@@ -99,7 +99,7 @@ pub(super) fn print_problems(refreshed: &SkillSnapshot) {
     }
 }
 
-/// How reading them ended.
+/// The exit code for the problems found.
 pub(super) fn exit_code(refreshed: &SkillSnapshot) -> Exit {
     let unreadable = |code: &str| code.starts_with("source-");
     let mut problems = refreshed.problems.iter();
@@ -116,7 +116,7 @@ pub(super) fn has_own_tools(refreshed: &SkillSnapshot) -> bool {
     refreshed.members.iter().any(|member| has(&member.skill))
 }
 
-/// A toolbox of the skills; without a workspace it offers nothing that runs code.
+/// A toolbox of the skills; without a workspace it has no tools that run code.
 pub(super) fn build_toolbox(
     refreshed: &SkillSnapshot,
     workspace: Option<Workspace>,
@@ -128,7 +128,7 @@ pub(super) fn build_toolbox(
     Ok(Toolbox::new(refreshed.members.clone(), workspace, options)?)
 }
 
-/// Saves a file of the session below `folder`, under its own path.
+/// Saves a file of the container below `folder`, under its own path.
 pub(super) async fn save_file(
     workspace: &Workspace,
     path: &str,

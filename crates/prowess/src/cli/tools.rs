@@ -12,22 +12,22 @@ use super::sandbox::block_on;
 use super::toolbox::{self, SandboxRunArgs, ToolForm};
 use super::{Exit, paths, skill};
 
-/// Show the tools that skills give a model.
+/// List the tools that skills provide to a model.
 ///
-/// At first these are the ones to load skills by; --loaded shows what there is once all
-/// skills are loaded.
+/// By default, those available before any skill is loaded; --loaded lists the tools of all
+/// skills.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs
     #[arg(value_name = "SOURCE", required = true, value_parser = paths::path_parser())]
     sources: Vec<PathBuf>,
-    /// One tool to load all skills by, or one for each
+    /// One tool that loads any skill, or one tool per skill
     #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
     form: ToolForm,
-    /// Load all skills first, and show their own tools too
+    /// Load all skills first, and list their tools too
     #[arg(long)]
     loaded: bool,
-    /// Add the tools to run commands and edit files by
+    /// Add the tools that run commands and edit files
     #[arg(long)]
     code: bool,
     /// Add LiteLLM's tools
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     place: SandboxRunArgs,
     #[command(flatten)]
     fetch: FetchArgs,
-    /// Print JSON: name, description and input schema, as models are given them
+    /// Print JSON: name, description and input schema, as sent to models
     #[arg(long)]
     json: bool,
 }
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         let skills = format_count(refreshed.members.len(), "skill");
         output::print_remark(&format!(
-            "{} of {skills}",
+            "{} from {skills}",
             format_count(tools.len(), "tool")
         ));
     }
@@ -68,9 +68,10 @@ async fn list_tools(args: &Args, refreshed: &SkillSnapshot) -> anyhow::Result<Ve
         ..ToolboxOptions::default()
     };
     let runs = args.code || args.litellm || args.loaded && toolbox::has_own_tools(refreshed);
-    let workspace = match runs {
-        true => Some(args.place.workspace(&refreshed.members).await?),
-        false => None,
+    let workspace = if runs {
+        Some(args.place.workspace(&refreshed.members).await?)
+    } else {
+        None
     };
     let made = toolbox::build_toolbox(refreshed, workspace.clone(), options)?;
     if args.loaded {
@@ -101,15 +102,18 @@ fn tools_table(tools: &[ToolSpec]) -> Table {
     table
 }
 
-/// The names of the arguments, with a `?` after those that may be left out.
+/// The names of the arguments, with a `?` after optional ones.
 fn describe_arguments(schema: &Value) -> String {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
     let names = schema.get("properties").and_then(Value::as_object);
     let names = names.into_iter().flat_map(|properties| properties.keys());
-    let marked = names.map(|name| match is_required(name) {
-        true => name.clone(),
-        false => format!("{name}?"),
+    let marked = names.map(|name| {
+        if is_required(name) {
+            name.clone()
+        } else {
+            format!("{name}?")
+        }
     });
     marked.collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! `prowess usage`: what requests to models used, on the store itself.
+//! `prowess usage`: model usage and cost. Works on the store directly, without a server.
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use super::serve::ConfigArgs;
 use super::{Exit, format_date, output};
 
-/// Show what requests to models used.
+/// Show model usage and cost.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Since when: 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z
+    /// Start of the period: 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z
     #[arg(long, value_name = "TIME", default_value = "30d")]
     since: String,
-    /// What to add up by
+    /// Group by
     #[arg(long, value_name = "WHAT", default_value = "model")]
     #[arg(value_parser = ["model", "key", "provider", "tenant", "day"])]
     by: String,
-    /// Of one tenant only
+    /// Only this tenant
     #[arg(long)]
     tenant: Option<String>,
     /// Print JSON
@@ -92,7 +92,7 @@ fn usage_table(by: UsageGrouping, sums: &[UsageSum]) -> Table {
     table
 }
 
-/// What the sums do not tell by themselves.
+/// Prints the period and what the sums leave out.
 fn print_remarks(sums: &[UsageSum], since: Timestamp) {
     let total = |of: fn(&UsageSum) -> u64| sums.iter().map(of).sum::<u64>();
     let mut text = format!(

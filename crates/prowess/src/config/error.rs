@@ -1,9 +1,9 @@
-//! Why a configuration cannot be used.
+//! Configuration errors.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a configuration, and where.
+/// A configuration error and its location.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// In a file.
@@ -19,28 +19,28 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The text is no TOML, or a value has the wrong type.
+    /// The text is not TOML, or a value has the wrong type.
     #[error("line {line}: {message}")]
     Syntax {
         /// The line, from 1.
         line: usize,
-        /// What the parser said.
+        /// The parser's message.
         message: String,
     },
-    /// A key or section that nobody knows.
+    /// An unknown key or section.
     #[error("line {line}: {what}; {hint}")]
     UnknownKey {
         /// The line, from 1.
         line: usize,
         /// Which one.
         what: String,
-        /// What was probably meant.
+        /// The closest known name.
         hint: String,
     },
-    /// A value that makes no sense.
+    /// An invalid value.
     #[error("{setting}: {reason}")]
     Invalid {
         /// Which setting.
@@ -48,7 +48,7 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Providers or models that cannot be used as they are described.
+    /// Invalid providers or models.
     #[error(transparent)]
     Providers(#[from] prowess_provider::config::ProviderConfigError),
 }
@@ -66,7 +66,7 @@ impl ConfigError {
         }
     }
 
-    /// The line it is about, where that is known.
+    /// The line of the error, if known.
     pub(super) fn line_number(&self) -> usize {
         match self {
             ConfigError::Syntax { line, .. } | ConfigError::UnknownKey { line, .. } => *line,
@@ -77,7 +77,7 @@ impl ConfigError {
 
     pub(super) fn in_file(self, path: &Path) -> ConfigError {
         match self {
-            // What was said outside the file is no fault of the file's.
+            // Overrides from outside the file are not errors of the file.
             ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } => ConfigError::InFile {
                 path: path.to_owned(),
                 error: Box::new(self),
@@ -111,7 +111,7 @@ impl ConfigError {
     }
 }
 
-/// "invalid type: string "three", expected u32" in plain words, with the key it is about.
+/// "invalid type: string "three", expected u32" in plain words, with its key.
 fn wrong_type_message(text: &str, error: &toml::de::Error) -> Option<String> {
     let (found, expected) = error
         .message()

@@ -1,4 +1,4 @@
-//! Keys that nobody knows, and what was probably meant.
+//! Finds unknown keys, and suggests known ones.
 
 use strsim::levenshtein;
 use toml::Spanned;
@@ -6,7 +6,7 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::error::{ConfigError, line_at};
 
-/// A section of the file and the keys it knows.
+/// A section of the file and its known keys.
 #[derive(Debug)]
 pub(super) struct ConfigSection {
     pub(super) name: &'static str,
@@ -19,9 +19,9 @@ pub(super) struct ConfigSection {
 enum SectionShape {
     /// `[name]`
     One,
-    /// `[name.any]`, as often as wanted.
+    /// `[name.any]`, repeatable.
     Named,
-    /// `[[name]]`, as often as wanted.
+    /// `[[name]]`, repeatable.
     List,
 }
 
@@ -41,7 +41,7 @@ impl ConfigSection {
         ConfigSection { name, keys, shape }
     }
 
-    /// The line above its keys; `one` is the name of one of several.
+    /// The header line; `one` is the name of one of several tables.
     #[cfg(test)]
     pub(super) fn header(&self, one: &str) -> String {
         let name = self.name;
@@ -52,7 +52,7 @@ impl ConfigSection {
         }
     }
 
-    /// Its tables, each with what its keys are called in messages.
+    /// Its tables, each with the path that messages use.
     fn tables<'a, 't>(&self, value: &'a DeValue<'t>) -> Vec<(String, &'a DeTable<'t>)> {
         let name = self.name;
         let table = |path: String, value: &'a DeValue<'t>| match value {
@@ -69,13 +69,13 @@ impl ConfigSection {
                 .iter()
                 .filter_map(|one| table(name.to_owned(), one.get_ref()))
                 .collect(),
-            // Whatever else it is has the wrong type, which is told elsewhere.
+            // Any other value has the wrong type, which is reported elsewhere.
             _ => Vec::new(),
         }
     }
 }
 
-/// Every section and key that is not known, in the order of the file.
+/// Every unknown section and key, in the order of the file.
 pub(super) fn find_unknown(
     text: &str,
     sections: &[ConfigSection],

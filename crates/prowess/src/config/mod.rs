@@ -1,8 +1,7 @@
-//! `prowess.toml`: read raw, then checked. Only checked values leave this module.
+//! `prowess.toml`: parsed, then checked. Only checked values leave this module.
 //!
-//! One file per section. A section says which keys it knows, what it may hold, and
-//! what comes of it; a key that no section knows is an error that names the nearest
-//! one that is known.
+//! One file per section, with its keys, their checks and the resulting settings. An unknown
+//! key is an error that names the closest known one.
 
 mod blobs;
 mod error;
@@ -36,23 +35,23 @@ pub use problems::ConfigProblems;
 pub use sandbox::{BackendSetting, SandboxConfig};
 pub use server::ServerConfig;
 
-/// The file that is read when none is named and it is there.
+/// The file that is read by default, if it exists.
 pub const CONFIG_FILE: &str = "prowess.toml";
 
-/// Everything that is configured, checked.
+/// The checked configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// How the server listens and answers.
+    /// Settings of the server.
     pub server: ServerConfig,
-    /// Where everything is kept.
+    /// Settings of the store.
     pub store: StoreConfig,
     /// Providers and models.
     pub gateway: Gateway,
-    /// Where commands run.
+    /// Settings of the sandbox.
     pub sandbox: SandboxConfig,
 }
 
-/// What is said outside the file, and goes before it.
+/// Settings from outside the file, which override it.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigOverrides {
     /// `--listen`
@@ -98,12 +97,12 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
-    /// Reads the named file, or [`FILE`] if it is there, and checks everything.
+    /// Reads the given file, or [`CONFIG_FILE`] if it exists, and checks everything.
     pub fn load(file: Option<&Path>, overrides: &ConfigOverrides) -> Result<Config, ConfigError> {
         Config::load_all(file, overrides).map_err(first_problem)
     }
 
-    /// The same, with all that is wrong and can be found at once.
+    /// Like [`Config::load`], but returns all problems that can be found at once.
     pub fn load_all(
         file: Option<&Path>,
         overrides: &ConfigOverrides,
@@ -119,7 +118,7 @@ impl Config {
         Config::read_all(&text, folder, overrides).map_err(|problems| problems.in_file(path))
     }
 
-    /// Reads and checks a text. Scripts it names are looked for from `folder`.
+    /// Reads and checks a text. Paths of scripts are relative to `folder`.
     pub fn read(
         text: &str,
         folder: &Path,
@@ -128,8 +127,8 @@ impl Config {
         Config::read_all(text, folder, overrides).map_err(first_problem)
     }
 
-    /// The same, with all that is wrong: the keys that nobody knows; if there are none,
-    /// the first value of a wrong type; else whatever each section refuses.
+    /// Like [`Config::read`], but returns all problems: the unknown keys; if there are none,
+    /// the first value of a wrong type; else the invalid values of every section.
     fn read_all(
         text: &str,
         folder: &Path,
@@ -244,7 +243,7 @@ mod tests {
         assert_eq!(
             config.store.data_dir,
             Path::new("/data"),
-            "the override goes first"
+            "the override takes precedence"
         );
     }
 
@@ -358,15 +357,15 @@ mod tests {
         assert!(runs.litellm && runs.aliases["xlsx"] == "skill_1");
         assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
         insta::assert_snapshot!(first_problem("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
-        insta::assert_snapshot!(first_problem("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must stand for the id of a stored skill: skill_…");
-        insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: at least one is needed");
+        insta::assert_snapshot!(first_problem("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must be the id of a stored skill: skill_…");
+        insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: must be 1 or more");
     }
 
     #[test]
     fn a_weak_master_key_is_refused_and_not_shown() {
         let message = first_problem("[server]\nmaster_key = \"hunter2\"\n");
         assert!(!message.contains("hunter2"), "{message}");
-        insta::assert_snapshot!(message, @"server.master_key: it is too short: use at least 16 characters, for instance from `openssl rand -hex 32`");
+        insta::assert_snapshot!(message, @"server.master_key: too short: use at least 16 characters, for instance from `openssl rand -hex 32`");
     }
 
     #[test]

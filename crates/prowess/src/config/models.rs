@@ -1,4 +1,4 @@
-//! `[[models]]`: the names clients use, and what they mean.
+//! `[[models]]`: model names and their targets.
 
 use std::time::Duration;
 
@@ -39,51 +39,51 @@ pub(super) const KEYS: &[&str] = &[
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Model")]
 pub(super) struct ModelToml {
-    /// What clients say; a trailing `*` matches the rest.
+    /// Model name in requests; a trailing `*` matches any suffix.
     name: String,
-    /// Other names for it.
+    /// Other names of the model.
     #[serde(default)]
     aliases: Vec<String>,
-    /// The provider that has it: one of `[providers]`, or one that needs no entry there.
+    /// The provider: one of `[providers]`, or a built-in one that needs no entry there.
     provider: String,
-    /// What the provider is told; the client's name when left out.
+    /// Model name sent to the provider; default: the name in the request.
     model: Option<String>,
-    /// Models to turn to, in this order, when this one fails.
+    /// Models to try, in this order, when this one fails.
     #[serde(default)]
     fallbacks: Vec<String>,
-    /// Calls at once; more wait.
+    /// Maximum concurrent calls; further calls wait.
     concurrent: Option<usize>,
-    /// Calls that may wait; ten times `concurrent` when left out.
+    /// Maximum waiting calls; default: ten times `concurrent`.
     queued: Option<usize>,
-    /// How long a call may wait; a minute when left out.
+    /// Seconds a call may wait; default 60.
     wait_seconds: Option<u64>,
-    /// Failures in a row until the model is left alone; as its provider's when left out.
+    /// Consecutive failures that open the circuit breaker; default: the provider's value.
     breaker_failures: Option<u32>,
-    /// How long it is then left alone.
+    /// Seconds the circuit breaker stays open.
     breaker_seconds: Option<u64>,
-    /// The price of a million tokens of input.
+    /// Price of a million input tokens.
     input_price: Option<f64>,
-    /// The price of a million tokens of output.
+    /// Price of a million output tokens.
     output_price: Option<f64>,
-    /// The price of a million tokens read from a cache; that of input when left out.
+    /// Price of a million tokens read from a cache; default: `input_price`.
     cache_read_price: Option<f64>,
-    /// The price of a million tokens written to a cache; that of input when left out.
+    /// Price of a million tokens written to a cache; default: `input_price`.
     cache_write_price: Option<f64>,
-    /// The limit sent to models that demand one, when the client set none.
+    /// `max_tokens` for models that require it, when the request has none.
     default_max_tokens: Option<u64>,
     /// Whether temperature, top_p and top_k may be sent.
     sampling: Option<bool>,
-    /// Whether the model takes an effort level instead of a thinking budget.
+    /// Whether the model accepts an effort level instead of a thinking budget.
     effort_levels: Option<bool>,
-    /// Whether a system message may stand in the middle of a conversation.
+    /// Whether system messages are allowed in the middle of a conversation.
     system_in_place: Option<bool>,
-    /// Whether Gemini is to accept past calls without a thought signature.
+    /// Whether Gemini is asked to accept past tool calls without a thought signature.
     unsigned_calls: Option<bool>,
-    /// Whether a Chat server wants the old `max_tokens`.
+    /// Whether a Chat server requires the old `max_tokens`.
     legacy_max_tokens: Option<bool>,
-    /// Whether a Chat server takes thoughts back as `reasoning_content`.
+    /// Whether a Chat server accepts past reasoning as `reasoning_content`.
     reasoning_content: Option<bool>,
-    /// Whether an OpenAI server takes `prompt_cache_breakpoint` marks.
+    /// Whether an OpenAI server accepts `prompt_cache_breakpoint`.
     cache_breakpoints: Option<bool>,
 }
 
@@ -116,7 +116,7 @@ impl ModelToml {
                 }))
             }
             None if self.queued.is_some() || self.wait_seconds.is_some() => {
-                let reason = "nothing waits for a model without `concurrent`; set it too";
+                let reason = "calls wait only when `concurrent` is set; set it too";
                 Err(self.invalid("queued", reason))
             }
             None => Ok(None),
@@ -142,7 +142,7 @@ impl ModelToml {
                 Ok(None)
             }
             _ => {
-                let reason = "a price needs both input_price and output_price; 0 is one too";
+                let reason = "a price needs both input_price and output_price; 0 is allowed";
                 Err(self.invalid("input_price", reason))
             }
         }
@@ -166,7 +166,7 @@ impl ModelToml {
     }
 }
 
-/// When to leave something alone, as far as it is said.
+/// The circuit breaker's settings, with defaults.
 pub(super) fn circuit_breaker(failures: Option<u32>, seconds: Option<u64>) -> BreakerPolicy {
     let defaults = BreakerPolicy::default();
     BreakerPolicy {

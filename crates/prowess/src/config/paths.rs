@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::error::ConfigError;
 
-/// Reads a path that may be left out.
+/// Deserializes an optional path.
 pub(super) fn deserialize<'de, D>(deserializer: D) -> Result<Option<PathBuf>, D::Error>
 where
     D: Deserializer<'de>,
@@ -19,7 +19,7 @@ where
     expanded.map_err(de::Error::custom)
 }
 
-/// The path that a setting means.
+/// Expands the path of a setting.
 pub(super) fn expand_path(
     setting: impl Into<Cow<'static, str>>,
     path: &Path,

@@ -1,10 +1,10 @@
-//! All that is wrong with a configuration.
+//! All errors of a configuration.
 
 use std::path::Path;
 
 use super::error::ConfigError;
 
-/// What is wrong with a configuration, in the order of the file where that is known.
+/// The errors of a configuration, in the order of the file where that is known.
 #[derive(Debug)]
 pub struct ConfigProblems(Vec<ConfigError>);
 
@@ -13,21 +13,22 @@ impl ConfigProblems {
         ConfigProblems(problems)
     }
 
-    /// Each of them.
+    /// Iterates over the errors.
     pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
         self.0.iter()
     }
 
-    /// The value of a result; its error is added to the problems.
+    /// The value of a result; an error is added to the problems.
     pub(super) fn record<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
         result.map_err(|error| self.0.push(error)).ok()
     }
 
-    /// Goes on only if there is no problem yet.
+    /// Fails if there are any problems.
     pub(super) fn ensure_none(&mut self) -> Result<(), ConfigProblems> {
-        match self.0.is_empty() {
-            true => Ok(()),
-            false => Err(ConfigProblems(std::mem::take(&mut self.0))),
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigProblems(std::mem::take(&mut self.0)))
         }
     }
 
@@ -43,7 +44,7 @@ impl From<ConfigError> for ConfigProblems {
     }
 }
 
-/// The first problem, for those who stop at it.
+/// The first problem.
 pub(super) fn first_problem(problems: ConfigProblems) -> ConfigError {
     let none = || ConfigError::invalid("prowess.toml", "cannot be read");
     problems.0.into_iter().next().unwrap_or_else(none)

@@ -1,7 +1,7 @@
-//! `[providers.NAME]`: servers that have models.
+//! `[providers.NAME]`: accounts of model vendors.
 //!
-//! All kinds share one table of keys; those that only some kinds have are refused for
-//! the others, so that no setting is written in vain.
+//! All kinds share one table of keys; a key that a kind does not have is refused, so that no
+//! setting is silently ignored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,27 +52,27 @@ pub(super) const KEYS: &[&str] = &[
 pub(super) struct ProviderToml {
     /// `anthropic`, `openai`, `azure`, `bedrock`, `vertex`, `gemini` or `scripted`.
     kind: String,
-    /// Its address; the kind's own when left out.
+    /// Base URL; default: that of the kind.
     base_url: Option<String>,
-    /// Its key: `env:NAME`, `file:PATH` or the key itself.
+    /// API key: `env:NAME`, `file:PATH` or the key itself.
     api_key: Option<String>,
-    /// Whether clients may bring a key of their own, in `prowess-provider-key`.
+    /// Whether clients may send their own key in `prowess-provider-key`.
     #[serde(default)]
     caller_key: bool,
     /// Headers added to every request; `env:NAME` and `file:PATH` work here too.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// How long a connection may take.
+    /// Connect timeout in seconds.
     connect_seconds: Option<u64>,
-    /// How long the head of an answer may take.
+    /// Timeout for the response head in seconds.
     answer_seconds: Option<u64>,
-    /// How long an answer may stand still.
+    /// Timeout between chunks of a response in seconds.
     idle_seconds: Option<u64>,
-    /// How often a request is sent at most.
+    /// Maximum attempts per request.
     attempts: Option<u32>,
-    /// Failures in a row until a model is left alone; 0 for never.
+    /// Consecutive failures that open a model's circuit breaker; 0 disables it.
     breaker_failures: Option<u32>,
-    /// How long it is then left alone.
+    /// Seconds the circuit breaker stays open.
     breaker_seconds: Option<u64>,
     /// `anthropic`: the API version sent when the client names none.
     version: Option<String>,
@@ -84,7 +84,7 @@ pub(super) struct ProviderToml {
     bearer: Option<bool>,
     /// `bedrock`: the region.
     region: Option<String>,
-    /// `bedrock`: an AWS key, with its secret and the token of its session.
+    /// `bedrock`: AWS access key, with its secret and optional session token.
     access_key_id: Option<String>,
     secret_access_key: Option<String>,
     session_token: Option<String>,
@@ -98,11 +98,11 @@ pub(super) struct ProviderToml {
     project: Option<String>,
     /// `vertex`: the location.
     location: Option<String>,
-    /// `scripted`: the script, from the folder of the configuration.
+    /// `scripted`: the script, relative to the folder of the configuration.
     script: Option<PathBuf>,
 }
 
-/// The providers of a file that lies in `folder`.
+/// The providers of a configuration file in `folder`.
 pub(super) fn check_all(
     raw: BTreeMap<String, ProviderToml>,
     folder: &Path,
@@ -148,7 +148,7 @@ impl ProviderToml {
         policies
     }
 
-    /// Which of the keys that not every kind has are written, and which kinds have them.
+    /// The keys that only some kinds have: whether they are set, and which kinds have them.
     fn kind_specific_keys(&self) -> [(&'static str, bool, &'static [&'static str]); 14] {
         [
             ("version", self.version.is_some(), &["anthropic"]),

@@ -22,7 +22,7 @@ pub(super) const KEYS: &[&str] = &[
     "waiting",
     "commands_per_tenant",
     "waiting_per_tenant",
-    "sessions_per_tenant",
+    "containers_per_tenant",
     "warm",
     "idle_seconds",
     "life_seconds",
@@ -33,7 +33,7 @@ pub(super) const KEYS: &[&str] = &[
     "processes",
     "cpu_millis",
     "data_bytes",
-    "session_entries",
+    "container_entries",
     "tmp_bytes",
     "package_index",
     "package_hosts",
@@ -43,114 +43,119 @@ pub(super) const KEYS: &[&str] = &[
     "domains",
     "open_tls",
     "extra_ca_file",
+    // Earlier names of two settings, which are still read.
+    "sessions_per_tenant",
+    "session_entries",
 ];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Sandbox")]
 pub(super) struct SandboxToml {
     /// `native`, `docker` or `off`.
     backend: Option<String>,
-    /// Run even where the host lacks a layer of the sandbox.
+    /// Run even if this host supports only a reduced sandbox.
     reduced: bool,
-    /// The root file system that python3, bash and libraries are taken from.
+    /// Root file system that provides python3, bash and libraries.
     #[serde(deserialize_with = "super::paths::deserialize")]
     runtime: Option<PathBuf>,
-    /// A control group, delegated to us, to make groups in.
+    /// A delegated control group in which groups are created.
     cgroup: Option<String>,
-    /// The Docker daemon's socket.
+    /// Socket of the Docker daemon.
     #[serde(deserialize_with = "super::paths::deserialize")]
     docker_socket: Option<PathBuf>,
-    /// The image containers are made of. It is never pulled.
+    /// Image of Docker containers. It is never pulled.
     docker_image: Option<String>,
-    /// Commands at once.
+    /// Maximum concurrent commands.
     running: Option<usize>,
-    /// Commands that may wait behind them.
+    /// Maximum waiting commands.
     waiting: Option<usize>,
-    /// Commands of one tenant at once; one less than `running` if not said.
+    /// Maximum concurrent commands of one tenant; default: one less than `running`.
     commands_per_tenant: Option<usize>,
-    /// Commands of one tenant that may wait; as many as `waiting` if not said, for when
-    /// the line is full one of a tenant with few takes the place of one with many.
+    /// Maximum waiting commands of one tenant; default: `waiting`. When the queue is full, a
+    /// command of a tenant with few replaces one of a tenant with many.
     waiting_per_tenant: Option<usize>,
-    /// Sessions of one tenant; above that its own least recently used one goes, or a new
-    /// one is refused while all of them are in use.
-    sessions_per_tenant: Option<usize>,
-    /// Sandboxes kept ready; 0 for none.
+    /// Maximum containers of one tenant. Above that, its least recently used one is deleted;
+    /// while all are in use, a new one is refused.
+    #[serde(alias = "sessions_per_tenant")]
+    containers_per_tenant: Option<usize>,
+    /// Prepared (warm) sandboxes; 0 for none.
     warm: Option<usize>,
-    /// How long a session lives without being used.
+    /// Seconds until an unused container expires.
     idle_seconds: Option<u64>,
-    /// How long a session lives at most.
+    /// Maximum lifetime of a container in seconds.
     life_seconds: Option<u64>,
-    /// Bytes that all sessions may take together on the disk, with 4 KiB for each file,
-    /// folder and link. Above that, tenants that take more than an equal share lose their
-    /// own least recently used sessions.
+    /// Maximum disk space of all containers in bytes, counting 4 KiB for each file, folder
+    /// and link. Above that, tenants that use more than an equal share lose their least
+    /// recently used containers.
     disk_bytes: Option<u64>,
-    /// Bytes that the sessions of one tenant may take together; half of `disk_bytes` if
-    /// not said.
+    /// Maximum disk space of one tenant's containers in bytes; default: half of
+    /// `disk_bytes`.
     tenant_disk_bytes: Option<u64>,
-    /// Wall-clock time of one command.
+    /// Timeout of a command in seconds.
     timeout_seconds: Option<u64>,
-    /// Memory of one command.
+    /// Memory limit of a command in bytes.
     memory_bytes: Option<u64>,
-    /// Processes and threads of one command.
+    /// Maximum processes and threads of a command.
     processes: Option<u64>,
-    /// Processor time per second, in thousandths of one core.
+    /// CPU limit of a command, in thousandths of one core.
     cpu_millis: Option<u64>,
-    /// Bytes a session's files may take.
+    /// Maximum size of a container's files in bytes.
     data_bytes: Option<u64>,
-    /// Files, folders and links that a session may hold.
-    session_entries: Option<u64>,
-    /// Bytes of `/tmp`.
+    /// Maximum files, folders and links of a container.
+    #[serde(alias = "session_entries")]
+    container_entries: Option<u64>,
+    /// Size of `/tmp` in bytes.
     tmp_bytes: Option<u64>,
-    /// Where the packages of skills come from; without it there are none.
+    /// Index for the packages that skills declare; without it none are installed.
     package_index: Option<String>,
-    /// Further hosts that the index keeps its files on.
+    /// Further hosts from which the index serves files.
     package_hosts: Vec<String>,
-    /// Build packages that have no wheel, which runs their code, in a sandbox.
+    /// Build packages that have no wheel. This runs their code, in a sandbox.
     package_sources: bool,
-    /// Bytes that all built packages may take together before those not used for longest
-    /// go, first those of the tenant who takes most.
+    /// Maximum disk space of installed packages in bytes. Above that, the least recently used
+    /// are deleted, those of the tenant with the most first.
     layer_bytes: Option<u64>,
-    /// Bytes that all unpacked skills may take together, with 4 KiB for each file and
-    /// folder, before those go that no session shows and that were not used for longest.
+    /// Maximum disk space of unpacked skills in bytes, counting 4 KiB for each file and
+    /// folder. Above that, the least recently used that no container mounts are deleted.
     skill_bytes: Option<u64>,
-    /// Domains that a request may ask its code to reach, such as `example.com` or
-    /// `*.example.com`; none if not said.
+    /// Domains that a request may allow its code to reach, such as `example.com` or
+    /// `*.example.com`; default: none.
     domains: Vec<String>,
-    /// Open the TLS of hosts that a request brings a secret for, so that the secret can
-    /// be put into headers; true if not said. If false, secrets work over plain HTTP only.
+    /// Intercept TLS to hosts for which a request has a secret, to insert the secret into
+    /// headers; default true. If false, secrets work over plain HTTP only.
     open_tls: Option<bool>,
-    /// A file of certificates (PEM) that may sign for those hosts, beside those the
-    /// system trusts.
+    /// File of additional CA certificates (PEM) to trust for those hosts.
     #[serde(deserialize_with = "super::paths::deserialize")]
     extra_ca_file: Option<PathBuf>,
 }
 
-/// What runs the commands.
+/// The configured backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendSetting {
-    /// Our own launcher on this host's kernel.
+    /// Linux namespaces on this host.
     Native,
     /// A Docker daemon.
     Docker,
-    /// Nothing: commands are refused.
+    /// No sandbox: commands are refused.
     Off,
 }
 
-/// Where and within what bounds commands run, checked.
+/// The checked settings of the sandbox.
 #[derive(Debug, Clone)]
 pub struct SandboxConfig {
-    /// What runs them.
+    /// The backend.
     pub backend: BackendSetting,
-    /// Bounds of a session that asks for none of its own.
+    /// Default limits of a container.
     pub limits: SandboxLimits,
-    /// Domains that a request may ask its code to reach.
+    /// Domains that a request may allow its code to reach.
     pub domains: Vec<DomainRule>,
     docker: DockerSettings,
     settings: SandboxSettings,
 }
 
 impl SandboxConfig {
-    /// How to open the sandbox on a backend, `None` if that is off.
+    /// Settings to open the sandbox on a backend; `None` if it is off.
     pub fn settings(&self, backend: BackendSetting) -> Option<SandboxSettings> {
         let engine = match backend {
             BackendSetting::Native => BackendKind::Native,
@@ -197,10 +202,10 @@ fn sandbox_settings(raw: SandboxToml, data_dir: &Path) -> Result<SandboxSettings
     let counts = [
         ("sandbox.running", raw.running),
         ("sandbox.commands_per_tenant", raw.commands_per_tenant),
-        ("sandbox.sessions_per_tenant", raw.sessions_per_tenant),
+        ("sandbox.containers_per_tenant", raw.containers_per_tenant),
     ];
     if let Some((setting, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
-        let reason = "nothing could run; to run nothing say backend = \"off\"";
+        let reason = "nothing could run; use backend = \"off\" to disable the sandbox";
         return Err(ConfigError::invalid(*setting, reason));
     }
     let seconds = |given: Option<u64>, base| given.map_or(base, Duration::from_secs);
@@ -213,7 +218,7 @@ fn sandbox_settings(raw: SandboxToml, data_dir: &Path) -> Result<SandboxSettings
         commands_per_tenant: raw.commands_per_tenant,
         waiting_per_tenant: raw.waiting_per_tenant,
         containers_per_tenant: raw
-            .sessions_per_tenant
+            .containers_per_tenant
             .unwrap_or(base.containers_per_tenant),
         warm: raw.warm.unwrap_or(base.warm),
         container_idle: seconds(raw.idle_seconds, base.container_idle),
@@ -237,7 +242,7 @@ fn sandbox_limits(raw: &SandboxToml) -> Result<SandboxLimits, ConfigError> {
         ("sandbox.processes", raw.processes),
         ("sandbox.cpu_millis", raw.cpu_millis),
         ("sandbox.data_bytes", raw.data_bytes),
-        ("sandbox.session_entries", raw.session_entries),
+        ("sandbox.container_entries", raw.container_entries),
         ("sandbox.tmp_bytes", raw.tmp_bytes),
     ];
     if let Some((setting, _)) = given.iter().find(|(_, value)| *value == Some(0)) {
@@ -261,7 +266,7 @@ fn sandbox_limits(raw: &SandboxToml) -> Result<SandboxLimits, ConfigError> {
         processes: raw.processes.unwrap_or(base.processes),
         cpu_millis: raw.cpu_millis.unwrap_or(base.cpu_millis),
         data_bytes: raw.data_bytes.unwrap_or(base.data_bytes),
-        session_entries: raw.session_entries.unwrap_or(base.session_entries),
+        container_entries: raw.container_entries.unwrap_or(base.container_entries),
         tmp_bytes: raw.tmp_bytes.unwrap_or(base.tmp_bytes),
         ..base
     })
@@ -347,8 +352,8 @@ mod tests {
         let sandbox = read(
             "backend = \"docker\"\nreduced = true\nruntime = \"/srv/root\"\ncgroup = \"mine\"\n\
              docker_socket = \"/s\"\ndocker_image = \"i\"\nrunning = 1\nwaiting = 2\nwarm = 3\n\
-             commands_per_tenant = 13\nwaiting_per_tenant = 14\nsessions_per_tenant = 15\n\
-             tenant_disk_bytes = 16\nsession_entries = 17\nlayer_bytes = 18\nskill_bytes = 19\n\
+             commands_per_tenant = 13\nwaiting_per_tenant = 14\ncontainers_per_tenant = 15\n\
+             tenant_disk_bytes = 16\ncontainer_entries = 17\nlayer_bytes = 18\nskill_bytes = 19\n\
              idle_seconds = 4\nlife_seconds = 5\ndisk_bytes = 6\ntimeout_seconds = 7\n\
              memory_bytes = 16777216\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
              package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
@@ -363,6 +368,14 @@ mod tests {
     }
 
     #[test]
+    fn earlier_names_of_settings_are_still_read() {
+        let sandbox = read("sessions_per_tenant = 15\nsession_entries = 17").unwrap();
+        let settings = sandbox.settings(sandbox.backend).unwrap();
+        assert_eq!(settings.containers_per_tenant, 15);
+        assert_eq!(sandbox.limits.container_entries, 17);
+    }
+
+    #[test]
     fn mistakes_in_the_sandbox_are_reported() {
         let refused = |text| read(text).unwrap_err();
         insta::assert_snapshot!(refused("backend = \"podman\""), @"sandbox.backend: `podman` is not one of native, docker, off");
@@ -370,8 +383,8 @@ mod tests {
         insta::assert_snapshot!(refused("memory_bytes = 0"), @"sandbox.memory_bytes: no command can run with 0");
         insta::assert_snapshot!(refused("memory_bytes = 5"), @"sandbox.memory_bytes: no command can run with 5; give at least 16777216");
         insta::assert_snapshot!(refused("cpu_millis = 9"), @"sandbox.cpu_millis: no command can run with 9; give at least 10");
-        insta::assert_snapshot!(refused("running = 0"), @r#"sandbox.running: nothing could run; to run nothing say backend = "off""#);
-        insta::assert_snapshot!(refused("sessions_per_tenant = 0"), @r#"sandbox.sessions_per_tenant: nothing could run; to run nothing say backend = "off""#);
+        insta::assert_snapshot!(refused("running = 0"), @r#"sandbox.running: nothing could run; use backend = "off" to disable the sandbox"#);
+        insta::assert_snapshot!(refused("containers_per_tenant = 0"), @r#"sandbox.containers_per_tenant: nothing could run; use backend = "off" to disable the sandbox"#);
         insta::assert_snapshot!(refused("package_index = \"pypi\""), @"sandbox.package_index: `pypi` is not the address of a package index, for instance https://host/simple");
     }
 }

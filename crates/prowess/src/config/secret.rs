@@ -1,4 +1,4 @@
-//! Secrets: written where they are used, or kept elsewhere.
+//! Secrets: literal, or from a variable or a file.
 
 use std::path::Path;
 

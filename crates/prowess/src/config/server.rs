@@ -1,4 +1,4 @@
-//! `[server]`: how the server listens and answers.
+//! `[server]`: settings of the HTTP server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -50,70 +50,69 @@ const MIN_MASTER_KEY_CHARS: usize = 16;
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Server")]
 pub(super) struct ServerToml {
-    /// Address and port.
+    /// Address and port to listen on.
     listen: Option<String>,
-    /// The folder for everything that stays.
+    /// Data directory (database, files, sandboxes).
     #[serde(deserialize_with = "super::paths::deserialize")]
     data_dir: Option<PathBuf>,
-    /// The key that may do everything: `env:NAME`, `file:PATH` or the key itself.
+    /// Master key, with all permissions: `env:NAME`, `file:PATH` or the key itself.
     master_key: Option<String>,
-    /// The tenant whose skills the public discovery index shows.
+    /// Tenant whose skills the public discovery index lists.
     index_tenant: Option<String>,
-    /// Where `/v1/skills` leads when a request does not say: `prowess` or `anthropic`.
+    /// Default target of `/v1/skills`: `prowess` or `anthropic`.
     skills_provider: Option<String>,
-    /// Bytes of an uploaded file.
+    /// Maximum size of an uploaded file in bytes.
     file_bytes: Option<u64>,
-    /// Bytes of a request to a model.
+    /// Maximum size of a model request in bytes.
     request_bytes: Option<usize>,
-    /// Skill uploads in memory at once, of which a tenant has half; as many skills may be
-    /// fetched at once, and four times as many files uploaded.
+    /// Maximum concurrent skill uploads, half of them per tenant; as many skill downloads and
+    /// four times as many file uploads are allowed.
     uploads: Option<usize>,
-    /// Bytes of request bodies in memory at once, of which a tenant has half; 512 MiB when
-    /// left out. A body that does not fit waits a few seconds and is then refused.
+    /// Maximum bytes of request bodies in memory, half of them per tenant; default 512 MiB. A
+    /// body that does not fit waits a few seconds and is then refused.
     body_bytes_in_flight: Option<usize>,
-    /// Bytes a second that a body must come at in each half minute after its first; 0 for
-    /// any. 4096 when left out.
+    /// Minimum rate of a request body in bytes per second, checked every 30 seconds after the
+    /// first 30; 0 for none, default 4096.
     min_body_rate: Option<u64>,
-    /// Requests with a key that a tenant may have under way at once; half of `connections`
-    /// when left out. The master key may have any number.
+    /// Maximum concurrent requests of a tenant's keys; default: half of `connections`. The
+    /// master key has no limit.
     requests_per_tenant: Option<usize>,
-    /// Connections at once. Beyond that, one never used or idle for longest is closed for
-    /// each that comes, of the address that has most; if all have requests under way, who
-    /// comes is told to try again.
+    /// Maximum connections. Above that, a new connection replaces an unused or idle one of the
+    /// address with the most; if all have active requests, it is refused with a retry hint.
     connections: Option<usize>,
-    /// Connections of one address (IPv4) or network of 64 bits (IPv6) at once; three
-    /// quarters of `connections` when left out. Behind a proxy all connections come from its
-    /// address: then set it to the same as `connections`.
+    /// Maximum connections of one address (IPv4) or /64 network (IPv6); default: three
+    /// quarters of `connections`. Behind a proxy all connections have its address: set this
+    /// to the value of `connections`.
     connections_per_address: Option<usize>,
-    /// How long a new connection may take until the head of its first request is there.
+    /// Timeout for the first request head of a connection in seconds.
     head_seconds: Option<u64>,
-    /// How long a connection may be without a request after that, and how long a client may
-    /// leave an answer unread.
+    /// Idle timeout of a connection between requests, and of a client that does not read its
+    /// response, in seconds.
     idle_seconds: Option<u64>,
-    /// How long requests under way may take to finish at the end.
+    /// Seconds that active requests get to finish at shutdown.
     grace_seconds: Option<u64>,
-    /// After how long a silence of a model a translated stream gives a sign of life; 0
-    /// for never.
+    /// Seconds of upstream silence before a keep-alive ping in a translated stream; 0 for
+    /// never.
     ping_seconds: Option<u64>,
-    /// How many days answers of `/v1/responses` are kept.
+    /// Days that responses of `/v1/responses` are stored.
     responses_days: Option<u64>,
-    /// Whether `/v1/models` also shows what the providers list themselves.
+    /// Whether `/v1/models` includes the models that providers list.
     upstream_models: Option<bool>,
-    /// Whether the threads that answer requests go before commands while these run, where
-    /// the system allows it; true by default.
+    /// Whether threads that serve requests have real-time priority over sandboxed commands,
+    /// where the system permits it; default true.
     realtime: Option<bool>,
 }
 
-/// How the server listens and answers, checked.
+/// The checked settings of the server.
 #[derive(Debug)]
 pub struct ServerConfig {
-    /// Where it listens.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// How it answers.
+    /// Settings of the HTTP API.
     pub settings: ServerSettings,
-    /// Whether requests are scheduled before commands, where the system allows it.
+    /// Whether requests have priority over commands, where the system permits it.
     pub realtime: bool,
-    /// How it treats connections.
+    /// Limits and timeouts of connections.
     pub options: ServeOptions,
 }
 
@@ -162,7 +161,7 @@ pub(super) fn check(
     })
 }
 
-/// At least one: without any, no connection could be used.
+/// At least one: with 0, no connection could be used.
 fn positive_seconds(
     setting: &'static str,
     given: Option<u64>,
@@ -182,7 +181,7 @@ fn days(days: u64) -> Duration {
     Duration::from_secs(days.saturating_mul(24 * 3_600))
 }
 
-/// Named outright, or the usual place of the user's data.
+/// The configured folder, or the default folder for the user's data.
 pub(super) fn data_dir(
     raw: &ServerToml,
     overrides: &ConfigOverrides,
@@ -194,7 +193,7 @@ pub(super) fn data_dir(
     let data = set("XDG_DATA_HOME").map(PathBuf::from);
     let home = || set("HOME").map(|home| PathBuf::from(home).join(".local/share"));
     let data = data.or_else(home).ok_or_else(|| {
-        let reason = "there is no HOME to keep data in; say where with --data-dir";
+        let reason = "HOME is not set; set the data directory with --data-dir";
         ConfigError::invalid("server.data_dir", reason)
     })?;
     Ok(data.join("prowess"))
@@ -232,11 +231,11 @@ fn master_key(
     };
     let key = secret::resolve(SETTING, text)?;
     let reason = if key.reveal().len() < MIN_MASTER_KEY_CHARS {
-        "it is too short: use at least 16 characters, for instance from `openssl rand -hex 32`"
+        "too short: use at least 16 characters, for instance from `openssl rand -hex 32`"
     } else if key.reveal().starts_with("sk-pw-") {
-        "it must not begin with `sk-pw-`, as the keys of `prowess keys create` do"
+        "must not start with `sk-pw-`, the prefix of keys from `prowess keys create`"
     } else if !key.reveal().bytes().all(|b| b.is_ascii_graphic()) {
-        "it holds blanks or letters outside ASCII, which no client can send"
+        "contains spaces or non-ASCII characters, which clients cannot send"
     } else {
         return Ok(Some(key));
     };
@@ -259,9 +258,9 @@ fn skills_url_policy(raw: &ServerToml) -> Result<SkillsLocation, ConfigError> {
     }
 }
 
-/// The account of the provider called `anthropic`, else of the first one of that kind,
-/// else of the usual variables. As for models, a key from a usual variable does not go
-/// to an address that was configured.
+/// The account of the provider called `anthropic`, else of the first one of that kind, else
+/// of the well-known variables. As for models, a key from a well-known variable is not sent
+/// to a configured address.
 fn anthropic_account(providers: &[ProviderConfig], env: &Env) -> Option<AnthropicAccount> {
     let default_key = || KeySource::Env(ANTHROPIC_KEY_VARIABLE.to_owned());
     let mut all = providers
@@ -327,7 +326,7 @@ mod tests {
             .with_base_url(here)
             .with_api_key("placed");
         assert_eq!(account(&[own, placed]), pair(here, "placed"));
-        // A usual key must not reach an address of someone else's.
+        // A well-known key must not be sent to a configured address.
         assert_eq!(account(&[provider("b").with_base_url(here)]), None);
     }
 }

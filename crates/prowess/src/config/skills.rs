@@ -23,25 +23,25 @@ pub(super) const KEYS: &[&str] = &[
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Skills")]
 pub(super) struct SkillsToml {
-    /// How much a model is told of its skills before it asks: `progressive`, `full` or
-    /// `auto`.
+    /// How much of the skills the system prompt has: `progressive`, `full` or `auto`.
     disclosure: Option<String>,
-    /// Tokens the catalogue of skills may take in the system prompt.
+    /// Maximum tokens of the skill catalogue in the system prompt.
     catalogue_tokens: Option<usize>,
-    /// LiteLLM's tools beside ours, and its field in answers.
+    /// Add LiteLLM's tools, and its field for generated files in responses.
     litellm: Option<bool>,
-    /// Other names for stored skills.
+    /// Aliases: names for ids of stored skills.
     aliases: BTreeMap<String, String>,
-    /// Turns of the model in one run.
+    /// Maximum turns of a run.
     turns: Option<u32>,
-    /// How long a run may take.
+    /// Timeout of a run in seconds.
     wall_seconds: Option<u64>,
-    /// Tokens of all turns of a run.
+    /// Maximum tokens of all turns of a run.
     tokens: Option<u64>,
-    /// How long code of a run may take in all.
+    /// Maximum total time of a run's commands in seconds.
     sandbox_seconds: Option<u64>,
-    /// What is recorded of a run: `off`, `steps` or `full`.
+    /// What the record of a run has: `off`, `steps` or `full`.
     record: Option<String>,
 }
 
@@ -50,14 +50,11 @@ pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
     let limits = RunLimits::default();
     let aliases = raw.aliases.iter();
     if let Some((name, _)) = aliases.clone().find(|(_, id)| !id.starts_with("skill_")) {
-        let reason = format!("`{name}` must stand for the id of a stored skill: skill_…");
+        let reason = format!("`{name}` must be the id of a stored skill: skill_…");
         return Err(ConfigError::invalid("skills.aliases", reason));
     }
     if raw.turns == Some(0) {
-        return Err(ConfigError::invalid(
-            "skills.turns",
-            "at least one is needed",
-        ));
+        return Err(ConfigError::invalid("skills.turns", "must be 1 or more"));
     }
     Ok(EngineSettings {
         disclosure: parse_disclosure(raw.disclosure.as_deref())?,

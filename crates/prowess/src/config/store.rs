@@ -1,4 +1,4 @@
-//! `[store]`: where rows are kept.
+//! `[store]`: the database.
 
 use std::path::PathBuf;
 
@@ -29,25 +29,24 @@ const DEFAULT_RESERVE_BYTES: u64 = 64 << 20;
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Store")]
 pub(super) struct StoreToml {
-    /// `sqlite`, or `postgres://…`; `env:NAME` and `file:PATH` keep its password out
-    /// of this file.
+    /// `sqlite`, or `postgres://…`; `env:NAME` or `file:PATH` keeps the password out of this
+    /// file.
     url: Option<String>,
-    /// The most bytes of files and skills, with all versions, that one tenant may keep;
-    /// 10 GiB when left out, 0 for no limit.
-    tenant_bytes: Option<u64>,
-    /// The most files that one tenant may keep, those that runs made included; 100000
-    /// when left out, 0 for no limit.
-    tenant_files: Option<u64>,
-    /// The most skills that one tenant may keep; 10000 when left out, 0 for no limit.
-    tenant_skills: Option<u64>,
-    /// The most versions of skills that one tenant may keep; 100000 when left out, 0 for
+    /// Maximum bytes of a tenant's files and skills, with all versions; default 10 GiB, 0 for
     /// no limit.
+    tenant_bytes: Option<u64>,
+    /// Maximum files of a tenant, including those that runs created; default 100000, 0 for no
+    /// limit.
+    tenant_files: Option<u64>,
+    /// Maximum skills of a tenant; default 10000, 0 for no limit.
+    tenant_skills: Option<u64>,
+    /// Maximum skill versions of a tenant; default 100000, 0 for no limit.
     tenant_versions: Option<u64>,
-    /// Uploads are refused while less than this many bytes are free on the disk, so that
-    /// deletions and usage can always be written; 64 MiB when left out, 0 for no reserve.
+    /// Uploads are refused while fewer bytes than this are free on the disk, so that deletions
+    /// and usage can always be written; default 64 MiB, 0 for no reserve.
     reserve_bytes: Option<u64>,
-    /// Begin with an empty database although content of an earlier one is there. It is
-    /// refused otherwise, as its skills and files would silently be gone.
+    /// Start with an empty database although blobs of an earlier one exist. Otherwise the
+    /// server refuses to start, because their skills and files would be lost silently.
     accept_empty: bool,
 }
 
@@ -71,6 +70,6 @@ pub(super) fn check(
     };
     config.reserve_bytes = raw.reserve_bytes.unwrap_or(DEFAULT_RESERVE_BYTES);
     config.accept_empty = raw.accept_empty;
-    blobs::apply(blobs, &mut config);
+    blobs::apply(blobs, &mut config)?;
     Ok(config)
 }

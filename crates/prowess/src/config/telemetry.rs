@@ -1,4 +1,4 @@
-//! `[telemetry]`: where traces go.
+//! `[telemetry]`: export of traces.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ const TRACES_PATH: &str = "/v1/traces";
 pub(super) struct TelemetryToml {
     /// Whether traces are sent; true when there is an `otlp_endpoint`.
     enabled: Option<bool>,
-    /// A collector that speaks OTLP over HTTP, for instance `http://127.0.0.1:4318`.
-    /// When left out and `enabled`, what `OTEL_EXPORTER_OTLP_ENDPOINT` says.
+    /// OTLP/HTTP collector, for instance `http://127.0.0.1:4318`. If `enabled`, the default
+    /// is `OTEL_EXPORTER_OTLP_ENDPOINT`.
     otlp_endpoint: Option<String>,
-    /// Headers sent along; `env:NAME` and `file:PATH` keep keys out of this file.
+    /// Headers of export requests; `env:NAME` or `file:PATH` keeps keys out of this file.
     headers: BTreeMap<String, String>,
-    /// What this server is called in traces; else `OTEL_SERVICE_NAME`, else `prowess`.
+    /// Service name in traces; default `OTEL_SERVICE_NAME`, else `prowess`.
     service: Option<String>,
 }
 
@@ -71,13 +71,14 @@ fn endpoint(raw: &TelemetryToml) -> Result<String, ConfigError> {
         return Err(ConfigError::invalid(SETTING, reason));
     }
     let base = base.trim_end_matches('/');
-    Ok(match base.ends_with(TRACES_PATH) {
-        true => base.to_owned(),
-        false => format!("{base}{TRACES_PATH}"),
+    Ok(if base.ends_with(TRACES_PATH) {
+        base.to_owned()
+    } else {
+        format!("{base}{TRACES_PATH}")
     })
 }
 
-/// `a=b,c=d`, as the OpenTelemetry specification has it.
+/// Parses `a=b,c=d`, as the OpenTelemetry specification defines it.
 fn headers_from_env() -> Vec<(String, String)> {
     let text = env_value("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));

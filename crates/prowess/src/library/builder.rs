@@ -1,4 +1,4 @@
-//! From settings to a [`Prowess`].
+//! Builds a [`Prowess`] from settings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use prowess_store::{Store, StoreConfig, TenantId};
 use super::{Error, Prowess, Shared};
 use crate::config::Config;
 
-/// What a [`Prowess`] is to be made of. Nothing needs to be said: then it keeps its
-/// data in a folder that goes with it, reaches the models whose usual key variables are
-/// set, and runs code in the native sandbox.
+/// Settings of a [`Prowess`]. All are optional: by default, data is in a temporary folder,
+/// models are those whose well-known key variables are set, and code runs in the native
+/// sandbox.
 #[derive(Default)]
 pub struct Builder {
     store: Option<StoreConfig>,
@@ -32,14 +32,14 @@ pub struct Builder {
 enum SandboxChoice {
     #[default]
     Default,
-    /// As a configuration has it.
+    /// From a configuration.
     Configured(Box<SandboxSettings>),
     Tuned(Box<dyn FnOnce(&mut SandboxSettings) + Send>),
     Off,
 }
 
 impl Builder {
-    /// Everything as a configuration file has it.
+    /// Takes all settings from a configuration file.
     #[must_use]
     pub fn config(self, config: &Config) -> Self {
         Builder {
@@ -61,76 +61,76 @@ impl Builder {
         }
     }
 
-    /// The folder for everything that stays: skills, files, records of runs.
+    /// The data directory: skills, files, records of runs.
     #[must_use]
     pub fn data_dir(self, folder: impl Into<PathBuf>) -> Self {
         self.store(StoreConfig::local(folder))
     }
 
-    /// Where rows and content are kept, when that is not one folder.
+    /// The store, if it is not one folder.
     #[must_use]
     pub fn store(mut self, config: StoreConfig) -> Self {
         self.store = Some(config);
         self
     }
 
-    /// A provider of models; any number of them. Those whose usual key variable is set
-    /// need not be named.
+    /// Adds a provider of models. Those whose well-known key variable is set are there
+    /// already.
     #[must_use]
     pub fn provider(mut self, provider: ProviderConfig) -> Self {
         self.gateway.providers.push(provider);
         self
     }
 
-    /// A name for a model. `provider/model` needs none.
+    /// Adds a name for a model. `provider/model` needs none.
     #[must_use]
     pub fn model(mut self, model: ModelConfig) -> Self {
         self.gateway.models.push(model);
         self
     }
 
-    /// How requests are run: disclosure, limits, what code may have.
+    /// Settings of runs: disclosure, limits, sandbox policy.
     #[must_use]
     pub fn runs(mut self, settings: RunSettings) -> Self {
         self.runs = settings;
         self
     }
 
-    /// Changes settings of the sandbox. It starts this very program again, which must
-    /// therefore call [`crate::launcher::maybe_run`] first in its `main`, unless the
-    /// settings name another `launcher`.
+    /// Changes settings of the sandbox. The sandbox starts this program again, so its `main`
+    /// must call [`crate::launcher::maybe_run`] first, unless the settings name another
+    /// `launcher`.
     #[must_use]
     pub fn sandbox(mut self, tune: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Self {
         self.sandbox = SandboxChoice::Tuned(Box::new(tune));
         self
     }
 
-    /// No code is run: skills are read only.
+    /// Disables code: skills can only be read.
     #[must_use]
     pub fn no_sandbox(mut self) -> Self {
         self.sandbox = SandboxChoice::Off;
         self
     }
 
-    /// Whose skills, files and sessions are meant; `default` when left out.
+    /// The tenant; `default` by default.
     #[must_use]
     pub fn tenant(mut self, tenant: TenantId) -> Self {
         self.tenant = Some(tenant);
         self
     }
 
-    /// How skills are fetched that are named by URL.
+    /// How skills are fetched from URLs.
     #[must_use]
     pub fn fetch(mut self, options: FetchOptions) -> Self {
         self.fetch = options;
         self
     }
 
-    /// Opens the store and begins to open the sandbox; runs wait for it. Must be called
-    /// within a Tokio runtime.
+    /// Opens the store, and opens the sandbox in the background; runs wait for it. Must be
+    /// called within a Tokio runtime.
     ///
     /// # Errors
-    /// When providers are not described well, or the store cannot be opened.
+    /// When providers are invalid, or the store cannot be opened.
     pub async fn open(self) -> Result<Prowess, Error> {
         let providers = Providers::new(self.gateway)?;
         let (config, temporary) = match self.store {
@@ -143,7 +143,7 @@ impl Builder {
         let store = Store::open(&config).await?;
         let mut settings = SandboxSettings::new(config.data_dir.join("sandbox"));
         let sandbox_handle = match self.sandbox {
-            SandboxChoice::Off => SandboxHandle::disabled("it is switched off"),
+            SandboxChoice::Off => SandboxHandle::disabled("it is disabled"),
             SandboxChoice::Default => SandboxHandle::opening(Sandbox::open(settings)),
             SandboxChoice::Configured(settings) => SandboxHandle::opening(Sandbox::open(*settings)),
             SandboxChoice::Tuned(tune) => {

@@ -1,4 +1,4 @@
-//! Why a request could not be run, or its files not be had.
+//! Errors of the library.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,26 +9,26 @@ use prowess_provider::config::ProviderConfigError;
 use prowess_source::SourceError;
 use prowess_store::Error as StoreError;
 
-/// Why something did not work.
+/// An error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Providers or models that cannot be used as they are described.
+    /// Invalid providers or models.
     #[error(transparent)]
     Config(#[from] ProviderConfigError),
-    /// There is no place for temporary data.
-    #[error("no temporary folder can be made: {0}")]
+    /// No folder for temporary data could be created.
+    #[error("cannot create a temporary folder: {0}")]
     NoFolder(io::Error),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A model that nobody knows, or that cannot be reached.
+    /// An unknown or unreachable model.
     #[error(transparent)]
     Model(#[from] RouteError),
     /// A source of skills that cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// A source that holds no usable skill.
+    /// A source without a valid skill.
     #[error("{}: {why}", .place.display())]
     NotASkill {
         /// The source.
@@ -36,15 +36,15 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// The run did not begin, or did not end well.
+    /// The run could not start, or failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A file that a run made cannot be written.
+    /// A generated file cannot be written.
     #[error("{}: cannot be written: {error}", .path.display())]
     Save {
-        /// Where it was to go.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }

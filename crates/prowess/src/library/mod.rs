@@ -1,15 +1,15 @@
-//! Prowess inside a program: requests with skills, without a server.
+//! Prowess as a library: requests with skills, without a server.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `builder` | from settings to a [`Prowess`] |
-//! | `request` | what is asked, and which skills it names |
-//! | `skills` | from a folder, an archive or a URL to skills |
-//! | `run` | the events of a run, and its whole answer |
-//! | `save` | generated files in a folder, under names that do no harm |
-//! | `error` | why something did not work |
+//! | `builder` | builds a [`Prowess`] from settings |
+//! | `request` | a prompt and the skills it names |
+//! | `skills` | loads the skills of folders, archives and URLs |
+//! | `run` | the events of a run, and its output |
+//! | `output_folder` | saves generated files under safe names |
+//! | `error` | errors |
 //!
-//! Nothing is decided here: runs are the engine's.
+//! Runs themselves are implemented in `prowess_engine`.
 
 mod builder;
 mod error;
@@ -50,23 +50,23 @@ struct Shared {
     engine: Engine,
     tenant: TenantId,
     fetch: FetchOptions,
-    /// The folder of the store, if it goes when this does.
+    /// The store's folder, if it is temporary.
     _temporary: Option<TempDir>,
 }
 
 impl Prowess {
-    /// Begins to say what it is made of.
+    /// Starts with default settings.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Starts a run: skills are found and checked, and what is wrong with the request is
-    /// told, before this returns. The run makes progress while it is polled; dropping it
-    /// ends the model's work and the sandbox's.
+    /// Starts a run. Skills are resolved and checked, and errors of the request returned,
+    /// before this returns. The run makes progress only while it is polled; dropping it
+    /// cancels the model's and the sandbox's work.
     ///
     /// # Errors
-    /// When the model is not known, a skill cannot be had, or the request cannot be run.
+    /// When the model is unknown, a skill cannot be loaded, or the request cannot be run.
     pub async fn run(&self, request: impl Into<PromptRequest>) -> Result<Run, Error> {
         let request = request.into();
         let route = self.0.providers.route(request.model())?;
@@ -85,7 +85,7 @@ impl Prowess {
         Ok(Run::new(self.0.engine.start(run_request).await?))
     }
 
-    /// The content of a file that a run made.
+    /// The content of a generated file.
     ///
     /// # Errors
     /// When there is no such file, or the store cannot be read.
@@ -102,8 +102,8 @@ impl Prowess {
         Ok(all.await?)
     }
 
-    /// Saves a file that a run made, and tells where. Its name comes from a model's
-    /// code: only a harmless form of its last part is used.
+    /// Saves a generated file, and returns its path. Its name comes from a model's code: only
+    /// a sanitised form of its last part is used.
     ///
     /// # Errors
     /// When it cannot be read or written.
@@ -116,10 +116,10 @@ impl Prowess {
         folder.save(&file.filename, content).await
     }
 
-    /// The sandbox, once it is open: to learn early whether there is one.
+    /// The sandbox, once it is open.
     ///
     /// # Errors
-    /// When there is none, with the reason.
+    /// When there is no sandbox, with the reason.
     pub async fn sandbox(&self) -> Result<Sandbox, Error> {
         Ok(self
             .0
@@ -129,7 +129,7 @@ impl Prowess {
             .await?)
     }
 
-    /// The same models, skills and sandbox over HTTP.
+    /// An HTTP app with the same models, skills and sandbox.
     #[must_use]
     pub fn app(&self, settings: ServerSettings) -> App {
         let settings = ServerSettings {
@@ -141,19 +141,19 @@ impl Prowess {
         App::new(self.0.store.clone(), settings)
     }
 
-    /// Where skills, files and records are kept.
+    /// The store of skills, files and records.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.0.store
     }
 
-    /// The models and the ways to them.
+    /// The providers of models.
     #[must_use]
     pub fn providers(&self) -> &Providers {
         &self.0.providers
     }
 
-    /// Waits until everything that is to be kept is kept, and closes the store.
+    /// Writes pending records and closes the store.
     pub async fn close(&self) {
         self.0.engine.flush_records().await;
         self.0.store.close().await;

@@ -1,5 +1,5 @@
-//! Generated files in a folder. Their names come from a model's code and are not
-//! trusted: no path, no hidden file, no option, nothing that turns a terminal around.
+//! Saves generated files in a folder. Their names come from a model's code and are not
+//! trusted: no paths, no hidden files, no options, no control characters.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use tempfile::NamedTempFile;
 
 use super::Error;
 
-/// Characters of a name that are kept.
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 100;
-/// Names that are tried before it is given up.
+/// Maximum numbered names that are tried.
 const MAX_TRIES: usize = 1_000;
 
 /// A folder in which generated files are saved.
@@ -22,8 +22,8 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// A folder; made when something is saved in it. What is there stays: a file whose
-    /// name is taken gets a number.
+    /// A folder, created when a file is saved. Existing files are kept: a file whose name
+    /// exists gets a number.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         OutputFolder {
@@ -33,7 +33,7 @@ impl OutputFolder {
         }
     }
 
-    /// The same, but what was there before is replaced.
+    /// Replaces existing files.
     #[must_use]
     pub fn overwriting(mut self) -> Self {
         self.overwrite = true;
@@ -51,17 +51,18 @@ impl OutputFolder {
         Ok(saved)
     }
 
-    /// Writes beside the name and then takes it, so that no link is followed and no
-    /// half of a file is ever seen.
+    /// Writes a temporary file and renames it, so that no link is followed and no partial file
+    /// is visible.
     fn write(&mut self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
         std::fs::create_dir_all(&self.path)?;
         let mut file = new_file(&self.path)?;
         file.write_all(content)?;
         for number in 1..=MAX_TRIES {
             let path = self.path.join(number_name(name, number));
-            let taken = match self.overwrite && !self.written.contains(&path) {
-                true => file.persist(&path),
-                false => file.persist_noclobber(&path),
+            let taken = if self.overwrite && !self.written.contains(&path) {
+                file.persist(&path)
+            } else {
+                file.persist_noclobber(&path)
             };
             match taken {
                 Ok(_) => return Ok(path),
@@ -71,12 +72,12 @@ impl OutputFolder {
                 Err(failed) => return Err(failed.error),
             }
         }
-        let why = format!("{MAX_TRIES} files have this name already");
+        let why = format!("{MAX_TRIES} files with this name already exist");
         Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
     }
 }
 
-/// With the permissions that new files usually have.
+/// A temporary file with the default permissions of new files.
 fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".prowess-");
@@ -97,7 +98,7 @@ fn number_name(name: &str, number: usize) -> String {
     }
 }
 
-/// The last part of a path, as a plain name.
+/// The last part of a path as a safe file name.
 fn sanitise_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain = |c: char| c.is_alphanumeric() || " ._-+=,@()[]{}~'".contains(c);
@@ -106,11 +107,11 @@ fn sanitise_name(name: &str) -> String {
         .map(|c| if plain(c) { c } else { '_' })
         .collect();
     let skip = safe.chars().count().saturating_sub(MAX_NAME_CHARS);
-    // The end is kept, for it says what kind of file it is.
+    // The end is kept, because it has the extension.
     safe = safe.chars().skip(skip).collect();
     let safe = safe.trim();
     match safe.strip_prefix(['.', '-', '~']) {
-        // Hidden files change what programs do, and these look like options or homes.
+        // Avoids hidden files, names that look like options, and `~`.
         Some(rest) => format!("_{rest}"),
         None if safe.is_empty() => "unnamed".to_owned(),
         None => safe.to_owned(),

@@ -1,4 +1,4 @@
-//! What is asked, and which skills it names.
+//! A prompt and the skills it names.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use prowess_wire::Dialect;
 use prowess_wire::neutral::{Block, Map, Message, Request as Neutral, Tool, ToolKind};
 use serde_json::{Value, json};
 
-/// The server tool by which a request offers code execution.
+/// The server tool that enables code execution.
 const CODE_EXECUTION_TOOL: &str = "code_execution_20260521";
 
 /// A request to a model, with skills.
@@ -19,24 +19,24 @@ pub struct PromptRequest {
     code: bool,
 }
 
-/// Which skill is meant.
+/// A reference to skills.
 #[derive(Debug, Clone)]
 pub enum SkillRef {
-    /// One in the store.
+    /// A stored skill.
     Id {
         /// `skill_…`.
         id: String,
-        /// Its version; the latest when left out.
+        /// Its version; default: the latest.
         version: Option<String>,
     },
-    /// All that a folder, an archive, a Markdown file or a URL holds.
+    /// All skills of a folder, an archive, a Markdown file or a URL.
     Source(PathBuf),
-    /// One that is loaded already.
+    /// A loaded skill.
     Loaded(Arc<Skill>),
 }
 
 impl PromptRequest {
-    /// Asks a model, named as the configuration does or as `provider/model`.
+    /// A prompt for a model, named as in the configuration or as `provider/model`.
     #[must_use]
     pub fn new(model: impl Into<String>, prompt: impl Into<String>) -> Self {
         let mut neutral = Neutral::new(Dialect::Messages, model);
@@ -44,9 +44,9 @@ impl PromptRequest {
         PromptRequest::from(neutral)
     }
 
-    /// Adds a skill: an id (`skill_…`, with `@VERSION` if another than the latest is
-    /// meant), a path, a URL, or a skill that is loaded. The model is told first of those
-    /// named by id, then of the others, each in the order of these calls.
+    /// Adds a skill: an id (`skill_…`, or `skill_…@VERSION`), a path, a URL, or a loaded
+    /// skill. The prompt lists skills named by id first, then the others, each in the order
+    /// of these calls.
     #[must_use]
     pub fn skill(mut self, skill: impl Into<SkillRef>) -> Self {
         self.skills.push(skill.into());
@@ -60,15 +60,15 @@ impl PromptRequest {
         self
     }
 
-    /// The most tokens that each turn of the model may have.
+    /// Maximum output tokens per turn.
     #[must_use]
     pub fn max_tokens(mut self, limit: u64) -> Self {
         self.neutral.max_tokens = Some(limit);
         self
     }
 
-    /// Goes on in a session of an earlier run, with its files and skills:
-    /// [`Answer::container`](super::Answer::container) names it.
+    /// Continues in the container of an earlier run, with its files and skills:
+    /// [`RunOutput::container`](super::RunOutput::container) returns its id.
     #[must_use]
     pub fn container(mut self, id: impl Into<String>) -> Self {
         let mut container = container_map(self.neutral.container.take());
@@ -77,7 +77,7 @@ impl PromptRequest {
         self
     }
 
-    /// Skills are read only; the model is offered nothing that runs code.
+    /// Disables code: skills can only be read.
     #[must_use]
     pub fn without_code(mut self) -> Self {
         self.code = false;
@@ -92,8 +92,8 @@ impl PromptRequest {
         &self.skills
     }
 
-    /// The request as the engine takes it, naming skills by these ids. Code execution
-    /// is offered where there is any, and something to use it for.
+    /// The engine's request, which names skills by these ids. Code execution is enabled if it
+    /// is available and the request has skills or a container.
     pub(super) fn into_neutral(self, ids: &[(String, Option<String>)], code: bool) -> Neutral {
         let mut neutral = self.neutral;
         neutral.stream = true;
@@ -108,8 +108,8 @@ impl PromptRequest {
 }
 
 impl From<Neutral> for PromptRequest {
-    /// A request in full: a conversation, tools of your own, every setting. The run's
-    /// answer then ends where the model calls one of those tools.
+    /// A complete request: a conversation, your own tools, every setting. The run ends where
+    /// the model calls one of those tools.
     fn from(neutral: Neutral) -> Self {
         PromptRequest {
             neutral,
@@ -120,8 +120,8 @@ impl From<Neutral> for PromptRequest {
 }
 
 impl From<&str> for SkillRef {
-    /// An id if it looks like one, else a path or a URL. A folder whose name looks like
-    /// an id is written `./skill_…`.
+    /// An id if it looks like one, else a path or a URL. Write `./skill_…` for a folder whose
+    /// name looks like an id.
     fn from(text: &str) -> Self {
         let looks = ["skill_", "litellm_skill_", "litellm:skill_"];
         if !looks.iter().any(|prefix| text.starts_with(prefix)) {
@@ -180,7 +180,7 @@ fn code_execution_tool() -> Tool {
     }
 }
 
-/// A container as an object, however it was written.
+/// A container as an object, from either form.
 fn container_map(container: Option<Value>) -> Map {
     match container {
         Some(Value::Object(map)) => map,
@@ -225,7 +225,7 @@ mod tests {
         insta::assert_snapshot!(neutral.container.unwrap(), @r#"{"id":"c1","skills":[{"type":"custom","skill_id":"skill_01","version":"2"}]}"#);
         assert!(
             neutral.tools.is_empty(),
-            "where no code runs, none is offered"
+            "without a sandbox, code execution is not enabled"
         );
     }
 

@@ -1,4 +1,4 @@
-//! A run as a program follows it: its events, and its whole answer.
+//! A run: its events and its output.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::Error;
 
-/// A run under way: a stream of [`Event`]s. It makes progress only while it is polled,
-/// and ends when dropped.
+/// A run in progress: a stream of [`Event`]s. It makes progress only while it is polled, and
+/// is cancelled when dropped.
 #[derive(Debug)]
 pub struct Run {
     run: EngineRun,
@@ -20,32 +20,32 @@ pub struct Run {
     files: Vec<OutputFile>,
 }
 
-/// What a run tells while it goes on.
+/// An event of a run.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "an event is looked at and dropped, never gathered"
+    reason = "events are processed one by one, not collected"
 )]
 pub enum Event {
     /// More of the answer's text.
     Text(String),
-    /// What happens behind the answer: turns, skills, tools, files.
+    /// A step of the run: turns, skills, tools, files.
     Step(RunStep),
-    /// Every other piece of the answer: where blocks begin and end, thoughts, calls of
-    /// tools, the end.
+    /// Any other event of the answer: starts and ends of blocks, reasoning, tool calls, the
+    /// end.
     Stream(StreamEvent),
 }
 
-/// The whole answer of a run.
+/// The complete output of a run.
 #[derive(Debug)]
 pub struct RunOutput {
-    /// The run's id, by which its record is found.
+    /// The run's id, which is also the id of its record.
     pub run: String,
-    /// All that was said to the user.
+    /// The text of the answer.
     pub text: String,
-    /// The files that were made, each as it was at the end.
+    /// The generated files, in their last version.
     pub files: Vec<OutputFile>,
-    /// The answer in full: blocks, stop reason, usage.
+    /// The complete response: blocks, stop reason, usage.
     pub response: Response,
 }
 
@@ -58,19 +58,19 @@ impl Run {
         }
     }
 
-    /// Its id, by which its record will be found.
+    /// The run's id, which is also the id of its record.
     #[must_use]
     pub fn id(&self) -> &str {
         self.run.id()
     }
 
-    /// The files made so far, each as it last was.
+    /// The files generated so far, in their last version.
     #[must_use]
     pub fn files(&self) -> &[OutputFile] {
         &self.files
     }
 
-    /// The rest of the run, to its end.
+    /// Runs to the end and returns the output.
     ///
     /// # Errors
     /// When the model or the store fails.
@@ -94,13 +94,13 @@ impl Run {
             RunEvent::Response(event) => self.on_stream_event(event).map(Some),
             RunEvent::Step(step) => {
                 if let RunStep::FileCreated(made) = &step {
-                    // A file that is written again is the same file.
+                    // A file that is written again replaces its earlier version.
                     self.files.retain(|file| file.filename != made.filename);
                     self.files.push(made.clone());
                 }
                 Ok(Some(Event::Step(step)))
             }
-            // The answer says it at its end.
+            // The usage is part of the final event.
             RunEvent::Usage(_) => Ok(None),
             RunEvent::Failed(error) => Err(error.into()),
         }
@@ -138,7 +138,7 @@ impl Stream for Run {
 }
 
 impl RunOutput {
-    /// The session in which code ran, if any did: it can be gone on with.
+    /// The id of the container in which code ran, if any. A later request can continue in it.
     #[must_use]
     pub fn container(&self) -> Option<&str> {
         let container = self.response.container.as_ref()?;

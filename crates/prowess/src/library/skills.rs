@@ -1,4 +1,4 @@
-//! From what a request names to skills: ids stay ids, sources are read.
+//! Resolves the skills of a request: ids stay ids, sources are loaded.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use super::{Error, SkillRef};
 /// The skills of a request.
 #[derive(Debug, Default)]
 pub(super) struct RequestSkills {
-    /// Those of the store, with the version that is wanted.
+    /// Ids of stored skills, with the requested version.
     pub(super) ids: Vec<(String, Option<String>)>,
-    /// Those that are at hand.
+    /// Loaded skills.
     pub(super) members: Vec<Member>,
 }
 
-/// Finds and reads them.
+/// Resolves and loads skills.
 pub(super) async fn resolve_skills(
     skills: &[SkillRef],
     aliases: &BTreeMap<String, String>,
@@ -51,14 +51,13 @@ fn to_member(skill: Arc<Skill>) -> Member {
     }
 }
 
-/// The stored skill that a word stands for. What is on the disk goes first.
+/// The stored skill of an alias. An existing path takes precedence.
 fn find_alias(place: &Path, aliases: &BTreeMap<String, String>) -> Option<String> {
     let id = aliases.get(place.to_str()?)?;
     (!place.exists()).then(|| id.clone())
 }
 
-/// All skills of a source. Reading is work for a disk and a processor, so it is done
-/// where it holds up nobody.
+/// Loads all skills of a source, on a blocking thread.
 async fn read_source(place: &Path, fetch: &FetchOptions) -> Result<Vec<Skill>, Error> {
     let fetched = match place.to_str() {
         Some(url) if is_url(place) => Some(fetch_source(url, fetch).await),
@@ -86,15 +85,18 @@ async fn fetch_source(url: &str, options: &FetchOptions) -> OpenResult {
     fetcher.open(url).await
 }
 
-/// The skills that were found at a place; all of them must be usable.
+/// Loads the skills of a source; all of them must be valid.
 pub(crate) fn load_all(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error> {
     let (origins, discovery) = opened?;
-    // A folder of which a part cannot be read might lack just the skill that is meant.
+    // If part of a folder cannot be read, the intended skill might be missing.
     if let Some(error) = discovery.unreadable.into_iter().next() {
         return Err(error.into());
     }
     if origins.is_empty() {
-        return Err(not_a_skill(place, "no SKILL.md here or below".to_owned()));
+        return Err(not_a_skill(
+            place,
+            "no SKILL.md in this folder or below".to_owned(),
+        ));
     }
     origins.iter().map(load_origin).collect()
 }

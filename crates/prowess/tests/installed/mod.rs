@@ -9,8 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of what the tests bring for others: programs of clients, scripts of
-/// upstreams.
+/// A folder of `tests/`: programs of clients, scripts of upstreams.
 pub(crate) fn material(folder: &str) -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     tests.join(folder).canonicalize().unwrap()
@@ -21,7 +20,7 @@ pub(crate) fn scripts() -> PathBuf {
     material("sdk")
 }
 
-/// Where a client is: `target/sdk/NAME`.
+/// The folder of an installed client: `target/sdk/NAME`.
 pub(crate) fn installed(name: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let path = target.join("sdk").join(name);
@@ -53,7 +52,7 @@ pub(crate) fn node(script: &str, common: &str) -> Command {
     node
 }
 
-/// Runs a command that must succeed; gives what it printed.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn succeeded(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -10,7 +10,7 @@ use crate::environment::agent;
 use crate::gateway::{ProgramGateway, model_of, skills};
 use crate::installed::succeeded;
 use crate::server::MASTER;
-use crate::vendors::speak::Vendor;
+use crate::vendors::vendor::Vendor;
 
 /// How an agent reaches skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

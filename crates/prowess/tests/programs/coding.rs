@@ -8,7 +8,7 @@ use crate::gateway::{ProgramGateway, alias};
 use crate::installed::succeeded;
 use crate::matrix::{CLAUDE, CODEX, GEMINI_CLI, MatrixRow, OPENCODE, Wire, rows, works};
 use crate::model::{ModelPlan, PlannedCall, RecordedTurn};
-use crate::vendors::speak::Vendor;
+use crate::vendors::vendor::Vendor;
 
 const TASK: &str = "Make me a bouncing ball";
 const ANSWER: &str = "The ball is there.";

@@ -13,7 +13,7 @@ use crate::matrix::{
 };
 use crate::model::{ModelPlan, PlannedCall};
 use crate::server::MASTER;
-use crate::vendors::speak::Vendor;
+use crate::vendors::vendor::Vendor;
 
 const ANSWER: &str = "The command said from-42.";
 

@@ -7,12 +7,12 @@ use tempfile::TempDir;
 
 use crate::installed::succeeded;
 use crate::model::{ModelPlan, ScriptedModel};
-use crate::server::{MASTER, Server, prowess};
-use crate::vendors::speak::Vendor;
+use crate::server::{MASTER, TestServer, prowess};
+use crate::vendors::vendor::Vendor;
 
 /// The gateway and its model; both end when this is dropped.
 pub(crate) struct ProgramGateway {
-    pub(crate) server: Server,
+    pub(crate) server: TestServer,
     pub(crate) model: ScriptedModel,
     /// The id of the skill `bouncing-ball`.
     pub(crate) skill: String,
@@ -37,7 +37,7 @@ impl ProgramGateway {
         let config = tempfile::tempdir().unwrap();
         let path = config.path().join("prowess.toml");
         std::fs::write(&path, text).unwrap();
-        let server = Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
+        let server = TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
         push(&server, "csv-summary");
         let skill = push(&server, "bouncing-ball");
         ProgramGateway {
@@ -70,7 +70,7 @@ pub(crate) fn skills() -> PathBuf {
 }
 
 /// Stores an example skill and gives its id.
-fn push(server: &Server, skill: &str) -> String {
+fn push(server: &TestServer, skill: &str) -> String {
     let mut push = prowess(server.folder());
     push.args(["skill", "push", "--server", server.url()])
         .arg(skills().join(skill))

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::vendors::speak::Vendor;
+use crate::vendors::vendor::Vendor;
 
 pub(crate) const CLAUDE: &str = "Claude Code";
 pub(crate) const CODEX: &str = "Codex";

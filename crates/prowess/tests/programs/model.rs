@@ -9,8 +9,8 @@ use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::vendors::sent::Sent;
-use crate::vendors::speak::Vendor;
+use crate::vendors::upstream_request::UpstreamRequest;
+use crate::vendors::vendor::Vendor;
 
 /// What it answers when a request offers no tool of the plan, as requests for titles do.
 pub(crate) const SMALL_TALK: &str = "Fine.";
@@ -44,7 +44,7 @@ impl ModelPlan {
     }
 
     /// Text and calls of the next turn.
-    fn turn(&self, sent: &Sent) -> (String, Vec<(String, Value)>) {
+    fn turn(&self, sent: &UpstreamRequest) -> (String, Vec<(String, Value)>) {
         let has = |step: &PlannedCall| sent.results.iter().any(|(_, r)| r.contains(step.result));
         if let Some(answer) = recalled(sent) {
             return (answer, Vec::new());
@@ -67,7 +67,7 @@ impl ModelPlan {
 }
 
 /// The call of a step, if its tool is offered, or the search for it, if tools are searched.
-fn call(step: &PlannedCall, sent: &Sent) -> Option<(String, Value)> {
+fn call(step: &PlannedCall, sent: &UpstreamRequest) -> Option<(String, Value)> {
     if let Some(name) = sent.tools.iter().find(|name| name.ends_with(step.tool)) {
         return Some((name.clone(), step.input.clone()));
     }
@@ -77,7 +77,7 @@ fn call(step: &PlannedCall, sent: &Sent) -> Option<(String, Value)> {
 }
 
 /// The word that an earlier turn of the conversation gave, if it is asked for.
-fn recalled(sent: &Sent) -> Option<String> {
+fn recalled(sent: &UpstreamRequest) -> Option<String> {
     let body = sent.body.to_string();
     let both = body.contains("Which word was it?") && body.contains("juniper");
     both.then(|| "The word was juniper.".to_owned())
@@ -87,7 +87,7 @@ fn recalled(sent: &Sent) -> Option<String> {
 pub(crate) struct RecordedTurn {
     pub(crate) vendor: Vendor,
     pub(crate) streamed: bool,
-    pub(crate) sent: Sent,
+    pub(crate) sent: UpstreamRequest,
 }
 
 /// The model. It stops when dropped.
@@ -140,7 +140,7 @@ fn answer(
     let Some(vendor) = vendor_of(&request.path).filter(|_| request.method == "POST") else {
         return MockResponse::json(404, r#"{"error": {"message": "not here"}}"#);
     };
-    let sent = Sent::read(vendor, request);
+    let sent = UpstreamRequest::read(vendor, request);
     let streamed = sent.body["stream"] == true || request.path.contains("tream");
     let (text, calls) = plan.turn(&sent);
     // Ids differ from turn to turn and from one conversation to the next.

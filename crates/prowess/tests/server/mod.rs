@@ -21,22 +21,22 @@ use tempfile::TempDir;
 pub(crate) const MASTER: &str = "the-master-key-of-these-tests";
 
 /// A running server, killed when this is dropped.
-pub(crate) struct Server {
+pub(crate) struct TestServer {
     child: Child,
     url: String,
     log: Log,
     folder: TempDir,
 }
 
-/// What it has said so far.
+/// Its log so far.
 type Log = Arc<Mutex<String>>;
 
-impl Server {
+impl TestServer {
     /// Starts it on a free port with a new data folder, and with these variables.
-    pub(crate) fn start(variables: &[(&str, &str)]) -> Server {
+    pub(crate) fn start(variables: &[(&str, &str)]) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
         let (child, url, log) = spawn(folder.path(), variables);
-        Server {
+        TestServer {
             child,
             url,
             log,
@@ -86,7 +86,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,8 +1,8 @@
 //! A gateway with upstreams of every vendor behind it, for the length of a test.
 //!
-//! Two servers play the upstreams: another Prowess, whose scripted model speaks the
-//! dialects of Anthropic and OpenAI, and a mock made by others, which speaks those of
-//! Google and AWS too and can fail in many ways.
+//! Two servers are the upstreams: another Prowess, whose scripted model has the dialects of
+//! Anthropic and OpenAI, and an independent mock, which has those of Google and AWS too and
+//! can fail in many ways.
 
 #![allow(
     dead_code,
@@ -17,18 +17,18 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::installed::{installed, material};
-use crate::server::{MASTER, Server};
+use crate::server::{MASTER, TestServer};
 
 /// A gateway and its upstreams; all end when this is dropped.
 pub(crate) struct Stage {
-    pub(crate) gateway: Server,
-    _upstream: Server,
+    pub(crate) gateway: TestServer,
+    _upstream: TestServer,
     _mock: Mock,
     _config: TempDir,
 }
 
-/// What an upstream speaks: the name of its provider, and the settings of its kind.
-/// `{scripted}` and `{mock}` stand for the addresses of the two servers.
+/// The upstreams: the name of each provider, and the settings of its kind. `{scripted}` and
+/// `{mock}` are replaced by the addresses of the two servers.
 const UPSTREAMS: [(&str, &str); 9] = [
     ("chat", "kind = 'openai'\nbase_url = '{scripted}/v1'"),
     (
@@ -53,7 +53,7 @@ const UPSTREAMS: [(&str, &str); 9] = [
     ),
 ];
 
-/// How the mock can be told to fail: a word for it, and the header that asks for it.
+/// The mock's failures: a name for each, and the header that triggers it.
 const FAILURES: [(&str, &str); 4] = [
     ("busy", "x-aimock-chaos-ratelimit"),
     ("broken", "x-aimock-chaos-drop"),
@@ -68,7 +68,7 @@ impl Stage {
         let server = |name: &str, config: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, config).unwrap();
-            Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())])
+            TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())])
         };
         let script = material("upstream").join("script.toml");
         let upstream = server(
@@ -89,9 +89,9 @@ impl Stage {
         }
     }
 
-    /// Tells a client's program where the gateway is, and which models to talk with: one
+    /// Sets the address of the gateway in a client's environment, and the models to use: one
     /// for each of these upstreams.
-    pub(crate) fn tell(&self, command: &mut Command, upstreams: &[&str]) {
+    pub(crate) fn configure(&self, command: &mut Command, upstreams: &[&str]) {
         let models: Vec<String> = upstreams.iter().map(|name| model(name)).collect();
         command
             .env("PROWESS_URL", self.gateway.url())
@@ -163,7 +163,7 @@ impl Mock {
                 break url.to_owned();
             }
         };
-        // What it says later must not fill the pipe.
+        // Its later output must not fill the pipe.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Mock { child, url }
     }

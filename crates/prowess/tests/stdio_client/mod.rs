@@ -1,4 +1,4 @@
-//! A session with `prowess mcp`, line by line, as an agent has it.
+//! A client of `prowess mcp`, line by line.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -18,14 +18,14 @@ pub(crate) struct StdioClient {
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
     next: u64,
-    /// Notifications that came, by method.
+    /// Received notifications.
     pub(crate) notifications: Vec<Value>,
-    /// What was said, for a snapshot.
+    /// The messages of both sides, for a snapshot.
     record: String,
 }
 
 impl StdioClient {
-    /// Starts `prowess mcp` with these arguments in `folder`, and says nothing yet.
+    /// Starts `prowess mcp` with these arguments in `folder`, and sends nothing yet.
     pub(crate) fn start(folder: &Path, args: &[&str]) -> StdioClient {
         StdioClient::start_with(folder, args, &[])
     }
@@ -53,14 +53,14 @@ impl StdioClient {
         }
     }
 
-    /// The same, with the beginning made.
+    /// Starts it and initializes the session.
     pub(crate) fn start_initialized(folder: &Path, args: &[&str]) -> StdioClient {
         let mut client = StdioClient::start(folder, args);
         client.initialize();
         client
     }
 
-    /// Makes the beginning.
+    /// Initializes the session.
     pub(crate) fn initialize(&mut self) {
         let client = json!({"name": "test", "version": "1"});
         self.request(
@@ -70,7 +70,7 @@ impl StdioClient {
         self.notify("notifications/initialized", json!({}));
     }
 
-    /// Sends a request and returns its answer, the whole message.
+    /// Sends a request and returns the whole response message.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.read_response(id)
@@ -107,7 +107,7 @@ impl StdioClient {
         input.flush().unwrap();
     }
 
-    /// The answer to a request.
+    /// The response to a request.
     pub(crate) fn read_response(&mut self, id: u64) -> Value {
         loop {
             let message = self.next_message();
@@ -119,7 +119,7 @@ impl StdioClient {
         }
     }
 
-    /// Waits for a notification, unless it has come.
+    /// Waits for a notification, unless it was received already.
     pub(crate) fn wait_for_notification(&mut self, method: &str) -> Value {
         loop {
             if let Some(at) = self
@@ -143,12 +143,12 @@ impl StdioClient {
         message
     }
 
-    /// What was said so far; the next record begins anew.
+    /// The messages so far; the next record starts empty.
     pub(crate) fn record(&mut self) -> String {
         std::mem::take(&mut self.record)
     }
 
-    /// Says no more, and waits for the end: what it still said, and what it said beside.
+    /// Closes the input and waits for the end; returns the remaining messages and the log.
     pub(crate) fn end(mut self) -> (Vec<Value>, String) {
         drop(self.input.take());
         let rest = self.lines.by_ref().map(|line| line.unwrap());
@@ -173,8 +173,9 @@ impl Drop for StdioClient {
 /// JSON in one line if it is short, else indented.
 fn format_json(value: &Value) -> String {
     let line = value.to_string();
-    match line.len() <= 120 {
-        true => line,
-        false => serde_json::to_string_pretty(value).unwrap(),
+    if line.len() <= 120 {
+        line
+    } else {
+        serde_json::to_string_pretty(value).unwrap()
     }
 }

@@ -4,7 +4,7 @@ use prowess_wire::neutral::{Content, Response, ResponseCollector, StopReason, St
 use prowess_wire::{ClientDialect, ReplyContext, StreamReader, read_response, write_response};
 use serde_json::{Value, json};
 
-use super::Told;
+use super::GatewayResponse;
 
 pub(crate) fn path(client: ClientDialect) -> &'static str {
     match client {
@@ -16,17 +16,23 @@ pub(crate) fn path(client: ClientDialect) -> &'static str {
     }
 }
 
-/// Where Gemini's clients ask a model.
+/// The path of a model request of Gemini's clients.
 pub(crate) fn model_path(model: &str, stream: bool) -> String {
-    match stream {
-        true => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
-        false => format!("/v1beta/models/{model}:generateContent"),
+    if stream {
+        format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
+    } else {
+        format!("/v1beta/models/{model}:generateContent")
     }
 }
 
 /// A request that names skills and offers code execution, as each dialect does it, with
 /// a tool of the client's own.
-pub(crate) fn asks(client: ClientDialect, model: &str, stream: bool, skills: &[&str]) -> Value {
+pub(crate) fn new_request(
+    client: ClientDialect,
+    model: &str,
+    stream: bool,
+    skills: &[&str],
+) -> Value {
     let kind = match client {
         ClientDialect::Responses => "skill_reference",
         _ => "custom",
@@ -73,8 +79,8 @@ pub(crate) fn asks(client: ClientDialect, model: &str, stream: bool, skills: &[&
     }
 }
 
-/// The same in the session that an answer names.
-pub(crate) fn in_session(client: ClientDialect, request: &mut Value, response: &Told) {
+/// The same request in the container that a response names.
+pub(crate) fn in_container(client: ClientDialect, request: &mut Value, response: &GatewayResponse) {
     match client {
         ClientDialect::Responses => {
             let id = response.id("cntr_", 5 + 24);
@@ -85,11 +91,11 @@ pub(crate) fn in_session(client: ClientDialect, request: &mut Value, response: &
     }
 }
 
-/// An answer as the client understands it, streamed or not.
-pub(crate) fn understood(
+/// A response as the client parses it, streamed or not.
+pub(crate) fn parse_answer(
     client: ClientDialect,
     stream: bool,
-    response: &Told,
+    response: &GatewayResponse,
 ) -> Result<Response, String> {
     if !stream {
         let read = read_response(client.into(), response.text.as_bytes(), &Default::default());
@@ -135,26 +141,26 @@ pub(crate) fn calls_of(answer: &Response) -> Vec<(String, String)> {
     calls.collect()
 }
 
-/// How a run that met its limit ends.
-pub(crate) fn limit_word(client: ClientDialect) -> StopReason {
+/// The stop reason of a run that reached its limit.
+pub(crate) fn limit_stop_reason(client: ClientDialect) -> StopReason {
     match client {
         ClientDialect::Messages => StopReason::PauseTurn,
         _ => StopReason::MaxTokens,
     }
 }
 
-/// The conversation with a paused answer of Messages, which asks to go on.
-pub(crate) fn sends_on(request: &mut Value, answer: &Response) {
+/// Appends a paused answer of Messages, to continue it.
+pub(crate) fn append_paused_answer(request: &mut Value, answer: &Response) {
     let (whole, _) = write_response(ClientDialect::Messages, answer, &ReplyContext::default());
     let reply = json!({"role": "assistant", "content": whole["content"]});
     request["messages"].as_array_mut().unwrap().push(reply);
 }
 
-/// The conversation with the answer, and the client's own tool answered.
-pub(crate) fn goes_on(
+/// Appends the answer, and the result of the client's own tool.
+pub(crate) fn append_tool_result(
     client: ClientDialect,
     request: &mut Value,
-    response: &Told,
+    response: &GatewayResponse,
     answer: &Response,
     result: &str,
 ) {
@@ -178,7 +184,7 @@ pub(crate) fn goes_on(
             items
         }
         ClientDialect::Gemini => {
-            // Its clients send back what they were told, and often no id.
+            // Its clients send back what they received, and often no id.
             let mut contents = contents(response);
             let name = &calls_of(answer)[0].1;
             let result =
@@ -196,7 +202,7 @@ pub(crate) fn goes_on(
 }
 
 /// The contents of a Gemini answer: one, or one for each event of a stream.
-pub(crate) fn contents(response: &Told) -> Vec<Value> {
+pub(crate) fn contents(response: &GatewayResponse) -> Vec<Value> {
     let whole = serde_json::from_str::<Value>(&response.text).map(|whole| vec![whole]);
     let fragments = whole.unwrap_or_else(|_| {
         let events = response.text.lines();
@@ -211,7 +217,7 @@ pub(crate) fn contents(response: &Told) -> Vec<Value> {
 }
 
 /// The output of a Responses answer, streamed or not.
-fn items(response: &Told) -> Vec<Value> {
+fn items(response: &GatewayResponse) -> Vec<Value> {
     let whole = serde_json::from_str::<Value>(&response.text).unwrap_or_else(|_| {
         let mut events = response.text.lines().filter_map(|line| {
             let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;

@@ -1,5 +1,5 @@
-//! The real server with its real sandbox, before mock models of five vendors that say
-//! what they are told to and remember what they were sent.
+//! The real server with its real sandbox, with mock models of five vendors that send
+//! prepared responses and record requests.
 
 #![allow(
     dead_code,
@@ -8,8 +8,8 @@
 )]
 
 pub(crate) mod client;
-pub(crate) mod sent;
-pub(crate) mod speak;
+pub(crate) mod upstream_request;
+pub(crate) mod vendor;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,21 +22,21 @@ use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::server::{MASTER, Server};
-use sent::Sent;
-use speak::Vendor;
+use crate::server::{MASTER, TestServer};
+use upstream_request::UpstreamRequest;
+use vendor::Vendor;
 
-/// A server and its upstreams. Each lane is an upstream that speaks all dialects and
-/// serves one conversation at a time; several lanes are several conversations at once.
-pub(crate) struct Place {
-    pub(crate) server: Server,
+/// A server and its upstreams. Each upstream has all dialects and serves one conversation at
+/// a time; several upstreams are for concurrent conversations.
+pub(crate) struct TestGateway {
+    pub(crate) server: TestServer,
     pub(crate) http: Http,
-    pub(crate) lanes: Vec<MockUpstream>,
+    pub(crate) upstreams: Vec<MockUpstream>,
     config: TempDir,
 }
 
-impl Place {
-    pub(crate) async fn open(upstream_count: usize, more: &str) -> Place {
+impl TestGateway {
+    pub(crate) async fn open(upstream_count: usize, more: &str) -> TestGateway {
         let mut upstreams = Vec::new();
         let mut text = format!("{more}\n");
         for index in 0..upstream_count {
@@ -52,59 +52,61 @@ impl Place {
         }
         let config = tempfile::tempdir().unwrap();
         std::fs::write(config.path().join("prowess.toml"), text).unwrap();
-        Place {
+        TestGateway {
             server: start(config.path()),
             http: Http::new(),
-            lanes: upstreams,
+            upstreams,
             config,
         }
     }
 
-    /// A conversation: the model takes these turns, and says what it was sent in each.
+    /// A conversation: the model sends these turns; returns the requests it received.
     pub(crate) async fn talk(
         &self,
         client: ClientDialect,
         vendor: Vendor,
         body: &Value,
         turns: impl IntoIterator<Item = MockResponse>,
-    ) -> (Told, Vec<Sent>) {
-        let upstream = &self.lanes[0];
+    ) -> (GatewayResponse, Vec<UpstreamRequest>) {
+        let upstream = &self.upstreams[0];
         for turn in turns {
             upstream.respond(turn);
         }
         let response = self.post(client::path(client), body).await;
         let requests = upstream.requests().await;
-        let sent = requests.iter().map(|request| Sent::read(vendor, request));
+        let sent = requests
+            .iter()
+            .map(|request| UpstreamRequest::read(vendor, request));
         (response, sent.collect())
     }
 
     /// Another process over the same data.
-    pub(crate) fn sibling(&self) -> Server {
+    pub(crate) fn sibling(&self) -> TestServer {
         self.sibling_with("")
     }
 
     /// Another process over the same data, with this configuration beside.
-    pub(crate) fn sibling_with(&self, more: &str) -> Server {
+    pub(crate) fn sibling_with(&self, more: &str) -> TestServer {
         let data = self.server.folder().join("data");
         let ours = std::fs::read_to_string(self.config.path().join("prowess.toml"));
         let config = self.config.path().join("sibling.toml");
         std::fs::write(&config, format!("{more}\n{}", ours.unwrap())).unwrap();
-        Server::start(&[
+        TestServer::start(&[
             ("PROWESS_CONFIG", config.to_str().unwrap()),
             ("PROWESS_DATA_DIR", data.to_str().unwrap()),
         ])
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Told {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> GatewayResponse {
         let answer = self.begin(path, body).await;
         let status = answer.status().as_u16();
         let run = answer.headers().get("prowess-run");
         let run = run.map(|id| id.to_str().unwrap().to_owned());
         let text = answer.text().await.unwrap();
-        Told { status, run, text }
+        GatewayResponse { status, run, text }
     }
 
-    /// The head of an answer; the rest comes as it is asked for.
+    /// The head of a response; its body is read on demand.
     pub(crate) async fn begin(&self, path: &str, body: &Value) -> reqwest::Response {
         let url = format!("{}{path}", self.server.url());
         let mut request = self.http.post(url).bearer_auth(MASTER);
@@ -114,10 +116,10 @@ impl Place {
         request.body(body.to_string()).send().await.unwrap()
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Told {
+    pub(crate) async fn get(&self, path: &str) -> GatewayResponse {
         let url = format!("{}{path}", self.server.url());
         let answer = self.http.get(url).bearer_auth(MASTER).send().await.unwrap();
-        Told {
+        GatewayResponse {
             status: answer.status().as_u16(),
             run: None,
             text: answer.text().await.unwrap(),
@@ -130,7 +132,7 @@ impl Place {
         request.send().await.unwrap().status().as_u16()
     }
 
-    /// Stores a skill and gives its id.
+    /// Stores a skill and returns its id.
     pub(crate) async fn store(&self, skill: &SkillFixture) -> String {
         let files = skill.files().into_iter();
         let folder = skill.name();
@@ -141,21 +143,25 @@ impl Place {
     }
 
     /// Uploads files as a skill or a version of one.
-    pub(crate) async fn upload(&self, path: &str, files: Vec<(String, Vec<u8>)>) -> Told {
+    pub(crate) async fn upload(
+        &self,
+        path: &str,
+        files: Vec<(String, Vec<u8>)>,
+    ) -> GatewayResponse {
         let form = files.into_iter().fold(Form::new(), |form, (path, bytes)| {
             form.part("files[]", Part::bytes(bytes).file_name(path))
         });
         let url = format!("{}{path}", self.server.url());
         let request = self.http.post(url).bearer_auth(MASTER).multipart(form);
         let answer = request.send().await.unwrap();
-        Told {
+        GatewayResponse {
             status: answer.status().as_u16(),
             run: None,
             text: answer.text().await.unwrap(),
         }
     }
 
-    /// Uploads a file and gives its id.
+    /// Uploads a file and returns its id.
     pub(crate) async fn upload_file(&self, name: &str, text: &str) -> String {
         let part = Part::text(text.to_owned()).file_name(name.to_owned());
         let form = Form::new().text("purpose", "user_data").part("file", part);
@@ -165,7 +171,7 @@ impl Place {
         made["id"].as_str().unwrap().to_owned()
     }
 
-    /// The record of a run, which is written behind its answer's back.
+    /// The record of a run, which is written after its response.
     pub(crate) async fn record(&self, run: &str) -> Value {
         loop {
             let read = self.get(&format!("/v1/runs/{run}")).await;
@@ -177,15 +183,15 @@ impl Place {
     }
 }
 
-/// What the server answered.
+/// A response of the server.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct GatewayResponse {
     pub(crate) status: u16,
     pub(crate) run: Option<String>,
     pub(crate) text: String,
 }
 
-impl Told {
+impl GatewayResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
@@ -203,9 +209,9 @@ impl Told {
     }
 }
 
-fn start(config: &Path) -> Server {
+fn start(config: &Path) -> TestServer {
     let config = config.join("prowess.toml");
-    Server::start(&[("PROWESS_CONFIG", config.to_str().unwrap())])
+    TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())])
 }
 
 /// Runs a test that waits.

@@ -4,13 +4,13 @@
 use prowess_testkit::upstream::ReceivedRequest;
 use serde_json::Value;
 
-use super::speak::Vendor;
+use super::vendor::Vendor;
 
 #[derive(Debug, Default)]
-pub(crate) struct Sent {
+pub(crate) struct UpstreamRequest {
     /// All instructions.
     pub(crate) system: String,
-    /// The names of the tools that have a schema where the vendor wants it.
+    /// The names of the tools that have a schema where the vendor requires it.
     pub(crate) tools: Vec<String>,
     /// Calls in the conversation: id (where the vendor has any) and name.
     pub(crate) calls: Vec<(String, String)>,
@@ -21,8 +21,8 @@ pub(crate) struct Sent {
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Sent {
-    pub(crate) fn read(vendor: Vendor, request: &ReceivedRequest) -> Sent {
+impl UpstreamRequest {
+    pub(crate) fn read(vendor: Vendor, request: &ReceivedRequest) -> UpstreamRequest {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let mut sent = match vendor {
             Vendor::Anthropic => messages(&body),
@@ -69,28 +69,28 @@ fn named<'a>(tools: impl Iterator<Item = (&'a Value, &'a Value)>) -> Vec<String>
     good.map(|(name, _)| word(name)).collect()
 }
 
-fn messages(body: &Value) -> Sent {
+fn messages(body: &Value) -> UpstreamRequest {
     let blocks = || list(&body["messages"]).flat_map(|message| list(&message["content"]));
     let calls = blocks().filter(|block| block["type"] == "tool_use");
     let results = blocks().filter(|block| block["type"] == "tool_result");
-    Sent {
+    UpstreamRequest {
         system: text(&body["system"]),
         tools: named(list(&body["tools"]).map(|tool| (&tool["name"], &tool["input_schema"]))),
         calls: calls.map(|b| (word(&b["id"]), word(&b["name"]))).collect(),
         results: results
             .map(|b| (word(&b["tool_use_id"]), text(&b["content"])))
             .collect(),
-        ..Sent::default()
+        ..UpstreamRequest::default()
     }
 }
 
-fn chat(body: &Value) -> Sent {
+fn chat(body: &Value) -> UpstreamRequest {
     let messages = || list(&body["messages"]);
     let system = messages().filter(|m| m["role"] == "system" || m["role"] == "developer");
     let calls = messages().flat_map(|message| list(&message["tool_calls"]));
     let results = messages().filter(|message| message["role"] == "tool");
     let functions = list(&body["tools"]).map(|tool| &tool["function"]);
-    Sent {
+    UpstreamRequest {
         system: system.map(|message| text(&message["content"])).collect(),
         tools: named(functions.map(|function| (&function["name"], &function["parameters"]))),
         calls: calls
@@ -99,17 +99,17 @@ fn chat(body: &Value) -> Sent {
         results: results
             .map(|m| (word(&m["tool_call_id"]), text(&m["content"])))
             .collect(),
-        ..Sent::default()
+        ..UpstreamRequest::default()
     }
 }
 
-fn responses(body: &Value) -> Sent {
+fn responses(body: &Value) -> UpstreamRequest {
     let items = || list(&body["input"]);
     let system = items().filter(|item| item["role"] == "system" || item["role"] == "developer");
     let calls = items().filter(|item| item["type"] == "function_call");
     let results = items().filter(|item| item["type"] == "function_call_output");
     let functions = list(&body["tools"]).filter(|tool| tool["type"] == "function");
-    Sent {
+    UpstreamRequest {
         system: text(&body["instructions"])
             + &system
                 .map(|item| text(&item["content"]))
@@ -121,16 +121,16 @@ fn responses(body: &Value) -> Sent {
         results: results
             .map(|item| (word(&item["call_id"]), text(&item["output"])))
             .collect(),
-        ..Sent::default()
+        ..UpstreamRequest::default()
     }
 }
 
-fn gemini(body: &Value) -> Sent {
+fn gemini(body: &Value) -> UpstreamRequest {
     let parts = || list(&body["contents"]).flat_map(|content| list(&content["parts"]));
     let calls = parts().filter_map(|part| part.get("functionCall"));
     let results = parts().filter_map(|part| part.get("functionResponse"));
     let functions = list(&body["tools"]).flat_map(|tool| list(&tool["functionDeclarations"]));
-    Sent {
+    UpstreamRequest {
         system: text(&body["systemInstruction"]["parts"]),
         tools: named(functions.map(|tool| (&tool["name"], &tool["parametersJsonSchema"]))),
         calls: calls
@@ -139,16 +139,16 @@ fn gemini(body: &Value) -> Sent {
         results: results
             .map(|result| (word(&result["id"]), result["response"].to_string()))
             .collect(),
-        ..Sent::default()
+        ..UpstreamRequest::default()
     }
 }
 
-fn converse(body: &Value) -> Sent {
+fn converse(body: &Value) -> UpstreamRequest {
     let blocks = || list(&body["messages"]).flat_map(|message| list(&message["content"]));
     let calls = blocks().filter_map(|block| block.get("toolUse"));
     let results = blocks().filter_map(|block| block.get("toolResult"));
     let specs = list(&body["toolConfig"]["tools"]).map(|tool| &tool["toolSpec"]);
-    Sent {
+    UpstreamRequest {
         system: text(&body["system"]),
         tools: named(specs.map(|spec| (&spec["name"], &spec["inputSchema"]["json"]))),
         calls: calls
@@ -157,6 +157,6 @@ fn converse(body: &Value) -> Sent {
         results: results
             .map(|result| (word(&result["toolUseId"]), text(&result["content"])))
             .collect(),
-        ..Sent::default()
+        ..UpstreamRequest::default()
     }
 }

@@ -1,4 +1,4 @@
-//! What models of each vendor answer, in the vendor's own words.
+//! Responses of models of each vendor, in the vendor's format.
 
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::event_stream::{Frame, write_frame};
@@ -47,13 +47,13 @@ impl Vendor {
         }
     }
 
-    /// A model of its on a lane.
+    /// A model of this vendor on an upstream.
     pub(crate) fn model(self, upstream: usize) -> String {
         format!("{}-{upstream}/m1", self.name())
     }
 
-    /// What it is spoken to on behalf of a client: OpenAI's two dialects are of one
-    /// server, and only a client of the newer one gains by it.
+    /// The dialect used for a client: OpenAI's two dialects are of one server, and only clients
+    /// of the newer one use it.
     pub(crate) fn before(self, client: ClientDialect) -> Vendor {
         match (self, client) {
             (
@@ -65,11 +65,11 @@ impl Vendor {
     }
 
     /// A turn that ends the answer.
-    pub(crate) fn says(self, stream: bool, text: &str) -> MockResponse {
+    pub(crate) fn text_turn(self, stream: bool, text: &str) -> MockResponse {
         self.calls(stream, text, &[])
     }
 
-    /// A turn of a text and calls of tools. It costs 30 tokens in and 10 out.
+    /// A turn with a text and tool calls. It uses 30 input and 10 output tokens.
     pub(crate) fn calls(self, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
         self.calls_from(1, stream, text, calls)
     }
@@ -92,7 +92,7 @@ impl Vendor {
     }
 }
 
-/// By the writers that clients are answered with.
+/// Written by the writers for clients.
 fn written(
     client: ClientDialect,
     first: usize,
@@ -106,9 +106,10 @@ fn written(
         let block = Block::tool_use(format!("call_{}", first + i), *name, input.clone());
         response.content.push(block);
     }
-    response.stop_reason = Some(match calls.is_empty() {
-        true => StopReason::EndTurn,
-        false => StopReason::ToolUse,
+    response.stop_reason = Some(if calls.is_empty() {
+        StopReason::EndTurn
+    } else {
+        StopReason::ToolUse
     });
     response.usage = TokenUsage {
         input_tokens: 30,
@@ -156,9 +157,10 @@ fn gemini(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> Mo
 }
 
 fn converse(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
-    let stop = match calls.is_empty() {
-        true => "end_turn",
-        false => "tool_use",
+    let stop = if calls.is_empty() {
+        "end_turn"
+    } else {
+        "tool_use"
     };
     let usage = json!({"inputTokens": 30, "outputTokens": 10, "totalTokens": 40});
     let id = |i: usize| format!("tooluse_{}", first + i);

@@ -66,7 +66,7 @@ impl From<PathError> for BundleError {
     }
 }
 
-/// What is wrong with a bundle. Each reads as the end of a sentence that begins
+/// A problem of a bundle. Each message is the end of a sentence that begins
 /// with the name of the entry, or with "the bundle".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BundleErrorKind {
@@ -116,7 +116,7 @@ pub enum BundleErrorKind {
     /// The same path twice.
     #[error("is in the archive twice; keep one")]
     Duplicate,
-    /// Two paths that some disks take for one.
+    /// Two paths that are the same file on some disks.
     #[error(
         "and {0} differ only in case or Unicode form, and are one file on some disks; rename one of them"
     )]
@@ -179,7 +179,7 @@ pub enum BundleErrorKind {
     /// Local and central header disagree.
     #[error("has two zip headers that disagree on its {0}; pack it again")]
     HeaderMismatch(&'static str),
-    /// A header that does not hold together.
+    /// An inconsistent header.
     #[error("has a broken zip header: {0}")]
     ZipHeader(&'static str),
     /// More or fewer bytes than stated.
@@ -202,7 +202,7 @@ pub enum BundleErrorKind {
     /// Bytes after the stream.
     #[error("has bytes after its gzip stream; pack it again")]
     GzipTrailing,
-    /// A header that does not hold together.
+    /// An inconsistent header.
     #[error("has a broken tar header: {0}")]
     TarHeader(String),
     /// Fewer bytes than stated.

@@ -1,4 +1,4 @@
-//! What some bytes are, by their own signs and never by a name or a header.
+//! Detects the format of an archive by its content, never by a name or a header.
 
 use super::zip;
 

@@ -1,17 +1,16 @@
 //! Zip, tar.gz and loose files to one checked file table, and back.
 //!
-//! Every road into the product leads through here: an upload, a folder, a URL.
-//! What comes out is a [`Bundle`], which holds only regular files with safe,
-//! distinct names, no more of them than [`Limits`] allows, and knows where its
-//! `SKILL.md` is. What that file says is not this module's business.
+//! Every skill is read through this module, from an upload, a folder or a URL. The result is
+//! a [`Bundle`]: only regular files with safe, distinct names, within [`BundleLimits`], one of
+//! them the `SKILL.md`. The content of that file is not checked here.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `zip`, `tar` | one format each: refuse what tools could read in two ways, hand entries on |
+//! | `zip`, `tar` | one format each: reads entries, and refuses archives that tools could read in two ways |
 //! | `table` | names and sizes across entries |
 //! | `root` | which folder is the skill |
 //! | `tree` | the skills of a repository's archive |
-//! | `pack` | the way back: the same files give the same bytes |
+//! | `pack` | writes archives: the same files give the same bytes |
 
 mod error;
 mod format;
@@ -50,7 +49,7 @@ pub struct Bundle {
 pub struct BundleFile {
     /// The content.
     pub data: Bytes,
-    /// Whether it may be executed: the only mode bit a skill keeps.
+    /// Whether it is executable: the only mode bit that a skill retains.
     pub executable: bool,
 }
 
@@ -80,7 +79,7 @@ impl Bundle {
         table.into_bundle()
     }
 
-    /// Takes loose files, as a folder or a form upload gives them: name, content,
+    /// Reads loose files, from a folder or a form upload: name, content,
     /// and whether it may be executed. Flat or all in one folder, as in archives.
     pub fn from_files<N: AsRef<str>>(
         files: impl IntoIterator<Item = (N, Bytes, bool)>,

@@ -1,4 +1,4 @@
-//! A bundle back to an archive: the same files give the same bytes.
+//! Packs a bundle into an archive: the same files give the same bytes.
 //!
 //! Times, owners, modes and the compressor's effort are fixed and entries are
 //! sorted, so a digest of the archive changes only when the skill does.
@@ -21,7 +21,7 @@ const COMPRESSION_LEVEL: u32 = 6;
 pub struct ArchiveLayout(Option<SkillPath>);
 
 impl ArchiveLayout {
-    /// `SKILL.md` at the top, as well-known indexes want it.
+    /// `SKILL.md` at the top, as well-known indexes require it.
     pub const FLAT: ArchiveLayout = ArchiveLayout(None);
 
     /// Everything in one folder, as skill uploads and `.skill` files have it.
@@ -95,7 +95,7 @@ impl Bundle {
     }
 
     fn write_tar_gz(&self, layout: &ArchiveLayout) -> std::io::Result<Vec<u8>> {
-        // 255 stands for "unknown", so that the platform leaves no mark either.
+        // 255 means "unknown": the bytes must not depend on the platform.
         let gzip = GzBuilder::new().mtime(0).operating_system(255);
         let gzip = gzip.write(Vec::new(), Compression::new(COMPRESSION_LEVEL));
         let mut tar = tar::Builder::new(gzip);
@@ -111,8 +111,5 @@ impl Bundle {
 }
 
 fn unix_mode(file: &BundleFile) -> u32 {
-    match file.executable {
-        true => 0o755,
-        false => 0o644,
-    }
+    if file.executable { 0o755 } else { 0o644 }
 }

@@ -10,7 +10,7 @@ use crate::path::{SkillPath, quote_name};
 
 pub(super) const SKILL_FILE: &str = "SKILL.md";
 
-/// What stands for the folder of a file that lies in none.
+/// The folder of a file at the top.
 const TOP_FOLDER: &str = "";
 
 /// Names listed in a message, at most.

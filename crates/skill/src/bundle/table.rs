@@ -1,7 +1,6 @@
 //! The file table while it is filled: sizes and names across entries.
 //!
-//! Readers of archives hand over one entry at a time and know nothing of the
-//! others; whether two entries get in each other's way is decided here.
+//! Readers of archives add one entry at a time; conflicts between entries are found here.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +14,7 @@ pub(super) struct FileTable<'l> {
     /// part than a skill's own paths.
     wrapped_limits: BundleLimits,
     files: BTreeMap<SkillPath, BundleFile>,
-    /// What is known of each name, by its fold.
+    /// The state of each name, by its folded form.
     names: HashMap<String, EntryName>,
     ignored: Vec<String>,
     entries: usize,
@@ -66,7 +65,7 @@ impl<'l> FileTable<'l> {
         Ok(())
     }
 
-    /// Asks for room for an entry of `size` bytes, before they are read.
+    /// Reserves space for an entry of `size` bytes, before they are read.
     pub(super) fn reserve(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<(), BundleError> {
         if size > self.limits.file_bytes {
             let reason = BundleErrorKind::FileTooLarge(self.limits.file_bytes);
@@ -109,8 +108,8 @@ impl<'l> FileTable<'l> {
         Ok(())
     }
 
-    /// Checks a name that may still have its wrapping folder. One that is too long
-    /// even so is told the limit it will have to keep in the end.
+    /// Checks a name that may still have its wrapping folder. The error for one that is too
+    /// long even so names the limit without that folder.
     fn parse(&self, name: &str) -> Result<SkillPath, PathError> {
         // Packing the folder one is in puts this before every name.
         let name = name.strip_prefix("./").unwrap_or(name);
@@ -152,7 +151,7 @@ impl<'l> FileTable<'l> {
         }
     }
 
-    /// Finds the skill in what was taken and makes its folder the root.
+    /// Finds the skill in the files and makes its folder the root.
     pub(super) fn into_bundle(self) -> Result<Bundle, BundleError> {
         let root = root::find(&self.files)?;
         let prefix = root.folder.as_ref().map_or(0, |folder| folder.len() + 1);

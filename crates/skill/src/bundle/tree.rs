@@ -1,9 +1,9 @@
 //! Many skills in one archive: a repository, as code hosts pack it, or a folder of
 //! skills that somebody packed.
 //!
-//! Unlike a skill's own archive, such a one is full of things that are no skill's:
-//! links, odd names, large files. They are passed over; what lies in a skill's folder
-//! is checked like any other file of a skill.
+//! Unlike a skill's own archive, such an archive has many files of no skill: links, odd
+//! names, large files. They are skipped; files in a skill's folder are checked like those of
+//! any other skill.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{Bundle, BundleError, BundleErrorKind, check_size, tar, zip};
 use crate::limits::BundleLimits;
 use crate::path::ancestors;
 
-/// What a repository's archive held.
+/// The skills of a repository's archive.
 #[derive(Debug, Default)]
 pub struct SkillTree {
     /// Skills by the path of their folder; the archive itself, when it is a skill, has
@@ -22,28 +22,28 @@ pub struct SkillTree {
     pub skills: BTreeMap<String, Result<Bundle, BundleError>>,
 }
 
-/// What to look for in a repository.
+/// Which skills of a repository to read.
 pub struct TreeQuery<'a> {
-    /// Whether the archive has one top folder around everything, which counts for
-    /// nothing: code hosts name it after the repository and the branch.
+    /// Whether the archive has one top folder around everything, which is ignored: code hosts
+    /// name it after the repository and the branch.
     pub wrapped: bool,
     /// Only skills in or below this folder; everywhere when empty.
     pub under: &'a str,
     /// Only the skill whose folder has this name.
     pub folder_name: Option<&'a str>,
-    /// Which files count at all, by their path in the repository.
+    /// Which files are read at all, by their path in the repository.
     pub keep: fn(&str) -> bool,
 }
 
-/// Longer names are no skill's, and would take long to be looked for folder by folder.
+/// Longer names belong to no skill, and would be slow to search folder by folder.
 const MAX_NAME_BYTES: usize = 4096;
 
-/// Files of one skill while they are gathered.
+/// Files of one skill while they are collected.
 type LooseFiles = Vec<(String, Bytes, bool)>;
 
 impl SkillTree {
-    /// Finds the skills of a zip or a gzipped tar. `whole` bounds the archive and what
-    /// is taken from it; `limits` bounds each skill.
+    /// Finds the skills of a zip or a gzipped tar. `whole` limits the archive and what is read
+    /// from it; `limits` limits each skill.
     pub fn read(
         archive: &[u8],
         query: &TreeQuery<'_>,
@@ -85,7 +85,7 @@ impl SkillTree {
     }
 }
 
-/// One regular file of an archive; its bytes are there until the next one is shown.
+/// One regular file of an archive; its bytes are available until the next one is visited.
 pub(super) struct ArchiveFile<'e> {
     size: u64,
     read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
@@ -117,7 +117,7 @@ fn each_file(
     }
 }
 
-/// Folders with a SKILL.md, without those that lie inside another skill.
+/// Folders with a SKILL.md, except those inside another skill.
 fn skill_folders(
     archive: &[u8],
     query: &TreeQuery<'_>,
@@ -147,22 +147,23 @@ fn skill_folders(
     Ok(outer.cloned().collect())
 }
 
-/// The path of an entry, if it is looked for.
+/// The path of an entry, if the query includes it.
 fn matching_path<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
     if name.len() > MAX_NAME_BYTES {
         return None;
     }
     let name = name.strip_prefix("./").unwrap_or(name);
-    let path = match query.wrapped {
-        true => name.split_once('/')?.1,
-        false => name,
+    let path = if query.wrapped {
+        name.split_once('/')?.1
+    } else {
+        name
     };
     let below = path.strip_prefix(query.under)?;
     let within = query.under.is_empty() || below.starts_with('/');
     (within && (query.keep)(path)).then_some(path)
 }
 
-/// The path of an entry, and the skill's folder that it lies in.
+/// The path of an entry, and the folder of its skill.
 fn skill_file_path<'n, 'f>(
     name: &'n str,
     query: &TreeQuery<'_>,

@@ -26,7 +26,7 @@ pub(crate) fn read(reader: &mut FieldReader<'_>) -> AllowedTools {
         return AllowedTools::Unstated;
     };
     if reader.frontmatter.is_repaired() || reader.frontmatter.is_duplicate(key) {
-        let message = "`allowed-tools` is not trusted: the frontmatter is not sound YAML";
+        let message = "`allowed-tools` is ignored: the frontmatter is not valid YAML";
         reader.report(&rules::PERMISSIONS_IGNORED, &entry.key_range, message);
         return AllowedTools::Distrusted;
     }

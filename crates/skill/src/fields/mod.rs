@@ -1,8 +1,8 @@
-//! What the fields of a frontmatter mean.
+//! The meaning of the frontmatter's fields.
 //!
 //! Each file reads one field, or a family of them, from a parsed
 //! [`Frontmatter`] and reports what it cannot
-//! use. A field that cannot be used is told and left out, never guessed.
+//! use. A field that cannot be used is reported and ignored, never guessed.
 
 pub mod allowed_tools;
 pub mod invocation;

@@ -14,7 +14,7 @@ const FENCE: &str = "---";
 /// The parts of a SKILL.md, as byte ranges of its [`Source`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fences {
-    /// What stands before the opening fence: nothing in a strict file.
+    /// The text before the opening fence: empty in a strict file.
     pub(super) lead: Range<usize>,
     /// Between the fences: starts right after the opening dashes.
     pub(super) yaml: Range<usize>,

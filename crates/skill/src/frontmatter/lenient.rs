@@ -1,4 +1,4 @@
-//! The lenient reading: load what can be loaded, and tell every deviation.
+//! The lenient reading: loads what can be loaded, and reports every deviation.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(super) fn read(
     (frontmatter, reader.diagnostics)
 }
 
-/// What there is to say about a file before its frontmatter begins.
+/// Remarks about what precedes the frontmatter.
 pub(super) fn lead_notes(source: &SourceText, lead: &Range<usize>, file: &str) -> Vec<Diagnostic> {
     let text = source.slice(lead.clone());
     let mut notes = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn lead_notes(source: &SourceText, lead: &Range<usize>, file: &str) -
         notes.push(rules::BYTE_ORDER_MARK.at(file, source.location(0..3), message));
     }
     if !text.trim_start_matches('\u{feff}').is_empty() {
-        let message = "blank lines stand before the frontmatter";
+        let message = "blank lines precede the frontmatter";
         notes.push(rules::LEADING_LINES.at(file, source.line_location(1), message));
     }
     if source.had_carriage_returns {
@@ -142,7 +142,7 @@ impl LenientReader<'_> {
         }
     }
 
-    /// Features that are YAML, but that strict readers refuse: told once each.
+    /// Valid YAML features that strict readers refuse: reported once each.
     fn note_features(&mut self, source: &SourceText, start: usize, reading: &yaml::ParsedYaml) {
         use yaml::FeatureKind as K;
         let kinds = [
@@ -154,7 +154,7 @@ impl LenientReader<'_> {
             if let Some(feature) = reading.features.iter().find(|f| f.kind == kind) {
                 let end = feature.range.end.max(feature.range.start + 1);
                 let place = source.location(shift_range(feature.range.start..end, start));
-                self.report(rule, place, format!("{what}: not every reader takes this"));
+                self.report(rule, place, format!("{what}: some readers reject this"));
             }
         }
     }
@@ -182,7 +182,7 @@ impl LenientReader<'_> {
                     self.report(&rules::REPAIRED_QUOTES, place, message);
                 }
                 RepairKind::BlockText => {
-                    let message = "text stands on the line of a block mark (`|` or `>`); read as its first line";
+                    let message = "text follows a block mark (`|` or `>`) on its line; read as its first line";
                     self.report(&rules::REPAIRED_BLOCK, place, message);
                 }
             }
@@ -221,7 +221,7 @@ impl LenientReader<'_> {
     }
 }
 
-/// Places in a mended text, told as places of the original lines.
+/// Maps locations in a repaired text to the original lines.
 struct LineMap<'a> {
     source: &'a SourceText,
     first_line: usize,
@@ -239,7 +239,7 @@ impl<'a> LineMap<'a> {
         }
     }
 
-    /// The place of a mended range in the original: exact on a line that was
+    /// The location of a repaired range in the original: exact on a line that was
     /// left alone, else the whole line.
     fn original_range(&self, range: &Range<usize>) -> Range<usize> {
         let line = self.repaired_source.line_of(range.start);

@@ -1,10 +1,9 @@
 //! The frontmatter of a SKILL.md: one parser, two readings.
 //!
-//! [`strict`](Frontmatter::strict) gives the verdict and the words of the
-//! reference validator. [`lenient`](Frontmatter::lenient) loads what real
-//! clients load and turns every deviation into a [`Diagnostic`]. Both end in the
-//! same [`Frontmatter`]: ordered entries that know where they stand. What the
-//! fields mean is not known here.
+//! [`strict`](Frontmatter::strict) gives the verdict and the messages of the reference
+//! validator. [`lenient`](Frontmatter::lenient) loads what common clients load, and reports
+//! every deviation as a [`Diagnostic`]. Both return a [`Frontmatter`]: ordered entries with
+//! their locations. The meaning of the fields is in [`crate::fields`].
 
 mod fences;
 mod lenient;
@@ -37,7 +36,7 @@ pub struct Frontmatter {
 pub struct FrontmatterEntry {
     /// The field's name, as written.
     pub key: String,
-    /// Where the name stands in the file.
+    /// The location of the name in the file.
     pub key_range: Range<usize>,
     /// The value; its ranges are in bytes of the file.
     pub value: Node,
@@ -90,15 +89,15 @@ impl Frontmatter {
         })
     }
 
-    /// What there is to say about a file that the strict reading takes: marks
-    /// and line ends that others stumble over.
+    /// Remarks about a file that the strict reading accepts: marks and line ends that other
+    /// readers reject.
     pub(crate) fn notes(&self, file: &str) -> Vec<Diagnostic> {
         let lead = fences::strict(&self.source).map(|fences| fences.lead);
         lenient::lead_notes(&self.source, &lead.unwrap_or_default(), file)
     }
 
-    /// Reads what real clients read. `None` means that there is nothing to
-    /// load; the diagnostics then hold the error.
+    /// Reads what common clients read. `None` means that nothing can be loaded; the
+    /// diagnostics then have the error.
     pub fn lenient(
         source: SourceText,
         limits: &BundleLimits,
@@ -117,14 +116,13 @@ impl Frontmatter {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Whether the YAML had to be mended to be read. Fields that grant
+    /// Whether the YAML had to be repaired to be read. Fields that grant
     /// permissions must not be trusted then: the author may have meant less.
     pub fn is_repaired(&self) -> bool {
         self.repaired
     }
 
-    /// Whether a field was written more than once, so that readers differ in
-    /// what they see.
+    /// Whether a field was written more than once, so that readers differ in its value.
     pub fn is_duplicate(&self, key: &str) -> bool {
         self.duplicate_keys.iter().any(|doubled| doubled == key)
     }

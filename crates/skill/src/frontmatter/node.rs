@@ -11,13 +11,13 @@ use serde_json::{Map, Number, Value};
 /// One YAML node. The range is in bytes of the YAML text it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// What it holds.
+    /// Its content.
     pub kind: NodeKind,
-    /// Where it stands.
+    /// Its location.
     pub range: Range<usize>,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeKind {
     /// A scalar.

@@ -2,13 +2,13 @@
 //!
 //! Two mistakes make up nearly all broken frontmatter in the wild: a value with
 //! an unquoted `: ` in it, and text on the line of a `|` or `>`. Both have one
-//! plain meaning, and readers that load such files agree on it. A mended text
-//! is only trusted so far: see [`Frontmatter::repaired`](super::Frontmatter::repaired).
+//! plain meaning, and readers that load such files agree on it. A repaired text
+//! is not fully trusted: see [`Frontmatter::is_repaired`](super::Frontmatter::is_repaired).
 
 use super::yaml;
 use crate::limits::BundleLimits;
 
-/// A mended YAML text.
+/// A repaired YAML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RepairedYaml {
     pub(super) text: String,
@@ -17,7 +17,7 @@ pub(super) struct RepairedYaml {
     pub(super) repairs: Vec<Repair>,
 }
 
-/// One mended line.
+/// One repaired line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repair {
     /// The line in the original, from 0.
@@ -33,7 +33,7 @@ pub(super) enum RepairKind {
     BlockText,
 }
 
-/// Mends a text; `None` when there is nothing it knows how to mend.
+/// Repairs a text; `None` if there is nothing that can be repaired.
 pub(super) fn repair(text: &str, limits: &BundleLimits) -> Option<RepairedYaml> {
     let mut repairer = Repairer {
         lines: text.split('\n').collect(),
@@ -145,7 +145,7 @@ impl<'a> Repairer<'a> {
         let below = |line: &&&str| line.trim().is_empty() || leading_blanks(line) > indent;
         let more = self.lines.get(at + 1..).unwrap_or_default();
         let mut end = at + 1 + more.iter().take_while(below).count();
-        // Blank lines at the end belong to nobody; leave them where they are.
+        // Blank lines at the end are not part of the value; keep them.
         while end > at + 1 && self.lines.get(end - 1).is_some_and(|l| l.trim().is_empty()) {
             end -= 1;
         }
@@ -164,7 +164,7 @@ impl<'a> Repairer<'a> {
             .to_owned()
     }
 
-    /// Whether an entry is YAML when it stands alone.
+    /// Whether an entry is valid YAML by itself.
     fn is_valid_alone(&self, at: usize, end: usize, entry: &KeyLine<'_>) -> bool {
         let lines = self.lines.get(at..end).unwrap_or_default();
         // A list item's first key stands after the dash; blanks keep its column.

@@ -9,12 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::SourceLocation;
 
-/// Text that knows its lines. Cheap to clone.
+/// Text with an index of its lines. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SourceText {
     text: Arc<str>,
-    /// Byte offset at which each line starts; never empty. Made when first
-    /// asked for: a file without fault never is.
+    /// Byte offset at which each line starts; never empty. Computed on
+    /// first use: a file without problems never needs it.
     lines: Arc<OnceLock<Vec<usize>>>,
     /// Whether the file had `\r\n` or lone `\r` line ends.
     pub(crate) had_carriage_returns: bool,

@@ -29,12 +29,12 @@ pub(super) struct ParsedYaml {
     pub(super) error: Option<YamlError>,
 }
 
-/// Why a YAML text could not be read.
+/// Why a YAML text could not be parsed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum YamlError {
     /// It is not YAML, from this byte on.
     Syntax { kind: ErrorKind, at: usize },
-    /// It has more nodes than the limit, aliases counted as what they stand for.
+    /// It has more nodes than the limit, with aliases expanded.
     TooManyNodes(usize),
     /// It is nested deeper than the limit.
     TooDeep(usize),
@@ -63,10 +63,9 @@ pub(super) enum FeatureKind {
 
 /// Reads the first document of a YAML text.
 ///
-/// The parser holds to YAML's rule that text in quotes is indented below its
-/// key and that a blank stands before a comment; other readers do not. Where it
-/// stops for want of such a blank, one is put there, which changes no value,
-/// and all places are told in terms of the text as it was given.
+/// The parser follows YAML's rules that quoted text is indented below its key and that a
+/// blank precedes a comment; other readers do not. Where it stops for lack of such a blank,
+/// one is inserted, which changes no value. All locations refer to the text without them.
 pub(super) fn read(text: &str, limits: &BundleLimits) -> ParsedYaml {
     /// Each blank costs another pass, so their number is bounded.
     const MAX_BLANKS: usize = 64;
@@ -173,7 +172,7 @@ struct NodeBuilder<'a> {
 struct OpenNode {
     node: Node,
     anchor: usize,
-    /// A mapping's key that waits for its value.
+    /// A mapping's key whose value is next.
     key: Option<Node>,
 }
 
@@ -214,7 +213,7 @@ impl NodeBuilder<'_> {
             Event::Anchor(..) => self.note(FeatureKind::Anchor, range),
             Event::Alias(target) => {
                 self.note(FeatureKind::Alias, range.clone());
-                // An anchor that is still open would make the tree endless: it stands for nothing.
+                // An alias to an anchor that is still open would be an infinite tree: it is empty.
                 let target = self.anchors.get(&target);
                 let kind = target.map_or_else(empty_scalar, |node| node.kind.clone());
                 let node = Node { kind, range };
@@ -247,7 +246,7 @@ impl NodeBuilder<'_> {
         Ok(())
     }
 
-    /// A node is complete: hand it to the collection around it.
+    /// A node is complete: add it to its collection.
     fn finish(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
         self.spend_nodes(1)?;
         if anchor > 0 {

@@ -1,4 +1,4 @@
-//! The one way from a loaded skill to what the scanner is given.
+//! Turns a loaded skill or a bundle into the scanner's input.
 
 use super::{Subject, SubjectFile};
 use crate::bundle::Bundle;

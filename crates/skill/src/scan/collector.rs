@@ -17,7 +17,7 @@ use crate::diagnostic::SourceLocation;
 pub(crate) struct FindingCollector<'l> {
     limits: &'l ScanLimits,
     findings: Vec<Finding>,
-    /// Listed so far, and left out, by rule and severity.
+    /// Findings listed and omitted, by rule and severity.
     tally: BTreeMap<(&'static str, ScanSeverity), Tally>,
     gaps: Vec<CoverageGap>,
 }
@@ -65,7 +65,7 @@ impl<'l> FindingCollector<'l> {
         }
     }
 
-    /// A finding about a part of a file whose evidence is made up by the rule.
+    /// A finding about a part of a file, with evidence from the rule.
     pub(crate) fn report_with_evidence(
         &mut self,
         rule: &'static ScanRule,
@@ -103,7 +103,7 @@ impl<'l> FindingCollector<'l> {
         }
     }
 
-    /// Something that is not looked at.
+    /// Something that was not scanned.
     pub(crate) fn report_gap(&mut self, file: Option<&str>, reason: GapReason, detail: String) {
         self.gaps.push(CoverageGap {
             file: file.map(str::to_owned),
@@ -112,7 +112,7 @@ impl<'l> FindingCollector<'l> {
         });
     }
 
-    /// Findings of the same kind that were seen but not kept.
+    /// Findings of the same kind that were found but not listed.
     pub(crate) fn omit(&mut self, rule: &'static ScanRule, severity: ScanSeverity, count: usize) {
         if count > 0 {
             self.tally.entry((rule.id, severity)).or_default().omitted += count;

@@ -1,11 +1,11 @@
 //! Every bound on what a scan may cost.
 
-/// Bounds for one scan. What lies beyond them is told in the report's coverage.
+/// Limits of one scan. What exceeds them is reported in the coverage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanLimits {
-    /// Bytes looked at in one file; the rest of a longer file is not scanned.
+    /// Bytes scanned of one file; the rest of a longer file is skipped.
     pub file_bytes: usize,
-    /// Bytes looked at in all files together.
+    /// Bytes scanned of all files together.
     pub total_bytes: usize,
     /// Bytes handed to regular expressions in all. Bounds hostile input made of
     /// nothing but near misses, the way a deadline would, but deterministically.

@@ -1,6 +1,6 @@
-//! What a file is by its first bytes, whatever its name says.
+//! Detects a file's format by its first bytes, whatever its name.
 
-/// A binary format the scanner knows.
+/// A known binary format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileMagic {
     /// Machine code: ELF, PE, Mach-O.
@@ -16,7 +16,7 @@ pub(crate) enum FileMagic {
     Pdf,
     /// Pictures, sound, film, fonts: opaque but inert.
     Media(&'static str),
-    /// Nothing known.
+    /// Unknown.
     Unknown,
 }
 
@@ -105,7 +105,7 @@ const SIGNATURES: &[(&[u8], FileMagic)] = &[
     (b"wOF2", FileMagic::Media("font")),
 ];
 
-/// `MZ` alone begins many a text; the PE header it points to does not.
+/// Text can start with `MZ` too; the PE header it points to is conclusive.
 fn is_portable_executable(data: &[u8]) -> bool {
     if !data.starts_with(b"MZ") {
         return false;

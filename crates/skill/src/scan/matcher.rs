@@ -22,12 +22,12 @@ use super::scanner::ScannerError;
 use super::view::FileView;
 use super::weigh::Hit;
 
-/// Bytes looked at before an anchor, and lines of them.
+/// Bytes and lines searched before an anchor.
 const WINDOW_BEFORE: (usize, usize) = (512, 3);
 /// Bytes after an anchor within which another one on the same line needs no
 /// window of its own.
 const WINDOW_STEP_BYTES: usize = 1024;
-/// Bytes looked at after an anchor, and lines of them.
+/// Bytes and lines searched after an anchor.
 const WINDOW_AFTER: (usize, usize) = (WINDOW_STEP_BYTES + 512, 5);
 /// What weighing one match costs, in bytes of pattern work.
 const WEIGHING_COST_BYTES: usize = 4096;
@@ -86,7 +86,7 @@ impl Matcher {
     }
 
     /// The weighed matches in a file, at most `keep` per pattern and severity
-    /// unless they mask; the log is told of the rest. Also says up to where the
+    /// unless they mask; the rest is reported to the log. Also returns up to where the
     /// text was searched before the work ran out.
     pub(crate) fn find_matches(
         &self,
@@ -142,7 +142,7 @@ impl Matcher {
     }
 }
 
-/// How far one pattern has come in the text.
+/// The progress of one pattern in the text.
 #[derive(Clone, Default)]
 struct Cursor {
     /// Anchors before this offset need no window any more.
@@ -235,7 +235,7 @@ fn trim_span(text: &str, found: Range<usize>) -> Range<usize> {
     start + matched.len() - matched.trim_start().len()..end
 }
 
-/// The part of a text that is looked at because of one anchor.
+/// The part of a text that is searched because of one anchor.
 #[derive(Clone, Copy)]
 struct Window {
     start: usize,

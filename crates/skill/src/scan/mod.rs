@@ -1,15 +1,15 @@
 //! Static security rules over a whole skill.
 //!
-//! Bytes and a few frontmatter facts come in as a [`Subject`], a [`Report`]
-//! comes out. Nothing here opens a file, asks a network or a model, or knows
-//! how a bundle or a frontmatter is read; and nothing here runs what it reads.
+//! The input is a [`Subject`] (bytes and some frontmatter fields), the result a
+//! [`ScanReport`]. The scanner uses no files, network or model, is independent of how bundles
+//! and frontmatter are read, and runs nothing.
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
-//! | `rules` | what is looked for: one file per family, one definition per rule |
-//! | `pattern`, `engine` | finding hundreds of patterns in linear time |
+//! | `rules` | the rules: one file per family, one definition per rule |
+//! | `pattern`, `matcher` | finding hundreds of patterns in linear time |
 //! | `view`, `layout`, `magic` | what a file is, and which part of it is prose, code or comment |
 //! | `collector`, `evidence` | bounded, escaped, redacted findings |
 //! | `report` | status, coverage, counts, baselines |
@@ -17,9 +17,9 @@
 //! # What a report promises
 //!
 //! The same subject and limits give the same report, byte for byte. Work is
-//! bounded by [`ScanLimits`], never by a clock. Whatever was not looked at, or
-//! was found but not listed, makes the coverage [`Coverage::Partial`] with the
-//! reasons, and a partial report is never a [`Status::Pass`].
+//! bounded by [`ScanLimits`], never by a clock. If something was not scanned, or was found but
+//! not listed, the coverage is [`Coverage::Partial`] with the reasons, and a partial report is
+//! never [`ScanStatus::Pass`].
 
 mod adapt;
 mod collector;

@@ -1,11 +1,11 @@
-//! One thing to look for, as data.
+//! A pattern, as data.
 
 use super::finding::{Confidence, FindingWeight, ScanSeverity};
 use super::layout::{Lang, TextArea, TextRoles};
 use super::rule::ScanRule;
 use super::weigh::{self, Hit};
 
-/// One thing to look for. Built by the `const` methods, so that a table of
+/// A pattern. Built by the `const` methods, so that a table of
 /// patterns is data.
 pub(crate) struct Pattern {
     pub(crate) rule: &'static ScanRule,
@@ -86,7 +86,7 @@ impl Pattern {
         self
     }
 
-    /// Whether the pattern means anything there.
+    /// Whether the pattern applies in an area.
     pub(crate) fn applies_in(&self, area: TextArea) -> bool {
         self.roles.has(area.role) && (self.langs.is_empty() || self.langs.contains(&area.lang))
     }

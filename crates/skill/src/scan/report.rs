@@ -1,4 +1,4 @@
-//! What a scan says in the end.
+//! The result of a scan.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::rules;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScanStatus {
-    /// Everything was looked at and nothing asks for a person.
+    /// Everything was scanned and nothing needs a review.
     Pass,
-    /// A person should look before the skill is trusted.
+    /// A person should review the skill before it is trusted.
     Review,
-    /// The skill should not be loaded before a person has looked.
+    /// The skill should not be loaded before a person has reviewed it.
     Warn,
-    /// An attack without an innocent reading.
+    /// An attack without a harmless explanation.
     Malicious,
 }
 
@@ -63,11 +63,11 @@ impl ScanStatus {
     }
 }
 
-/// Whether everything was looked at.
+/// Whether everything was scanned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "state")]
 pub enum Coverage {
-    /// Every byte of every file was looked at, and every finding is listed.
+    /// Every byte of every file was scanned, and every finding is listed.
     Complete,
     /// Something was not.
     Partial {
@@ -76,7 +76,7 @@ pub enum Coverage {
     },
 }
 
-/// Something the scan did not look at, or found but did not list.
+/// Something that was not scanned, or found but not listed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CoverageGap {
     /// The file, or nothing when it concerns the whole scan.
@@ -84,11 +84,11 @@ pub struct CoverageGap {
     pub file: Option<String>,
     /// Stable kind of the gap.
     pub reason: GapReason,
-    /// The same in words, with figures.
+    /// A description, with figures.
     pub detail: String,
 }
 
-/// Why something was not looked at.
+/// Why something was not scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapReason {
@@ -135,11 +135,11 @@ impl FindingCounts {
 pub struct ScanReport {
     /// The verdict.
     pub status: ScanStatus,
-    /// Whether everything was looked at.
+    /// Whether everything was scanned.
     pub coverage: Coverage,
     /// Listed findings by severity.
     pub counts: FindingCounts,
-    /// Findings left out because a baseline names them.
+    /// Findings omitted because a baseline lists them.
     pub suppressed: usize,
     /// The findings: most severe first, then by file, place and rule.
     pub findings: Vec<Finding>,
@@ -157,7 +157,7 @@ impl ScanReport {
     }
 
     /// The same report without the findings a baseline names, its status
-    /// derived anew. What was not looked at cannot be waved through: coverage
+    /// derived again. What was not scanned cannot be accepted by a baseline: coverage
     /// and its findings stay.
     #[must_use]
     pub fn without_baseline(&self, baseline: &BTreeSet<String>) -> ScanReport {

@@ -1,5 +1,4 @@
-//! The definition of a rule: what text, JSON, SARIF and the documentation show
-//! of it comes from here and from nowhere else.
+//! The definition of a rule, used for text, JSON, SARIF and the documentation.
 
 use serde::Serialize;
 
@@ -10,9 +9,9 @@ use super::finding::ScanSeverity;
 pub struct ScanRule {
     /// Stable identifier, for instance `EXEC-FETCH`; never reused for another meaning.
     pub id: &'static str,
-    /// A few words.
+    /// A short title.
     pub title: &'static str,
-    /// What it looks for and why that matters.
+    /// What it detects and why that matters.
     pub description: &'static str,
     /// The severity of a plain hit; context moves single findings up or down.
     pub severity: ScanSeverity,

@@ -27,7 +27,7 @@ pub enum ScannerError {
         /// What is wrong with it.
         source: Box<regex::Error>,
     },
-    /// The anchors make no automaton.
+    /// The automaton of anchors cannot be built.
     #[error("the anchors of the scanner's patterns cannot be compiled: {reason}")]
     Anchors {
         /// What is wrong.
@@ -45,7 +45,7 @@ impl ScannerError {
     }
 }
 
-/// The compiled rules; make one and keep it.
+/// The compiled rules; create one and reuse it.
 pub struct Scanner {
     matcher: Matcher,
 }
@@ -68,13 +68,13 @@ impl Scanner {
         Ok(Scanner { matcher: engine })
     }
 
-    /// Looks at a skill and says what there is.
+    /// Scans a skill.
     pub fn scan(&self, subject: &Subject<'_>, limits: &ScanLimits) -> ScanReport {
         let mut log = FindingCollector::new(limits);
         let mut facts = rules::SkillFacts::default();
         let (mut bytes, mut work) = (limits.total_bytes, limits.work_bytes);
         let mut files = subject.files.clone();
-        // What every model reads comes first, before a flood elsewhere uses up limits.
+        // The SKILL.md comes first, before other files can exhaust the limits.
         files.sort_by_key(|file| (file.path != subject.skill_file, file.path));
         for file in &files {
             let Some(part) = limit_file(*file, limits, &mut bytes, &mut log) else {
@@ -156,7 +156,7 @@ fn outweighs(new: &PatternMatch, old: &PatternMatch) -> bool {
     (new.weight.0, new.weight.1) > (old.weight.0, old.weight.1)
 }
 
-/// The part of a file that the limits allow to look at.
+/// The part of a file within the limits.
 fn limit_file<'a>(
     file: SubjectFile<'a>,
     limits: &ScanLimits,
@@ -165,11 +165,12 @@ fn limit_file<'a>(
 ) -> Option<SubjectFile<'a>> {
     let (length, allowed) = (file.data.len(), limits.file_bytes.min(*left));
     if length > allowed {
-        let reason = match allowed == *left {
-            true => GapReason::TotalTooLong,
-            false => GapReason::FileTooLong,
+        let reason = if allowed == *left {
+            GapReason::TotalTooLong
+        } else {
+            GapReason::FileTooLong
         };
-        let detail = format!("{allowed} of {length} bytes were looked at");
+        let detail = format!("{allowed} of {length} bytes were scanned");
         log.report_gap(Some(file.path), reason, detail);
     }
     let seen = length.min(allowed);

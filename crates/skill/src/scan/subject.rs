@@ -12,7 +12,7 @@ pub struct SubjectFile<'a> {
     pub executable: bool,
 }
 
-/// A skill as the scanner sees it.
+/// The scanner's input: a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subject<'a> {
     /// Every file, in any order; the report is sorted anyway.

@@ -1,4 +1,4 @@
-//! One file as the rules see it: decoded, classified, with places.
+//! A file as input of the rules: decoded, classified, with locations.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -94,12 +94,12 @@ impl<'a> FileView<'a> {
         matches!(self.kind, FileKind::Script(_))
     }
 
-    /// Whether the text has the means to send something out, asked only once.
+    /// Whether the text can send data over the network; computed once.
     pub(crate) fn has_sink(&self) -> bool {
         *self.sends.get_or_init(|| has_sink(&self.text))
     }
 
-    /// The area at an offset; comment lines of scripts told apart from code.
+    /// The area at an offset; comment lines of scripts are distinguished from code.
     pub(crate) fn area(&self, offset: usize) -> TextArea {
         let area = self.layout.area_at(offset);
         let start = super::evidence::line_start(&self.text, offset, 512);

@@ -1,4 +1,4 @@
-//! Context: when the same words weigh more, less, or nothing.
+//! Weighs matches by context: higher, lower, or not at all.
 
 use std::ops::Range;
 
@@ -124,7 +124,7 @@ pub(crate) fn words(hit: &Hit<'_>) -> Option<FindingWeight> {
     })
 }
 
-/// Whether the line talks about the words rather than saying them.
+/// Whether the line mentions the words rather than using them.
 pub(crate) fn is_mentioned(hit: &Hit<'_>) -> bool {
     const ABOUT: &[&str] = &[
         "example",

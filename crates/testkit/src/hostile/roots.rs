@@ -1,4 +1,4 @@
-//! Archives in which the skill cannot be told, and bytes that are no archive.
+//! Archives without exactly one skill, and bytes that are not an archive.
 
 use super::HostileArchive;
 use crate::raw_tar::RawTar;

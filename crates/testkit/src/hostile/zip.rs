@@ -1,4 +1,4 @@
-//! Zips that tools read in different ways, or that do not hold together.
+//! Zips that tools read in different ways, or that are inconsistent.
 
 use super::HostileArchive;
 use crate::raw_zip::{RawEntry, RawHeader, RawZip, deflate};
@@ -55,7 +55,7 @@ fn kinds() -> Vec<HostileArchive> {
     ]
 }
 
-/// One header tells the truth, the other does not.
+/// One header is correct, the other is not.
 fn mismatches() -> Vec<HostileArchive> {
     type HeaderChange = fn(&mut RawHeader);
     let lies: [(&str, HeaderChange); 7] = [

@@ -2,8 +2,8 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `settings` | what a toolbox is to be, and the sandbox that comes of it |
-//! | `look` | what the sources hold, and what is wrong with any |
+//! | `settings` | settings of a toolbox, and its sandbox |
+//! | `source_scan` | reads the sources, and reports their problems |
 
 mod settings;
 mod source_scan;
@@ -30,18 +30,18 @@ use source_scan::{
     scan_sources, too_many_problem,
 };
 
-/// Skills with tools of their own that are shown at once: some models take no more than
-/// a hundred tools, and each `tools.py` must be looked at.
+/// Maximum skills whose own tools are listed at once: some models accept no more than a
+/// hundred tools, and each `tools.py` must be inspected.
 const MAX_LISTED_AT_ONCE: usize = 24;
 
-/// Where skills come from.
+/// A source of skills.
 #[derive(FromPyObject)]
 enum Source<'py> {
     Skill(PyRef<'py, Skill>),
     Path(PathBuf),
 }
 
-/// A toolbox, shared by all work that is under way in it.
+/// A toolbox, shared by all operations on it.
 #[pyclass(frozen, module = "prowess._native")]
 pub(crate) struct Toolbox(Arc<Inner>);
 
@@ -52,9 +52,9 @@ struct Inner {
     fetch: FetchSettings,
     skill_sources: tokio::sync::Mutex<SkillSources>,
     report: Mutex<SourceReport>,
-    /// Problems that are not the sources', and stay whatever these hold.
+    /// Problems that do not depend on the sources.
     standing: Vec<Value>,
-    /// The sandbox's own, if it goes when this does.
+    /// The sandbox's folder, if it is temporary.
     _folder: Option<TempDir>,
 }
 
@@ -110,8 +110,8 @@ fn new_skill_sources(sources: &[PathBuf]) -> SkillSources {
     SkillSources::new(sources, SearchBounds::default(), BundleLimits::default())
 }
 
-/// A place for code. Where it cannot be had, skills can still be read, unless somebody
-/// insists.
+/// Opens the workspace. If that fails, skills can still be read, unless the settings require
+/// a sandbox.
 async fn open_place(
     settings: &ToolboxSettings,
     members: &[Member],
@@ -150,10 +150,10 @@ impl Inner {
         call_result(self.tools.call(name, input, None).await)
     }
 
-    /// Where files are.
+    /// The workspace, which has the files.
     fn workspace(&self) -> Result<&Workspace, PyFailure> {
         self.tools.workspace().ok_or_else(|| {
-            let why = "there is no sandbox, and so no files; `problems` may say why";
+            let why = "there is no sandbox, and so no files; see `problems` for the reason";
             PyFailure::new("SandboxError", "sandbox-unavailable", why)
         })
     }
@@ -166,7 +166,7 @@ impl Inner {
     }
 }
 
-/// What came of a call, as JSON, and the bytes that have no place in it.
+/// The result of a call as JSON, and its binary parts.
 fn call_result(outcome: ToolOutcome) -> (String, Vec<Vec<u8>>) {
     let text = outcome.text_content();
     let mut blobs = Vec::new();
@@ -213,12 +213,12 @@ impl Toolbox {
         json!(self.0.tools.tools()).to_string()
     }
 
-    /// The skills there are, a line each.
+    /// The skills, one per line.
     fn catalogue(&self) -> String {
         self.0.tools.catalogue()
     }
 
-    /// What the last look at the sources gave, as JSON.
+    /// What the last reading of the sources found, as JSON.
     fn seen(&self) -> String {
         let seen = self.0.lock_report();
         let problems: Vec<_> = self.0.standing.iter().chain(&seen.problems).collect();
@@ -238,7 +238,7 @@ impl Toolbox {
         self.0.tools.workspace().is_some()
     }
 
-    /// Whether a call of this name is for this toolbox.
+    /// Whether this toolbox has a tool of this name.
     fn owns(&self, name: &str) -> bool {
         self.0.tools.has_tool(name)
     }
@@ -253,25 +253,25 @@ impl Toolbox {
         ))
     }
 
-    /// Loads skills without showing them; gives what stands in the way.
+    /// Loads skills without showing them to a model; returns problems.
     fn load(&self, names: Vec<String>) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move { Ok(inner.tools.restore_loaded(&names).await) })
     }
 
-    /// The bytes of one of the session's files.
+    /// The bytes of one of the container's files.
     fn read(&self, path: String) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move { Ok(inner.workspace()?.get(&path).await?) })
     }
 
-    /// Writes a file for calls to find.
+    /// Writes a file into the container.
     fn write(&self, path: String, content: Vec<u8>) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move { Ok(inner.workspace()?.put(&path, content).await?) })
     }
 
-    /// The paths of the session's files.
+    /// The paths of the container's files.
     fn files(&self) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move {
@@ -280,13 +280,13 @@ impl Toolbox {
         })
     }
 
-    /// Looks at the sources again; tells whether there is anything new.
+    /// Reads the sources again; returns whether the skills have changed.
     fn refresh(&self) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move { inner.refresh().await })
     }
 
-    /// Ends the session and removes its files.
+    /// Deletes the container and its files.
     fn close(&self) -> Work {
         let inner = Arc::clone(&self.0);
         Work::new(async move { inner.close().await })

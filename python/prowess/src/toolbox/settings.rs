@@ -1,4 +1,4 @@
-//! What a toolbox is to be, and the sandbox that comes of it.
+//! Settings of a toolbox, and its sandbox.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use tempfile::TempDir;
 use crate::failure::PyFailure;
 use crate::sources::FetchSettings;
 
-/// The owner of sessions made from Python.
+/// The owner of containers that Python creates.
 const OWNER: &str = "python";
 
-/// Skills that a session shows at once, as many as a request may name.
+/// Skills that a container mounts at once: as many as a request may name.
 const MAX_PREMOUNTED_SKILLS: usize = 20;
 
-/// What a toolbox is to be: the attributes of `prowess._toolbox._Settings`.
+/// Settings of a toolbox: the attributes of `prowess._toolbox._Settings`.
 #[derive(Debug, Clone, FromPyObject)]
 pub(super) struct ToolboxSettings {
     form: String,
@@ -31,14 +31,14 @@ pub(super) struct ToolboxSettings {
     reduced: bool,
     network: Vec<String>,
     timeout: Option<f64>,
-    /// What a `tools.py` finds in `ctx.metadata`, as JSON.
+    /// The value of `ctx.metadata` in a `tools.py`, as JSON.
     context: String,
     pub(super) fetch: FetchSettings,
     launcher: PathBuf,
     data_dir: Option<PathBuf>,
 }
 
-/// A place for code, and a folder that goes with it.
+/// A workspace, and its temporary folder.
 pub(super) type CodeWorkspace = (Workspace, Option<TempDir>);
 
 impl ToolboxSettings {
@@ -69,15 +69,16 @@ impl ToolboxSettings {
         let domains: Result<Vec<_>, _> = domains.collect();
         let domains = domains.map_err(|error| PyFailure::usage(format!("network: {error}")))?;
         Ok(Policy {
-            network: match domains.is_empty() {
-                true => Network::Off,
-                false => Network::Allow(domains),
+            network: if domains.is_empty() {
+                Network::Off
+            } else {
+                Network::Allow(domains)
             },
             ..Policy::default()
         })
     }
 
-    /// Whether own tools are shown before skills are loaded.
+    /// Whether the tools of skills are listed before they are loaded.
     pub(super) fn lists_own_tools(&self) -> Result<bool, PyFailure> {
         match self.own_tools.as_str() {
             "on-load" => Ok(false),
@@ -89,7 +90,7 @@ impl ToolboxSettings {
         }
     }
 
-    /// A place for code, if there is to be one.
+    /// Opens the workspace, if there is to be one.
     pub(super) async fn open_workspace(
         &self,
         members: &[Member],
@@ -101,7 +102,7 @@ impl ToolboxSettings {
         self.open(members).await.map(Some)
     }
 
-    /// Whether there must be a place for code.
+    /// Whether a sandbox is required.
     pub(super) fn requires_sandbox(&self) -> bool {
         self.code || self.sandbox == Some(true)
     }
@@ -118,7 +119,7 @@ impl ToolboxSettings {
         let mut settings = SandboxSettings::new(folder.join("sandbox"));
         settings.launcher = self.launcher.clone();
         settings.allow_reduced = self.reduced;
-        // One agent's toolbox: nothing is made ahead for others.
+        // One agent's toolbox needs no prepared sandboxes.
         settings.warm = 0;
         let sandbox = Sandbox::open(settings).await?;
         let few = members.len() <= MAX_PREMOUNTED_SKILLS;
@@ -129,12 +130,12 @@ impl ToolboxSettings {
     }
 }
 
-/// Whether there is anything to run.
+/// Whether a skill has anything to run.
 fn has_scripts(skill: &Checked) -> bool {
     has_own_tools(skill) || skill.bundle.len() > 1
 }
 
-/// Whether it has tools of its own.
+/// Whether a skill has its own tools.
 pub(super) fn has_own_tools(skill: &Checked) -> bool {
     skill.python_tools || !skill.tools.is_empty()
 }

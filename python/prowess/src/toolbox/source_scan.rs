@@ -1,4 +1,4 @@
-//! What the sources of a toolbox hold, and what is wrong with any.
+//! Reads the sources of a toolbox, and reports their problems.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 
 use crate::failure::PyFailure;
 
-/// What the last look at the sources gave, beside tools.
+/// What the last reading of the sources found, besides tools.
 #[derive(Debug, Default)]
 pub(super) struct SourceReport {
     pub(super) problems: Vec<Value>,
@@ -17,21 +17,21 @@ pub(super) struct SourceReport {
     pub(super) skills: Vec<Value>,
 }
 
-/// Skills, and whether they are other ones than before.
+/// The skills, and whether they have changed.
 pub(super) struct SourceScan {
     pub(super) members: Vec<Member>,
     pub(super) changed: bool,
     pub(super) report: SourceReport,
 }
 
-/// Sources that are not there are the caller's mistake; what is wrong inside one is told.
+/// A source that cannot be opened is an error; problems inside one are reported.
 pub(super) fn require_readable(opened: Vec<OpenResult>) -> Result<Vec<OpenResult>, PyFailure> {
     let readable = opened.into_iter().map(|one| one.map(Ok));
     let readable: Result<Vec<OpenResult>, _> = readable.collect();
     Ok(readable?)
 }
 
-/// Looks at sources that were opened. What was given goes before what they hold.
+/// Reads opened sources. Given skills take precedence over theirs.
 pub(super) async fn scan_sources(
     mut skill_sources: SkillSources,
     opened: Vec<OpenResult>,
@@ -52,7 +52,7 @@ pub(super) fn merge_given(refreshed: SkillSnapshot, given: &[Member]) -> SourceS
         let name = &member.skill.name;
         if let Some(hidden) = members.iter_mut().find(|other| other.skill.name == *name) {
             *hidden = member.clone();
-            let by = "a Skill that was given";
+            let by = "a Skill object";
             report
                 .shadowed
                 .push(json!({ "name": name, "hidden": null, "by": by }));
@@ -111,9 +111,10 @@ pub(super) fn no_skills_failure(sources: &[PathBuf], report: &SourceReport) -> P
         return PyFailure::new("SourceError", code, message);
     }
     let places: Vec<_> = sources.iter().map(|s| s.display().to_string()).collect();
-    let why = match places.is_empty() {
-        true => "no sources were given".to_owned(),
-        false => format!("{}: no SKILL.md here or below", places.join(", ")),
+    let why = if places.is_empty() {
+        "no sources were given".to_owned()
+    } else {
+        format!("{}: no SKILL.md in this folder or below", places.join(", "))
     };
     PyFailure::new("SourceError", "source-not-a-skill", why)
 }

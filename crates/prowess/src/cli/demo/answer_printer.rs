@@ -1,4 +1,4 @@
-//! The answer of the demo's request, as its events arrive.
+//! Prints the response of the demo's request as its events arrive.
 
 use anyhow::bail;
 use prowess_wire::neutral::{Content, Delta, StreamEvent};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cli::output::{self, DIM, GOOD, NOTE};
 
-/// Shows an answer to its end, and gives the ids of the files it names.
+/// Prints a response to its end, and returns the ids of the files it names.
 pub(super) async fn print_answer(mut response: Response) -> anyhow::Result<Vec<String>> {
     let mut reader = StreamReader::new(Dialect::Messages, ReadContext::default());
     let mut printer = AnswerPrinter::default();
@@ -26,7 +26,7 @@ pub(super) async fn print_answer(mut response: Response) -> anyhow::Result<Vec<S
 #[derive(Default)]
 struct AnswerPrinter {
     files: Vec<String>,
-    /// The call that is being told, and its arguments so far.
+    /// The tool call in progress: its input, and the input deltas so far.
     call: Option<(Value, String)>,
     text: bool,
 }
@@ -45,7 +45,7 @@ impl AnswerPrinter {
                 usage.total_input(),
                 usage.output_tokens
             )),
-            StreamEvent::Error(error) => bail!("the answer broke off: {}", error.message),
+            StreamEvent::Error(error) => bail!("the response stream failed: {}", error.message),
             _ => Ok(()),
         }
     }
@@ -92,7 +92,7 @@ impl AnswerPrinter {
         output::print_text(&format!("   {NOTE}{verb:<7}{NOTE:#} {what}\n"))
     }
 
-    /// What a tool gave: lines of a file, or a program's output and files.
+    /// A tool result: lines of a file, or a program's output and files.
     fn print_result(&mut self, content: &Value) -> anyhow::Result<()> {
         if let Some(lines) = content.get("num_lines").and_then(Value::as_u64) {
             return output::print_text(&format!("           {lines} lines of instructions\n"));
@@ -104,7 +104,7 @@ impl AnswerPrinter {
         let made = content.get("content").and_then(Value::as_array);
         for file in made.into_iter().flatten() {
             if let Some(id) = file.get("file_id").and_then(Value::as_str) {
-                output::print_text(&format!("   {NOTE}made   {NOTE:#} {id}\n"))?;
+                output::print_text(&format!("   {NOTE}file   {NOTE:#} {id}\n"))?;
                 self.files.push(id.to_owned());
             }
         }

@@ -1,4 +1,4 @@
-//! The server of the demo, on a free port, with data that goes when it ends.
+//! The demo's server, on a free port, with temporary data.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::library::Prowess;
 
 const SCRIPT: &str = include_str!("script.toml");
 
-/// The example, as it lies in `examples/skills/bouncing-ball`.
+/// The files of `examples/skills/bouncing-ball`.
 const FILES: [(&str, &str); 2] = [
     (
         "bouncing-ball/SKILL.md",
@@ -47,7 +47,7 @@ impl DemoServer {
     pub(super) async fn open(
         tune: impl FnOnce(&mut SandboxSettings) + Send + 'static,
     ) -> anyhow::Result<DemoServer> {
-        let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+        let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
         let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
         let prowess = Prowess::builder()
             .data_dir(folder.path())
@@ -57,7 +57,7 @@ impl DemoServer {
             .open()
             .await?;
         let listener = TcpListener::bind("127.0.0.1:0").await;
-        let listener = listener.context("no port of this machine can be listened on")?;
+        let listener = listener.context("cannot listen on a local port")?;
         let url = format!("http://{}", listener.local_addr()?);
         let stop = CancellationToken::new();
         let options = ServeOptions {
@@ -70,7 +70,7 @@ impl DemoServer {
             prowess,
             url,
             skill: load_example()?,
-            // A proxy of the environment would not find this machine's own port.
+            // A proxy from the environment cannot reach a local port.
             http: Client::builder().no_proxy().build()?,
             stop,
             server_task: served,
@@ -78,12 +78,12 @@ impl DemoServer {
         })
     }
 
-    /// Where its data lies.
+    /// Its data directory.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Stores the skill and gives its id.
+    /// Uploads the skill and returns its id.
     pub(super) async fn upload(&self) -> anyhow::Result<String> {
         let zip = self
             .skill
@@ -94,10 +94,12 @@ impl DemoServer {
         let request = self.http.post(format!("{}/v1/skills", self.url));
         let stored: Value = send(request.multipart(form)).await?.json().await?;
         let id = stored.get("id").and_then(Value::as_str);
-        Ok(id.context("the server gave the skill no id")?.to_owned())
+        Ok(id
+            .context("the server's response has no skill id")?
+            .to_owned())
     }
 
-    /// Sends a request to the model; the answer is a stream.
+    /// Sends a request to the model; the response is a stream.
     pub(super) async fn send_request(&self, body: &Value) -> anyhow::Result<Response> {
         let request = self.http.post(format!("{}/v1/messages", self.url));
         let request = request.header("anthropic-version", "2023-06-01");
@@ -110,20 +112,23 @@ impl DemoServer {
         Ok(send(request).await?.bytes().await?.to_vec())
     }
 
-    /// Ends it in good order.
+    /// Stops the server gracefully.
     pub(super) async fn close(self) {
         self.stop.cancel();
-        // How a task ended that was told to end tells nothing.
+        // The task was cancelled; its result does not matter.
         let _ = self.server_task.await;
         self.prowess.close().await;
     }
 }
 
 async fn send(request: RequestBuilder) -> anyhow::Result<Response> {
-    let response = request.send().await.context("the server does not answer")?;
+    let response = request
+        .send()
+        .await
+        .context("the server does not respond")?;
     let status = response.status();
     if !status.is_success() {
-        bail!("the server answers {status}: {}", response.text().await?);
+        bail!("the server returned {status}: {}", response.text().await?);
     }
     Ok(response)
 }

@@ -1,11 +1,11 @@
-//! `prowess demo`: the product at work, without keys and without configuration. A real
-//! server, a real skill, a real sandbox, one real request; only the model is a script.
+//! `prowess demo`: an end-to-end run without keys or configuration. Server, skill, sandbox
+//! and request are real; only the model is scripted.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `stage` | the server and the skill on it |
-//! | `show` | the answer, as its events arrive |
-//! | `next` | what to try then |
+//! | `demo_server` | the server and its skill |
+//! | `answer_printer` | prints the response as its events arrive |
+//! | `next_steps` | commands to try afterwards |
 
 mod answer_printer;
 mod demo_server;
@@ -26,28 +26,28 @@ use demo_server::DemoServer;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  it has been shown
-  1  it cannot be shown here; what is missing is told
+  0  the demo ran
+  1  the demo cannot run on this host; the output names what is missing
   2  wrong usage
   3  something could not be read or written";
 
-/// Show the product at work: a server, a skill, one request; no keys needed.
+/// Run a local end-to-end demo (no API key).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
-    /// Where to write the GIF that the skill makes
+    /// Where to write the GIF that the skill creates
     #[arg(short, long, value_name = "FILE", default_value = "ball.gif")]
     #[arg(value_parser = paths::path_parser())]
     output: PathBuf,
-    /// End when it has been shown, as it does where standard output is no terminal;
-    /// else the server stays until Ctrl-C, to be tried
+    /// Stop the server after the demo. Default when standard output is not a terminal;
+    /// otherwise the server runs until Ctrl-C
     #[arg(long)]
     once: bool,
-    /// Keep serving, even where standard output is no terminal
+    /// Keep the server running even when standard output is not a terminal
     #[arg(long, conflicts_with = "once")]
     keep: bool,
-    /// Accepted for scripts; the demo runs its own skill only, so it always does with the
-    /// layers of the sandbox that this host has, and says which are missing
+    /// Accepted for scripts; without effect. The demo runs only its own skill, so it always
+    /// accepts a reduced sandbox, and prints which features are missing
     #[arg(long, hide = true)]
     reduced: bool,
 }
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let signals = Signals::listen().context("cannot listen for signals")?;
-        // The code is the demo's own, and the model follows a script.
+        // Only the demo's own code runs, and the model is scripted.
         let stage = DemoServer::open(|sandbox| sandbox.allow_reduced = true).await?;
         let outcome = run_demo(args, &stage, signals).await;
         stage.close().await;
@@ -87,13 +87,13 @@ async fn run_demo(args: &Args, stage: &DemoServer, mut signals: Signals) -> anyh
     }
     next_steps::print_while_serving(&stage.url, &skill, stage.folder())?;
     output::print_text(&format!(
-        "\n{DIM}The server stays until you press Ctrl-C.{DIM:#}\n"
+        "\n{DIM}The server is running. Press Ctrl-C to stop it.{DIM:#}\n"
     ))?;
     signals.next().await;
     Ok(Exit::Ok)
 }
 
-/// Whether code ran with all layers of the sandbox.
+/// Whether the sandbox has all of its features on this host.
 async fn is_strict(stage: &DemoServer) -> bool {
     let sandbox = stage.prowess.sandbox().await;
     sandbox.is_ok_and(|sandbox| sandbox.host_probe().grade == Grade::Strict)
@@ -103,15 +103,15 @@ fn step(number: usize, title: &str) -> anyhow::Result<()> {
     output::print_text(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"))
 }
 
-/// Shows everything and gives the skill's id; none where no code can be run.
+/// Runs all steps and returns the skill's id; `None` where no code can run.
 async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<String>> {
-    step(1, "A server, with a model that follows a script")?;
+    step(1, "Start a server with a scripted model")?;
     output::print_text(&format!("   {}\n", stage.url))?;
     match stage.prowess.sandbox().await {
         Err(error) => {
             output::print_error(&error.to_string());
             output::print_remark(
-                "the demo runs a skill's script, and this host gives it no safe place to run; \
+                "the demo runs a script of a skill, and this host supports no sandbox; \
                  `prowess doctor` shows what is missing",
             );
             return Ok(None);
@@ -119,8 +119,8 @@ async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<St
         Ok(sandbox) => {
             if let Grade::Reduced { missing } = &sandbox.host_probe().grade {
                 output::print_remark(&format!(
-                    "this host gives a reduced sandbox, without {}; the demo runs its own \
-                     skill in it. `prowess doctor` shows how to get the rest",
+                    "this host supports only a reduced sandbox, without {}; the demo uses it \
+                     for its own skill. `prowess doctor` shows how to get the rest",
                     missing.join(", ")
                 ));
             }
@@ -128,16 +128,19 @@ async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<St
     }
     let id = upload(stage).await?;
     let body = request(&id);
-    step(3, "One request names it, in the words of Anthropic's API")?;
+    step(
+        3,
+        "Send one request that names the skill (Anthropic Messages API)",
+    )?;
     let pretty = serde_json::to_string_pretty(&body)?;
     output::print_text(&format!("   {DIM}POST {}/v1/messages{DIM:#}\n", stage.url))?;
     for line in pretty.lines() {
         output::print_text(&format!("   {line}\n"))?;
     }
-    step(4, "The answer, as it comes")?;
+    step(4, "Stream the response")?;
     let catalogue_bytes = catalogue_entry(&stage.skill, usize::MAX).len();
     output::print_text(&format!(
-        "   {DIM}told   {DIM:#} the model's instructions name the skill, in {}; the rest waits\n",
+        "   {DIM}prompt {DIM:#} skill listed in {}; details load on demand\n",
         format_size(catalogue_bytes as u64)
     ))?;
     let files = answer_printer::print_answer(stage.send_request(&body).await?).await?;
@@ -146,7 +149,10 @@ async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<St
 }
 
 async fn upload(stage: &DemoServer) -> anyhow::Result<String> {
-    step(2, "A skill, checked, scanned and stored by it")?;
+    step(
+        2,
+        "Upload a skill; the server validates, scans and stores it",
+    )?;
     let skill = &stage.skill;
     output::print_text(&format!("   {}: {}\n", skill.name, skill.description))?;
     for file in skill.manifest.files() {
@@ -173,8 +179,8 @@ fn request(skill: &str) -> Value {
 }
 
 async fn save(args: &Args, stage: &DemoServer, files: &[String]) -> anyhow::Result<()> {
-    step(5, "The file that the script made, by its id")?;
-    let id = files.first().context("the run made no file")?;
+    step(5, "Download the generated file")?;
+    let id = files.first().context("the run created no file")?;
     output::print_text(&format!(
         "   {DIM}GET {}/v1/files/{id}/content{DIM:#}\n",
         stage.url

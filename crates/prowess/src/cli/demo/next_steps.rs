@@ -1,4 +1,4 @@
-//! What to try when the demo is over. Every line works as it is printed.
+//! Commands to try after the demo. Every line works as printed.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::cli::output::{self, STRONG};
 
-/// While the server is there.
+/// While the server is running.
 pub(super) fn print_while_serving(url: &str, skill: &str, folder: &Path) -> anyhow::Result<()> {
     let me = program_name();
     let body = json!({
@@ -16,7 +16,7 @@ pub(super) fn print_while_serving(url: &str, skill: &str, folder: &Path) -> anyh
     });
     let folder = shell_quote(&folder.display().to_string());
     print_commands(&[
-        // The same in the words of OpenAI's API.
+        // The same request in OpenAI's format.
         format!(
             "curl -s {url}/v1/chat/completions -H 'content-type: application/json' -d {}",
             shell_quote(&body.to_string())
@@ -26,7 +26,7 @@ pub(super) fn print_while_serving(url: &str, skill: &str, folder: &Path) -> anyh
     ])
 }
 
-/// When nothing is left but the program.
+/// After the server has stopped.
 pub(super) fn print_after_end(reduced: bool) -> anyhow::Result<()> {
     let me = program_name();
     let reduced = if reduced { " --reduced" } else { "" };
@@ -47,21 +47,23 @@ fn print_commands(commands: &[String]) -> anyhow::Result<()> {
         .try_for_each(|command| output::print_text(&format!("   {command}\n")))
 }
 
-/// This program as it was called: it need not be where the shell looks for programs.
+/// This program as it was called: it may not be on the PATH.
 fn program_name() -> String {
     let called = std::env::args().next().unwrap_or_default();
-    match called.contains('/') {
-        true => shell_quote(&called),
-        false => "prowess".to_owned(),
+    if called.contains('/') {
+        shell_quote(&called)
+    } else {
+        "prowess".to_owned()
     }
 }
 
-/// A word of a shell.
+/// Quotes a word for a shell.
 fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    match word.chars().all(plain) && !word.is_empty() {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if word.chars().all(plain) && !word.is_empty() {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A run as JSON, a line for each thing that happens.
+//! Prints a run as JSON, one line per event.
 
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `watch` | what people see while it goes on |
-//! | `lines` | the same as JSON, a line each |
+//! | `terminal` | output for people |
+//! | `json_lines` | output as JSON lines |
 
 mod json_lines;
 mod terminal;
@@ -28,64 +28,64 @@ use crate::library::{
     Error, Event, OutputFolder, PromptRequest, Prowess, Run, RunOutput, SkillRef, load_all,
 };
 
-/// Most bytes of a prompt taken from standard input.
+/// Maximum size of a prompt read from standard input.
 const MAX_STDIN_BYTES: u64 = 16 << 20;
 
 const AFTER_HELP: &str = "\
-The answer goes to standard output as it comes, what happens behind it to standard
-error. Files that the model's code makes are saved.
+The answer is streamed to standard output, tool calls and other events go to standard
+error. Files that the model's code creates are saved.
 
 Exit codes:
-  0  the model has answered
-  1  it could not, or was cut short by a limit; what came of it is printed and saved
+  0  the model completed its answer
+  1  the run failed or was cut short by a limit; partial results are printed and saved
   2  wrong usage
   3  a skill, the configuration or a file could not be read or written";
 
-/// Ask a model, with skills.
+/// Send a prompt to a model, with skills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
-    /// The model: a name of the configuration, or provider/model
+    /// The model: a name from the configuration, or provider/model
     #[arg(short, long, value_name = "MODEL")]
     model: String,
-    /// A skill it may use: an id (skill_…, skill_…@VERSION), a folder, an archive or a
-    /// URL; as often as wanted
+    /// A skill to use: an id (skill_…, skill_…@VERSION), a folder, an archive or a URL. Can
+    /// be repeated
     #[arg(long = "skill", value_name = "PATH_OR_ID")]
     skills: Vec<String>,
-    /// What to ask; `-` reads it from standard input
+    /// The prompt; `-` reads it from standard input
     #[arg(value_name = "PROMPT", value_parser = NonEmptyStringValueParser::new())]
     prompt: String,
-    /// Instructions that go before it
+    /// System prompt
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// Tokens each turn of the model may have
+    /// Maximum output tokens per turn
     #[arg(long, value_name = "TOKENS")]
     max_tokens: Option<u64>,
-    /// Turns the model may take
+    /// Maximum number of turns
     #[arg(long, value_name = "TURNS", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: Option<u32>,
-    /// Seconds it may take in all
+    /// Timeout of the whole run in seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
     /// A domain the model's code may connect to, such as example.com or *.example.com
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
-    /// Go on in the session of an earlier run, with its files
+    /// Continue in the container of an earlier run, with its files
     #[arg(long, value_name = "ID")]
     container: Option<String>,
-    /// Run no code: skills are read only
+    /// Run no code: skills can only be read
     #[arg(long)]
     no_code: bool,
-    /// Run code even where this host lacks a layer of the sandbox
+    /// Run code even if this host supports only a reduced sandbox
     #[arg(long)]
     reduced: bool,
-    /// Where to save the files that are made; one whose name is taken gets a number
+    /// Where to save generated files; a number is added to names that exist
     #[arg(short, long, value_name = "DIR", default_value = ".", value_parser = paths::path_parser())]
     out: PathBuf,
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     force: bool,
-    /// Print everything that happens as JSON, a line each, and nothing else
+    /// Print only JSON, one line per event
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub(super) struct Args {
     fetch: FetchArgs,
 }
 
-/// Whoever is told what happens.
+/// Receives the events of a run.
 trait RunReporter {
     fn on_event(&mut self, event: &Event) -> anyhow::Result<()>;
     fn on_saved(&mut self, path: &std::path::Path) -> anyhow::Result<()>;
@@ -105,9 +105,10 @@ trait RunReporter {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = args.place.load(None)?;
     let request = build_request(args, &config)?;
-    let mut reporter: Box<dyn RunReporter> = match args.json {
-        true => Box::new(json_lines::JsonLinesReporter),
-        false => Box::new(terminal::TerminalReporter::new()),
+    let mut reporter: Box<dyn RunReporter> = if args.json {
+        Box::new(json_lines::JsonLinesReporter)
+    } else {
+        Box::new(terminal::TerminalReporter::new())
     };
     block_on(run_request(args, &config, request, &mut *reporter))?
 }
@@ -134,13 +135,13 @@ async fn open_prowess(args: &Args, config: &Config) -> anyhow::Result<Prowess> {
     let reduced = args.reduced;
     let builder = match args.no_code {
         true => builder.no_sandbox(),
-        // Nothing is made ahead for a next command.
+        // No sandboxes are prepared for further commands.
         false => builder.sandbox(move |settings| {
             settings.warm = 0;
             settings.allow_reduced = reduced;
         }),
     };
-    builder.open().await.context("cannot begin")
+    builder.open().await.context("cannot start")
 }
 
 fn run_settings(args: &Args, config: &Config) -> RunSettings {
@@ -203,7 +204,7 @@ fn read_prompt(argument: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Tells what happens until the run ends, or its time is up, and saves what it made.
+/// Reports events until the run ends or times out, and saves generated files.
 async fn follow(
     args: &Args,
     prowess: &Prowess,
@@ -223,7 +224,7 @@ async fn follow(
     let exit = match tokio::time::timeout(time, follow_events).await {
         Ok(exit) => exit?,
         Err(_) => {
-            reporter.on_failed("time-up", "its time is up")?;
+            reporter.on_failed("time-up", "the run timed out")?;
             Exit::Problems
         }
     };

@@ -1,5 +1,5 @@
-//! What people see of a run: the answer on standard output, all else on standard
-//! error. What a model says is not trusted: on a terminal it can only write text.
+//! Shows a run in a terminal: the answer on standard output, everything else on standard
+//! error. Output of a model is not trusted: control characters are replaced.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::cli::display_path;
 use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, WARNING};
 use crate::library::{Event, RunOutput};
 
-/// Characters shown of what a tool is given.
+/// Maximum length of a tool's input as shown.
 const MAX_SHOWN_CHARS: usize = 160;
 
-/// Shows a run to people.
+/// Shows a run in a terminal.
 pub(super) struct TerminalReporter {
     terminal: bool,
-    /// Whether text stands on an unfinished line.
+    /// Whether the current line is unfinished.
     open: bool,
 }
 
@@ -32,16 +32,17 @@ impl TerminalReporter {
     }
 
     fn print_text(&mut self, text: &str) -> anyhow::Result<()> {
-        let text = match self.terminal {
-            true => strip_controls(text, false),
-            false => text.to_owned(),
+        let text = if self.terminal {
+            strip_controls(text, false)
+        } else {
+            text.to_owned()
         };
         output::write_data(&text)?;
         self.open = !text.ends_with('\n') && (self.open || !text.is_empty());
         Ok(())
     }
 
-    /// A line for whoever watches, below what was said so far.
+    /// Prints a remark on its own line.
     fn print_line(&mut self, line: &str) -> anyhow::Result<()> {
         self.end_line()?;
         output::print_remark(line);
@@ -60,7 +61,7 @@ impl TerminalReporter {
             RunStep::TurnStarted(turn) => turn.dropped.iter().try_for_each(|dropped| {
                 let field = strip_controls(&dropped.field, true);
                 self.print_line(&format!(
-                    "{WARNING}the model cannot be told{WARNING:#} {field}"
+                    "{WARNING}ignored, not supported by this model:{WARNING:#} {field}"
                 ))
             }),
             RunStep::ToolStarted { name, input, .. } => {
@@ -88,10 +89,10 @@ impl TerminalReporter {
                 strip_controls(name, true)
             )),
             RunStep::FileCreated(made) => {
-                self.print_line(&format!("{NOTE}made{NOTE:#} {}", describe_file(made)))
+                self.print_line(&format!("{NOTE}file{NOTE:#} {}", describe_file(made)))
             }
             RunStep::LimitReached(limit) => self.print_line(&format!(
-                "{WARNING}ended{WARNING:#} by the limit on {}",
+                "{WARNING}stopped{WARNING:#} at the limit on {}",
                 limit.as_str()
             )),
         }
@@ -103,7 +104,7 @@ impl RunReporter for TerminalReporter {
         match event {
             Event::Text(text) => self.print_text(text),
             Event::Step(step) => self.print_step(step),
-            // What is said in another turn begins on another line.
+            // Text of another turn starts on a new line.
             Event::Stream(StreamEvent::BlockStart { block, .. })
                 if matches!(block.content, Content::Text(_)) =>
             {
@@ -129,7 +130,7 @@ impl RunReporter for TerminalReporter {
             None => self.print_line(&format!("{WARNING}cut short{WARNING:#}"))?,
         }
         if let Some(id) = answer.container() {
-            self.print_line(&format!("{DIM}go on with --container {id}{DIM:#}"))?;
+            self.print_line(&format!("{DIM}continue with --container {id}{DIM:#}"))?;
         }
         Ok(())
     }
@@ -141,7 +142,7 @@ impl RunReporter for TerminalReporter {
     }
 }
 
-/// What a tool is given, in short: what matters of the usual tools, else everything.
+/// A tool's input in short: the main argument of common tools, else all of it.
 fn describe_input(input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let shown = match (text("command"), text("name"), text("path")) {
@@ -170,7 +171,7 @@ fn shorten(text: &str) -> String {
     strip_controls(&short, true)
 }
 
-/// Text that moves no cursor and changes no colour.
+/// Replaces control characters, which could move the cursor or change colours.
 fn strip_controls(text: &str, one_line: bool) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let keep = |c: char| !(c.is_control() || turns(c)) || !one_line && matches!(c, '\n' | '\t');

@@ -18,49 +18,49 @@ use crate::cli::fetch::FetchArgs;
 use crate::cli::skill::inputs;
 use crate::cli::{output, paths};
 
-/// The owner of sessions made on the command line.
+/// The owner of containers that the command line creates.
 const OWNER: &str = "cli";
 
-/// Most bytes taken from standard input.
+/// Maximum size of standard input.
 const MAX_STDIN_BYTES: u64 = 64 << 20;
 
-/// Run a command exactly as a model's code would run.
+/// Run a command exactly as a model's code runs.
 ///
-/// Standard output, standard error and the exit code are the command's own. Files it
-/// leaves in /mnt/data are listed, and saved with --out.
+/// Standard output, standard error and the exit code are those of the command. Files that
+/// it writes to /mnt/data are listed, and saved with --out.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Run in this session and keep its files; `new` makes one and tells its id
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
-    /// A skill to show at /skills/NAME: a folder, an archive, a Markdown file or a URL
-    #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "session")]
+    /// Run in this container and keep its files; `new` creates one and prints its id
+    #[arg(long, alias = "session", value_name = "ID")]
+    container: Option<String>,
+    /// A skill to mount at /skills/NAME: a folder, an archive, a Markdown file or a URL
+    #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "container")]
     #[arg(value_parser = paths::path_parser())]
     skills: Vec<PathBuf>,
-    /// Seconds the command may take
+    /// Timeout in seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<Duration>,
-    /// Memory it may use, such as 512M or 2G; at least 16M
+    /// Memory limit, such as 512M or 2G; at least 16M
     #[arg(long, value_name = "BYTES", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// A domain it may connect to, such as example.com or *.example.com
+    /// A domain the command may connect to, such as example.com or *.example.com
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
-    /// Save the files it makes in this folder
+    /// Save generated files in this folder
     #[arg(long, value_name = "DIR", value_parser = paths::path_parser())]
     out: Option<PathBuf>,
-    /// A variable to set
+    /// An environment variable to set
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = parse_variable)]
     env: Vec<(String, String)>,
-    /// Pass standard input on to the command
+    /// Pass standard input to the command
     #[arg(short = 'i', long)]
     stdin: bool,
-    /// Run even where this host lacks a layer of the sandbox
+    /// Run even if this host supports only a reduced sandbox
     #[arg(long)]
     reduced: bool,
     #[command(flatten)]
     place: SandboxArgs,
-    /// Print everything that came of it as JSON, and nothing else
+    /// Print only the result, as JSON
     #[arg(long)]
     json: bool,
     /// The command and its arguments
@@ -93,7 +93,7 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     settings.allow_reduced |= args.reduced;
     let has_index = settings.packages.is_some();
     let sandbox = Sandbox::open(settings).await?;
-    let container = match args.session.as_deref() {
+    let container = match args.container.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
         _ => {
             let new = ContainerSpec {
@@ -125,7 +125,7 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     if let Some(folder) = &args.out {
         save_outputs(&sandbox, &container, &report, folder).await?;
     }
-    let kept = args.session.is_some().then_some(container.as_str());
+    let kept = args.container.is_some().then_some(container.as_str());
     if args.json {
         output::print_json(&ExecOutput {
             session: kept,
@@ -141,7 +141,8 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     Ok(ExitCode::from(code))
 }
 
-/// The packages that the skills ask for. Without an index the host's own have to do.
+/// Installs the packages that the skills declare. Without an index, only the host's own are
+/// available.
 async fn install_layer(
     sandbox: &Sandbox,
     skills: &[SkillFiles],
@@ -152,8 +153,8 @@ async fn install_layer(
         Some(needed) if has_index => Ok(Some(sandbox.layer(OWNER, &needed).await?)),
         Some(_) => {
             output::print_remark(
-                "the packages that the skill asks for are not installed: there is no \
-                 sandbox.package_index in the configuration",
+                "the skill's packages are not installed: sandbox.package_index is not \
+                 configured",
             );
             Ok(None)
         }
@@ -190,10 +191,10 @@ fn load_skill(path: &Path, fetch: &FetchArgs) -> anyhow::Result<SkillFiles> {
     Ok(SkillFiles::from_skill(&skill, skill.name.as_str()))
 }
 
-/// Passes output on as it comes, until the command has ended.
+/// Forwards output until the command has ended.
 async fn forward_output(mut receiver: mpsc::UnboundedReceiver<OutputChunk>) {
     while let Some(chunk) = receiver.recv().await {
-        // A reader that has left, such as `head`, misses nothing.
+        // A closed reader, such as `head`, is not an error.
         let _ = match chunk.stream {
             OutputStream::Stdout => std::io::stdout().write_all(&chunk.bytes),
             OutputStream::Stderr => std::io::stderr().write_all(&chunk.bytes),
@@ -234,13 +235,13 @@ async fn save_outputs(
     Ok(())
 }
 
-/// What is worth saying beside the command's own output.
+/// Prints remarks about the command's end and its files.
 fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&Path>) {
     let ending = match report.outcome {
         CommandOutcome::Exit(_) | CommandOutcome::Signal(_) => None,
-        CommandOutcome::Timeout => Some("ended: its time was up"),
-        CommandOutcome::OutOfMemory => Some("ended: it ran out of memory"),
-        CommandOutcome::OutputFlood => Some("ended: it wrote too much output"),
+        CommandOutcome::Timeout => Some("killed: timeout"),
+        CommandOutcome::OutOfMemory => Some("killed: out of memory"),
+        CommandOutcome::OutputFlood => Some("killed: too much output"),
     };
     if let Some(ending) = ending {
         output::print_error(ending);
@@ -255,13 +256,13 @@ fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&
             |out| out.join(&made.path).display().to_string(),
         );
         let size = output::format_size(made.size);
-        output::print_remark(&format!("made {place} ({}, {size})", made.mime_type));
+        output::print_remark(&format!("created {place} ({}, {size})", made.mime_type));
     }
     for skipped in &report.skipped {
         output::print_remark(&format!("skipped {}: {:?}", skipped.path, skipped.reason));
     }
     if let Some(id) = container {
-        output::print_remark(&format!("session {id}"));
+        output::print_remark(&format!("container {id}"));
     }
 }
 

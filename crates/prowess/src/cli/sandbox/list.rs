@@ -7,7 +7,7 @@ use super::SandboxArgs;
 use crate::cli::Exit;
 use crate::cli::output;
 
-/// List the sessions that are kept, the most recently used first.
+/// List stored containers, the most recently used first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `prowess sandbox`: run commands the way a model's code runs, without a server.
+//! `prowess sandbox`: runs commands as a model's code runs, without a server.
 
 mod exec;
 mod list;
@@ -13,11 +13,11 @@ use crate::config::BackendSetting;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Run a command exactly as a model's code would run
+    /// Run a command exactly as a model's code runs
     Exec(exec::Args),
-    /// List the sessions that are kept
+    /// List stored containers
     List(list::Args),
-    /// Remove sessions and their files
+    /// Delete containers and their files
     Rm(rm::Args),
 }
 
@@ -29,26 +29,26 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Which sandbox a command is about.
+/// Configuration and backend of the sandbox.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SandboxArgs {
     #[command(flatten)]
     place: ConfigArgs,
-    /// What runs the commands; what the configuration says when left out
+    /// Sandbox backend; default: the configured one
     #[arg(long, value_enum)]
     backend: Option<BackendChoice>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum BackendChoice {
-    /// Our own launcher on this host's kernel
+    /// Linux namespaces on this host
     Native,
     /// A Docker daemon
     Docker,
 }
 
 impl SandboxArgs {
-    /// Settings for one command, for which nothing is made ahead, and its limits.
+    /// Settings for one command, without prepared sandboxes, and its limits.
     pub(crate) fn settings(&self) -> anyhow::Result<(SandboxSettings, SandboxLimits)> {
         let config = self.place.load(None)?.sandbox;
         let backend = match self.backend {
@@ -65,15 +65,16 @@ impl SandboxArgs {
     }
 }
 
-/// What code may reach when these domains are named, and what it may when none is.
+/// The network policy for these domains; the default policy when there are none.
 pub(super) fn network_policy(allowed: &[DomainRule]) -> Network {
-    match allowed.is_empty() {
-        true => Policy::default().network,
-        false => Network::Allow(allowed.to_vec()),
+    if allowed.is_empty() {
+        Policy::default().network
+    } else {
+        Network::Allow(allowed.to_vec())
     }
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future on this thread.
 pub(super) fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -6,10 +6,10 @@ use super::{SandboxArgs, block_on};
 use crate::cli::Exit;
 use crate::cli::output;
 
-/// Remove sessions and their files.
+/// Delete containers and their files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Ids, as `prowess sandbox list` shows them
+    /// Container ids, as shown by `prowess sandbox list`
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::cli::{Exit, output};
 pub(crate) struct Args {
     /// The skill's id or name
     skill: String,
-    /// Delete only this version. When it is the last one, the skill goes with it
+    /// Delete only this version. Deleting the last one deletes the skill
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Print JSON

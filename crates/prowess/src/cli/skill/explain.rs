@@ -7,7 +7,7 @@ use crate::cli::{Exit, usage_error};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A code from a message, such as name-mismatch; all rules when left out
+    /// The code of a rule, such as name-mismatch; without one, all rules are listed
     code: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         "not known to the reference validator"
     };
     output::print_text(&format!(
-        "{STRONG}{}{STRONG:#}\n  {}\n\n  {}\n\n  Weight: {severity}; {strict}.\n",
+        "{STRONG}{}{STRONG:#}\n  {}\n\n  {}\n\n  Severity: {severity}; {strict}.\n",
         rule.code, rule.title, rule.fix
     ))?;
     Ok(Exit::Ok)

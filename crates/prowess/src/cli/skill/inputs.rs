@@ -1,4 +1,4 @@
-//! Sources on the command line to skills, for the verbs that take many.
+//! Opens the sources of commands that take several.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use prowess_source::{Origin, SearchBounds, SourceError};
 use crate::cli::fetch::FetchArgs;
 use crate::cli::{display_path, output};
 
-/// The skills that some sources name, and whether all of them could be read.
+/// The skills of some sources, and whether all of them could be read.
 pub(super) struct SkillInputs {
     pub(super) origins: Vec<Origin>,
     pub(super) unreadable: Vec<SourceError>,
 }
 
-/// Opens every source. One that cannot be read, or that holds no skill, is told
-/// and counted; the others still are.
+/// Opens every source. One that cannot be read, or that has no skill, is reported and
+/// counted; the others are still opened.
 pub(super) fn open_all(paths: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<SkillInputs> {
     let mut inputs = SkillInputs {
         origins: Vec::new(),
@@ -25,7 +25,7 @@ pub(super) fn open_all(paths: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<S
             Ok((origins, discovery)) => {
                 if origins.is_empty() && discovery.unreadable.is_empty() {
                     output::print_remark(&format!(
-                        "{}: no SKILL.md here or below",
+                        "{}: no SKILL.md in this folder or below",
                         display_path(path)
                     ));
                     inputs
@@ -59,7 +59,7 @@ impl SkillInputs {
     }
 }
 
-/// Opens a source that must name exactly one skill.
+/// Opens a source that must have exactly one skill.
 pub(crate) fn open_one(path: &Path, fetch: &FetchArgs) -> anyhow::Result<Origin> {
     let (mut origins, discovery) = fetch.open_one(path)??;
     if let (true, Some(error)) = (origins.is_empty(), discovery.unreadable.into_iter().next()) {
@@ -67,14 +67,18 @@ pub(crate) fn open_one(path: &Path, fetch: &FetchArgs) -> anyhow::Result<Origin>
     }
     match (origins.pop(), origins.len()) {
         (Some(origin), 0) => Ok(origin),
-        (None, _) => anyhow::bail!("{}: no SKILL.md here or below", display_path(path)),
+        (None, _) => anyhow::bail!(
+            "{}: no SKILL.md in this folder or below",
+            display_path(path)
+        ),
         (Some(_), more) => anyhow::bail!(
-            "{}: holds {} skills; name one of them{}",
+            "{}: has {} skills; select one{}",
             display_path(path),
             more + 1,
-            match prowess_source::url::is_url(path) {
-                true => " by adding #NAME",
-                false => "",
+            if prowess_source::url::is_url(path) {
+                " by adding #NAME"
+            } else {
+                ""
             }
         ),
     }

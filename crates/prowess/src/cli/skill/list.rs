@@ -18,18 +18,17 @@ use crate::cli::{Exit, display_path, usage_error};
 /// List the skills of folders and archives, or of a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folders of skills, archives or URLs; write LABEL=SOURCE to give one a label.
-    /// When two hold a skill of the same name, the later one counts
+    /// Folders of skills, archives or URLs; LABEL=SOURCE adds a label. When two have a skill
+    /// of the same name, the later one takes precedence
     #[arg(value_name = "SOURCE", default_value = ".")]
     paths: Vec<String>,
-    /// List the skills of a server instead; PROWESS_URL says which when no URL is
-    /// given here
+    /// List the skills of a server instead; the URL defaults to PROWESS_URL
     #[arg(long, value_name = "URL", num_args = 0..=1)]
     server: Option<Option<String>>,
-    /// With --server: only skills that fit these words, best first
+    /// With --server: only skills that match these words, best first
     #[arg(long, value_name = "WORDS", requires = "server")]
     query: Option<String>,
-    /// With --server: the key
+    /// With --server: the API key
     #[arg(
         long,
         value_name = "KEY",
@@ -135,7 +134,7 @@ pub(in crate::cli) fn first_line(text: &str) -> String {
 fn print_remarks(catalogue: &Catalogue) {
     for shadowed in &catalogue.shadowed {
         output::print_remark(&format!(
-            "{}: {} is hidden by {}",
+            "{}: {} is overridden by {}",
             shadowed.name,
             display_path(&shadowed.hidden),
             display_path(&shadowed.by)

@@ -8,7 +8,7 @@ use crate::cli::client::{self, RemoteArgs};
 use crate::cli::output::{self, format_count};
 use crate::cli::{Exit, format_date};
 
-/// Lists the skills of a server, newest first, or those that fit a query, best first.
+/// Lists the skills of a server, newest first, or those that match a query, best first.
 pub(super) fn run(remote: &RemoteArgs, query: Option<&str>, as_json: bool) -> anyhow::Result<Exit> {
     let client = remote.connect()?;
     let skills = client::block_on(async { Ok(client.skills(query).await?) })?;

@@ -1,4 +1,4 @@
-//! `prowess skill …`: one file per verb.
+//! `prowess skill …`: one file per command.
 
 mod delete;
 mod explain;
@@ -21,17 +21,17 @@ pub(super) use list::first_line;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Start a new skill
+    /// Create a new skill
     New(new::Args),
-    /// Check skills and explain what is wrong
+    /// Validate skills and explain problems
     Validate(validate::Args),
-    /// Show what is in a skill
+    /// Show the content of a skill
     Show(show::Args),
     /// List the skills of folders and archives, or of a server
     List(list::Args),
     /// Pack a skill into an archive
     Pack(pack::Args),
-    /// Look for attacks and bad habits, without running anything
+    /// Scan skills for security problems, without running anything
     Scan(scan::Args),
     /// Explain a rule, or list all of them
     Explain(explain::Args),

@@ -8,12 +8,12 @@ use prowess_skill::upload::is_portable_name;
 use crate::cli::output;
 use crate::cli::{Exit, display_path, paths, usage_error};
 
-/// Start a new skill.
+/// Create a new skill.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The skill's name: a-z, 0-9 and single hyphens inside
+    /// The skill's name: a-z, 0-9 and single hyphens between them
     name: String,
-    /// The folder to make it in
+    /// The folder to create it in
     #[arg(long, value_name = "FOLDER", default_value = ".", value_parser = paths::path_parser())]
     r#in: PathBuf,
     /// What the skill does and when to use it
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     create_folder(&folder)?;
     write_file(&folder.join("SKILL.md"), &skill_md(args))?;
     if args.tool {
-        std::fs::create_dir(folder.join("scripts")).context("scripts/ cannot be made")?;
+        std::fs::create_dir(folder.join("scripts")).context("cannot create scripts/")?;
         write_file(&folder.join("scripts/greet.py"), SCRIPT)?;
     }
     output::print_text(&format!("{}\n", display_path(&folder)))?;
@@ -48,10 +48,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn create_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
-        anyhow::bail!("{} exists already", display_path(folder));
+        anyhow::bail!("{} already exists", display_path(folder));
     }
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("{} cannot be made", display_path(folder)))
+        .with_context(|| format!("{} cannot be created", display_path(folder)))
 }
 
 fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
@@ -62,7 +62,7 @@ fn skill_md(args: &Args) -> String {
     let description = args.description.as_deref().unwrap_or(
         "Says in a sentence or two what this skill does. Use when the request names the task it is for.",
     );
-    // Text in double quotes with JSON's escapes is YAML, whatever it holds.
+    // Every JSON string is also a YAML string.
     let description = serde_json::Value::from(description).to_string();
     let tools = if args.tool { TOOLS } else { "" };
     format!(

@@ -13,14 +13,14 @@ use crate::cli::{Exit, display_path, paths, snippet, usage_error};
 /// Pack a skill into an archive. The same files give the same bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A skill's folder, or an archive or a URL to pack anew
+    /// A skill's folder, or an archive or a URL to repack
     #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
-    /// Where to write; the ending chooses the format (.zip, .skill, .tar.gz).
-    /// NAME.zip in the current folder when left out
+    /// Output file; its extension selects the format (.zip, .skill, .tar.gz). Default:
+    /// NAME.zip in the current folder
     #[arg(short, long, value_name = "FILE", value_parser = paths::path_parser())]
     output: Option<PathBuf>,
-    /// Put SKILL.md at the archive's root, not in a folder called like the skill
+    /// Put SKILL.md at the archive's root instead of in a folder named like the skill
     #[arg(long)]
     flat: bool,
     /// Replace the file if it exists
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// A skill's name is anyone's text: only a portable one becomes a file's name.
+/// A skill's name is untrusted text: only a portable one becomes a file name.
 fn file_stem(skill: &Skill) -> &str {
     if prowess_skill::upload::is_portable_name(&skill.name) {
         &skill.name
@@ -86,7 +86,7 @@ fn pack_skill(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>>
         Ok(skill.bundle.to_tar_gz(&layout)?)
     } else {
         let message = format!(
-            "{}: the ending must be .zip, .skill or .tar.gz",
+            "{}: the extension must be .zip, .skill or .tar.gz",
             display_path(file)
         );
         Err(usage_error(message))
@@ -105,7 +105,10 @@ fn write_archive(file: &Path, archive: &[u8], force: bool) -> anyhow::Result<()>
         .as_ref()
         .is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists);
     if exists {
-        anyhow::bail!("{} exists; --force replaces it", display_path(file));
+        anyhow::bail!(
+            "{} already exists; use --force to replace it",
+            display_path(file)
+        );
     }
     let result = opened.and_then(|mut opened| opened.write_all(archive));
     result.with_context(|| format!("{} cannot be written", display_path(file)))

@@ -17,13 +17,13 @@ use crate::cli::{Exit, display_path, paths, progress};
 pub(crate) struct Args {
     /// The skill's id or name
     skill: String,
-    /// Which version: latest, an integer or an id; the default one when left out
+    /// The version: latest, an integer or an id; default: the skill's default version
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// The folder to put it in
     #[arg(short, long, value_name = "FOLDER", default_value = ".", value_parser = paths::path_parser())]
     output: PathBuf,
-    /// Write into the skill's folder even if it is there
+    /// Write into the skill's folder even if it exists
     #[arg(short, long)]
     force: bool,
     /// Print JSON
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let folder = args.output.join(&skill.name);
     if folder.exists() && !args.force {
         bail!(
-            "{} is there already; --force writes into it",
+            "{} already exists; use --force to write into it",
             display_path(&folder)
         );
     }
@@ -72,7 +72,7 @@ fn write_files(bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
         let path = folder.join(path.as_str());
         let parent = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make folder {}", display_path(parent)))?;
+            .with_context(|| format!("cannot create folder {}", display_path(parent)))?;
         std::fs::write(&path, &file.data)
             .with_context(|| format!("cannot write {}", display_path(&path)))?;
         if file.executable {

@@ -13,23 +13,23 @@ use crate::cli::fetch::FetchArgs;
 use crate::cli::output::{self, format_size};
 use crate::cli::{Exit, paths, progress, snippet};
 
-/// Upload a skill: a new one, or a new version of the one that has its name. Nothing
-/// is sent when the latest version has the same files.
+/// Upload a skill: a new one, or a new version of the skill with the same name. Nothing is
+/// uploaded when the latest version has the same files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, archive, SKILL.md or URL
     #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
-    /// Make a version of this skill; the one of the same name when left out
+    /// Create a version of this skill; default: the skill with the same name
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
-    /// What to call a new skill
+    /// Display title of a new skill
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Make the new version the default
     #[arg(long)]
     default: bool,
-    /// Make a version even if nothing has changed
+    /// Create a version even if nothing has changed
     #[arg(long)]
     always: bool,
     /// Print JSON
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         ));
     }
     let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
-        output::print_error("nothing was sent: mend the errors above first");
+        output::print_error("nothing was uploaded: fix the errors above first");
         return Ok(Exit::Problems);
     };
     let client = args.remote.connect()?;

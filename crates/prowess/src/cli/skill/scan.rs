@@ -16,7 +16,7 @@ use crate::cli::fetch::FetchArgs;
 use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, STRONG, WARNING, format_count};
 use crate::cli::{Exit, display_path, paths, progress, sarif_tool, snippet};
 
-/// Look for attacks and bad habits, without running anything.
+/// Scan skills for security problems, without running anything.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, skill folders, archives, Markdown files or URLs
@@ -28,10 +28,10 @@ pub(crate) struct Args {
     /// Fail when a skill's status is this or worse
     #[arg(long, value_enum, default_value_t = FailOn::Warn, value_name = "STATUS")]
     fail_on: FailOn,
-    /// Leave out findings whose fingerprints this file lists, one on each line
+    /// Ignore findings whose fingerprints this file lists, one per line
     #[arg(long, value_name = "FILE", value_parser = paths::path_parser())]
     baseline: Option<PathBuf>,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     format: ReportFormat,
     /// Short for --format json
@@ -107,7 +107,7 @@ fn scan_all(inputs: &SkillInputs, baseline: &BTreeSet<String>) -> Vec<ScannedSki
     scanned
 }
 
-/// A skill whose frontmatter cannot be read is scanned all the same.
+/// A skill whose frontmatter cannot be read is scanned anyway.
 fn scan_one(origin: &Origin) -> Result<ScanReport, SourceError> {
     let (bundle, _) = origin.read(&BundleLimits::default())?;
     let name = origin.name();
@@ -176,7 +176,7 @@ fn render_report(skill: &ScannedSkill, report: &ScanReport, least: ScanSeverity)
         page.push_str(&finding_lines(finding));
     }
     if let Coverage::Partial { reasons } = &report.coverage {
-        page.push_str("  partial: not everything was looked at\n");
+        page.push_str("  partial: not everything was scanned\n");
         for gap in reasons {
             let file = gap.file.as_deref().unwrap_or("the skill");
             page.push_str(&format!("    {DIM}{file}: {}{DIM:#}\n", gap.detail));

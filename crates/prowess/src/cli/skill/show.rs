@@ -11,7 +11,7 @@ use crate::cli::fetch::FetchArgs;
 use crate::cli::output::{self, DIM, STRONG, format_count, format_size};
 use crate::cli::{Exit, paths, snippet};
 
-/// Show what is in a skill.
+/// Show the content of a skill.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, an archive, a Markdown file or a URL
@@ -102,10 +102,7 @@ fn render_page(skill: &Skill) -> String {
     match &skill.allowed_tools {
         AllowedTools::Unstated => {}
         AllowedTools::Only(patterns) => row("allowed tools", &patterns.join(" ")),
-        AllowedTools::Distrusted => row(
-            "allowed tools",
-            "(not trusted: the frontmatter is not sound)",
-        ),
+        AllowedTools::Distrusted => row("allowed tools", "(ignored: the frontmatter was repaired)"),
     }
     if !skill.requires.is_empty() {
         row("requires", &skill.requires.join(", "));
@@ -128,7 +125,7 @@ fn render_page(skill: &Skill) -> String {
             ));
         }
         if skill.python_tools {
-            page.push_str("  functions of tools.py, found when the skill is loaded\n");
+            page.push_str("  functions of tools.py, listed when the skill is loaded\n");
         }
     }
     page.push_str(&format!("\n{STRONG}Files{STRONG:#}\n"));

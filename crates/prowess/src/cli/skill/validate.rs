@@ -15,7 +15,7 @@ use crate::cli::fetch::FetchArgs;
 use crate::cli::output::{self, ERROR, GOOD, format_count};
 use crate::cli::{Exit, display_path, paths, progress, sarif_tool, snippet};
 
-/// Check skills and explain what is wrong.
+/// Validate skills and explain problems.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, skill folders, archives, Markdown files or URLs
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Show notes too, not only warnings and errors
     #[arg(long)]
     notes: bool,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     format: ReportFormat,
     /// Short for --format json
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum ReportFormat {
-    /// For people, with the place underlined
+    /// For people, with the location underlined
     Text,
     /// For programs
     Json,
@@ -50,8 +50,8 @@ pub(super) enum ReportFormat {
     Sarif,
 }
 
-/// What came of checking one skill: its files are let go at once, so that a
-/// large tree costs no more than its messages.
+/// The result for one skill. Its files are dropped at once, so that a large tree needs no
+/// more memory than its messages.
 struct CheckedSkill {
     origin: Origin,
     verdict: Result<Verdict, SourceError>,
@@ -61,7 +61,7 @@ struct Verdict {
     name: Option<String>,
     valid: bool,
     diagnostics: Vec<Diagnostic>,
-    /// The diagnostics for people, when they are wanted.
+    /// The rendered diagnostics, if the output format needs them.
     text: String,
 }
 
@@ -103,7 +103,7 @@ impl Args {
     }
 }
 
-/// Checks on all cores; the order stays that of the inputs.
+/// Checks on all cores, in the order of the inputs.
 fn check_all(inputs: &SkillInputs, args: &Args) -> Vec<CheckedSkill> {
     let limits = BundleLimits::default();
     let profile = args.profile();

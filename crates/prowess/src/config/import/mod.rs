@@ -1,16 +1,15 @@
-//! The `config.yaml` of a LiteLLM proxy, as a `prowess.toml`.
+//! Converts the `config.yaml` of a LiteLLM proxy to a `prowess.toml`.
 //!
-//! What it says of models, their providers, keys, prices, fallbacks and aliases is taken
-//! over. Whatever is not understood, or means nothing here, is named by its path:
-//! nothing is left out without a word.
+//! Models, their providers, keys, prices, fallbacks and aliases are imported. Every setting
+//! that is not understood, or has no equivalent in Prowess, is reported with its path.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `yaml` | the text as a tree |
-//! | `taken` | reading the tree, and remembering what nobody asked for |
-//! | `provider` | LiteLLM's providers in our words |
+//! | `yaml` | parses the text into a tree |
+//! | `settings_tree` | takes settings out of the tree, and reports the rest |
+//! | `provider` | maps LiteLLM's providers to Prowess's |
 //! | `model` | one entry of `model_list` |
-//! | `write` | the text of the result |
+//! | `render` | writes the `prowess.toml` |
 
 mod model;
 mod provider;
@@ -28,25 +27,25 @@ use settings_tree::SettingsTree;
 
 pub use yaml::ImportYamlError;
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug)]
 pub struct ImportedConfig {
     /// The text of a `prowess.toml`.
     pub toml: String,
-    /// What was left out, by its path in the original, and why.
+    /// Settings that were not imported.
     pub ignored: Vec<IgnoredSetting>,
 }
 
-/// Something that was left out.
+/// A setting that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoredSetting {
-    /// Where it stands, for instance `model_list[2].litellm_params.rpm`.
+    /// Its path, for instance `model_list[2].litellm_params.rpm`.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// All that is taken over.
+/// The imported settings.
 #[derive(Debug, Default)]
 struct ImportedGateway {
     master_key: Option<String>,
@@ -84,7 +83,7 @@ fn read_general(root: &mut SettingsTree, gateway: &mut ImportedGateway) {
     let key = secret_text(&key);
     let literal = !key.starts_with("env:");
     if literal && (key.len() < MIN_MASTER_KEY_CHARS || key.starts_with("sk-pw-")) {
-        let why = "a master key has at least 16 characters here; set PROWESS_MASTER_KEY";
+        let why = "a master key needs at least 16 characters; set PROWESS_MASTER_KEY";
         root.ignore(path, why);
         return;
     }
@@ -132,14 +131,14 @@ fn read_aliases(root: &mut SettingsTree, gateway: &mut ImportedGateway) {
             .iter_mut()
             .find(|model| Some(model.name.as_str()) == name);
         match model {
-            _ if taken => root.ignore(&path, "there is a model of this name already"),
+            _ if taken => root.ignore(&path, "a model of this name already exists"),
             Some(model) => model.aliases.push(alias.clone()),
-            None => root.ignore(&path, "it stands for a model that is not there"),
+            None => root.ignore(&path, "its model does not exist"),
         }
     }
 }
 
-/// `os.environ/NAME` in our words.
+/// `os.environ/NAME` as Prowess writes it.
 fn secret_text(text: &str) -> String {
     match text.strip_prefix("os.environ/") {
         Some(name) => format!("env:{name}"),

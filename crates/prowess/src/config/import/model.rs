@@ -15,7 +15,7 @@ pub(super) struct ImportedModel {
     pub(super) model: String,
     pub(super) fallbacks: Vec<String>,
     pub(super) concurrent: Option<u64>,
-    /// Prices of a million tokens, by our keys.
+    /// Prices of a million tokens, by Prowess's keys.
     pub(super) prices: Vec<(&'static str, f64)>,
 }
 
@@ -25,7 +25,7 @@ impl ImportedModel {
     }
 }
 
-/// Prices of LiteLLM's are for one token.
+/// LiteLLM's prices are for one token.
 const PRICES: [(&str, &str); 4] = [
     ("input_price", "input_cost_per_token"),
     ("output_price", "output_cost_per_token"),
@@ -33,10 +33,10 @@ const PRICES: [(&str, &str); 4] = [
     ("cache_write_price", "cache_creation_input_token_cost"),
 ];
 
-/// What models can do here.
+/// Modes that Prowess supports.
 const SUPPORTED_MODES: [&str; 3] = ["chat", "completion", "responses"];
 
-/// Reads an entry; says of what is not understood where it stands.
+/// Reads an entry, and reports what is not understood with its path.
 pub(super) fn read(
     entry: Value,
     path: &str,
@@ -80,7 +80,7 @@ fn read_model(
 ) -> Result<Vec<String>, String> {
     let mode = info.take_text(&["mode"]);
     if let Some(mode) = mode.filter(|mode| !SUPPORTED_MODES.contains(&mode.as_str())) {
-        return Err(format!("models of mode `{mode}` are not offered here"));
+        return Err(format!("mode `{mode}` is not supported"));
     }
     let model = params
         .take_text(&["model"])
@@ -98,7 +98,7 @@ fn read_model(
     let prices = read_prices(params, info);
     let mut notes = Vec::new();
     if prices.len() == 1 {
-        notes.push("its price has only one half, so it has none here".to_owned());
+        notes.push("only one of its two prices is set, so neither is imported".to_owned());
     }
     let mut model = ImportedModel {
         aliases: Vec::new(),
@@ -125,14 +125,14 @@ fn read_prices(params: &mut SettingFields, info: &mut SettingFields) -> Vec<(&'s
             .take_number(theirs)
             .or_else(|| info.take_number(theirs));
         if let Some(price) = price.filter(|price| *price >= 0.0) {
-            // To a billionth, so that no digits of chance are written.
+            // Rounded to a billionth, to avoid floating-point noise.
             found.push((ours, (price * 1e15).round() / 1e9));
         }
     }
     found
 }
 
-/// A name for a provider's table: the one it has already, or the next that is free.
+/// A name for a provider's table: that of an equal table, or the next free one.
 fn add_provider(
     base_name: &str,
     provider: ImportedProvider,
@@ -155,8 +155,8 @@ fn add_provider(
     base_name.to_owned()
 }
 
-/// Several entries of one name share the load there. Here the first is called, and the
-/// others are turned to when it fails.
+/// LiteLLM balances load over several entries of one name. Here the first is called, and
+/// the others are its fallbacks.
 fn merge_deployment(model: &mut ImportedModel, gateway: &mut ImportedGateway) -> Option<String> {
     let same = gateway.models.iter().filter(|known| {
         let first = known.name == model.name;
@@ -178,8 +178,8 @@ fn merge_deployment(model: &mut ImportedModel, gateway: &mut ImportedGateway) ->
         first.fallbacks.push(model.name.clone());
     }
     Some(format!(
-        "`{name}` has several entries: the load is not shared here; this one is `{}`, and is \
-         turned to when the first fails",
+        "`{name}` has several entries: load is not balanced; this one becomes `{}`, a \
+         fallback of the first",
         model.name
     ))
 }

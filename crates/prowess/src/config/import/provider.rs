@@ -1,9 +1,9 @@
-//! LiteLLM's providers in our words.
+//! Maps LiteLLM's providers to Prowess's.
 
 use super::secret_text;
 use super::settings_tree::SettingFields;
 
-/// A table of `[providers]`. Values are as they are written in the file.
+/// A table of `[providers]`. Values are as written in the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ImportedProvider {
     pub(super) kind: &'static str,
@@ -13,11 +13,11 @@ pub(super) struct ImportedProvider {
     pub(super) headers: Vec<(String, String)>,
 }
 
-/// A provider of LiteLLM's: its prefix, our kind, and where it is.
+/// A provider of LiteLLM: its prefixes, and its kind in Prowess.
 struct KnownProvider {
     prefixes: &'static [&'static str],
     kind: &'static str,
-    /// The name under which it needs no entry of its own.
+    /// The name of the built-in provider, which needs no entry.
     builtin_name: Option<&'static str>,
 }
 
@@ -62,7 +62,7 @@ static KNOWN_PROVIDERS: [KnownProvider; 18] = [
     known_provider(&["litellm_proxy", "azure_ai"], "openai", None),
 ];
 
-/// Where a compatible provider is, when an entry of its own leaves it out.
+/// Base URLs of compatible providers whose entry has none.
 const BASE_URLS: [(&str, &str); 8] = [
     ("groq", "https://api.groq.com/openai/v1"),
     ("mistral", "https://api.mistral.ai/v1"),
@@ -74,17 +74,17 @@ const BASE_URLS: [(&str, &str); 8] = [
     ("cerebras", "https://api.cerebras.ai/v1"),
 ];
 
-/// What a model of LiteLLM's leads to.
+/// The provider and model of a LiteLLM model.
 pub(super) struct ResolvedProvider {
-    /// What the provider is called here, if it needs no other name.
+    /// The provider's name in Prowess.
     pub(super) name: &'static str,
-    /// What the provider calls the model.
+    /// The provider's name of the model.
     pub(super) model: String,
-    /// Its table; nothing when it needs none.
+    /// Its table; `None` if it needs none.
     pub(super) provider: Option<ImportedProvider>,
 }
 
-/// Reads the provider out of a model's parameters.
+/// Reads the provider from a model's parameters.
 pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedProvider, String> {
     let custom = fields.take_text(&["custom_llm_provider"]);
     let (prefix, model) = match (&custom, model.split_once('/')) {
@@ -93,8 +93,7 @@ pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedPr
         (None, Some((prefix, rest))) if find_provider(prefix).is_some() => (prefix, rest),
         (None, _) => (guess_prefix(model)?, model),
     };
-    let known =
-        find_provider(prefix).ok_or_else(|| format!("provider `{prefix}` is not known here"))?;
+    let known = find_provider(prefix).ok_or_else(|| format!("unknown provider `{prefix}`"))?;
     let mut provider = ImportedProvider {
         kind: known.kind,
         ..ImportedProvider::default()
@@ -127,7 +126,7 @@ fn prefix_of(known: &KnownProvider) -> &'static str {
     known.prefixes.first().copied().unwrap_or("openai")
 }
 
-/// Whose model it is, from its name alone.
+/// Guesses the provider from a model's name.
 fn guess_prefix(model: &str) -> Result<&'static str, String> {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
     if starts(&["gpt-", "chatgpt-", "o1", "o3", "o4"]) {
@@ -138,13 +137,13 @@ fn guess_prefix(model: &str) -> Result<&'static str, String> {
         Ok("vertex_ai")
     } else if model.contains('/') {
         let prefix = model.split('/').next().unwrap_or_default();
-        Err(format!("provider `{prefix}` is not known here"))
+        Err(format!("unknown provider `{prefix}`"))
     } else {
-        Err(format!("`{model}` does not say whose model it is"))
+        Err(format!("the provider of `{model}` cannot be determined"))
     }
 }
 
-/// `bedrock/converse/…`, `bedrock/invoke/…` and `bedrock/REGION/…` say more than a model.
+/// `bedrock/converse/…`, `bedrock/invoke/…` and `bedrock/REGION/…` have more than a model.
 fn read_bedrock(prefix: &str, model: &str, provider: &mut ImportedProvider) -> String {
     let mut rest = model;
     if prefix == "bedrock_converse" {
@@ -173,7 +172,7 @@ fn read_fields(
 ) -> Result<(), String> {
     if let Some(base) = fields.take_text(&["api_base", "base_url"]) {
         if base.starts_with("os.environ/") {
-            return Err("an address must be written out here, not come from a variable".to_owned());
+            return Err("the address must be literal, not from a variable".to_owned());
         }
         provider
             .texts
@@ -213,7 +212,7 @@ fn read_fields(
     Ok(())
 }
 
-/// Only secrets may come from variables here.
+/// Only secrets may come from variables.
 fn check_value(key: &str, value: &str) -> Result<String, String> {
     let secrets = [
         "api_key",
@@ -223,13 +222,13 @@ fn check_value(key: &str, value: &str) -> Result<String, String> {
     ];
     match value.strip_prefix("os.environ/") {
         Some(name) if !secrets.contains(&key) => Err(format!(
-            "{key} must be written out here; it comes from the variable {name}"
+            "{key} must be literal; it comes from the variable {name}"
         )),
         _ => Ok(secret_text(value)),
     }
 }
 
-/// Ollama's own address lacks the path of its compatible API.
+/// Ollama's address lacks the path of its OpenAI-compatible API.
 fn normalise_address(known: &KnownProvider, base: &str) -> String {
     let base = base.trim_end_matches('/');
     match known.builtin_name {
@@ -238,7 +237,7 @@ fn normalise_address(known: &KnownProvider, base: &str) -> String {
     }
 }
 
-/// An entry of its own needs an address where its kind has none.
+/// An entry needs a base URL if its kind has no default.
 fn complete_provider(
     known: &KnownProvider,
     mut provider: ImportedProvider,
@@ -257,7 +256,7 @@ fn complete_provider(
             let address = "http://127.0.0.1:11434/v1".to_owned();
             provider.texts.insert(0, ("base_url", address));
         }
-        _ => return Err("it has no api_base, so nobody knows where it is".to_owned()),
+        _ => return Err("api_base is missing".to_owned()),
     }
     Ok(provider)
 }

@@ -1,14 +1,14 @@
-//! The text of the result.
+//! Writes the `prowess.toml`.
 
 use super::model::ImportedModel;
 use super::provider::ImportedProvider;
 use super::{IgnoredSetting, ImportedGateway};
 
-/// The file, with what was left out at its head.
+/// The file, which starts with the settings that were not imported.
 pub(super) fn render_toml(gateway: &ImportedGateway, ignored: &[IgnoredSetting]) -> String {
     let mut out = "# Imported from a LiteLLM configuration.\n".to_owned();
     if !ignored.is_empty() {
-        out.push_str("#\n# Not taken over:\n");
+        out.push_str("#\n# Not imported:\n");
     }
     for IgnoredSetting { path, why } in ignored {
         let line = format!("# {path}: {why}");
@@ -75,7 +75,7 @@ fn render_list(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A string in quotes: JSON's are TOML's too, but for one character.
+/// A quoted string: a JSON string is a TOML string, except for one character.
 fn render_text(value: &str) -> String {
     serde_json::Value::from(value)
         .to_string()

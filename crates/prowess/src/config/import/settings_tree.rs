@@ -1,10 +1,10 @@
-//! Taking values out of a tree; what is left at the end was not understood.
+//! Takes values out of a tree; the rest was not understood.
 
 use serde_json::{Map, Value};
 
 use super::IgnoredSetting;
 
-/// A tree that is taken apart.
+/// A tree of settings, from which values are taken.
 pub(super) struct SettingsTree {
     rest: Value,
     pub(super) ignored: Vec<IgnoredSetting>,
@@ -18,7 +18,7 @@ impl SettingsTree {
         }
     }
 
-    /// Says that something is left out.
+    /// Reports that a setting is ignored.
     pub(super) fn ignore(&mut self, path: &str, why: &str) {
         self.ignored.push(IgnoredSetting {
             path: path.to_owned(),
@@ -26,7 +26,7 @@ impl SettingsTree {
         });
     }
 
-    /// Takes a list; each item with its place.
+    /// Takes a list; each item with its index.
     pub(super) fn take_list(&mut self, key: &str) -> Vec<(usize, Value)> {
         match self.take_value(&[key]) {
             Some(Value::Array(items)) => items.into_iter().enumerate().collect(),
@@ -48,24 +48,24 @@ impl SettingsTree {
         map.shift_remove(*last)
     }
 
-    /// Takes a text.
+    /// Takes a string.
     pub(super) fn take_text(&mut self, path: &[&str]) -> Option<String> {
         match self.take_value(path)? {
             Value::String(text) => Some(text),
             _ => {
-                self.ignore(&path.join("."), "it is not a text");
+                self.ignore(&path.join("."), "it is not a string");
                 None
             }
         }
     }
 
-    /// Says of everything that is left that it was not understood.
+    /// Reports everything that was not taken.
     pub(super) fn ignore_rest(&mut self) {
         let rest = std::mem::take(&mut self.rest);
         self.ignore_all("", &rest);
     }
 
-    /// Says of a value that it was not understood: of a mapping, key by key.
+    /// Reports a value that was not understood; a mapping key by key.
     pub(super) fn ignore_all(&mut self, path: &str, value: &Value) {
         match value {
             Value::Null => {}
@@ -85,7 +85,7 @@ impl SettingsTree {
     }
 }
 
-/// What does in Prowess what a setting of LiteLLM's does, for those that people have most.
+/// Prowess's equivalent of a common LiteLLM setting.
 fn equivalent_setting(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or(path) {
         "num_retries" | "max_retries" => "set attempts under [providers.NAME] instead",
@@ -107,7 +107,7 @@ pub(super) struct SettingFields {
 }
 
 impl SettingFields {
-    /// The first of these keys that is there, as a text.
+    /// The first of these keys that exists, as a string.
     pub(super) fn take_text(&mut self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| match self.map.get(*key) {
             Some(Value::String(_)) => match self.map.shift_remove(*key) {
@@ -118,7 +118,7 @@ impl SettingFields {
         })
     }
 
-    /// A number, also one that is written as a text.
+    /// A number, or a string that contains one.
     pub(super) fn take_number(&mut self, key: &str) -> Option<f64> {
         let number = match self.map.get(key)? {
             Value::Number(number) => number.as_f64(),
@@ -130,7 +130,7 @@ impl SettingFields {
         Some(number)
     }
 
-    /// A mapping of texts.
+    /// A mapping of strings.
     pub(super) fn take_texts(&mut self, key: &str) -> Vec<(String, String)> {
         let Some(Value::Object(map)) = self.map.get(key) else {
             return Vec::new();

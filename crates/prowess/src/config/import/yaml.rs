@@ -1,17 +1,17 @@
-//! YAML to a tree of JSON values, within a budget.
+//! Parses YAML into JSON values, within a size limit.
 //!
-//! Anchors are resolved and `<<` merged. Plain words become what YAML 1.2 says they are.
+//! Anchors are resolved and `<<` merged. Plain scalars are typed as in YAML 1.2.
 
 use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
-/// Values in a file, aliases counted as what they stand for.
+/// Maximum values in a file, with aliases expanded.
 const MAX_VALUES: usize = 100_000;
 const MAX_DEPTH: usize = 64;
 
-/// Why a YAML text could not be read.
+/// Why a YAML text could not be parsed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportYamlError {
     /// It is not YAML.
@@ -19,14 +19,14 @@ pub enum ImportYamlError {
     Syntax {
         /// The line, from 1.
         line: usize,
-        /// What the parser said.
+        /// The parser's message.
         message: String,
     },
-    /// It is too big or nested too deep.
+    /// It is too large or nested too deeply.
     #[error("it has more than {MAX_VALUES} values")]
     TooBig,
-    /// It is no mapping.
-    #[error("it is not a configuration: it should begin with keys such as model_list")]
+    /// It is not a mapping.
+    #[error("not a LiteLLM configuration: expected keys such as model_list")]
     NoMapping,
 }
 
@@ -66,7 +66,7 @@ struct ValueBuilder {
 struct OpenValue {
     anchor: usize,
     value: Value,
-    /// A mapping's key that waits for its value.
+    /// A mapping's key whose value is next.
     key: Option<String>,
 }
 
@@ -75,9 +75,10 @@ impl ValueBuilder {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
-                let value = match plain {
-                    true => plain_value(&text),
-                    false => Value::String(text.into_owned()),
+                let value = if plain {
+                    plain_value(&text)
+                } else {
+                    Value::String(text.into_owned())
                 };
                 self.finish(value, anchor)
             }
@@ -110,7 +111,7 @@ impl ValueBuilder {
         });
     }
 
-    /// A value is complete: hand it to the collection around it.
+    /// A value is complete: add it to its collection.
     fn finish(&mut self, value: Value, anchor: usize) -> Result<(), ImportYamlError> {
         self.spend_values(1)?;
         if anchor > 0 {
@@ -139,7 +140,7 @@ impl ValueBuilder {
     }
 }
 
-/// What a mapping says itself goes before what is merged into it.
+/// A mapping's own keys take precedence over merged ones.
 fn merge(map: &mut Map<String, Value>, value: Value) {
     match value {
         Value::Object(more) => {

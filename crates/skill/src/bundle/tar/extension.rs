@@ -7,7 +7,7 @@ use tar::{Entry, EntryType};
 use super::super::{BundleError, BundleErrorKind};
 use crate::limits::BundleLimits;
 
-/// What has been said of the entry to come.
+/// The extension headers of the next entry.
 #[derive(Default)]
 pub(super) struct Extensions {
     long_name: Option<Vec<u8>>,

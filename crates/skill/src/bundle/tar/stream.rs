@@ -13,7 +13,7 @@ const ENTRY_OVERHEAD_BYTES: u64 = 2048;
 pub(super) struct TarStream<'a> {
     gzip: GzDecoder<&'a [u8]>,
     left: u64,
-    /// What it means when nothing is left.
+    /// The error when nothing is left.
     exhausted_kind: BundleErrorKind,
     /// The first thing that went wrong. The tar crate passes errors on in its own
     /// words; these are ours.
@@ -26,9 +26,10 @@ impl<'a> TarStream<'a> {
         let by_size = limits
             .total_bytes
             .saturating_add(ENTRY_OVERHEAD_BYTES.saturating_mul(limits.entries as u64));
-        let (left, exhausted_kind) = match by_ratio < by_size {
-            true => (by_ratio, BundleErrorKind::Ratio(limits.ratio)),
-            false => (by_size, BundleErrorKind::TotalTooLarge(limits.total_bytes)),
+        let (left, exhausted_kind) = if by_ratio < by_size {
+            (by_ratio, BundleErrorKind::Ratio(limits.ratio))
+        } else {
+            (by_size, BundleErrorKind::TotalTooLarge(limits.total_bytes))
         };
         TarStream {
             gzip: GzDecoder::new(gz),

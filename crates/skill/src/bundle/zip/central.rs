@@ -8,7 +8,7 @@ use super::name;
 const SIGNATURE: &[u8] = b"PK\x01\x02";
 const ZIP64_EXTRA_ID: u16 = 0x0001;
 
-/// What the directory says of an entry.
+/// An entry of the directory.
 pub(super) struct ZipEntry<'a> {
     /// The name as text; ends in `/` for a folder. Not yet a safe path.
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub(super) struct ZipEntry<'a> {
     pub(super) packed: u64,
     /// Bytes when unpacked.
     pub(super) size: u64,
-    /// Where the local header begins.
+    /// The offset of the local header.
     pub(super) offset: u64,
     /// Unix file type and permissions, 0 when the writer knew none.
     pub(super) mode: u32,

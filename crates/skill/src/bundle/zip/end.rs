@@ -61,7 +61,7 @@ pub(super) fn find(zip: &[u8]) -> Result<EndOfDirectory, BundleError> {
     }
 }
 
-/// Where the signature stands, the last place first, as far back as a comment
+/// The positions of the signature, the last one first, as far back as a comment
 /// allows.
 fn record_positions(zip: &[u8]) -> impl Iterator<Item = usize> {
     let from = zip.len().saturating_sub(RECORD_BYTES + MAX_COMMENT_BYTES);

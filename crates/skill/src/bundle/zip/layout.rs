@@ -85,7 +85,7 @@ fn locate_data(
 
 /// Whether the bytes after the data are its checksum and sizes. The format
 /// leaves both a signature and the width of the sizes to the writer; as nothing
-/// else may stand there, the length tells.
+/// else may follow, the length decides.
 fn descriptor_matches(descriptor: &[u8], entry: &ZipEntry<'_>) -> bool {
     let bare = match descriptor.len() {
         16 | 24 => descriptor.strip_prefix(DESCRIPTOR_SIGNATURE),
@@ -110,7 +110,7 @@ struct LocalHeader<'a> {
     size: u32,
     name: &'a [u8],
     extra: &'a [u8],
-    /// Where the data begins.
+    /// The offset of the data.
     data: usize,
 }
 
@@ -159,9 +159,10 @@ impl<'a> LocalHeader<'a> {
     /// after the data; anything it did write must be true.
     fn check_sizes(&self, entry: &ZipEntry<'_>) -> Result<(), BundleErrorKind> {
         let later = entry.flags & SIZES_AFTER_DATA != 0;
-        let [size, packed] = match later {
-            true => [self.size, self.packed].map(u64::from),
-            false => central::read_zip64_sizes(self.extra, [self.size, self.packed])?,
+        let [size, packed] = if later {
+            [self.size, self.packed].map(u64::from)
+        } else {
+            central::read_zip64_sizes(self.extra, [self.size, self.packed])?
         };
         let blank = |value: u64| later && (value == 0 || value == u64::from(u32::MAX));
         if size != entry.size && !blank(size) {

@@ -19,7 +19,7 @@ pub(super) fn decode(raw: &[u8], flags: u16, extra: &[u8]) -> Result<String, Bun
         return own.map(str::to_owned).ok_or(BundleErrorKind::NameNotUtf8);
     };
     let copy = unicode_copy(raw, copy).ok_or(BundleErrorKind::NameAmbiguous)?;
-    // The copy may only stand in for a name that says nothing by itself.
+    // The copy may only replace a name that cannot be decoded by itself.
     let binding = own.filter(|_| raw.is_ascii() || flags & UTF8_FLAG != 0);
     match binding {
         Some(own) if own != copy => Err(BundleErrorKind::NameAmbiguous),
@@ -27,7 +27,7 @@ pub(super) fn decode(raw: &[u8], flags: u16, extra: &[u8]) -> Result<String, Bun
     }
 }
 
-/// The copy's text, if it was made for this very name.
+/// The copy's text, if it belongs to this name.
 fn unicode_copy<'a>(raw: &[u8], field: &'a [u8]) -> Option<&'a str> {
     let mut fields = ZipFields(field);
     let version = fields.take(1)?;

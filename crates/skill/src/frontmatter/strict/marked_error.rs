@@ -1,17 +1,17 @@
-//! A complaint in two parts, a context and a problem.
+//! An error in two parts, a context and a problem.
 
 use super::StrictYamlError;
 use super::text::render_mark;
 
-/// A complaint in two parts, as Python's YAML readers make them.
+/// An error in two parts, like Python's `MarkedYAMLError`.
 #[derive(Debug)]
 pub(super) struct MarkedYamlError {
     context: Option<&'static str>,
-    /// Where the context began; left out when it is the place of the problem.
+    /// The start of the context; `None` if it is the location of the problem.
     context_at: Option<usize>,
     problem: String,
     problem_at: usize,
-    /// How far a reader had come when it met this: decides which complaint is first.
+    /// How far a reader is when it finds this: decides which error is first.
     pub(super) met_at: usize,
 }
 

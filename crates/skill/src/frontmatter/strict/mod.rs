@@ -1,10 +1,10 @@
-//! The strict reading: the verdict and the words of the reference validator.
+//! The strict reading: the verdict and the messages of the reference validator.
 //!
 //! The reference reads a small part of YAML (no flow style, anchors, tags or
 //! duplicate keys; tabs only inside text) and reports in the manner of Python's
-//! YAML family: a context, a problem, and a snippet for each. The same parser
-//! serves here; this module adds what the reference refuses and says everything
-//! in its words, so that the two can be compared byte for byte.
+//! YAML family: a context, a problem, and a snippet for each. This module uses the same
+//! parser as the lenient reading, refuses what the reference refuses, and gives its
+//! messages, so that the two can be compared byte for byte.
 
 mod marked_error;
 mod syntax;
@@ -26,7 +26,7 @@ use tree::check_node;
 /// A YAML text that the reference refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StrictYamlError {
-    /// The reference's words, snippets included.
+    /// The reference's message, snippets included.
     pub(super) message: String,
     /// The bytes of the YAML text at fault.
     pub(super) range: Range<usize>,

@@ -1,4 +1,4 @@
-//! Why the parser stopped, in the reference's words.
+//! Turns parser errors into the reference's messages.
 //!
 //! The parser names the kind of fault and its place; the reference adds where the
 //! thing began, and which token or character it met instead.
@@ -11,7 +11,7 @@ use super::text::{column, describe_found, end_of_line, leading_blanks, start_of_
 use crate::frontmatter::yaml::{ParsedYaml, YamlError};
 use crate::python::repr;
 
-/// The bracket that opens the flow collection around `at`, as far as the line tells.
+/// The bracket that opens the flow collection around `at`, as far as its line shows.
 fn outermost_bracket(text: &str, at: usize) -> usize {
     let line = start_of_line(text, at);
     let before = text.get(line..at).unwrap_or_default();
@@ -24,7 +24,7 @@ fn outermost_bracket(text: &str, at: usize) -> usize {
     first.map_or(at, |(i, _)| line + i)
 }
 
-/// Why the parser stopped, in the reference's words.
+/// The reference's message for a parser error.
 pub(super) fn syntax_error(text: &str, error: &YamlError, reading: &ParsedYaml) -> MarkedYamlError {
     let (kind, at) = match error {
         YamlError::Syntax { kind, at } => (kind, *at),

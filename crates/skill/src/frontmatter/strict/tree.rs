@@ -39,7 +39,7 @@ fn check_mapping(text: &str, node: &Node, entries: &[(Node, Node)]) -> Result<()
     check_indentation(text, entries)
 }
 
-/// The reference wants the mappings inside a mapping to begin in one column.
+/// The reference requires the mappings inside a mapping to begin in one column.
 fn check_indentation(text: &str, entries: &[(Node, Node)]) -> Result<(), MarkedYamlError> {
     let mut inner = entries
         .iter()

@@ -128,9 +128,10 @@ fn weigh_dynamic(hit: &Hit<'_>) -> Option<FindingWeight> {
 /// A command that is a constant cannot be injected into.
 fn weigh_constant(hit: &Hit<'_>) -> Option<FindingWeight> {
     let literal = hit.text().ends_with(['"', '\'']) && !hit.after().contains(['+', '%', '{']);
-    match literal {
-        true => Some(FindingWeight(ScanSeverity::Low, Confidence::Medium)),
-        false => weigh::code(hit),
+    if literal {
+        Some(FindingWeight(ScanSeverity::Low, Confidence::Medium))
+    } else {
+        weigh::code(hit)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Words that some model servers take for the seams between messages.
+//! Control tokens that some model servers treat as boundaries between messages.
 
 use crate::control_tokens::find_all;
 use crate::scan::collector::FindingCollector;
@@ -23,7 +23,7 @@ pub(crate) static INJ_TOKEN: ScanRule = ScanRule {
 /// Characters of a token that are shown.
 const MAX_SHOWN_CHARS: usize = 40;
 
-/// Looks through the file that a model is given as instructions. Others are read as what
+/// Checks the file that a model gets as instructions. Others are read as what
 /// they are: files.
 pub(crate) fn check(view: &FileView<'_>, subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     if view.path != subject.skill_file {
@@ -44,7 +44,7 @@ pub(crate) fn check(view: &FileView<'_>, subject: &Subject<'_>, log: &mut Findin
     }
 }
 
-/// Looks at what every request says of the skill.
+/// Checks the description, which is in every request.
 pub(crate) fn check_description(subject: &Subject<'_>, log: &mut FindingCollector<'_>) {
     for text in [subject.name, subject.description].into_iter().flatten() {
         if let Some(at) = find_all(text).next() {

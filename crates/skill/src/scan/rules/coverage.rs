@@ -1,4 +1,4 @@
-//! What the scan did not look at, as findings of their own, so that every
+//! What was not scanned, as findings, so that every
 //! renderer shows them.
 
 use crate::scan::evidence;
@@ -26,7 +26,7 @@ pub(crate) fn finding(gap: &CoverageGap) -> Finding {
         file,
         place: None,
         evidence: gap.detail.clone(),
-        message: "This was not fully looked at".to_owned(),
+        message: "This was not fully scanned".to_owned(),
         remedy: COVERAGE.help,
     }
 }

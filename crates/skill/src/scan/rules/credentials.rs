@@ -48,7 +48,7 @@ const STORE_ANCHORS: &[&str] = &[
 ];
 
 pub(crate) const PATTERNS: &[Pattern] = &[
-    Pattern::new(&EXF_CRED, "A place where credentials are kept", STORE_ANCHORS, STORES)
+    Pattern::new(&EXF_CRED, "A location where credentials are stored", STORE_ANCHORS, STORES)
         .weight(ScanSeverity::High, Confidence::Medium)
         .weigh_with(weigh_store)
         .example("a.py", "key = open(home + '/.ssh/id_rsa').read()"),
@@ -73,7 +73,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("a.py", "data = json.dumps(dict(os.environ))"),
     Pattern::new(
         &EXF_CRED,
-        "Asks a cloud's metadata service, which hands out credentials",
+        "Calls a cloud's metadata service, which returns credentials",
         &["169.254.169.254", "metadata.google.internal", "169.254.170.2"],
         r"\b169\.254\.169\.254\b|\bmetadata\.google\.internal\b|\b169\.254\.170\.2\b",
     )
@@ -137,13 +137,15 @@ fn weigh_store(hit: &Hit<'_>) -> Option<FindingWeight> {
         TextRole::Script | TextRole::Block if is_harmless_use(hit) => {
             Some(FindingWeight(ScanSeverity::Info, Confidence::Low))
         }
-        TextRole::Script => Some(match hit.view.has_sink() {
-            true => FindingWeight(ScanSeverity::Critical, Confidence::Medium),
-            false => FindingWeight(severity, Confidence::Medium),
+        TextRole::Script => Some(if hit.view.has_sink() {
+            FindingWeight(ScanSeverity::Critical, Confidence::Medium)
+        } else {
+            FindingWeight(severity, Confidence::Medium)
         }),
-        TextRole::Block => Some(match has_sink(hit.around(300)) && reads(hit) {
-            true => FindingWeight(ScanSeverity::High, Confidence::Medium),
-            false => FindingWeight(ScanSeverity::Low, Confidence::Low),
+        TextRole::Block => Some(if has_sink(hit.around(300)) && reads(hit) {
+            FindingWeight(ScanSeverity::High, Confidence::Medium)
+        } else {
+            FindingWeight(ScanSeverity::Low, Confidence::Low)
         }),
         TextRole::Hidden => Some(FindingWeight(ScanSeverity::High, Confidence::High)),
         _ => Some(FindingWeight(ScanSeverity::Info, Confidence::Low)),

@@ -91,18 +91,20 @@ fn weigh_pinned_commit(hit: &Hit<'_>) -> Option<FindingWeight> {
         .rsplit(['@', '#'])
         .next()
         .is_some_and(|tail| tail.len() >= 12 && tail.chars().all(|c| c.is_ascii_hexdigit()));
-    match pinned {
-        true => Some(FindingWeight(ScanSeverity::Info, Confidence::Medium)),
-        false => weigh::code(hit),
+    if pinned {
+        Some(FindingWeight(ScanSeverity::Info, Confidence::Medium))
+    } else {
+        weigh::code(hit)
     }
 }
 
-/// Which indexes are sound is for the reader to know. One that anybody on the way
-/// can rewrite is not.
+/// Whether an index is trustworthy is up to the reader. One over plain HTTP, which anybody on
+/// the network can modify, is not.
 fn weigh_other_index(hit: &Hit<'_>) -> Option<FindingWeight> {
-    match hit.text().contains("http://") {
-        true => Some(FindingWeight(ScanSeverity::High, Confidence::Medium)),
-        false => Some(FindingWeight(ScanSeverity::Low, Confidence::Medium)),
+    if hit.text().contains("http://") {
+        Some(FindingWeight(ScanSeverity::High, Confidence::Medium))
+    } else {
+        Some(FindingWeight(ScanSeverity::Low, Confidence::Medium))
     }
 }
 
@@ -212,7 +214,7 @@ fn check_package_json(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
         check_npm_package(view, name, version.as_str().unwrap_or_default(), log);
     }
     if packages.next().is_some() {
-        let detail = format!("only the first {MANY_PACKAGES} packages were looked at");
+        let detail = format!("only the first {MANY_PACKAGES} packages were scanned");
         log.report_gap(Some(view.path), GapReason::FileTooLong, detail);
     }
 }

@@ -1,4 +1,4 @@
-//! Descriptions that want to be chosen. The description is in every request,
+//! Descriptions that try to be selected for every task. The description is in every request,
 //! so it is where a skill competes with all others.
 
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ fn check_broad(subject: &Subject<'_>, lower: &str, log: &mut FindingCollector<'_
         );
     } else if lower.split_whitespace().count() < 3 && lower.is_ascii() {
         let weight = FindingWeight(ScanSeverity::Info, Confidence::Medium);
-        let message = "The description says too little to choose by";
+        let message = "The description has too little information for a choice";
         log.report_file(&TRIG_BROAD, subject.skill_file, weight, lower, message);
     }
 }

@@ -180,9 +180,10 @@ fn weigh_installer(hit: &Hit<'_>) -> Option<FindingWeight> {
         return weigh::command(&known);
     }
     let blatant = super::urls::has_raw_address(&text) || text.contains("http://");
-    let weight = match blatant {
-        true => FindingWeight(ScanSeverity::Critical, Confidence::High),
-        false => FindingWeight(ScanSeverity::High, Confidence::Medium),
+    let weight = if blatant {
+        FindingWeight(ScanSeverity::Critical, Confidence::High)
+    } else {
+        FindingWeight(ScanSeverity::High, Confidence::Medium)
     };
     weigh::command(&Hit {
         weight,

@@ -11,7 +11,7 @@ use crate::scan::weigh::{self, Hit};
 
 pub(crate) static INJ_HIDDEN: ScanRule = ScanRule {
     id: "INJ-HIDDEN",
-    title: "Instructions where nobody looks",
+    title: "Hidden instructions",
     description: "Orders to a model in HTML comments, image descriptions, invisible styles, data \
                   URIs, file metadata, or far off the screen are read by the model and missed by \
                   the reviewer.",
@@ -107,7 +107,7 @@ fn check_padding(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
             continue;
         }
         if blank >= FAR_DOWN_LINES {
-            let message = format!("Text stands below {blank} blank lines");
+            let message = format!("Text below {blank} blank lines");
             let span = start..start + line.trim_end().len();
             log.report_at(&INJ_HIDDEN, view, span, weight, message);
         }
@@ -119,7 +119,7 @@ fn check_padding(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
                 view,
                 span,
                 weight,
-                "Text stands far off the right edge",
+                "Text far beyond the right edge",
             );
         }
     }

@@ -66,9 +66,12 @@ fn is_disguised(word: &str) -> bool {
 /// A word with its foreign letters written as code points: on paper the two
 /// words look the same.
 fn spell_out(word: &str) -> String {
-    let letter = |c: char| match c.is_ascii() {
-        true => c.to_string(),
-        false => format!("{c}(U+{:04X})", u32::from(c)),
+    let letter = |c: char| {
+        if c.is_ascii() {
+            c.to_string()
+        } else {
+            format!("{c}(U+{:04X})", u32::from(c))
+        }
     };
     word.chars().map(letter).collect()
 }

@@ -11,7 +11,7 @@ use crate::scan::view::FileView;
 /// Bytes beyond which a manifest is no manifest.
 const MAX_MANIFEST_BYTES: usize = 1 << 20;
 
-/// The manifest, unless it cannot be read, which is told.
+/// The manifest; if it cannot be parsed, that is reported.
 pub(crate) fn read(view: &FileView<'_>, log: &mut FindingCollector<'_>) -> Option<Value> {
     if view.text.len() > MAX_MANIFEST_BYTES {
         let detail = format!("a manifest of {} bytes was not parsed", view.text.len());
@@ -28,7 +28,7 @@ pub(crate) fn read(view: &FileView<'_>, log: &mut FindingCollector<'_>) -> Optio
     }
 }
 
-/// Where a key stands, as far as a search can tell.
+/// The location of a key, found by a text search.
 pub(crate) fn key_span(view: &FileView<'_>, key: &str) -> Range<usize> {
     match view.text.find(&format!("\"{key}\"")) {
         Some(at) => at + 1..at + 1 + key.len(),

@@ -1,7 +1,7 @@
-//! What is looked for: one file per family of rules.
+//! The rules: one file per family.
 //!
-//! A family owns the definitions of its rules, the patterns that the engine
-//! looks for on their behalf, and the checks that need more than a pattern.
+//! A family has the definitions of its rules, their patterns for the matcher, and the checks
+//! that need more than a pattern.
 
 use super::collector::FindingCollector;
 use super::layout::{Lang, TextRole};

@@ -13,7 +13,7 @@ pub(crate) static PERSIST: ScanRule = ScanRule {
                   writes into the memory and instruction files of agents, so that its effect \
                   outlives the task and reaches other sessions.",
     severity: ScanSeverity::High,
-    help: "Leave set-up that stays to the user, and say exactly what to change.",
+    help: "Leave permanent setup to the user, and describe exactly what to change.",
     hostile: true,
 };
 
@@ -89,15 +89,17 @@ pub(crate) const PATTERNS: &[Pattern] = &[
 /// Enabling a service that a package brought is ordinary administration.
 fn weigh_service(hit: &Hit<'_>) -> Option<FindingWeight> {
     let FindingWeight(severity, confidence) = weigh::code(hit)?;
-    match hit.text().contains("systemctl") {
-        true => Some(FindingWeight(severity.lower(), confidence)),
-        false => Some(FindingWeight(severity, confidence)),
+    if hit.text().contains("systemctl") {
+        Some(FindingWeight(severity.lower(), confidence))
+    } else {
+        Some(FindingWeight(severity, confidence))
     }
 }
 
 fn weigh_own(hit: &Hit<'_>) -> Option<FindingWeight> {
-    match weigh::is_warned_against(hit) {
-        true => None,
-        false => weigh::words(hit),
+    if weigh::is_warned_against(hit) {
+        None
+    } else {
+        weigh::words(hit)
     }
 }

@@ -106,8 +106,9 @@ fn weigh_protection(hit: &Hit<'_>) -> Option<FindingWeight> {
     {
         return Some(FindingWeight(ScanSeverity::Low, Confidence::Medium));
     }
-    match hit.is_quoted() && hit.area.lang != Lang::Shell {
-        true => Some(FindingWeight(ScanSeverity::Low, Confidence::Low)),
-        false => weigh::command(hit),
+    if hit.is_quoted() && hit.area.lang != Lang::Shell {
+        Some(FindingWeight(ScanSeverity::Low, Confidence::Low))
+    } else {
+        weigh::command(hit)
     }
 }

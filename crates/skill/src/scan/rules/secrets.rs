@@ -1,5 +1,5 @@
-//! Secrets in the open. What is found here is never shown: not by this rule,
-//! and, through [`merge`] and the masks made of it, not by any other.
+//! Secrets in plain text. They are never shown: not by this rule, and, through
+//! [`merge_matches`] and the masks made from it, not by any other.
 
 use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::layout::TextRole;
@@ -152,7 +152,7 @@ fn private_key_end(text: &str, found: &PatternMatch) -> usize {
     found.span.end + tail.find(|c| !key(c)).unwrap_or(tail.len())
 }
 
-/// A stand-in is no secret.
+/// A placeholder is not a secret.
 fn weigh_real(hit: &Hit<'_>) -> Option<FindingWeight> {
     let cut_short = hit.after().starts_with("...") || hit.after().starts_with('…');
     (!cut_short && !is_placeholder(hit.text())).then_some(hit.weight)
@@ -214,9 +214,10 @@ fn weigh_request(hit: &Hit<'_>) -> Option<FindingWeight> {
     if weigh::is_warned_against(hit) || hit.area.role == TextRole::Comment {
         return Some(FindingWeight(ScanSeverity::Info, Confidence::Low));
     }
-    match grave {
-        true => weigh::words(hit),
-        false => Some(FindingWeight(ScanSeverity::Medium, Confidence::Low)),
+    if grave {
+        weigh::words(hit)
+    } else {
+        Some(FindingWeight(ScanSeverity::Medium, Confidence::Low))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tools a skill asks for, against those it uses.
+//! Compares the tools that a skill declares with those it uses.
 
 use super::SkillFacts;
 use crate::scan::collector::FindingCollector;

@@ -60,7 +60,7 @@ impl Trick {
     }
 }
 
-/// Where a trick was first seen, how often, and its longest run.
+/// The first location of a trick, its count, and its longest run.
 struct TrickOccurrences {
     first: Range<usize>,
     count: usize,
@@ -143,7 +143,7 @@ fn note_trick(
     entry.longest = entry.longest.max(run);
 }
 
-/// Reads a run of tag characters and reports what it says.
+/// Decodes a run of tag characters and reports its text.
 fn report_tags(view: &FileView<'_>, text: &mut Cursor<'_>, log: &mut FindingCollector<'_>) {
     let flag = text.before == Some('\u{1F3F4}');
     let start = text.at;

@@ -1,0 +1,203 @@
+//! Which setup steps the tests that match a filter need.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::run::{cargo, command};
+use crate::setup::Step::{
+    self, Aider, Docker, NodeAgents, NodeClients, NodeMcp, PythonClient, Reference, Wheels,
+};
+
+/// The steps of each test binary, by its crate's folder and its name. Others need none.
+const NEEDS: &[(&str, &str, &[Step])] = &[
+    ("prowess", "clients_agents", &[NodeClients, NodeAgents]),
+    (
+        "prowess",
+        "clients_failing",
+        &[
+            PythonClient("anthropic-2.8"),
+            PythonClient("openai-3.49"),
+            NodeClients,
+        ],
+    ),
+    (
+        "prowess",
+        "clients_sdk",
+        &[
+            PythonClient("anthropic-0.100"),
+            PythonClient("anthropic-1.17"),
+            PythonClient("anthropic-2.8"),
+            PythonClient("openai-2.54"),
+            PythonClient("openai-3.49"),
+            PythonClient("google-genai"),
+            PythonClient("litellm"),
+            PythonClient("llm"),
+            NodeClients,
+        ],
+    ),
+    (
+        "prowess",
+        "contract",
+        &[
+            PythonClient("schemathesis"),
+            PythonClient("litellm"),
+            NodeClients,
+        ],
+    ),
+    (
+        "prowess",
+        "docs",
+        &[
+            PythonClient("anthropic-2.8"),
+            PythonClient("openai-3.49"),
+            PythonClient("google-genai"),
+            PythonClient("mcp"),
+            PythonClient("llm"),
+            Aider,
+            Wheels,
+            NodeClients,
+            NodeAgents,
+        ],
+    ),
+    ("prowess", "litellm_defects", &[PythonClient("litellm")]),
+    (
+        "prowess",
+        "mcp_clients",
+        &[
+            PythonClient("mcp"),
+            PythonClient("agent-framework"),
+            NodeClients,
+            NodeAgents,
+            NodeMcp,
+        ],
+    ),
+    (
+        "prowess",
+        "programs",
+        &[
+            PythonClient("frameworks"),
+            PythonClient("litellm"),
+            PythonClient("llm"),
+            Aider,
+            NodeClients,
+            NodeAgents,
+        ],
+    ),
+    (
+        "prowess",
+        "provider_files",
+        &[PythonClient("anthropic-2.8"), PythonClient("openai-3.49")],
+    ),
+    ("prowess", "python", &[Wheels]),
+    ("prowess", "reference", &[Reference]),
+    (
+        "prowess",
+        "sdk",
+        &[
+            PythonClient("anthropic-0.100"),
+            PythonClient("anthropic-1.17"),
+            PythonClient("anthropic-2.8"),
+            PythonClient("openai-2.54"),
+            PythonClient("openai-3.49"),
+            NodeClients,
+        ],
+    ),
+    (
+        "prowess",
+        "skills_sdk",
+        &[
+            PythonClient("anthropic-2.8"),
+            PythonClient("openai-3.49"),
+            PythonClient("google-genai"),
+        ],
+    ),
+    ("sandbox", "suite", &[Docker]),
+    ("store", "suite", &[Reference]),
+];
+
+/// Builds the tests, and collects the steps of every binary that has a matching test.
+pub(crate) fn steps(filter: &str) -> anyhow::Result<BTreeSet<Step>> {
+    let build = [
+        "test",
+        "--workspace",
+        "--exclude=prowess-python",
+        "--lib",
+        "--bins",
+        "--tests",
+        "--no-run",
+        "--message-format=json-render-diagnostics",
+    ];
+    let built = cargo(&build).stderr(Stdio::inherit()).output()?;
+    anyhow::ensure!(built.status.success(), "the tests do not build");
+    let messages = String::from_utf8(built.stdout)?;
+    let mut steps = BTreeSet::new();
+    for line in messages.lines() {
+        let message: Value = serde_json::from_str(line).context("cargo printed no JSON")?;
+        let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
+        let (Some(manifest), Some(name), Some(program)) = (
+            text("/manifest_path"),
+            text("/target/name"),
+            text("/executable"),
+        ) else {
+            continue;
+        };
+        let needs = NEEDS.iter().find(|(folder, binary, _)| {
+            *binary == name && Path::new(manifest).ends_with(format!("{folder}/Cargo.toml"))
+        });
+        if let Some((_, _, needed)) = needs
+            && has_matching_test(program, filter)?
+        {
+            steps.extend(needed.iter().copied());
+        }
+    }
+    Ok(steps)
+}
+
+fn has_matching_test(program: &str, filter: &str) -> anyhow::Result<bool> {
+    let listed = command(program, &["--list", "--format", "terse", filter]).output()?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    Ok(listed.lines().any(|line| line.ends_with(": test")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::run::root;
+    use crate::setup::PYTHON_CLIENTS;
+
+    #[test]
+    fn every_entry_names_a_test_binary_and_known_clients() {
+        for (folder, name, steps) in NEEDS {
+            let tests = root().join("crates").join(folder).join("tests");
+            let file = tests.join(format!("{name}.rs")).exists();
+            assert!(
+                file || tests.join(name).join("main.rs").exists(),
+                "{folder}: {name}"
+            );
+            for step in *steps {
+                let PythonClient(client) = step else { continue };
+                assert!(PYTHON_CLIENTS.contains(client), "{folder}: {client}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_binary_that_uses_installed_programs_has_an_entry() {
+        for entry in fs::read_dir(root().join("crates/prowess/tests")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let Ok(text) = fs::read_to_string(&path) else {
+                continue;
+            };
+            let uses = text.lines().any(|line| line == "mod installed;");
+            let has_entry = NEEDS.iter().any(|(_, binary, _)| *binary == name);
+            assert!(!uses || has_entry, "{name}");
+        }
+    }
+}
