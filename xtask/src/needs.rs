@@ -64,6 +64,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     ("prowess", "litellm_defects", &[PythonClient("litellm")]),
+    ("prowess", "readme", &[PythonClient("anthropic-2.8")]),
     (
         "prowess",
         "mcp_clients",

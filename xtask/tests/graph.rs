@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        // It knows no store: whose skills it serves is told it by those above.
+        // It has no store: its users decide whose skills it serves.
         "prowess-mcp",
         &[
             "prowess-sandbox",
@@ -81,7 +81,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-wire",
         ],
     ),
-    // A face like the one above, without models: those are asked by whoever imports it.
+    // Like the one above, but without models: the importing program calls them.
     (
         "prowess-python",
         &[

@@ -71,3 +71,53 @@ fn the_architecture_names_every_crate() {
         );
     }
 }
+
+/// The walks of ARCHITECTURE.md say "`Type::function` in `crate/path.rs`"; the tables below
+/// them name files and folders alone.
+#[test]
+fn the_architecture_names_functions_and_files_that_exist() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, walks) = text
+        .split_once("## How a request with skills runs")
+        .unwrap();
+    let spans: Vec<(usize, &str)> = walks.split('`').enumerate().collect();
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for (at, span) in spans.iter().filter(|(at, _)| at % 2 == 1) {
+        let Some((name, rest)) = span.split_once('/') else {
+            continue;
+        };
+        let path = root().join("crates").join(name).join("src").join(rest);
+        let is_crate = !name.is_empty() && root().join("crates").join(name).is_dir();
+        if !is_crate || rest.contains('<') {
+            continue;
+        }
+        checked += 1;
+        if !path.exists() {
+            missing.push((*span).to_owned());
+            continue;
+        }
+        let before = spans.get(at - 1).map_or("", |(_, text)| text);
+        if before.split_whitespace().collect::<Vec<_>>() == ["in"] {
+            let item = spans.get(at - 2).map_or("", |(_, text)| text);
+            let name = item.rsplit("::").next().unwrap();
+            let code = fs::read_to_string(&path).unwrap();
+            if !defines(&code, name) {
+                missing.push(format!("{item} in {span}"));
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} places were found");
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+fn defines(code: &str, name: &str) -> bool {
+    ["fn", "struct", "enum", "trait"].iter().any(|kind| {
+        let start = format!("{kind} {name}");
+        code.match_indices(&start).any(|(at, _)| {
+            code.get(at + start.len()..)
+                .and_then(|rest| rest.chars().next())
+                .is_some_and(|next| !(next.is_alphanumeric() || next == '_'))
+        })
+    })
+}

@@ -221,8 +221,9 @@ fn every_line_arrives_in_order_and_the_last_ones_before_the_end() {
     let expected = ["timestamp", "level", "message", "status", "ms", "span"];
     assert_eq!(fields, expected);
     let span: Vec<_> = first["span"].as_object().unwrap().keys().collect();
-    assert_eq!(span, ["id", "method", "path", "route", "tenant", "name"]);
-    assert!(text.contains("stopping: requests under way may finish"));
+    let expected = ["id", "method", "model", "path", "route", "tenant", "name"];
+    assert_eq!(span, expected);
+    assert!(text.contains("stopping: waiting for active requests"));
 }
 
 fn get(address: &str, path: &str) -> String {

@@ -46,7 +46,7 @@ fn serve(mut command: Command) -> TestServer {
     let mut startup_lines = Vec::new();
     while !startup_lines
         .iter()
-        .any(|line: &String| line.contains("models"))
+        .any(|line: &String| line.contains("models") || line.contains("no provider keys"))
     {
         match lines.next() {
             Some(line) => startup_lines.push(line.unwrap()),

@@ -151,7 +151,7 @@ fn a_skill_with_errors_is_explained_and_not_sent() {
     assert_eq!(output.code, 1);
     assert!(output.stderr.contains("upload-xml"), "{}", output.stderr);
     assert!(
-        output.stderr.contains("nothing was sent"),
+        output.stderr.contains("nothing was uploaded"),
         "{}",
         output.stderr
     );

@@ -345,7 +345,7 @@ fn a_container_goes_on_under_its_id_in_any_dialect() {
         assert_eq!(gone.status(), 404);
         let why = gone.text().await.unwrap();
         assert!(
-            why.contains("container-not-found") && why.contains("leave its id out"),
+            why.contains("container-not-found") && why.contains("omit its id"),
             "{why}"
         );
     });

@@ -669,7 +669,7 @@ fn a_quoted_tilde_means_the_home_folder_wherever_a_path_is_taken() {
     );
     let (code, printed) = run(None, &["skill", "show", "~/good"]);
     assert_eq!(code, Some(2), "{printed}");
-    assert!(printed.contains("no HOME"), "{printed}");
+    assert!(printed.contains("HOME is not set"), "{printed}");
     // A folder that really is called so.
     SkillFixture::new("~odd").write_to(&workdir.path().join("elsewhere"));
     let (_, printed) = run(Some(workdir.path()), &["skill", "show", "~odd"]);

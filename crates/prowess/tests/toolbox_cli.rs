@@ -61,7 +61,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
      TOOL        ARGUMENTS    DESCRIPTION
      load_skill  name, path?  Load a skill: its instructions and, if it has any, its own tools. When a…
     --- stderr
-    1 tool of 2 skills
+    1 tool from 2 skills
     ");
     assert_snapshot!(workdir.run(&["tools", "skills", "--loaded", "--reduced"]), @"
     exit 0

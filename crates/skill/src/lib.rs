@@ -24,6 +24,8 @@
 //! | [`control_tokens`] | control tokens of chat templates, neutralised before a model reads them |
 //! | [`scan`] | static security rules over a whole bundle |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
+//! | `advice` | diagnostics for valid skills that could serve their reader better |
+//! | `python` | values as Python prints them, for the reference validator's messages |
 //! | [`address`] | which network addresses are the public internet's |
 
 pub mod address;

@@ -20,7 +20,7 @@ pub enum WireError {
         message: String,
     },
     /// A field is there more than once, and parsers do not agree which one counts.
-    #[error("{}:: duplicate field; send each field once", excerpt(.field))]
+    #[error("{}: duplicate field; send each field once", excerpt(.field))]
     Repeated {
         /// JSON path of the field.
         field: String,

@@ -342,7 +342,7 @@ fn mistakes_are_reported_with_the_clients_own_paths() {
     insta::assert_snapshot!(error_text(json!({"contents": [{"role": "system", "parts": []}]})), @r#"contents[0].role: expected "user" or "model", found "system""#);
     insta::assert_snapshot!(error_text(json!({"contents": [{"parts": [{"function_call": {}}]}]})), @"contents[0].parts[0].functionCall.name: Field required");
     insta::assert_snapshot!(with("generation_config", json!({"candidate_count": 2})), @"generationConfig.candidateCount: only one candidate is supported: omit candidateCount or set it to 1");
-    insta::assert_snapshot!(with("generationConfig", json!({"topP": 1, "top_p": 1})), @"generationConfig.topP:: duplicate field; send each field once");
+    insta::assert_snapshot!(with("generationConfig", json!({"topP": 1, "top_p": 1})), @"generationConfig.topP: duplicate field; send each field once");
     insta::assert_snapshot!(with("toolConfig", json!({"functionCallingConfig": {"mode": "SOME"}})), @r#"toolConfig.functionCallingConfig.mode: expected "AUTO", "ANY", "NONE" or "VALIDATED", found "SOME""#);
     insta::assert_snapshot!(with("tools", json!([{"functionDeclarations": [{}]}])), @"tools[0].functionDeclarations[0].name: Field required");
 }

@@ -98,7 +98,7 @@ def a_name_that_is_no_skill_is_answered_with_those_that_are(greeter: Path) -> No
 PLUGIN_ROWS = [
     Row(
         "a path is one skill, or a folder of skills",
-        [RIVALS + "a_source_is_one_skill_or_a_folder_of_them_or_an_archive_and_a_missing_one_is_told"],
+        [RIVALS + "a_source_is_one_skill_or_a_folder_of_them_or_an_archive_and_a_missing_one_is_reported"],
     ),
     Row("a zip archive (promised, not shipped)", [PLUGIN + "test_a_skill_may_be_a_zip_or_a_url"]),
     Row("a URL (promised; gives a toolbox without tools)", [PLUGIN + "test_a_skill_may_be_a_zip_or_a_url"]),
@@ -141,7 +141,7 @@ PLUGIN_ROWS = [
         [a_home_is_found_and_a_missing_path_is_an_error],
         otherwise="a missing path is an error: a model without its tools answers wrongly",
     ),
-    Row("ordinary YAML (four faults of its reader)", [RIVALS + "ordinary_yaml_means_what_it_says"]),
+    Row("ordinary YAML (four faults of its reader)", [RIVALS + "ordinary_yaml_means_what_it_states"]),
     Row(
         "what is loaded is forgotten when a conversation goes on",
         [PLUGIN + "test_a_conversation_goes_on_with_the_same_skills_from_anywhere"],
@@ -185,7 +185,7 @@ FRAMEWORK_ROWS = [
         "declared scripts: arguments by position, standard error told, exit codes, interpreters",
         [
             "crates/toolbox/tests/suite/declared.rs::arguments_go_in_declared_order_with_defaults_and_empty_places",
-            "crates/toolbox/tests/suite/declared.rs::a_failure_is_told_with_its_code_and_all_that_was_said",
+            "crates/toolbox/tests/suite/declared.rs::a_failure_is_reported_with_its_code_and_all_its_output",
             "crates/toolbox/tests/suite/declared.rs::the_interpreter_is_found_by_ending_by_first_line_or_by_the_file_itself",
         ],
         otherwise="arguments have types, and may be optional with a default",
@@ -193,7 +193,7 @@ FRAMEWORK_ROWS = [
     Row(
         "a script's time is bounded (300 s, later); its path may escape the skill",
         [
-            "crates/toolbox/tests/suite/declared.rs::a_script_out_of_time_is_told_so",
+            "crates/toolbox/tests/suite/declared.rs::a_script_out_of_time_is_reported_as_such",
             a_script_cannot_lie_outside_of_its_skill,
         ],
         otherwise="a script outside of the skill is no tool, and that is told",
@@ -230,7 +230,7 @@ FRAMEWORK_ROWS = [
     ),
     Row(
         "a registry: last source wins silently; add, remove, get, names",
-        [a_registry_is_a_toolbox_over_several_sources, RIVALS + "later_sources_win_and_say_so_and_the_catalogue_is_in_the_tool"],
+        [a_registry_is_a_toolbox_over_several_sources, RIVALS + "later_sources_win_and_report_it_and_the_catalogue_is_in_the_tool"],
         otherwise="the last source wins and says so; what is added or removed on the disk is seen at the next look",
     ),
     Row("the catalogue as a text for a system prompt", [the_catalogue_is_a_text_of_its_own]),
@@ -252,7 +252,7 @@ FRAMEWORK_ROWS = [
         "skills that require others: order, circles, gaps",
         [
             "crates/toolbox/tests/suite/lifecycle.rs::required_skills_are_loaded_first_and_stand_before_the_instructions",
-            "crates/toolbox/tests/suite/lifecycle.rs::a_circle_or_a_gap_is_told_with_its_chain",
+            "crates/toolbox/tests/suite/lifecycle.rs::a_circle_or_a_gap_is_reported_with_its_chain",
         ],
     ),
     Row(
@@ -275,7 +275,7 @@ FRAMEWORK_ROWS = [
     ),
     Row(
         "a subset of YAML (eight faults of its reader)",
-        [RIVALS + "ordinary_yaml_means_what_it_says"],
+        [RIVALS + "ordinary_yaml_means_what_it_states"],
     ),
 ]
 

@@ -85,7 +85,7 @@ impl HttpClient {
         let mut request = build_request(&to, method, headers, body);
         while let Some(mut connection) = self.pool.take(uri) {
             match connection.send(request).await {
-                Ok(response) => return Ok(self.into_response(connection, response)),
+                Ok(response) => return Ok(self.to_response(connection, response)),
                 // It was closed before anything was sent; the next one may work.
                 Err(SendError::Unsent(unsent)) => request = *unsent,
                 Err(SendError::Broken(error)) => {
@@ -95,7 +95,7 @@ impl HttpClient {
         }
         let mut connection = Box::pin(self.connect(uri)).await?;
         match connection.send(request).await {
-            Ok(response) => Ok(self.into_response(connection, response)),
+            Ok(response) => Ok(self.to_response(connection, response)),
             Err(SendError::Unsent(_)) => Err(self.unreachable_error(
                 "it closed a new connection before the request was sent".to_owned(),
             )),
@@ -103,7 +103,7 @@ impl HttpClient {
         }
     }
 
-    fn into_response(
+    fn to_response(
         &self,
         connection: Box<UpstreamConnection>,
         response: http::Response<hyper::body::Incoming>,

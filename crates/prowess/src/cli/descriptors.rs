@@ -34,7 +34,7 @@ pub(super) fn raise_limit() -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn raise() -> Option<u64> {
+pub(super) fn raise_limit() -> Option<u64> {
     None
 }
 

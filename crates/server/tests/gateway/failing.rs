@@ -197,7 +197,7 @@ async fn an_unknown_model_is_a_404_that_names_it() {
         let line = error_line(client, &answer);
         assert_eq!(answer.status, 404);
         assert!(
-            line.contains("there is no model called \"smal\"; did you mean \"small\"?"),
+            line.contains("unknown model \"smal\"; did you mean \"small\"?"),
             "{line}"
         );
     }
@@ -211,7 +211,7 @@ async fn an_unknown_model_is_a_404_that_names_it() {
       "request_id": "req_…",
       "error": {
         "type": "not_found_error",
-        "message": "there is no model called \"smal\"; did you mean \"small\"?",
+        "message": "unknown model \"smal\"; did you mean \"small\"?",
         "details": {
           "error_code": "model-not-found"
         }

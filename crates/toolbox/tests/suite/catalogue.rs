@@ -115,7 +115,7 @@ async fn a_skills_own_loader_reads_its_files_too() {
     let loaded = toolbox.call("load_skill_a", &input, None).await;
     assert!(text(&loaded).starts_with("Body."));
     let again = toolbox.call("load_skill_a", &json!({}), None).await;
-    assert!(text(&again).contains("loaded already"));
+    assert!(text(&again).contains("already loaded"));
 }
 
 #[test]

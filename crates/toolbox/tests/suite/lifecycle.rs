@@ -143,7 +143,7 @@ async fn a_conversation_that_goes_on_has_its_tools_again_without_loading() {
     assert_eq!(problems, ["there is no skill `gone`. Available: `a`"]);
     assert_eq!(running.toolbox.loaded_skills(), ["a"]);
     assert_eq!(text(&running.call("a__go", json!({})).await), "1");
-    assert!(text(&running.load("a").await).contains("loaded already"));
+    assert!(text(&running.load("a").await).contains("already loaded"));
 }
 
 #[tokio::test]

@@ -197,7 +197,7 @@ async fn without_a_sandbox_a_skill_reports_what_of_it_is_missing() {
         .await;
     assert!(!outcome.is_error);
     assert!(
-        text(&outcome).contains("there is no sandbox"),
+        text(&outcome).contains("they need a sandbox"),
         "{}",
         text(&outcome)
     );

@@ -82,7 +82,7 @@ async fn the_plugins_tools_take_a_path_and_one_call_reads_any_file_before_or_aft
         "nested files are listed"
     );
     let again = toolbox.call(&tool.name, &json!({}), None).await;
-    assert!(text(&again).contains("loaded already"));
+    assert!(text(&again).contains("already loaded"));
 }
 
 #[test]

@@ -277,11 +277,7 @@ fn a_picture_comes_back_to_gemini_from_every_client() {
             let outgoing = sent(client, &body, upstream);
             let text = outgoing.body[list][1].to_string();
             let own = client == ClientDialect::Responses && upstream == Dialect::Responses;
-            assert_eq!(
-                text.contains("[image: image/png, 9 bytes]"),
-                !own,
-                "{text}"
-            );
+            assert_eq!(text.contains("[image: image/png, 9 bytes]"), !own, "{text}");
             assert!(own || !text.contains(PNG), "{text}");
             assert_eq!(
                 dropped(&outgoing).is_empty(),

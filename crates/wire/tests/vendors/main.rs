@@ -11,9 +11,9 @@ mod blank;
 mod counts;
 mod ends;
 mod files;
+mod images;
 mod opening;
 mod parts;
-mod images;
 #[path = "../support/mod.rs"]
 mod support;
 
