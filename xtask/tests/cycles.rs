@@ -13,7 +13,31 @@ type Module = Vec<String>;
 
 /// Circles that are still to be opened. A new one fails this test, and so does one that
 /// is gone and still listed.
-const KNOWN: &[&str] = &[];
+const KNOWN: &[&str] = &[
+    "provider: breaker, call, count, error, events, limiter, model_slot, pass_through, \
+     provider, retry, route, routing_table",
+    "provider: http/connect, http/connection, http/pool",
+    "prowess: cli/skill/list, cli/skill/list_remote",
+    "sandbox: backend, docker, egress, execution, native, native/cgroup, packages, \
+     packages/layer_store, policy, probe, settings",
+    "sandbox: collect/folder, collect/remove",
+    "server: anthropic_skills, app, auth, extract, form, http_service, meter, openapi, \
+     route, route/discovery, route/gateway",
+    "server: context, request_log",
+    "server: route/gateway/reply, route/gateway/sse_translate",
+    "server: route/gateway/socket, route/gateway/socket/memory, route/gateway/socket/message",
+    "skill: bundle/format, bundle/tar, bundle/tree, bundle/zip",
+    "skill: scan/collector, scan/pattern, scan/report, scan/rules, scan/rules/coverage, \
+     scan/rules/credentials, scan/view, scan/weigh",
+    "skill: scan/matcher, scan/scanner",
+    "skill: skill, upload",
+    "source: archive_cache, archive_contents, open",
+    "store: conversation_items, conversations",
+    "toolbox: allowed_tools, bash, declared, editor, functions, initial_tools, litellm, \
+     load, run, script, search, toolbox",
+    "wire: client_fields, error, field_names, fields",
+    "wire: responses/image_item, responses/response_out, responses/stream_call",
+];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -71,7 +71,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
      greet__hello  name, loud?  Say hello.
      maths__add    a, b?        Add.
     --- stderr
-    3 tools of 2 skills
+    3 tools from 2 skills
     ");
     assert_snapshot!(workdir.run(&["tools", "skills/greet", "--form", "per-skill"]), @"
     exit 0
@@ -79,7 +79,7 @@ fn tools_shows_what_a_model_is_given_at_first_and_when_all_is_loaded() {
      TOOL              ARGUMENTS  DESCRIPTION
      load_skill_greet  path?      Load the skill greet: Does one thing well. Use it when asked to.
     --- stderr
-    1 tool of 1 skill
+    1 tool from 1 skill
     ");
 }
 
