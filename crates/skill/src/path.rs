@@ -283,13 +283,13 @@ pub enum PathRule {
     /// `a.` or `a `, which Windows strips.
     #[error("has a part that ends in a dot or a space, which Windows drops; rename the file")]
     TrailingDotOrSpace,
-    /// More bytes than [`Limits::path_bytes`].
+    /// More bytes than [`BundleLimits::path_bytes`].
     #[error("is longer than {0} bytes; shorten it")]
     TooLong(usize),
-    /// A part of more bytes than [`Limits::part_bytes`].
+    /// A part of more bytes than [`BundleLimits::part_bytes`].
     #[error("has a part longer than {0} bytes; shorten it")]
     PartTooLong(usize),
-    /// More folders than [`Limits::depth`].
+    /// More folders than [`BundleLimits::depth`].
     #[error("lies below more than {0} folders; move it up")]
     TooDeep(usize),
 }

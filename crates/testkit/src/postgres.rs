@@ -89,7 +89,7 @@ impl TestPostgres {
         self.run_pg_ctl(&["stop", "-w", "-m", "fast"]);
     }
 
-    /// Starts it again after [`Postgres::stop`], as it was started at first.
+    /// Starts it again after [`TestPostgres::stop`], as it was started at first.
     pub fn restart(&self) {
         self.run_pg_ctl(&["restart", "-w"]);
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Toolbox`] serves one run or one MCP session. It lists its tools
 //! ([`Toolbox::tools`]) and executes calls ([`Toolbox::call`]); a call never fails:
-//! an error is an [`Outcome`] that the model reads and can act on. Code runs in a
+//! an error is an [`ToolOutcome`] that the model reads and can act on. Code runs in a
 //! [`Workspace`], a sandbox container created on first use; a skill can be read
 //! without one.
 //!

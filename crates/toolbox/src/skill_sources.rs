@@ -91,7 +91,7 @@ impl SkillSources {
     }
 
     /// Checks the sources and reads what changed. This blocks on the disk, and supports
-    /// paths only: for URLs see [`Shelf::take`].
+    /// paths only: for URLs see [`SkillSources::refresh_from`].
     pub fn refresh(&mut self) -> SkillSnapshot {
         let sources = self.sources.iter();
         let opened = sources.map(|source| open(&source.path, &self.bounds));

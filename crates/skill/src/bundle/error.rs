@@ -71,7 +71,7 @@ impl From<PathError> for BundleError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BundleErrorKind {
     // What it costs.
-    /// More bytes than [`Limits::archive_bytes`](crate::Limits::archive_bytes).
+    /// More bytes than [`BundleLimits::archive_bytes`](crate::BundleLimits::archive_bytes).
     #[error("has {size} bytes, more than the {limit} allowed; leave files out or shrink them")]
     ArchiveTooLarge {
         /// As sent.
@@ -79,22 +79,22 @@ pub enum BundleErrorKind {
         /// As allowed.
         limit: u64,
     },
-    /// More than [`Limits::entries`](crate::Limits::entries).
+    /// More than [`BundleLimits::entries`](crate::BundleLimits::entries).
     #[error("has more than {0} entries; leave some out")]
     TooManyEntries(usize),
-    /// More than [`Limits::files`](crate::Limits::files).
+    /// More than [`BundleLimits::files`](crate::BundleLimits::files).
     #[error("has more than {0} files; leave some out")]
     TooManyFiles(usize),
-    /// More than [`Limits::file_bytes`](crate::Limits::file_bytes).
+    /// More than [`BundleLimits::file_bytes`](crate::BundleLimits::file_bytes).
     #[error("is larger than the {0} bytes one file may have; shrink it or leave it out")]
     FileTooLarge(u64),
-    /// More than [`Limits::total_bytes`](crate::Limits::total_bytes).
+    /// More than [`BundleLimits::total_bytes`](crate::BundleLimits::total_bytes).
     #[error("would unpack to more than {0} bytes; leave files out or shrink them")]
     TotalTooLarge(u64),
-    /// More than [`Limits::ratio`](crate::Limits::ratio).
+    /// More than [`BundleLimits::ratio`](crate::BundleLimits::ratio).
     #[error("unpacks to more than {0} times its packed size, as archive bombs do")]
     Ratio(u64),
-    /// More than [`Limits::directory_bytes`](crate::Limits::directory_bytes).
+    /// More than [`BundleLimits::directory_bytes`](crate::BundleLimits::directory_bytes).
     #[error("has a zip directory of more than {0} bytes")]
     DirectoryTooLarge(u64),
 
@@ -211,7 +211,7 @@ pub enum BundleErrorKind {
     /// Something after the end mark.
     #[error("has bytes after the end of its tar archive; pack it again")]
     TarTrailing,
-    /// More than [`Limits::extension_bytes`](crate::Limits::extension_bytes).
+    /// More than [`BundleLimits::extension_bytes`](crate::BundleLimits::extension_bytes).
     #[error("has a tar extension header of more than {0} bytes")]
     ExtensionTooLarge(u64),
     /// An extension header that is malformed, misplaced or contradicts the entry.

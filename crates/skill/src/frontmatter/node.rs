@@ -1,7 +1,7 @@
 //! A YAML tree that remembers where everything stood.
 //!
 //! Built from parser events under the node and depth budget of
-//! [`Limits`](crate::Limits), so neither an alias bomb nor deep nesting can cost
+//! [`BundleLimits`](crate::BundleLimits), so neither an alias bomb nor deep nesting can cost
 //! more than the budget says.
 
 use std::ops::Range;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::finding::{Confidence, Finding, ScanSeverity};
 use super::rules;
 
-/// The verdict, derived from the findings by [`Status::of`].
+/// The verdict, derived from the findings by [`ScanStatus::from_findings`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScanStatus {

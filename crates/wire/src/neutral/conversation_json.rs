@@ -21,7 +21,7 @@ pub fn conversation_to_json(messages: &[Message]) -> Value {
     messages.iter().map(message).collect()
 }
 
-/// What [`write_kept`] wrote.
+/// What [`conversation_to_json`] wrote.
 ///
 /// # Errors
 /// When it was written by something else.
