@@ -8,7 +8,7 @@
 //! ```
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 //! # runtime.block_on(async {
-//! use prowess_skill::{Options, Skill};
+//! use prowess_skill::{LoadOptions, Skill};
 //! use prowess_store::{NewSkill, PageRequest, Store, StoreConfig, TenantId, VersionSelector};
 //!
 //! let folder = tempfile::tempdir()?;
@@ -16,7 +16,7 @@
 //! let tenant = TenantId::default_tenant();
 //!
 //! let text = "---\nname: pdf-forms\ndescription: Fills in PDF forms.\n---\nUse `fill.py`.\n";
-//! let skill = Skill::from_text(text, &Options::default()).skill.expect("it is valid");
+//! let skill = Skill::from_text(text, &LoadOptions::default()).skill.expect("it is valid");
 //! let uploaded = store.create_skill(&tenant, &NewSkill::from_skill(&skill)).await?;
 //! assert_eq!(uploaded.version.ordinal, 1);
 //!

@@ -5,14 +5,14 @@
 //!
 //! ```no_run
 //! # async fn example() {
-//! use prowess_testkit::upstream::{Answer, Upstream};
+//! use prowess_testkit::upstream::{MockResponse, MockUpstream};
 //!
-//! let upstream = Upstream::start().await;
-//! upstream.answer(Answer::json(429, r#"{"error":"slow down"}"#).header("retry-after", "1"));
-//! upstream.answer(Answer::sse("data: {}\n\n").cut());
+//! let upstream = MockUpstream::start().await;
+//! upstream.respond(MockResponse::json(429, r#"{"error":"slow down"}"#).header("retry-after", "1"));
+//! upstream.respond(MockResponse::sse("data: {}\n\n").cut_off());
 //! // … a client calls upstream.url() …
 //! assert_eq!(upstream.next_request().await.path, "/v1/messages");
-//! upstream.client_left().await;
+//! upstream.client_disconnected().await;
 //! # }
 //! ```
 

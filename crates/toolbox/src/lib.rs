@@ -8,11 +8,11 @@
 //!
 //! ```
 //! use prowess_skill::Skill;
-//! use prowess_toolbox::{Options, Toolbox};
+//! use prowess_toolbox::{ToolboxOptions, Toolbox};
 //!
 //! let text = "---\nname: haiku\ndescription: Writes haiku.\n---\nFive, seven, five.\n";
 //! let skill = Skill::from_text(text, &Default::default()).skill.ok_or("no skill")?;
-//! let toolbox = Toolbox::new(vec![skill.into()], None, Options::default())?;
+//! let toolbox = Toolbox::new(vec![skill.into()], None, ToolboxOptions::default())?;
 //! assert_eq!(toolbox.tools()[0].name, "load_skill");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
