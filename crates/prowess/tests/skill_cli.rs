@@ -100,7 +100,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       0  success
       1  the command ran and found a problem
       2  wrong usage
-      3  something could not be read or written; the rest was processed
+      3  the command failed, or could not read or write something
     --- stderr
     ");
     assert_snapshot!(Workdir::new().run(&["skill", "--help"]), @"

@@ -5,6 +5,7 @@ use crate::egress::{EgressConnection, EgressSecret};
 use crate::error::Error;
 use crate::probe::Grade;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -116,6 +117,18 @@ pub enum CommandOutcome {
     OutOfMemory,
     /// It exceeded the limit on output.
     OutputFlood,
+}
+
+impl fmt::Display for CommandOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "killed by signal {signal}"),
+            Self::Timeout => f.write_str("timed out"),
+            Self::OutOfMemory => f.write_str("out of memory"),
+            Self::OutputFlood => f.write_str("too much output"),
+        }
+    }
 }
 
 impl CommandOutcome {

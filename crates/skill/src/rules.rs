@@ -163,7 +163,7 @@ rules! {
         "Write `allowed-tools: Read Bash(git:*)`, or one pattern on each line after `- `.";
     REQUIRES_INVALID = "requires-invalid" Error: "`requires` lists names of skills.",
         "Write one skill name on each line after `- `.";
-    REQUIRES_ITSELF = "requires-itself" Error: "A skill does not require itself: it would have to be loaded before it is.",
+    REQUIRES_ITSELF = "requires-itself" Error: "A skill does not require itself.",
         "Remove the skill's own name from `requires`.";
     HOST_EXECUTION = "host-execution" Warning: "Nothing in a skill runs on the host.",
         "Remove it; scripts run in the sandbox when the model calls them.";

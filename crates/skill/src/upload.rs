@@ -51,7 +51,7 @@ pub(crate) fn check(skill: &Skill, frontmatter: &Frontmatter, file: &str) -> Vec
     let length = description.chars().count();
     if length > MAX_DESCRIPTION_CHARS {
         let message = format!(
-            "the description has {length} characters; at most {MAX_DESCRIPTION_CHARS} are taken"
+            "the description has {length} characters; at most {MAX_DESCRIPTION_CHARS} are allowed"
         );
         report(&rules::UPLOAD_DESCRIPTION, "description", message);
     }

@@ -112,7 +112,7 @@ fn file_list(report: &ExecutionReport) -> Option<String> {
     let skipped = report
         .skipped
         .iter()
-        .map(|skipped| format!("{} (skipped: {:?})", skipped.path, skipped.reason));
+        .map(|skipped| format!("{} (skipped: {})", skipped.path, skipped.reason));
     let mut named: Vec<String> = made.chain(skipped).collect();
     if named.is_empty() {
         return None;

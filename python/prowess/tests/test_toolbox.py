@@ -170,7 +170,7 @@ def test_without_a_sandbox_skills_are_read_and_nothing_runs(
 ) -> None:
     with Toolbox(greeter, sandbox=False) as toolbox:
         assert not toolbox.has_sandbox
-        assert "there is no sandbox" in toolbox.call("load_skill", {"name": "greeter"}).text
+        assert "they need a sandbox" in toolbox.call("load_skill", {"name": "greeter"}).text
     monkeypatch.setattr("prowess._toolbox._LAUNCHER", Path("/no/launcher"))
     with Toolbox(greeter, reduced=True) as toolbox:
         toolbox.refresh()

@@ -46,7 +46,7 @@ pub enum Exit {
     Problems = 1,
     /// The command was called wrongly.
     Usage = 2,
-    /// Something could not be read or written; the rest was processed.
+    /// The command failed, or could not read or write something.
     Unreadable = 3,
 }
 
@@ -61,7 +61,7 @@ Exit codes:
   0  success
   1  the command ran and found a problem
   2  wrong usage
-  3  something could not be read or written; the rest was processed";
+  3  the command failed, or could not read or write something";
 
 /// Agent Skills for any model.
 #[derive(Debug, Parser)]

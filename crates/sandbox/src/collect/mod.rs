@@ -19,6 +19,8 @@ pub use mime::guess as mime_type;
 pub(crate) use mirror::{clear, mirror, remove_missing};
 pub(crate) use usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
 
+use std::fmt;
+
 use folder::FolderHandle;
 use rustix::fd::{AsFd, OwnedFd};
 use serde::{Deserialize, Serialize};
@@ -70,6 +72,22 @@ pub enum SkipReason {
     Quota,
     /// More entries were skipped than are listed.
     More,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Symlink => "symbolic link",
+            Self::HardLink => "hard link",
+            Self::Special => "not a regular file",
+            Self::Name => "invalid name",
+            Self::Depth => "nested too deeply",
+            Self::TooLarge => "too large",
+            Self::TooMany => "too many files",
+            Self::Quota => "container limit reached",
+            Self::More => "more entries were skipped than are listed",
+        })
+    }
 }
 
 impl SkipReason {

@@ -152,7 +152,7 @@ impl BuildContainer {
         // A layer with missing files would fail when it is used.
         if let Some(lost) = report.skipped.iter().find(|one| one.reason.is_loss()) {
             let path: String = lost.path.chars().take(MAX_LOST_PATH_CHARS).collect();
-            let why = format!("{path:?} cannot be stored: {:?}", lost.reason);
+            let why = format!("{path:?} cannot be stored: {}", lost.reason);
             return Err(Error::Layer { why });
         }
         Ok(report)
@@ -190,6 +190,6 @@ fn build_failure(report: &ExecutionReport) -> Error {
     } else {
         ""
     };
-    let why = format!("{full}{:?}: {tail}", report.outcome);
+    let why = format!("{full}{}: {tail}", report.outcome);
     Error::Layer { why }
 }

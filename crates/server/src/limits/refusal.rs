@@ -42,7 +42,7 @@ impl RequestRefusal {
 
     fn rate_limited(limit: String, key: &KeyRecord, wait: Duration) -> RequestRefusal {
         let message = format!(
-            "key `{}` may use {limit} per minute; try again in {} s",
+            "key `{}` has reached its limit of {limit} per minute; try again in {} s",
             key.prefix,
             ceil_seconds(wait)
         );
@@ -77,10 +77,10 @@ impl RequestRefusal {
     /// Enough is left, but active requests may use it.
     pub(super) fn budget_reserved(key: &KeyRecord, budget: KeyBudget) -> RequestRefusal {
         let message = format!(
-            "the remaining budget of {} of key `{}` is reserved by its active requests; try again \
-            when one of them has ended, or set a lower max_tokens",
-            budget.nanos as f64 / 1e9,
+            "key `{}` has a budget of {}, and what is left of it is reserved by its active \
+             requests; try again when one of them has ended, or set a lower max_tokens",
             key.prefix,
+            budget.nanos as f64 / 1e9,
         );
         RequestRefusal {
             error: neutral_error(ErrorKind::RateLimit, 429, "rate_limit_exceeded", message),

@@ -259,7 +259,7 @@ fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&
         output::print_remark(&format!("created {place} ({}, {size})", made.mime_type));
     }
     for skipped in &report.skipped {
-        output::print_remark(&format!("skipped {}: {:?}", skipped.path, skipped.reason));
+        output::print_remark(&format!("skipped {}: {}", skipped.path, skipped.reason));
     }
     if let Some(id) = container {
         output::print_remark(&format!("container {id}"));
