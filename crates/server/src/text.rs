@@ -2,11 +2,8 @@
 
 /// The beginning of a text, of at most so many bytes.
 pub(crate) fn truncate(text: &str, max_bytes: usize) -> &str {
-    let mut end = text.len().min(max_bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(max_bytes))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -257,11 +257,8 @@ fn skill_line(skill: &Map) -> String {
 
 /// The first bytes of a text, at most this many.
 fn truncate(text: &str, limit: usize) -> &str {
-    let mut end = limit.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(limit))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 //! the client may fetch the file immediately. Responses are scanned only if the request
 //! offered the upstream's code execution.
 
-use axum::body::{Body, BodyDataStream, HttpBody};
-use axum::http::header::CONTENT_LENGTH;
+use axum::body::BodyDataStream;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
@@ -18,7 +17,7 @@ use prowess_wire::output_files;
 use prowess_wire::raw::RawObject;
 use prowess_wire::sse::SseParser;
 
-use super::reply::is_event_stream;
+use super::observed_body::{ChunkResult, observe};
 use crate::app::App;
 use crate::auth::Principal;
 
@@ -26,8 +25,6 @@ use crate::auth::Principal;
 const MAX_SCAN_BYTES: usize = 16 << 20;
 /// Common part of the types of all code execution tools.
 const CODE_EXECUTION_TOOL: &[u8] = b"code_execution";
-
-type ChunkResult = Result<Bytes, axum::Error>;
 
 /// The tenant and provider of a response that is scanned.
 pub(super) struct FileTracker {
@@ -90,19 +87,7 @@ pub(super) fn track_files(tracker: Option<Box<FileTracker>>, response: Response)
     let Some(tracker) = tracker else {
         return response;
     };
-    let (mut head, body) = response.into_parts();
-    // The same bytes will pass, but a stream has no known length.
-    if let Some(length) = body.size_hint().exact() {
-        head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
-    }
-    let events = is_event_stream(&head.headers);
-    let bytes = body.into_data_stream();
-    let body = if events {
-        Body::from_stream(track_events(bytes, tracker))
-    } else {
-        Body::from_stream(track_whole(bytes, tracker))
-    };
-    Response::from_parts(head, body)
+    observe(response, tracker, track_events, track_whole)
 }
 
 /// Scans events.

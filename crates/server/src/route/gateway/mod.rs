@@ -18,6 +18,7 @@ mod file_tracking;
 mod forward;
 mod list_query;
 mod model_text;
+mod observed_body;
 mod reply;
 mod responses;
 mod run;

@@ -1,22 +1,18 @@
 //! Stores responses that pass unchanged. The last bytes wait until the response is stored: the
 //! client may request it immediately.
 
-use axum::body::{Body, BodyDataStream, HttpBody};
-use axum::http::header::CONTENT_LENGTH;
+use axum::body::BodyDataStream;
 use axum::response::Response;
-use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use prowess_wire::sse::SseParser;
 use prowess_wire::{Dialect, ReadContext, StreamReader};
 use serde_json::Value;
 
 use super::AnswerRecorder;
-use crate::route::gateway::reply::is_event_stream;
+use crate::route::gateway::observed_body::{ChunkResult, observe};
 
 /// Bytes of a response, or of one event, that is stored.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
-
-type ChunkResult = Result<Bytes, axum::Error>;
 
 /// The response, stored as its body passes.
 pub(in crate::route::gateway) fn record_passthrough(
@@ -28,19 +24,7 @@ pub(in crate::route::gateway) fn record_passthrough(
     let Some(recorder) = recorder else {
         return response;
     };
-    let (mut head, body) = response.into_parts();
-    // The same bytes will pass, but a stream has no known length.
-    if let Some(length) = body.size_hint().exact() {
-        head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
-    }
-    let events = is_event_stream(&head.headers);
-    let bytes = body.into_data_stream();
-    let body = if events {
-        Body::from_stream(record_events(bytes, recorder))
-    } else {
-        Body::from_stream(record_whole(bytes, recorder))
-    };
-    Response::from_parts(head, body)
+    observe(response, recorder, record_events, record_whole)
 }
 
 /// Collects the complete response from a stream of events.
