@@ -84,7 +84,7 @@ impl Error {
             Error::Unreachable { .. } => "server-unreachable",
             Error::Refused { code, .. } if code == "-" => "server-refused",
             Error::Refused { code, .. } => code,
-            Error::InvalidResponse(_) => "server-answer",
+            Error::InvalidResponse(_) => "server-response",
             Error::NotFound(_) => "skill-not-found",
             Error::Ambiguous { .. } => "skill-ambiguous",
             Error::ListTooLong(_) => "list-too-long",

@@ -154,7 +154,10 @@ mod tests {
 
         tokio::time::advance(Duration::from_secs(10)).await;
         let probe = breaker.acquire().unwrap();
-        assert_eq!(breaker.acquire().unwrap_err().code(), "upstream-left-alone");
+        assert_eq!(
+            breaker.acquire().unwrap_err().code(),
+            "upstream-circuit-open"
+        );
         probe.record_outcome(&unreachable_outcome());
         assert!(breaker.acquire().is_err());
 

@@ -163,11 +163,11 @@ async fn a_stream_cut_anywhere_ends_with_an_error() {
 #[tokio::test]
 async fn malformed_answers_are_errors_of_the_upstream() {
     for (answer, code) in [
-        (MockResponse::json(200, "{\"id\":"), "upstream-bad-answer"),
-        (MockResponse::json(200, "[]"), "upstream-bad-answer"),
+        (MockResponse::json(200, "{\"id\":"), "upstream-bad-response"),
+        (MockResponse::json(200, "[]"), "upstream-bad-response"),
         (
             MockResponse::bytes(200, "text/html", "<html>"),
-            "upstream-bad-answer",
+            "upstream-bad-response",
         ),
     ] {
         let upstream = MockUpstream::start().await;
@@ -265,7 +265,7 @@ async fn an_upstream_that_keeps_failing_opens_the_circuit_breaker() {
         "upstream-error"
     );
     let error = call(&route, &hello(false)).await.unwrap_err();
-    assert_eq!(error.code(), "upstream-left-alone");
+    assert_eq!(error.code(), "upstream-circuit-open");
     assert!(error.retry_after().unwrap() > Duration::from_secs(3000));
     assert_eq!(upstream.requests().await.len(), 3);
 }

@@ -158,8 +158,11 @@ async fn what_the_client_would_not_understand_is_an_error_and_not_passed_on() {
     let answers = [
         ("upstream-error", page),
         ("upstream-error", foreign),
-        ("upstream-bad-answer", MockResponse::json(200, "{malformed")),
-        ("upstream-bad-answer", MockResponse::json(200, "")),
+        (
+            "upstream-bad-response",
+            MockResponse::json(200, "{malformed"),
+        ),
+        ("upstream-bad-response", MockResponse::json(200, "")),
         (
             "upstream-unreachable",
             MockResponse::json(200, r#"{"id":"#).cut_off(),

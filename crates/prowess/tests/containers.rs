@@ -276,7 +276,7 @@ async fn a_tenant_has_so_many_containers_and_another_has_its_own() {
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     let body: Value = response.json().await.unwrap();
     insta::assert_snapshot!(body["error"]["message"].as_str().unwrap(), @"this tenant has 3 of 3 containers (containers_per_tenant); delete one, or try again when one has been idle for a while");
-    assert_eq!(text(&body["error"], "code"), "too-many-sessions");
+    assert_eq!(text(&body["error"], "code"), "too-many-containers");
     server.key = victim;
     send_json(create(&server)).await;
     server.key = greedy;

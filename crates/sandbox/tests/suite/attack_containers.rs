@@ -320,7 +320,7 @@ async fn a_link_in_place_of_what_is_known_of_a_container_is_no_container() {
     fs::rename(&place, &moved).unwrap();
     symlink(&moved, &place).unwrap();
     let refused = target.try_bash("true").await.unwrap_err();
-    assert_eq!(refused.code(), "no-session");
+    assert_eq!(refused.code(), "container-not-found");
 }
 
 #[tokio::test]
@@ -409,7 +409,7 @@ async fn what_a_crash_left_of_a_container_is_not_one() {
         .list(OWNER, "container_half")
         .await
         .unwrap_err();
-    assert_eq!(refused.code(), "no-session");
+    assert_eq!(refused.code(), "container-not-found");
 }
 
 /// In a Docker container files are written to the disk itself, and measured from outside.
@@ -507,7 +507,7 @@ async fn a_container_with_many_waiting_refuses_the_next_one() {
         assert!(polled.await);
     }
     let refused = one.sandbox.list(OWNER, &id).await.unwrap_err();
-    assert_eq!(refused.code(), "session-crowded");
+    assert_eq!(refused.code(), "container-queue-full");
     waiting.clear();
     let mut again = Box::pin(one.sandbox.list(OWNER, &id));
     let waits = std::future::poll_fn(|context| {

@@ -183,7 +183,7 @@ async fn a_build_container_takes_from_its_tenant_and_not_from_anothers_share() {
     // Only the builder can list or use it.
     assert_eq!(ids(sandbox, GREEDY).await, [greedy]);
     let other = put(sandbox, GREEDY, &build, 1).await.unwrap_err();
-    assert_eq!(other.code(), "no-session");
+    assert_eq!(other.code(), "container-not-found");
     assert_eq!(ids(sandbox, &builder).await, [build]);
 }
 
@@ -199,7 +199,7 @@ async fn a_tenants_containers_are_bounded_and_another_gets_its_own() {
         create(sandbox, GREEDY).await.unwrap();
     }
     let refused = create(sandbox, GREEDY).await.unwrap_err();
-    assert_eq!(refused.code(), "too-many-sessions");
+    assert_eq!(refused.code(), "too-many-containers");
     assert!(
         refused.to_string().contains("containers_per_tenant"),
         "{refused}"
@@ -214,7 +214,7 @@ async fn a_tenants_containers_are_bounded_and_another_gets_its_own() {
     })
     .await;
     let refused = create(&again.sandbox, GREEDY).await.unwrap_err();
-    assert_eq!(refused.code(), "too-many-sessions");
+    assert_eq!(refused.code(), "too-many-containers");
     create(&again.sandbox, VICTIM).await.unwrap();
 }
 
@@ -247,7 +247,7 @@ async fn a_container_in_use_is_not_evicted() {
     let id = create(sandbox, GREEDY).await.unwrap();
     let run = start(sandbox, GREEDY, &id).await;
     let refused = create(sandbox, GREEDY).await.unwrap_err();
-    assert_eq!(refused.code(), "too-many-sessions");
+    assert_eq!(refused.code(), "too-many-containers");
     run.abort();
 }
 
@@ -286,7 +286,7 @@ async fn what_a_tenant_has_is_known_without_reading_all_of_it() {
         std::fs::write(place.join("meta.json"), "cannot be read").unwrap();
     }
     let refused = create(sandbox, GREEDY).await.unwrap_err();
-    assert_eq!(refused.code(), "too-many-sessions");
+    assert_eq!(refused.code(), "too-many-containers");
     create(sandbox, VICTIM).await.unwrap();
 }
 
@@ -303,7 +303,7 @@ async fn servers_that_share_a_folder_know_of_each_others_containers() {
     }
     assert_eq!(ids(&other.sandbox, GREEDY).await.len(), 3);
     let refused = create(&other.sandbox, GREEDY).await.unwrap_err();
-    assert_eq!(refused.code(), "too-many-sessions");
+    assert_eq!(refused.code(), "too-many-containers");
     let gone = ids(&other.sandbox, GREEDY).await.remove(0);
     other.sandbox.destroy(GREEDY, &gone).await.unwrap();
     assert_eq!(ids(&one.sandbox, GREEDY).await.len(), 2);

@@ -511,7 +511,7 @@ fn unpacked(one: &TestSandbox) -> Vec<String> {
 async fn a_container_that_is_refused_leaves_no_skill_on_the_disk() {
     let one = TestSandbox::open(|settings| settings.containers_per_tenant = 1).await;
     let refused = one.sandbox.create(OWNER, with_skill("d1")).await;
-    assert_eq!(refused.unwrap_err().code(), "too-many-sessions");
+    assert_eq!(refused.unwrap_err().code(), "too-many-containers");
     assert!(unpacked(&one).is_empty());
 }
 

@@ -44,24 +44,24 @@ async fn a_container_is_no_one_elses() {
             .await
             .unwrap_err()
             .code(),
-        "no-session"
+        "container-not-found"
     );
     assert_eq!(
         sandbox.list("thief", id).await.unwrap_err().code(),
-        "no-session"
+        "container-not-found"
     );
     assert_eq!(
         sandbox.get("thief", id, "x").await.unwrap_err().code(),
-        "no-session"
+        "container-not-found"
     );
     assert_eq!(
         sandbox.destroy("thief", id).await.unwrap_err().code(),
-        "no-session"
+        "container-not-found"
     );
     for id in ["", "..", "container_nope", "../sessions", "a/b"] {
         assert_eq!(
             sandbox.list(OWNER, id).await.unwrap_err().code(),
-            "no-session",
+            "container-not-found",
             "{id}"
         );
     }
@@ -106,7 +106,10 @@ async fn what_is_removed_is_a_file_of_the_container_and_nothing_a_link_leads_to(
     for path in hostile {
         let refused = sandbox.unlink(OWNER, id, path).await.unwrap_err();
         let code = refused.code();
-        assert!(matches!(code, "no-file" | "bad-name"), "{path}: {refused}");
+        assert!(
+            matches!(code, "file-not-found" | "bad-name"),
+            "{path}: {refused}"
+        );
     }
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "keep");
     let left = one.bash("cat deep/real.txt; ls").await.stdout.text;
@@ -146,7 +149,7 @@ async fn files_go_in_and_come_out_and_links_are_not_followed() {
     for path in ["link", "dir/etc/passwd", "deep", "deep/er/in.txt"] {
         assert_eq!(
             sandbox.get(OWNER, id, path).await.unwrap_err().code(),
-            "no-file",
+            "file-not-found",
             "{path}"
         );
     }
@@ -236,7 +239,7 @@ async fn a_container_held_by_another_process_is_busy() {
         report = &mut run => unreachable!("{report:?}"),
     }
     let refused = other.sandbox.list(OWNER, &one.container).await.unwrap_err();
-    assert_eq!(refused.code(), "session-busy");
+    assert_eq!(refused.code(), "container-busy");
 }
 
 #[tokio::test]
@@ -256,7 +259,7 @@ async fn an_idle_container_and_an_old_one_expire() {
                 .await
                 .unwrap_err()
                 .code(),
-            "no-session"
+            "container-not-found"
         );
         expired.expire().await.unwrap();
         assert_eq!(strict.sandbox.containers().len(), 0);
@@ -380,7 +383,7 @@ async fn a_container_shows_skills_that_were_added_later() {
         assert_eq!(report.stdout.text, text, "{}", report.stderr.text);
     }
     let refused = sandbox.mount("thief", id, vec![skill("d1", "one")]).await;
-    assert_eq!(refused.unwrap_err().code(), "no-session");
+    assert_eq!(refused.unwrap_err().code(), "container-not-found");
 }
 
 #[tokio::test]
@@ -393,6 +396,6 @@ async fn a_container_has_a_known_expiry() {
     assert!((now + 1..=now + 100).contains(&until), "{until} {now}");
     for (owner, id) in [("thief", one.container.as_str()), (OWNER, "container_nope")] {
         let refused = one.sandbox.expiry(owner, id).await.unwrap_err();
-        assert_eq!(refused.code(), "no-session");
+        assert_eq!(refused.code(), "container-not-found");
     }
 }
