@@ -1,47 +1,23 @@
 //! A translated call: a neutral request in, a neutral response out.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
 use prowess_wire::neutral::{Request, Response, StreamEvent, replay};
-use prowess_wire::{
-    Dialect, Dropped, ReadContext, WriteOptions, read_error, read_response, write_request,
-};
+use prowess_wire::{Dialect, Dropped, ReadContext, read_response, write_request};
 
 use crate::config::Price;
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::events::EventStream;
-use crate::http::{
-    HttpRequest, HttpResponse, IdleTimeoutBody, headers, read_all, retry_after, should_retry,
-};
-use crate::key::{KeyError, SecretText};
-use crate::provider::{HttpBackend, Provider, ProviderBackend};
+use crate::http::{HttpResponse, IdleTimeoutBody, headers, read_all};
+use crate::key::SecretText;
+use crate::provider::{HttpBackend, ProviderBackend};
 use crate::retry::RetryState;
-use crate::route::Target;
+use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
 /// Maximum size of a response that is not a stream.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
-/// Maximum size of an error body that is read.
-pub(crate) const MAX_ERROR_BYTES: usize = 1 << 20;
-
-/// The client's own key and headers, sent with its calls.
-#[derive(Debug, Clone, Default)]
-pub struct ClientCredentials {
-    /// The client's own key for the provider; used only where the provider allows it.
-    pub key: Option<SecretText>,
-    /// The headers of the client's request. Passed on when the dialect stays the same; a
-    /// translated request only carries `anthropic-beta` and the trace headers.
-    pub headers: HeaderMap,
-}
-
-impl ClientCredentials {
-    /// Adds Anthropic beta features to those that the client names.
-    pub fn add_betas(&mut self, betas: &'static str) {
-        let betas = HeaderValue::from_static(betas);
-        self.headers.append("anthropic-beta", betas);
-    }
-}
-
 /// A response and where it came from.
 #[derive(Debug)]
 pub struct UpstreamReply {
@@ -122,15 +98,6 @@ impl Target {
             key: http.key_for(credentials, &self.provider.name).await?,
         };
         Ok((call.call_with_retries().await?, outgoing.dropped))
-    }
-}
-
-impl Target {
-    /// What the model supports: derived from its name and server, then overridden by its
-    /// entry.
-    pub(crate) fn write_options(&self, http: &HttpBackend) -> WriteOptions {
-        let known = http.upstream.write_options(&self.model);
-        self.slot.write_overrides.apply(known)
     }
 }
 
@@ -234,83 +201,6 @@ impl UpstreamCall<'_> {
             }
         })
     }
-}
-
-impl Target {
-    /// Sends a request once.
-    pub(crate) async fn send(
-        &self,
-        http: &HttpBackend,
-        job: UpstreamJob<'_>,
-        key: Option<&SecretText>,
-    ) -> Result<HttpResponse, CallError> {
-        let request = self
-            .provider
-            .prepare_request(http, http.upstream.request(job, key))?;
-        http.client.send(request).await
-    }
-}
-
-impl Provider {
-    /// Adds the headers that every request to this provider carries.
-    pub(crate) fn prepare_request(
-        &self,
-        http: &HttpBackend,
-        request: Result<HttpRequest, KeyError>,
-    ) -> Result<HttpRequest, CallError> {
-        let mut request = request.map_err(|error| CallError::Key {
-            provider: self.name.clone(),
-            error,
-        })?;
-        http.add_headers(&mut request.headers);
-        Ok(request)
-    }
-
-    /// Reads an error response: the error and its body, both with the key redacted.
-    pub(crate) async fn read_error_response(
-        &self,
-        http: &HttpBackend,
-        dialect: Dialect,
-        response: HttpResponse,
-        key: Option<&SecretText>,
-    ) -> Result<(CallError, Bytes), CallError> {
-        let mut body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_ERROR_BYTES)
-            .await
-            .map_err(|error| error.to_call_error(&self.name))?
-            .ok_or_else(|| CallError::ResponseTooLarge {
-                provider: self.name.clone(),
-                limit: MAX_ERROR_BYTES,
-            })?;
-        let bytes = redact_key(bytes, key);
-        let mut error = read_error(dialect, response.status.as_u16(), &bytes);
-        if error.request_id.is_none() {
-            error.request_id = request_id(&response.headers);
-        }
-        let error = CallError::Upstream {
-            provider: self.name.clone(),
-            error: Box::new(error),
-            retry_after: retry_after(&response.headers, std::time::SystemTime::now()),
-            should_retry: should_retry(&response.headers),
-        };
-        Ok((error, bytes))
-    }
-}
-
-/// Some servers repeat the key in the error that rejects it.
-fn redact_key(bytes: Vec<u8>, key: Option<&SecretText>) -> Bytes {
-    match (key, String::from_utf8(bytes)) {
-        (Some(key), Ok(text)) => key.redact(text).into(),
-        (None, Ok(text)) => text.into(),
-        (_, Err(error)) => error.into_bytes().into(),
-    }
-}
-
-fn request_id(headers: &HeaderMap) -> Option<String> {
-    ["request-id", "x-request-id", "x-amzn-requestid"]
-        .iter()
-        .find_map(|name| headers.get(*name)?.to_str().ok())
-        .map(str::to_owned)
 }
 
 /// The headers of a request whose dialect is not the client's.

@@ -7,11 +7,13 @@ use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{Dialect, write_request};
 use serde_json::Value;
 
-use crate::call::{ClientCredentials, MAX_ERROR_BYTES, translated_headers};
+use crate::call::translated_headers;
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
+use crate::exchange::MAX_ERROR_BYTES;
 use crate::http::{IdleTimeoutBody, read_all};
 use crate::provider::{HttpBackend, ProviderBackend};
-use crate::route::Target;
+use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, Upstream, UpstreamJob};
 
 /// The number of tokens of a request.

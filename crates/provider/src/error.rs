@@ -6,7 +6,7 @@ use prowess_wire::WireError;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
 use crate::key::KeyError;
-use crate::routing_table::RouteError;
+use crate::route_error::RouteError;
 
 /// Why a call failed. Never contains a key.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

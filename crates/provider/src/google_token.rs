@@ -8,6 +8,7 @@ use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::RSA_PKCS1_SHA256;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use serde::Deserialize;
 use serde_json::json;
@@ -150,7 +151,7 @@ impl GoogleCredentials {
             method: Method::POST,
             destination: url.into(),
             headers,
-            body: form.query().unwrap_or_default().to_owned().into(),
+            body: Bytes::from(form.query().unwrap_or_default().to_owned()).into(),
         })
     }
 

@@ -21,27 +21,35 @@
 //! |---|---|
 //! | `providers`, `provider` | the entry point; one configured provider |
 //! | [`config`] | the configuration; `upstream/build` validates it |
-//! | `routing_table`, `well_known`, `route`, `suggest` | from a name to models, in order; suggestions for misspelled names |
+//! | `routing_table`, `well_known`, `suggest` | from a name to its route; suggestions for misspelled names |
+//! | `route`, `target` | the models of a route, tried in order; one model of a provider |
 //! | `upstream` | one file per kind of provider: path, headers, credentials, dialect |
+//! | `client_request`, `credentials` | a client's request; its own key and headers |
 //! | `call`, `pass_through`, `events` | the two ways to call |
+//! | `exchange` | one request to a provider, and its error responses |
 //! | `count`, `models` | token counts; lists of models |
 //! | `provider_files` | files that a provider's servers create and store |
+//! | `anthropic_skills` | Anthropic's skills API |
 //! | `model_slot`, `limiter`, `breaker`, `retry` | concurrency limits, circuit breaker, retries |
 //! | `key`, `google_token`, `env`, `small_file` | keys and tokens, and where they are read from |
 //! | `http` | the HTTP client and its bodies |
-//! | `error` | why a call failed |
+//! | `error`, `route_error` | why a call failed; why a name matches no model |
 //! | [`scripted`] | a scripted model |
 //!
 //! Dialects are parsed and written by `prowess-wire`; runs with skills are the task of
 //! `prowess-engine`.
 
+mod anthropic_skills;
 mod breaker;
 mod call;
+mod client_request;
 pub mod config;
 mod count;
+mod credentials;
 mod env;
 mod error;
 mod events;
+mod exchange;
 mod google_token;
 mod http;
 mod key;
@@ -54,24 +62,33 @@ mod provider_files;
 mod providers;
 mod retry;
 mod route;
+mod route_error;
 mod routing_table;
 pub mod scripted;
 mod small_file;
 mod suggest;
+mod target;
 mod upstream;
 mod well_known;
 
-pub use crate::call::{ClientCredentials, ModelOutput, UpstreamReply};
+pub use crate::anthropic_skills::{
+    AnthropicAccount, AnthropicSkills, SkillUpload, SkillUploadFile, SkillsPath, SkillsRequest,
+    SkillsResponse,
+};
+pub use crate::call::{ModelOutput, UpstreamReply};
+pub use crate::client_request::ClientRequest;
 pub use crate::count::InputTokenCount;
+pub use crate::credentials::ClientCredentials;
 pub use crate::env::Env;
 pub use crate::error::CallError;
 pub use crate::events::EventStream;
-pub use crate::http::ByteStream;
+pub use crate::http::{ByteStream, is_event_stream};
 pub use crate::key::{KeyError, KeySource, SecretText};
 pub use crate::models::{ModelEntry, UpstreamModel};
 pub use crate::pass_through::PassThroughResponse;
 pub use crate::provider_files::ProviderFileResponse;
 pub use crate::providers::Providers;
-pub use crate::route::{ClientRequest, ForwardOutcome, Route, Target};
-pub use crate::routing_table::RouteError;
+pub use crate::route::{ForwardOutcome, Route};
+pub use crate::route_error::RouteError;
+pub use crate::target::Target;
 pub use crate::upstream::{ModelTask, ProviderFileOperation};

@@ -3,9 +3,10 @@
 use http::HeaderMap;
 use serde_json::Value;
 
-use crate::call::{ClientCredentials, MAX_ERROR_BYTES};
 use crate::config::ModelConfig;
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
+use crate::exchange::MAX_ERROR_BYTES;
 use crate::http::{IdleTimeoutBody, headers, read_all};
 use crate::provider::{HttpBackend, Provider, ProviderBackend};
 

@@ -7,15 +7,16 @@ use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{ClientDialect, is_error, raw, read_token_counts, token_counts_key};
 
-use crate::call::ClientCredentials;
+use crate::client_request::ClientRequest;
 use crate::config::Price;
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpResponse, IdleTimeoutBody, headers, read_ahead};
 use crate::key::SecretText;
 use crate::limiter::CallPermit;
 use crate::provider::{HttpBackend, ProviderBackend};
 use crate::retry::RetryState;
-use crate::route::{ClientRequest, ForwardOutcome, Target};
+use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
 /// How much of a response that is not a stream is read before the client gets any of it.
@@ -58,11 +59,8 @@ impl From<CallError> for ForwardFailure {
 
 impl ForwardFailure {
     /// The result for the client: the upstream's own response, if there was one.
-    pub(crate) fn into_outcome(self) -> Result<ForwardOutcome, CallError> {
-        match self.response {
-            Some(reply) => Ok(ForwardOutcome::PassedThrough(reply)),
-            None => Err(self.error),
-        }
+    pub(crate) fn into_response(self) -> Result<Box<PassThroughResponse>, CallError> {
+        self.response.ok_or(self.error)
     }
 }
 
@@ -227,7 +225,7 @@ impl PassThroughCall<'_> {
         let mut body = IdleTimeoutBody::new(response.body, self.http.client.timeouts().idle);
         let mut usage = None;
         let streamed = self.incoming.stream && self.incoming.json_array;
-        let body = if streamed || is_event_stream(&response.headers) {
+        let body = if streamed || headers::is_event_stream(&response.headers) {
             ByteStream::new(body, provider)
         } else {
             let read = read_ahead(&mut body, READ_AHEAD_BYTES).await;
@@ -274,13 +272,4 @@ impl PassThroughCall<'_> {
             body,
         }
     }
-}
-
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let content_type = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("text/event-stream")
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName};
 
 use crate::breaker::CircuitBreaker;
-use crate::call::ClientCredentials;
 use crate::config::{
     ProviderConfig, ProviderConfigError, ProviderKind, RetryPolicy, WriteOverrides,
 };
+use crate::credentials::ClientCredentials;
 use crate::env::Env;
 use crate::error::CallError;
 use crate::google_token::GoogleTokenSource;

@@ -4,7 +4,7 @@
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::{ClientDialect, Dialect, is_error};
 
-use crate::call::ClientCredentials;
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::http::{ByteStream, IdleTimeoutBody, headers};
 use crate::pass_through::client_headers;

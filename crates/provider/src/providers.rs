@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use prowess_wire::ClientDialect;
 
-use crate::call::ClientCredentials;
 use crate::config::{ProviderConfigError, ProvidersConfig};
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::models::{ModelEntry, UpstreamModel};
 use crate::provider_files::ProviderFileResponse;
 use crate::route::Route;
-use crate::routing_table::{RouteError, RoutingTable};
+use crate::route_error::RouteError;
+use crate::routing_table::RoutingTable;
 use crate::upstream::ProviderFileOperation;
 
 /// All providers and models. Cheap to clone; one per gateway, as it owns the connection

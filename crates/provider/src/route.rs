@@ -1,21 +1,14 @@
 //! Routes: the targets of a model name, tried in order.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
 use prowess_wire::neutral::Request;
-use prowess_wire::raw::RawObject;
-use prowess_wire::{
-    ClientDialect, WireError, check_complete, has_signature_envelope, read_request,
-};
 
-use crate::call::{ClientCredentials, UpstreamReply};
-use crate::config::Price;
+use crate::call::UpstreamReply;
+use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
+use crate::credentials::ClientCredentials;
 use crate::error::CallError;
-use crate::model_slot::ModelSlot;
 use crate::pass_through::{ForwardFailure, PassThroughResponse};
-use crate::provider::{Provider, ProviderBackend};
+use crate::target::Target;
 use crate::upstream::ModelTask;
 
 /// What a client's model name resolves to: a model, and its fallbacks.
@@ -23,59 +16,6 @@ use crate::upstream::ModelTask;
 pub struct Route {
     pub(crate) name: String,
     pub(crate) targets: Vec<Target>,
-}
-
-/// A model of a provider.
-#[derive(Debug, Clone)]
-pub struct Target {
-    pub(crate) provider: Arc<Provider>,
-    pub(crate) slot: Arc<ModelSlot>,
-    pub(crate) model: String,
-}
-
-/// A client's request, unchanged.
-#[derive(Debug, Clone, Copy)]
-pub struct ClientRequest<'a> {
-    /// The client's dialect.
-    pub client: ClientDialect,
-    /// The requested operation.
-    pub task: ModelTask,
-    /// The body.
-    pub body: &'a Bytes,
-    /// The same body with its fields located; must be parsed from `body`.
-    pub raw: &'a RawObject<'a>,
-    /// The model name that the client sent.
-    pub model: &'a str,
-    /// Whether it requests a stream.
-    pub stream: bool,
-    /// Whether a Gemini client requests the stream as one JSON array instead of events.
-    pub json_array: bool,
-}
-
-impl ClientRequest<'_> {
-    /// Whether its bytes mean the same to an upstream of the client's dialect. A request
-    /// to compact a conversation cannot be translated.
-    fn can_pass_through(&self) -> bool {
-        self.task == ModelTask::Compact || !has_signature_envelope(self.client, self.body)
-    }
-
-    /// The request in neutral form.
-    ///
-    /// # Errors
-    /// When it cannot be parsed, or requests a response without the fields that the
-    /// client's vendor requires for one.
-    pub fn to_neutral(&self) -> Result<Request, WireError> {
-        let mut request = read_request(self.client, self.body)?;
-        if self.task == ModelTask::Generate {
-            check_complete(self.client, self.raw, &request)?;
-        }
-        // There the path carries what the body does elsewhere.
-        if self.client == ClientDialect::Gemini {
-            self.model.clone_into(&mut request.model);
-            request.stream = self.stream;
-        }
-        Ok(request)
-    }
 }
 
 /// The outcome of a forwarded request.
@@ -92,52 +32,6 @@ pub enum ForwardOutcome {
     },
     /// A token count from an upstream of another dialect.
     TokenCount(InputTokenCount),
-}
-
-impl Target {
-    /// The provider's name.
-    pub fn provider(&self) -> &str {
-        &self.provider.name
-    }
-
-    /// The provider's name for the model.
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-
-    /// The kind of provider, as configuration files name it.
-    pub fn kind(&self) -> &'static str {
-        self.provider.kind
-    }
-
-    /// Whether the provider's servers create and store files.
-    pub fn has_file_storage(&self) -> bool {
-        self.provider.has_file_storage()
-    }
-
-    /// Whether it is OpenAI itself, and not a compatible server.
-    pub fn is_openai(&self) -> bool {
-        match &self.provider.backend {
-            ProviderBackend::Http(http) => http.upstream.is_openai(),
-            ProviderBackend::Scripted(_) => false,
-        }
-    }
-
-    /// The price of its tokens, if configured.
-    pub fn price(&self) -> Option<&Price> {
-        self.slot.price.as_ref()
-    }
-
-    /// Whether a client's bytes can be passed on unchanged.
-    pub fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
-        match &self.provider.backend {
-            ProviderBackend::Http(http) => {
-                http.upstream
-                    .supports_pass_through(client, task, &self.model)
-            }
-            ProviderBackend::Scripted(_) => false,
-        }
-    }
 }
 
 impl Route {
@@ -192,7 +86,7 @@ impl Route {
     /// Forwards a client's request to the first model that responds: byte for byte, except
     /// for model name and credentials, if the upstream uses the client's dialect, otherwise
     /// translated. A request that carries another vendor's state is translated as well
-    /// ([`has_signature_envelope`]): the upstream would reject it.
+    /// ([`prowess_wire::has_signature_envelope`]): the upstream would reject it.
     ///
     /// All client headers are passed on except its credentials, those about its connection,
     /// and, unless it sends its own key, those that select an account
@@ -223,11 +117,11 @@ impl Route {
                     let error = self.log_fallback(target, refused.error);
                     last = Some(ForwardFailure { error, ..refused });
                 }
-                Err(refused) => return refused.into_outcome(),
+                Err(refused) => return refused.into_response().map(ForwardOutcome::PassedThrough),
             }
         }
         match last {
-            Some(refused) => refused.into_outcome(),
+            Some(refused) => refused.into_response().map(ForwardOutcome::PassedThrough),
             None => Err(self.no_targets_error()),
         }
     }

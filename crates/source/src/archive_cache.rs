@@ -1,19 +1,21 @@
-//! A cache of the contents of archives.
+//! The skills of archives on a disk, with a cache.
 //!
 //! Servers open their sources every few seconds. An archive is read again only if its size,
 //! its modification time or its inode has changed.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use prowess_skill::{BundleError, BundleLimits};
 
-use crate::archive_contents;
+use crate::archive;
+use crate::archive_contents::{self, ArchiveContents, ArchiveLimits, PackedSkill};
 use crate::discover::Discovery;
 use crate::error::SourceError;
-use crate::open::{OpenResult, Origin};
+use crate::origin::{OpenResult, Origin};
+use crate::url::FetchLimits;
 
 /// Archives in the cache; the oldest is evicted first.
 const MAX_ARCHIVES: usize = 8;
@@ -67,7 +69,7 @@ pub(crate) fn open(path: &Path, meta: &Metadata) -> OpenResult {
     if let Some(archive) = cache().iter().find(known) {
         return Ok(archive.to_result());
     }
-    let (origins, refused) = match archive_contents::open(path, &BundleLimits::default()) {
+    let (origins, refused) = match unpack(path, &BundleLimits::default()) {
         Ok(unpacked) => unpacked,
         // Reading it as a single skill reports the error.
         Err(SourceError::Bundle { .. }) => {
@@ -90,6 +92,39 @@ pub(crate) fn open(path: &Path, meta: &Metadata) -> OpenResult {
     }
     cache.push(archive);
     Ok(opened)
+}
+
+/// The skills of an archive, and the errors of others.
+type UnpackedSkills = (Vec<Origin>, Vec<(PathBuf, BundleError)>);
+
+/// The skills of an archive on a disk, and the errors of others.
+///
+/// # Errors
+/// When nothing of it can be used.
+fn unpack(path: &Path, limits: &BundleLimits) -> Result<UnpackedSkills, SourceError> {
+    // The same limits as for fetched archives.
+    let whole = ArchiveLimits::from(&FetchLimits::default());
+    let bytes = archive::read_capped(path, whole.archive_bytes)?;
+    let packed = archive_contents::read(&bytes, limits, whole)
+        .map_err(|error| SourceError::bundle(path, error))?;
+    let skills = match packed {
+        ArchiveContents::Single(_) => {
+            return Ok((vec![Origin::Archive(path.to_owned())], Vec::new()));
+        }
+        ArchiveContents::Several(skills) => skills,
+    };
+    let own_folder = skills.len() > 1;
+    let (mut origins, mut refused) = (Vec::new(), Vec::new());
+    for (folder, bundle) in skills {
+        match bundle {
+            Ok(bundle) => {
+                let skill = PackedSkill::new(path, &folder, own_folder, bundle);
+                origins.push(Origin::Packed(Arc::new(skill)));
+            }
+            Err(error) => refused.push((path.join(&folder), error)),
+        }
+    }
+    Ok((origins, refused))
 }
 
 #[cfg(unix)]

@@ -6,15 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use prowess_skill::bundle::{self, BundleErrorKind, TreeQuery};
 use prowess_skill::{Bundle, BundleError, BundleLimits, Digest, Manifest};
 
-use crate::archive;
-use crate::error::SourceError;
 use crate::folder::is_kept;
-use crate::open::Origin;
 use crate::url::FetchLimits;
 
 /// Entries of an archive for each skill that may be in it.
@@ -36,7 +32,7 @@ pub struct PackedSkill {
 }
 
 impl PackedSkill {
-    fn new(archive: &Path, folder: &str, own_folder: bool, bundle: Bundle) -> Self {
+    pub(crate) fn new(archive: &Path, folder: &str, own_folder: bool, bundle: Bundle) -> Self {
         PackedSkill {
             path: archive.join(folder),
             folder: last_segment(folder).to_owned(),
@@ -45,38 +41,6 @@ impl PackedSkill {
             bundle,
         }
     }
-}
-
-/// The skills of an archive, and the errors of others.
-type UnpackedSkills = (Vec<Origin>, Vec<(PathBuf, BundleError)>);
-
-/// The skills of an archive on a disk, and the errors of others.
-///
-/// # Errors
-/// When nothing of it can be used.
-pub(crate) fn open(path: &Path, limits: &BundleLimits) -> Result<UnpackedSkills, SourceError> {
-    // The same limits as for fetched archives.
-    let whole = ArchiveLimits::from(&FetchLimits::default());
-    let bytes = archive::read_capped(path, whole.archive_bytes)?;
-    let packed = read(&bytes, limits, whole).map_err(|error| SourceError::bundle(path, error))?;
-    let skills = match packed {
-        ArchiveContents::Single(_) => {
-            return Ok((vec![Origin::Archive(path.to_owned())], Vec::new()));
-        }
-        ArchiveContents::Several(skills) => skills,
-    };
-    let own_folder = skills.len() > 1;
-    let (mut origins, mut refused) = (Vec::new(), Vec::new());
-    for (folder, bundle) in skills {
-        match bundle {
-            Ok(bundle) => {
-                let skill = PackedSkill::new(path, &folder, own_folder, bundle);
-                origins.push(Origin::Packed(Arc::new(skill)));
-            }
-            Err(error) => refused.push((path.join(&folder), error)),
-        }
-    }
-    Ok((origins, refused))
 }
 
 /// Limits of all skills of one archive together.

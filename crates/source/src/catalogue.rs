@@ -7,7 +7,8 @@ use prowess_skill::{BundleLimits, Diagnostic, Profile, Skill};
 
 use crate::discover::SearchBounds;
 use crate::error::SourceError;
-use crate::open::{OpenResult, Origin, open, open_source};
+use crate::open::{open, open_source};
+use crate::origin::{OpenResult, Origin};
 use crate::url::Fetcher;
 
 /// A path and the label under which its skills are shown.

@@ -8,12 +8,13 @@
 //! | module | owns |
 //! |---|---|
 //! | [`open`](mod@open) | the skills that a path or a URL names |
+//! | `origin` | the place of one skill, and how it is read from there |
 //! | [`discover`] | the search for skills below a folder |
 //! | [`folder`] | a folder's files to a bundle |
 //! | [`home`] | expansion of `~` at the start of a path |
 //! | [`archive`] | an archive's or a bare file's bytes to a bundle |
 //! | `archive_contents` | the skills in an archive: one or several |
-//! | `archive_cache` | contents of archives, cached until they change |
+//! | `archive_cache` | the skills of archives on a disk, cached until they change |
 //! | [`url`] | skills by URL: what it names, fetching, the cache |
 //! | `error` | why a source cannot be read |
 //! | [`catalogue`] | several sources with labels: later ones win, and that is reported |
@@ -27,11 +28,13 @@ mod error;
 pub mod folder;
 pub mod home;
 pub mod open;
+mod origin;
 pub mod url;
 
 pub use archive_contents::PackedSkill;
 pub use catalogue::{Catalogue, LabelledSource, ShadowedSkill};
 pub use discover::{Discovery, SearchBounds};
 pub use error::SourceError;
-pub use open::{OpenResult, Origin, open, open_source};
+pub use open::{open, open_source};
+pub use origin::{OpenResult, Origin};
 pub use url::{FetchError, Fetcher};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::drops::Drops;
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 
 /// Reads arguments. An empty text means no arguments; text that is not JSON (models do
 /// write it) becomes a string, so that it can be sent back unchanged.

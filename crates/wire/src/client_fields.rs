@@ -10,8 +10,8 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::ClientDialect;
-use crate::field_names::FieldName;
-use crate::gemini::camel;
+use crate::camel_case::camel;
+use crate::field_name::FieldName;
 
 /// Neutral name and the client's name. Where a client has several names for a setting,
 /// the effective one is first.

@@ -4,10 +4,12 @@ use serde_json::Value;
 
 use crate::adapt::adapt_request;
 use crate::context::{EncodedRequest, ReadContext, ReplyContext, WriteOptions};
-use crate::drops::{Dropped, Drops};
+use crate::dropped::Dropped;
+use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonPath, parse};
+use crate::fields::parse;
 use crate::first_message;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, ClientFields, DIALECT_FIELDS, ErrorKind, Map, Request, Response,
     without_dialect_fields,

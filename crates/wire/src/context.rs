@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::Dialect;
-use crate::drops::Dropped;
+use crate::dropped::Dropped;
 use crate::models::Capabilities;
 use crate::neutral::{ClientTools, Map, Request, ToolKind};
 use crate::tool_names::ToolNameMap;
@@ -156,27 +155,6 @@ pub struct ReplyContext {
 }
 
 impl ReplyContext {
-    /// The context of a request's response: the client's model name, its stream options,
-    /// and what its dialect repeats.
-    pub fn for_request(request: &Request, created: u64) -> Self {
-        ReplyContext {
-            id: None,
-            model: Some(request.model.clone()),
-            created,
-            completed: None,
-            include_usage: include_usage(request),
-            keep_response: false,
-            show_thoughts: crate::gemini::shows_thoughts(request),
-            json_array: false,
-            freeform: freeform(request),
-            client_tools: request.client_tools.clone(),
-            echo: match request.origin {
-                Dialect::Responses => crate::responses::echoed_settings(request),
-                _ => Map::new(),
-            },
-        }
-    }
-
     /// Has a Responses response repeat a setting that is not in the request as the model
     /// was sent it.
     pub fn echo_setting(&mut self, key: &str, value: Value) {
@@ -200,14 +178,6 @@ impl ReplyContext {
     pub(crate) fn model_or<'a>(&'a self, upstream: &'a str) -> &'a str {
         self.model.as_deref().unwrap_or(upstream)
     }
-}
-
-fn include_usage(request: &Request) -> bool {
-    let options = request.rest.get("stream_options");
-    options
-        .and_then(|options| options.get("include_usage"))
-        .and_then(Value::as_bool)
-        .unwrap_or(false)
 }
 
 pub(crate) fn freeform(request: &Request) -> Vec<String> {

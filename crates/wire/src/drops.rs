@@ -1,27 +1,14 @@
-//! What could not be translated: nothing is dropped without an entry here.
+//! Collects what could not be translated: nothing is dropped without an entry here.
 
 use serde_json::Map;
 use serde_json::Value;
 
 use crate::ClientDialect;
 use crate::client_fields::ClientFields;
-use crate::field_names::{FieldName, ToFieldName};
-use crate::fields::JsonPath;
+use crate::dropped::{Dropped, NO_SUCH_FIELD};
+use crate::field_name::{FieldName, ToFieldName};
+use crate::json_path::JsonPath;
 use crate::neutral::{DIALECT_FIELDS, DIALECT_ONLY_FIELDS, Request};
-
-/// A field that was dropped because the target dialect does not support it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
-    /// JSON path of the field: of a request, in the body that the client sent; of a response,
-    /// see [`write_response`](crate::write_response). A request that this server created has
-    /// the neutral names.
-    pub field: String,
-    /// Why it was dropped.
-    pub why: &'static str,
-}
-
-/// Why an unknown field is dropped.
-pub(crate) const NO_SUCH_FIELD: &str = "specific to the API it came from";
 
 /// Objects of which a reader reads some fields and leaves the others in place.
 const PARTLY_READ: [&str; 13] = [

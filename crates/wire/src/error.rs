@@ -6,8 +6,8 @@
 use crate::Dialect;
 use crate::client_fields::ClientFields;
 use crate::excerpt::{excerpt, truncate_message};
-use crate::field_names::{FieldName, ToFieldName};
-use crate::fields::JsonPath;
+use crate::field_name::{FieldName, ToFieldName};
+use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, ErrorKind};
 
 /// Why a body could not be read from, or written to, a dialect.

@@ -3,92 +3,10 @@
 //! Every reader of the crate uses it: fields that are read are typed, the others are
 //! returned by [`JsonFields::rest`], so no unknown field is ever lost.
 
-use std::fmt::{self, Write as _};
-
 use serde_json::{Map, Number, Value};
 
-use crate::ClientDialect;
 use crate::error::WireError;
-use crate::field_names::PathItem;
-use crate::neutral::ClientPath;
-
-/// The path of a value in a document. On the stack; becomes text only for an error.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum JsonPath<'a> {
-    Root,
-    /// The root of a request as a client sent it: values read below it have a client path.
-    Body(ClientDialect),
-    Key(&'a JsonPath<'a>, &'a str),
-    Index(&'a JsonPath<'a>, usize),
-    /// An index whose item the writer has.
-    Item(&'a JsonPath<'a>, usize, PathItem<'a>),
-}
-
-/// The lists of the neutral conversation that writers walk.
-pub(crate) static SYSTEM: JsonPath<'static> = JsonPath::Key(&JsonPath::Root, "system");
-pub(crate) static MESSAGES: JsonPath<'static> = JsonPath::Key(&JsonPath::Root, "messages");
-pub(crate) static TOOLS: JsonPath<'static> = JsonPath::Key(&JsonPath::Root, "tools");
-
-impl<'a> JsonPath<'a> {
-    pub(crate) fn key(&'a self, key: &'a str) -> JsonPath<'a> {
-        JsonPath::Key(self, key)
-    }
-
-    pub(crate) fn index(&'a self, index: usize) -> JsonPath<'a> {
-        JsonPath::Index(self, index)
-    }
-
-    /// The path for what is read here to remember, when this is a client's request.
-    pub(crate) fn client_path(&self) -> ClientPath {
-        match self.client() {
-            Some(client) => ClientPath::new(client, self.text()),
-            None => ClientPath::default(),
-        }
-    }
-
-    fn text(&self) -> String {
-        let mut text = String::with_capacity(40);
-        self.push_to(&mut text);
-        text
-    }
-
-    fn push_to(&self, text: &mut String) {
-        match self {
-            JsonPath::Root | JsonPath::Body(_) => {}
-            JsonPath::Key(parent, key) => {
-                parent.push_to(text);
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                text.push_str(key);
-            }
-            JsonPath::Index(parent, index) | JsonPath::Item(parent, index, _) => {
-                parent.push_to(text);
-                // Writing to a string cannot fail.
-                let _ = write!(text, "[{index}]");
-            }
-        }
-    }
-
-    fn client(&self) -> Option<ClientDialect> {
-        match self {
-            JsonPath::Root => None,
-            JsonPath::Body(client) => Some(*client),
-            JsonPath::Key(parent, _) | JsonPath::Index(parent, _) | JsonPath::Item(parent, ..) => {
-                parent.client()
-            }
-        }
-    }
-}
-
-impl fmt::Display for JsonPath<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JsonPath::Root | JsonPath::Body(_) => f.write_str("body"),
-            _ => f.write_str(&self.text()),
-        }
-    }
-}
+use crate::json_path::JsonPath;
 
 /// An object being read, field by field.
 pub(crate) struct JsonFields<'p> {

@@ -85,14 +85,15 @@
 //! | `openai` | what Chat Completions and Responses share |
 //! | [`neutral`] | the form between the dialects |
 //! | `codec`, `streams` | which dialect module reads or writes what, whole and streamed |
-//! | `context` | what a reader or writer needs beside the body |
+//! | `context`, `reply_setup` | what a reader or writer needs beside the body; what a response takes from its request |
 //! | [`sse`], [`event_stream`] | framing: server-sent events, AWS frames |
 //! | [`raw`] | single fields of a body that is passed through |
-//! | `fields` | reads a JSON object field by field, with its path |
-//! | `client_fields`, `field_names` | field names in the client's dialect, for errors and drops |
-//! | `error`, `render`, `excerpt` | errors, their rendering, bounded quotes in messages |
+//! | `fields`, `json_path` | reads a JSON object field by field; paths of values |
+//! | `client_fields`, `item_names`, `field_name` | field names in the client's dialect, for errors and drops |
+//! | `camel_case` | the two spellings of Google's field names |
+//! | `error`, `render`, `rendered_error`, `excerpt` | errors, their rendering, bounded quotes in messages |
 //! | `complete`, `tool_results` | checks of requests: required fields, results without a call |
-//! | `drops` | what could not be translated |
+//! | `drops`, `dropped` | what could not be translated |
 //! | `adapt` | tools and blocks of one vendor, for models of another |
 //! | `model_text` | every text that wire adds for a model |
 //! | `first_message`, `blank_messages` | conversations that a vendor would refuse |
@@ -110,22 +111,26 @@ mod arguments;
 mod blank_messages;
 mod blocks;
 mod calls;
+mod camel_case;
 mod chat;
 mod client_fields;
 mod codec;
 mod complete;
 mod context;
 mod converse;
+mod dropped;
 mod drops;
 mod effort;
 mod error;
 pub mod event_stream;
 mod excerpt;
-mod field_names;
+mod field_name;
 mod fields;
 mod first_message;
 mod gemini;
 mod generated_images;
+mod item_names;
+mod json_path;
 mod media_types;
 mod model_text;
 pub mod models;
@@ -134,6 +139,8 @@ mod openai;
 mod plain_text;
 pub mod raw;
 mod render;
+mod rendered_error;
+mod reply_setup;
 mod responses;
 mod sampling;
 mod signature_envelope;
@@ -149,10 +156,11 @@ pub use anthropic::{hosting, output_files};
 pub use codec::{is_error, read_error, read_request, read_response, write_request, write_response};
 pub use complete::check_complete;
 pub use context::{EncodedRequest, ReadContext, ReasoningContent, ReplyContext, WriteOptions};
-pub use drops::Dropped;
+pub use dropped::Dropped;
 pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
-pub use render::{RenderedError, render_client_error};
+pub use render::render_client_error;
+pub use rendered_error::RenderedError;
 pub use signature_scan::has_signature_envelope;
 pub use streams::{StreamReader, StreamWriter};
 pub use token_counts::{read_token_counts, token_counts_key};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::drops::Drops;
-use crate::fields::{JsonPath, SYSTEM};
+use crate::json_path::{JsonPath, SYSTEM};
 use crate::media_types::{PDF, media_type_for_name};
 use crate::model_text::{document_text, error};
 use crate::neutral::{Block, Content, MediaSource};

@@ -11,7 +11,7 @@ use crate::anthropic::{self, MessagesReader};
 use crate::chat::{ChatReader, ChatWriter};
 use crate::context::{ReadContext, ReplyContext};
 use crate::converse::ConverseReader;
-use crate::drops::Dropped;
+use crate::dropped::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
 use crate::excerpt::truncate_message;

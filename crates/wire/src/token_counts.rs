@@ -295,7 +295,7 @@ mod tests {
             ClientDialect::Chat => &chat::USAGE_FIELDS,
             _ => &responses::USAGE_FIELDS,
         };
-        let usage = openai::read_usage(value, &crate::fields::JsonPath::Root, names).unwrap();
+        let usage = openai::read_usage(value, &crate::json_path::JsonPath::Root, names).unwrap();
         TokenUsage {
             rest: crate::neutral::Map::new(),
             ..usage

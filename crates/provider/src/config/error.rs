@@ -43,7 +43,7 @@ pub enum ProviderConfigError {
         /// The entry.
         entry: String,
         /// What is wrong with the name.
-        error: crate::routing_table::RouteError,
+        error: crate::route_error::RouteError,
     },
     /// An invalid address.
     #[error("{entry}: {why}")]

@@ -1,21 +1,17 @@
-//! Response bodies: chunks as they arrive, with an idle timeout.
+//! Reads response bodies, with an idle timeout.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_core::Stream;
 use http_body::Body;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 use tokio::time::{Instant, Sleep};
 
 use super::client::root_cause;
-use super::connection::ResponseBody;
 use crate::error::CallError;
-use crate::limiter::CallPermit;
 
 /// A body that fails when no data arrives for too long.
 #[derive(Debug)]
@@ -160,83 +156,6 @@ fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
     }
 }
 
-/// The bytes of an upstream's response, as they arrive. Dropping it closes the
-/// connection, which stops the upstream.
-///
-/// An error is the last item and not part of the bytes. The bytes before it may end
-/// anywhere, even inside an event.
-pub struct ByteStream {
-    source: ByteSource,
-    provider: String,
-    permit: Option<CallPermit>,
-}
-
-enum ByteSource {
-    Upstream(Box<IdleTimeoutBody<ResponseBody>>),
-    Prefixed(Bytes, Box<IdleTimeoutBody<ResponseBody>>),
-    Buffered(Bytes),
-    Ended,
-}
-
-impl ByteStream {
-    pub(crate) fn new(body: IdleTimeoutBody<ResponseBody>, provider: &str) -> Self {
-        ByteStream::from_source(ByteSource::Upstream(Box::new(body)), provider)
-    }
-
-    /// A body whose start has been read.
-    pub(crate) fn with_prefix(
-        start: Bytes,
-        rest: IdleTimeoutBody<ResponseBody>,
-        provider: &str,
-    ) -> Self {
-        ByteStream::from_source(ByteSource::Prefixed(start, Box::new(rest)), provider)
-    }
-
-    pub(crate) fn from_bytes(bytes: Bytes, provider: &str) -> Self {
-        ByteStream::from_source(ByteSource::Buffered(bytes), provider)
-    }
-
-    fn from_source(source: ByteSource, provider: &str) -> Self {
-        ByteStream {
-            source,
-            provider: provider.to_owned(),
-            permit: None,
-        }
-    }
-
-    /// Holds a call permit until it is dropped.
-    pub(crate) fn with_permit(mut self, permit: Option<CallPermit>) -> Self {
-        self.permit = permit;
-        self
-    }
-}
-
-impl Stream for ByteStream {
-    type Item = Result<Bytes, Box<ApiError>>;
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Box<ApiError>>>> {
-        let (item, next) = match std::mem::replace(&mut self.source, ByteSource::Ended) {
-            ByteSource::Upstream(mut body) => match body.poll_chunk(context) {
-                Poll::Pending => {
-                    self.source = ByteSource::Upstream(body);
-                    return Poll::Pending;
-                }
-                Poll::Ready(Some(Ok(chunk))) => (Some(Ok(chunk)), ByteSource::Upstream(body)),
-                Poll::Ready(end) => (end, ByteSource::Ended),
-            },
-            ByteSource::Prefixed(start, rest) => (Some(Ok(start)), ByteSource::Upstream(rest)),
-            ByteSource::Buffered(bytes) => (Some(Ok(bytes)), ByteSource::Ended),
-            ByteSource::Ended => (None, ByteSource::Ended),
-        };
-        self.source = next;
-        let to_api_error = |error: BodyError| Box::new(mid_stream_error(&error, &self.provider));
-        Poll::Ready(item.map(|item| item.map_err(to_api_error)))
-    }
-}
-
 /// The error sent to a client in the middle of a response.
 pub(crate) fn mid_stream_error(error: &BodyError, provider: &str) -> ApiError {
     let error = error.to_call_error(provider);
@@ -249,14 +168,6 @@ pub(crate) fn mid_stream_error(error: &BodyError, provider: &str) -> ApiError {
                 ..ApiError::new(ErrorKind::Api, error.to_string())
             },
         }
-    }
-}
-
-impl fmt::Debug for ByteStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByteStream")
-            .field("provider", &self.provider)
-            .finish_non_exhaustive()
     }
 }
 

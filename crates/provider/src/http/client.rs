@@ -8,14 +8,15 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use url::Url;
 
 use super::address::{Destination, RequestAddress};
 use super::connect::UpstreamConnector;
-use super::connection::{ResponseBody, SendError, UpstreamConnection};
+use super::connection::{SendError, UpstreamConnection};
 use super::pool::ConnectionPool;
+use super::request_body::RequestBody;
+use super::response_body::ResponseBody;
 use crate::config::ProviderTimeouts;
 use crate::error::CallError;
 
@@ -38,7 +39,7 @@ pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) destination: Destination,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    pub(crate) body: RequestBody,
 }
 
 /// The headers of a response, and its unread body.
@@ -152,8 +153,8 @@ fn build_request(
     to: &RequestAddress,
     method: Method,
     headers: HeaderMap,
-    body: Bytes,
-) -> http::Request<Bytes> {
+    body: RequestBody,
+) -> http::Request<RequestBody> {
     let mut request = http::Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = to.uri.clone();

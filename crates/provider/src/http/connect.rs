@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
-use hyper::rt::{Read, Write};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
@@ -16,17 +15,10 @@ use tower_service::Service;
 use super::connection::UpstreamConnection;
 
 pub(super) type ConnectError = Box<dyn std::error::Error + Send + Sync>;
-/// A byte stream to an upstream, encrypted or not.
-pub(super) type BoxedSocket = Box<dyn UpstreamSocket>;
 
 /// An unresponsive connection is detected after three of these.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEPALIVE_RETRIES: u32 = 3;
-
-/// Any byte stream.
-pub(super) trait UpstreamSocket: Read + Write + Send + Unpin {}
-
-impl<T: Read + Write + Send + Unpin> UpstreamSocket for T {}
 
 /// Opens connections.
 #[derive(Debug)]
@@ -58,11 +50,11 @@ impl UpstreamConnector {
         let proxy = self.proxies.as_ref().and_then(|all| all.intercept(to));
         let Some(proxy) = proxy else {
             let io = self.direct_connector().call(to.clone()).await?;
-            return UpstreamConnection::open(to, Box::new(io)).await;
+            return Ok(UpstreamConnection::open(to, Box::new(io)).await?);
         };
         if to.scheme_str() == Some("https") {
             let io = self.tunnel_connector(&proxy).call(to.clone()).await?;
-            return UpstreamConnection::open(to, Box::new(io)).await;
+            return Ok(UpstreamConnection::open(to, Box::new(io)).await?);
         }
         let io = self.direct_connector().call(proxy.uri().clone()).await?;
         let connection = UpstreamConnection::open(to, Box::new(io)).await?;

@@ -4,32 +4,33 @@
 //! avoids passing every chunk between tasks, which would cost more than everything else
 //! done with it, and dropping a call closes its connection immediately.
 
-use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
-use bytes::{Bytes, BytesMut};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri, header};
-use http_body::{Body, Frame};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
+use hyper::rt::{Read, Write};
 
-use super::connect::{BoxedSocket, ConnectError};
-use super::pool::ConnectionPool;
+use super::request_body::RequestBody;
 
 /// Maximum bytes buffered ahead of the reader.
 const READ_AHEAD_BYTES: usize = 64 << 10;
-/// Chunks that are available together are merged up to about this size.
-const CHUNK_BYTES: usize = 16 << 10;
+
+/// A byte stream to an upstream, encrypted or not.
+pub(super) type BoxedSocket = Box<dyn UpstreamSocket>;
+
+/// Any byte stream.
+pub(super) trait UpstreamSocket: Read + Write + Send + Unpin {}
+
+impl<T: Read + Write + Send + Unpin> UpstreamSocket for T {}
 
 /// A connection to an upstream.
 pub(super) struct UpstreamConnection {
     to: Uri,
-    sender: http1::SendRequest<Full<Bytes>>,
-    connection: http1::Connection<BoxedSocket, Full<Bytes>>,
+    sender: http1::SendRequest<RequestBody>,
+    connection: http1::Connection<BoxedSocket, RequestBody>,
     open: bool,
     proxy: Option<Proxy>,
 }
@@ -42,7 +43,7 @@ struct Proxy {
 /// Why sending a request failed.
 pub(super) enum SendError {
     /// The connection was closed before any of it was sent.
-    Unsent(Box<Request<Bytes>>),
+    Unsent(Box<Request<RequestBody>>),
     /// The connection broke.
     Broken(hyper::Error),
 }
@@ -51,7 +52,7 @@ impl UpstreamConnection {
     pub(super) async fn open(
         to: &Uri,
         io: BoxedSocket,
-    ) -> Result<Box<UpstreamConnection>, ConnectError> {
+    ) -> Result<Box<UpstreamConnection>, hyper::Error> {
         let mut http = http1::Builder::new();
         let (sender, connection) = http.max_buf_size(READ_AHEAD_BYTES).handshake(io).await?;
         Ok(Box::new(UpstreamConnection {
@@ -82,11 +83,11 @@ impl UpstreamConnection {
     /// Sends a request and waits for the response headers.
     pub(super) async fn send(
         &mut self,
-        mut request: Request<Bytes>,
+        mut request: Request<RequestBody>,
     ) -> Result<Response<Incoming>, SendError> {
         let full_uri = request.uri().clone();
         self.set_request_target(&mut request);
-        let answer = self.sender.try_send_request(request.map(Full::new));
+        let answer = self.sender.try_send_request(request);
         let mut answer = std::pin::pin!(answer);
         let answered = std::future::poll_fn(|context| {
             self.drive(context);
@@ -101,7 +102,6 @@ impl UpstreamConnection {
                 Some(unsent) => {
                     let (mut head, body) = unsent.into_parts();
                     head.uri = full_uri;
-                    let body = body.into_inner().unwrap_or_default();
                     SendError::Unsent(Box::new(Request::from_parts(head, body)))
                 }
                 None => SendError::Broken(error.into_error()),
@@ -109,7 +109,7 @@ impl UpstreamConnection {
     }
 
     /// An upstream gets the path only; a proxy gets the absolute URI.
-    fn set_request_target(&self, request: &mut Request<Bytes>) {
+    fn set_request_target(&self, request: &mut Request<RequestBody>) {
         match &self.proxy {
             Some(proxy) => {
                 if let Some(auth) = &proxy.auth {
@@ -125,131 +125,11 @@ impl UpstreamConnection {
         }
     }
 
-    fn drive(&mut self, context: &mut Context<'_>) {
+    /// Reads and writes what is possible now.
+    pub(super) fn drive(&mut self, context: &mut Context<'_>) {
         // The result is reported to the call that waits for a response.
         if self.open && Pin::new(&mut self.connection).poll(context).is_ready() {
             self.open = false;
         }
-    }
-}
-
-/// The body of a response. When read to its end, it returns its connection to the pool;
-/// when dropped before, it closes it.
-pub(crate) struct ResponseBody {
-    body: Incoming,
-    connection: Option<Box<UpstreamConnection>>,
-    pool: Arc<ConnectionPool>,
-    /// A frame that was read after a chunk and is returned next.
-    held: Option<Result<Frame<Bytes>, hyper::Error>>,
-    ended: bool,
-}
-
-impl ResponseBody {
-    pub(super) fn new(
-        body: Incoming,
-        connection: Box<UpstreamConnection>,
-        pool: &Arc<ConnectionPool>,
-    ) -> Self {
-        let mut answer = ResponseBody {
-            ended: body.is_end_stream(),
-            body,
-            connection: Some(connection),
-            pool: Arc::clone(pool),
-            held: None,
-        };
-        answer.release_if_ended();
-        answer
-    }
-
-    /// The next available frame.
-    fn poll_next_frame(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let mut nobody = Context::from_waker(Waker::noop());
-        let mut frame = Pin::new(&mut self.body).poll_frame(&mut nobody);
-        if frame.is_pending()
-            && let Some(connection) = &mut self.connection
-        {
-            connection.drive(context);
-            frame = Pin::new(&mut self.body).poll_frame(&mut nobody);
-        }
-        self.ended = matches!(frame, Poll::Ready(None)) || self.body.is_end_stream();
-        frame
-    }
-
-    /// Appends to a chunk what else has arrived, so that data that arrived together is
-    /// passed on together.
-    fn coalesce(&mut self, first: Bytes, context: &mut Context<'_>) -> Bytes {
-        let mut all = BytesMut::new();
-        while first.len().max(all.len()) < CHUNK_BYTES {
-            let Poll::Ready(Some(next)) = self.poll_next_frame(context) else {
-                break;
-            };
-            match next.map(Frame::into_data) {
-                Ok(Ok(data)) => {
-                    if all.is_empty() {
-                        all.reserve(CHUNK_BYTES + data.len());
-                        all.extend_from_slice(&first);
-                    }
-                    all.extend_from_slice(&data);
-                }
-                Ok(Err(trailers)) => self.held = Some(Ok(trailers)),
-                Err(error) => self.held = Some(Err(error)),
-            }
-            if self.held.is_some() {
-                break;
-            }
-        }
-        if all.is_empty() { first } else { all.freeze() }
-    }
-
-    /// Returns the connection to the pool once the response is complete, if it can be
-    /// reused.
-    fn release_if_ended(&mut self) {
-        if self.ended
-            && let Some(mut connection) = self.connection.take()
-            && connection.is_ready()
-        {
-            self.pool.put(connection);
-        }
-    }
-}
-
-impl Body for ResponseBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = match self.held.take() {
-            Some(held) => Some(held),
-            None => std::task::ready!(self.poll_next_frame(context)),
-        };
-        let frame = match frame.map(|frame| frame.map(Frame::into_data)) {
-            Some(Ok(Ok(data))) => Some(Ok(Frame::data(self.coalesce(data, context)))),
-            Some(Ok(Err(trailers))) => Some(Ok(trailers)),
-            Some(Err(error)) => {
-                self.connection = None;
-                self.ended = true;
-                Some(Err(error))
-            }
-            None => None,
-        };
-        self.release_if_ended();
-        Poll::Ready(frame)
-    }
-}
-
-impl fmt::Debug for ResponseBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerBody")
-            .field("body", &self.body)
-            .finish_non_exhaustive()
     }
 }

@@ -116,6 +116,16 @@ pub(crate) fn default_headers(stream: bool) -> HeaderMap {
     headers
 }
 
+/// Whether headers announce a stream of server-sent events.
+pub fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("text/event-stream")
+}
+
 /// Sets a header to a key.
 pub(crate) fn set_key(
     headers: &mut HeaderMap,
@@ -184,6 +194,20 @@ mod tests {
             "accept-encoding": "identity",
         }
         "#);
+    }
+
+    #[test]
+    fn an_event_stream_is_known_by_its_media_type() {
+        for (kind, expected) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream; charset=utf-8", true),
+            ("text/event-streams", false),
+            ("application/json", false),
+        ] {
+            let headers = headers(&[("content-type", kind)]);
+            assert_eq!(is_event_stream(&headers), expected, "{kind}");
+        }
+        assert!(!is_event_stream(&HeaderMap::new()));
     }
 
     #[test]

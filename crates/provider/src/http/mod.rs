@@ -3,16 +3,21 @@
 
 mod address;
 mod body;
+mod byte_stream;
 mod client;
 mod connect;
 mod connection;
 pub(crate) mod headers;
 mod pool;
+mod request_body;
+mod response_body;
 mod retry_after;
 
 pub(crate) use address::{Destination, RequestAddress};
-pub use body::ByteStream;
 pub(crate) use body::{BodyError, IdleTimeoutBody, mid_stream_error, read_ahead, read_all};
+pub use byte_stream::ByteStream;
 pub(crate) use client::{HttpClient, HttpRequest, HttpResponse};
-pub(crate) use connection::ResponseBody;
+pub use headers::is_event_stream;
+pub(crate) use request_body::RequestBody;
+pub(crate) use response_body::ResponseBody;
 pub(crate) use retry_after::{retry_after, should_retry};

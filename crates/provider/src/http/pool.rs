@@ -79,6 +79,6 @@ fn remove_expired(idle: &mut Vec<IdleConnection>) {
 
 impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").finish_non_exhaustive()
+        f.debug_struct("ConnectionPool").finish_non_exhaustive()
     }
 }

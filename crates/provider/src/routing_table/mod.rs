@@ -1,18 +1,18 @@
 //! Resolves names to models of providers.
 
 mod build;
-mod error;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub use self::error::RouteError;
 use crate::config::{ModelConfig, Policies, ProviderConfigError};
 use crate::env::Env;
 use crate::model_slot::ModelSlot;
 use crate::provider::Provider;
-use crate::route::{Route, Target};
+use crate::route::Route;
+use crate::route_error::RouteError;
 use crate::suggest::nearest;
+use crate::target::Target;
 use crate::well_known::{self, WellKnownProvider};
 
 /// All names.

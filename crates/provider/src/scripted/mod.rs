@@ -75,6 +75,7 @@
 //! # Ok(()) }
 //! ```
 
+mod call;
 mod playback;
 mod request_view;
 mod script;

@@ -4,12 +4,13 @@ use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
-use super::{ModelTask, ProviderFileOperation, UpstreamJob, append_segments, get, post};
+use super::betas::{BETA_HEADER, named_betas};
+use super::job::{ModelTask, ProviderFileOperation, SkillsJob, UpstreamJob};
+use super::request::{append_segments, get, post};
 use crate::http::{HttpRequest, RequestAddress, headers};
 use crate::key::{KeyError, SecretText};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("anthropic-version");
-const BETA_HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 /// The beta header that older API versions require for files.
 const FILES_BETA: &str = "files-api-2025-04-14";
 /// Since this version the SDKs send keys as bearer tokens, and the API rejects sampling
@@ -72,9 +73,7 @@ impl Anthropic {
         mut headers: HeaderMap,
         key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        let named = headers.get_all(BETA_HEADER).iter();
-        let mut named = named.filter_map(|betas| betas.to_str().ok());
-        if !named.any(|betas| betas.contains(FILES_BETA)) {
+        if !named_betas(&headers).any(|beta| beta == FILES_BETA) {
             headers.append(BETA_HEADER, HeaderValue::from_static(FILES_BETA));
         }
         let content = (operation == ProviderFileOperation::Content).then_some("content");
@@ -87,6 +86,23 @@ impl Anthropic {
             request.method = Method::DELETE;
         }
         Ok(request)
+    }
+
+    pub(crate) fn skills_request(
+        &self,
+        job: SkillsJob<'_>,
+        key: &SecretText,
+    ) -> Result<HttpRequest, KeyError> {
+        let mut url = self.base.clone();
+        let base = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&format!("{base}{}", job.path));
+        url.set_query((!job.query.is_empty()).then_some(job.query));
+        Ok(HttpRequest {
+            method: job.method,
+            destination: url.into(),
+            headers: self.headers(job.headers, Some(key))?,
+            body: job.body,
+        })
     }
 
     fn headers(

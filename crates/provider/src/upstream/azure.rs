@@ -4,7 +4,9 @@ use http::HeaderMap;
 use prowess_wire::Dialect;
 use url::Url;
 
-use super::{UpstreamJob, append_segments, get, openai, post};
+use super::job::UpstreamJob;
+use super::openai;
+use super::request::{append_segments, get, post};
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, SecretText};
 

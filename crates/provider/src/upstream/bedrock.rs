@@ -7,8 +7,10 @@ use prowess_wire::raw::RawObject;
 use prowess_wire::{Dialect, ReadContext, StreamReader};
 use url::Url;
 
+use super::betas::take_betas;
+use super::job::{ModelTask, UpstreamJob};
+use super::request::{append_segments, post};
 use super::sigv4::Signer;
-use super::{ModelTask, UpstreamJob, append_segments, post, take_betas};
 use crate::config::BedrockApi;
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, SecretText};

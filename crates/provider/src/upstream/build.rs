@@ -4,9 +4,14 @@ use http::HeaderValue;
 use prowess_wire::hosting::AnthropicHost;
 use url::Url;
 
-use super::openai::OPENAI_HOST;
+use super::Upstream;
+use super::anthropic::Anthropic;
+use super::azure::Azure;
+use super::bedrock::Bedrock;
+use super::gemini::Gemini;
+use super::openai::{OPENAI_HOST, OpenAi};
 use super::sigv4::Signer;
-use super::{Anthropic, Azure, Bedrock, Gemini, OpenAi, Upstream, Vertex};
+use super::vertex::Vertex;
 use crate::config::{
     AnthropicOptions, AwsKeys, AzureOptions, BedrockOptions, OpenAiOptions, ProviderConfig,
     ProviderConfigError, ProviderKind, VertexOptions,

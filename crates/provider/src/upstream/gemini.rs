@@ -4,7 +4,8 @@ use http::HeaderMap;
 use prowess_wire::raw::{Edit, RawObject};
 use url::Url;
 
-use super::{BodyOrigin, ModelTask, UpstreamJob, append_segments, get, post};
+use super::job::{BodyOrigin, ModelTask, UpstreamJob};
+use super::request::{append_segments, get, post};
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, SecretText};
 

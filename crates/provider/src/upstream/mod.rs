@@ -4,75 +4,30 @@
 mod anthropic;
 mod azure;
 mod bedrock;
+mod betas;
 mod build;
 mod gemini;
+mod job;
 mod openai;
+mod request;
 mod sigv4;
 mod vertex;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use prowess_wire::{ClientDialect, Dialect, ReadContext, StreamReader, WriteOptions};
 use url::Url;
 
 pub(crate) use self::anthropic::Anthropic;
 pub(crate) use self::azure::Azure;
 pub(crate) use self::bedrock::Bedrock;
+pub(crate) use self::betas::named_betas;
 pub(crate) use self::gemini::Gemini;
+pub(crate) use self::job::{BodyOrigin, SkillsJob, UpstreamJob};
+pub use self::job::{ModelTask, ProviderFileOperation};
 pub(crate) use self::openai::OpenAi;
 pub(crate) use self::vertex::Vertex;
-use crate::http::{Destination, HttpRequest};
+use crate::http::HttpRequest;
 use crate::key::{KeyError, SecretText};
-
-/// An operation of a model API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelTask {
-    /// Generate a response.
-    Generate,
-    /// Count the tokens of a request.
-    CountTokens,
-    /// Compact a conversation. Only OpenAI supports this.
-    Compact,
-}
-
-/// An operation on a file that a provider stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderFileOperation {
-    /// Get its metadata.
-    Metadata,
-    /// Get its content.
-    Content,
-    /// Delete it.
-    Delete,
-}
-
-/// A request, before it is addressed to an upstream.
-#[derive(Debug)]
-pub(crate) struct UpstreamJob<'a> {
-    pub(crate) task: ModelTask,
-    pub(crate) dialect: Dialect,
-    pub(crate) model: &'a str,
-    pub(crate) stream: bool,
-    /// The body in this dialect, with the upstream's model name in it.
-    pub(crate) body: Bytes,
-    /// The headers to start from: the client's, or Prowess's own.
-    pub(crate) headers: HeaderMap,
-    /// Who wrote the body.
-    pub(crate) body_origin: BodyOrigin,
-}
-
-/// Who wrote the body of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BodyOrigin {
-    /// Prowess.
-    Gateway,
-    /// The client; it is passed on unchanged.
-    Client {
-        /// Whether the stream is requested as one JSON array, which only Gemini clients
-        /// may do.
-        json_array: bool,
-    },
-}
 
 /// An upstream: a kind of provider at an address.
 #[derive(Debug)]
@@ -230,53 +185,23 @@ impl Upstream {
         }
     }
 
+    /// The request about skills that it stores, if it stores any.
+    pub(crate) fn skills_request(
+        &self,
+        job: SkillsJob<'_>,
+        key: &SecretText,
+    ) -> Option<Result<HttpRequest, KeyError>> {
+        match self {
+            Upstream::Anthropic(anthropic) => Some(anthropic.skills_request(job, key)),
+            _ => None,
+        }
+    }
+
     /// A reader for its streams.
     pub(crate) fn reader(&self, dialect: Dialect, context: ReadContext) -> StreamReader {
         match self {
             Upstream::Bedrock(_) => Bedrock::reader(dialect, context),
             _ => StreamReader::new(dialect, context),
         }
-    }
-}
-
-/// Removes Anthropic's headers, for hosts that expect the betas in the body.
-fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
-    headers.remove("anthropic-version");
-    let betas = headers.get_all("anthropic-beta").iter();
-    let betas = betas
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|list| list.split(','))
-        .map(|beta| beta.trim().to_owned())
-        .filter(|beta| !beta.is_empty())
-        .collect();
-    headers.remove("anthropic-beta");
-    betas
-}
-
-/// Appends path segments to the base address, encoded as needed; validation has ensured
-/// that the base has a path.
-fn append_segments<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
-    let mut url = base.clone();
-    if let Ok(mut path) = url.path_segments_mut() {
-        path.pop_if_empty().extend(segments);
-    }
-    url
-}
-
-fn post(to: impl Into<Destination>, headers: HeaderMap, body: Bytes) -> HttpRequest {
-    HttpRequest {
-        method: Method::POST,
-        destination: to.into(),
-        headers,
-        body,
-    }
-}
-
-fn get(to: impl Into<Destination>, headers: HeaderMap) -> HttpRequest {
-    HttpRequest {
-        method: Method::GET,
-        destination: to.into(),
-        headers,
-        body: Bytes::new(),
     }
 }

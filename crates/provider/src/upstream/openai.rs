@@ -5,7 +5,8 @@ use http::uri::InvalidUri;
 use prowess_wire::{ClientDialect, Dialect};
 use url::Url;
 
-use super::{ModelTask, UpstreamJob, append_segments, get, post};
+use super::job::{ModelTask, UpstreamJob};
+use super::request::{append_segments, get, post};
 use crate::http::{HttpRequest, RequestAddress, headers};
 use crate::key::{KeyError, SecretText};
 

@@ -6,7 +6,10 @@ use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{ClientDialect, Dialect};
 use url::Url;
 
-use super::{ModelTask, UpstreamJob, append_segments, gemini, post, take_betas};
+use super::betas::take_betas;
+use super::gemini;
+use super::job::{ModelTask, UpstreamJob};
+use super::request::{append_segments, post};
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, SecretText};
 

@@ -226,3 +226,18 @@ impl FetchError {
         }
     }
 }
+
+/// A URL for a message: without user name and password.
+pub(crate) fn display_url(source: &str) -> String {
+    match source.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let (authority, path) = rest.split_at(end);
+            let host = authority.rsplit('@').next().unwrap_or(authority);
+            format!("{scheme}://{host}{path}")
+                .escape_debug()
+                .to_string()
+        }
+        None => source.escape_debug().to_string(),
+    }
+}

@@ -32,9 +32,9 @@ mod repository;
 mod repository_url;
 
 pub use error::FetchError;
+pub(crate) use error::display_url;
 pub use fetch::Fetcher;
 pub use fetched_skill::{FetchState, FetchedSkill};
-pub(crate) use open::display_url;
 pub use open::is_url;
 pub use options::{CacheOptions, FetchLimits, FetchOptions};
 pub use repository_url::RepositoryHost;

@@ -28,7 +28,7 @@ use crate::archive;
 use crate::archive_contents::{self, ArchiveContents, ArchiveLimits, SkillsByFolder};
 use crate::discover::Discovery;
 use crate::error::SourceError;
-use crate::open::{OpenResult, Origin};
+use crate::origin::{OpenResult, Origin};
 
 /// Whether a source is a URL rather than a path. One with an unsupported scheme counts as
 /// a URL too, and is refused as such.
@@ -36,21 +36,6 @@ pub fn is_url(source: &Path) -> bool {
     let text = source.to_str().unwrap_or_default();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|s| s.len() > 1 && s.bytes().all(|b| b.is_ascii_alphanumeric()))
-}
-
-/// A URL for a message: without user name and password.
-pub(crate) fn display_url(source: &str) -> String {
-    match source.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-            let (authority, path) = rest.split_at(end);
-            let host = authority.rsplit('@').next().unwrap_or(authority);
-            format!("{scheme}://{host}{path}")
-                .escape_debug()
-                .to_string()
-        }
-        None => source.escape_debug().to_string(),
-    }
 }
 
 /// A URL as the user wrote it.

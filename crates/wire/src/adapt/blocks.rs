@@ -9,7 +9,7 @@ use super::items::{self, AdaptedItem};
 use super::results;
 use crate::Dialect;
 use crate::drops::Drops;
-use crate::fields::{JsonPath, MESSAGES};
+use crate::json_path::{JsonPath, MESSAGES};
 use crate::model_text;
 use crate::neutral::{Block, Content, Map, Request};
 use crate::tool_names::member_name;

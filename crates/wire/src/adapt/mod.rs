@@ -25,7 +25,8 @@ use std::borrow::Cow;
 
 use crate::Dialect;
 use crate::context::EncodedRequest;
-use crate::drops::{Dropped, Drops};
+use crate::dropped::Dropped;
+use crate::drops::Drops;
 use crate::error::WireError;
 use crate::neutral::{Content, Request, Tool, ToolChoice, ToolKind};
 

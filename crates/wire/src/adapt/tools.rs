@@ -11,7 +11,7 @@ use super::deferred_tools::{DiscoveredTools, is_deferred, is_server_search};
 use super::tool_schemas;
 use crate::anthropic::read_tool;
 use crate::drops::Drops;
-use crate::fields::TOOLS;
+use crate::json_path::TOOLS;
 use crate::model_text;
 use crate::neutral::{Block, ClientToolForm, Request, Tool, ToolKind, ToolPlace};
 

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, list, wrong_value};
+use crate::fields::{JsonFields, list, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, MediaSource};
 
 /// Content that is a string or a list of blocks.

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use crate::Dialect;
 use crate::error::WireError;
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::media_types::{PDF, document_type, is_text_type};
 use crate::neutral::{Content, MediaSource};
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fields::put;
 use crate::neutral::{ApiError, ErrorKind, Map};
-use crate::render::RenderedError;
+use crate::rendered_error::RenderedError;
 
 /// The error of an Anthropic upstream's response.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {

@@ -7,7 +7,7 @@ use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::effort::{EffortChoice, nearest_effort};
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::models::{Disabling, Efforts, ThinkingModes};
 use crate::neutral::{Content, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};

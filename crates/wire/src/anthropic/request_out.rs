@@ -10,7 +10,8 @@ use crate::blank_messages::{self, is_blank, remove_blank_messages, without_trail
 use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
+use crate::fields::put;
+use crate::json_path::{JsonPath, MESSAGES, SYSTEM};
 use crate::model_text::tagged_system;
 use crate::neutral::{
     Block, Content, Map, Message, Request, ResponseFormat, Role, expand_server_calls,

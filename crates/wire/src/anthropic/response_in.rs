@@ -9,7 +9,8 @@ use super::usage::read_usage;
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Response, StopReason};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {

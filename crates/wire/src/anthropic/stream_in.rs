@@ -9,7 +9,8 @@ use super::response_in::original_name;
 use super::usage::{read_usage, update_usage};
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, parse};
+use crate::fields::{JsonFields, parse};
+use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Block, Content, Delta, Map, StopReason, StreamEvent, TokenUsage};
 
 /// Reads the events of one Messages stream. Compatible servers number their blocks in

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::{Map, TokenUsage, without_dialect_fields};
 
 pub(crate) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage, WireError> {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Map};
 use crate::signature_envelope::{
     ChatState, SignatureEnvelope, decode_envelope, encode_chat_state, encode_gemini_signature,

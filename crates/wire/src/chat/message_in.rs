@@ -11,7 +11,8 @@ use crate::Dialect;
 use crate::anthropic;
 use crate::arguments;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::fields::{JsonFields, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Message, Request, Role};
 
 pub(super) fn read_messages(

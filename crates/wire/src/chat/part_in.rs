@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::content_in::thought_texts;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::fields::{JsonFields, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, MediaSource};
 use crate::openai::read_breakpoint;
 use crate::plain_text::{document_source, image_source};

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::message_in::read_messages;
 use super::tools::{read_choice, read_tool};
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, string, wrong_value};
+use crate::fields::{JsonFields, string, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Request, ResponseFormat};
 use crate::{ClientDialect, Dialect, tool_results};
 

@@ -8,10 +8,11 @@ use crate::Dialect;
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
-use crate::drops::{Dropped, Drops};
-use crate::fields::JsonPath;
+use crate::dropped::Dropped;
+use crate::drops::Drops;
 use crate::fields::put;
 use crate::generated_images;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     Content, Map, Response, ResponseDialectFields, StopReason, without_dialect_fields,
 };

@@ -13,7 +13,8 @@ use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::calls::{CallAssembler, CallFragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, parse};
+use crate::fields::{JsonFields, parse};
+use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, add_choice,
     merge, refusal_details,

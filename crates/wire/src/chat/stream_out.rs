@@ -9,9 +9,11 @@ use crate::Dialect;
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
-use crate::drops::{Dropped, Drops};
-use crate::fields::{JsonPath, put};
+use crate::dropped::Dropped;
+use crate::drops::Drops;
+use crate::fields::put;
 use crate::generated_images;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
     without_dialect_fields,

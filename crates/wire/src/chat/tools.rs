@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, TOOLS, object, put, wrong_value};
+use crate::fields::{JsonFields, object, put, wrong_value};
+use crate::json_path::{JsonPath, TOOLS};
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
 use crate::tool_names::safe_name;
 

@@ -10,7 +10,7 @@ use crate::blank_messages::without_trailing_space;
 use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonPath, MESSAGES, SYSTEM};
+use crate::json_path::{JsonPath, MESSAGES, SYSTEM};
 use crate::model_text::NO_TOOL_CALLS;
 use crate::neutral::{
     Map, Message, Request, Role, ToolChoice, expand_server_calls, merge_turns, push_turn,

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Block, Content, ErrorKind, MediaSource, Response, StopReason, TokenUsage,
 };

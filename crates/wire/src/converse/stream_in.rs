@@ -10,7 +10,8 @@ use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::event_stream::Frame;
-use crate::fields::{JsonFields, JsonPath, parse};
+use crate::fields::{JsonFields, parse};
+use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, TokenUsage};
 
 /// Maximum bytes of an image.

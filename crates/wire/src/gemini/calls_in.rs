@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::Dialect;
 use crate::error::WireError;
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::tool_names::generated_call_id;
 
 /// The calls of a conversation so far.

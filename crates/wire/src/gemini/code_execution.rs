@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::camel_case::fields;
+use super::fields_in::fields;
 use crate::error::WireError;
-use crate::fields::{JsonPath, put};
+use crate::fields::put;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Map};
 use crate::responses::{command, parse_command};
 

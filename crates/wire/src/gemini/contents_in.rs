@@ -5,12 +5,13 @@
 use serde_json::Value;
 
 use super::calls_in::CallMatcher;
-use super::camel_case::{fields, items};
 use super::code_execution;
+use super::fields_in::{fields, items};
 use super::request_part_in::{RequestPartContent, read_request_part};
 use super::signature::{DecodedSignature, decode_signature};
 use crate::error::WireError;
-use crate::fields::{JsonPath, wrong_value};
+use crate::fields::wrong_value;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Map, MediaSource, Message, Request, Role};
 
 /// The instructions, which may also be written as a text alone.

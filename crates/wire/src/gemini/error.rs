@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::neutral::{ApiError, ErrorKind, Map};
-use crate::render::RenderedError;
+use crate::rendered_error::RenderedError;
 
 /// The error of a response: an envelope, or a list of one.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {

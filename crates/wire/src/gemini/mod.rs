@@ -11,13 +11,13 @@
 //! | its response | `response_in`, `stream_in`, `response_part_in` |
 //! | response to a client | `response_out`, `stream_out`, `response_part_out` |
 //!
-//! `camel_case`, `signature` and `code_execution` serve both directions of a client.
+//! `fields_in`, `signature` and `code_execution` serve both directions of a client.
 
 mod calls_in;
-mod camel_case;
 mod code_execution;
 mod contents_in;
 mod error;
+mod fields_in;
 mod media_out;
 mod request_in;
 mod request_out;
@@ -37,7 +37,6 @@ mod thinking_out;
 mod tools_in;
 mod tools_out;
 
-pub(crate) use camel_case::camel;
 pub(crate) use error::{is_error, read_error, render_error};
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;

@@ -3,12 +3,13 @@
 
 use serde_json::Value;
 
-use super::camel_case::{fields, items};
 use super::contents_in::{read_contents, read_system};
+use super::fields_in::{fields, items};
 use super::settings_in::read_settings;
 use super::tools_in::{read_choice, read_tools};
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::Request;
 use crate::{ClientDialect, Dialect};
 

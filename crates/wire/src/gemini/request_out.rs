@@ -13,7 +13,8 @@ use crate::chat::PLACEHOLDER_SIGNATURE;
 use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonPath, MESSAGES, SYSTEM, put};
+use crate::fields::put;
+use crate::json_path::{JsonPath, MESSAGES, SYSTEM};
 use crate::neutral::{
     Block, Content, Map, MergedTurn, Message, Request, Role, expand_server_calls_except,
     merge_turns, push_turn,

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::camel_case::{fields, items};
 use super::code_execution;
+use super::fields_in::{fields, items};
 use super::signature::{decode_base64, to_standard_base64};
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::fields::{JsonFields, wrong_value};
+use crate::json_path::JsonPath;
 use crate::media_types::media_type_for_name;
 use crate::neutral::{Block, Content, Map, MediaSource};
 

@@ -9,7 +9,7 @@ use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::media_types::media_type_for_name;
 use crate::model_text::{document_text, tagged_system};
 use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};

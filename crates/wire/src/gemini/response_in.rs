@@ -9,7 +9,8 @@ use super::response_part_in::{
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Response, StopReason, refusal_details};
 use crate::signature_envelope::encode_gemini_signature;
 use crate::tool_names::generated_call_id;

@@ -7,8 +7,10 @@ use super::response_part_out::{
 };
 use crate::Dialect;
 use crate::context::ReplyContext;
-use crate::drops::{Dropped, Drops};
-use crate::fields::{JsonPath, put};
+use crate::dropped::Dropped;
+use crate::drops::Drops;
+use crate::fields::put;
+use crate::json_path::JsonPath;
 use crate::neutral::{Content, Map, Response, StopReason};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {

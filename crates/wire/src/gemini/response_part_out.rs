@@ -7,7 +7,8 @@ use super::signature::encode_thoughts;
 use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
-use crate::fields::{JsonPath, put};
+use crate::fields::put;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     Block, Content, Map, MediaSource, StopReason, TokenUsage, without_dialect_fields,
 };

@@ -3,7 +3,7 @@
 
 use serde_json::{Number, Value};
 
-use super::camel_case::camel;
+use crate::camel_case::camel;
 use crate::neutral::Map;
 
 /// Deeper than any schema that a model could follow.

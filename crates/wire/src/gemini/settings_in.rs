@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::camel_case::{fields, items};
+use super::fields_in::{fields, items};
 use super::schema_in::json_schema;
 use crate::Dialect;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, string, wrong_value};
+use crate::fields::{JsonFields, string, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Map, Request, ResponseFormat, Thinking, ThinkingMode};
 
 /// The field by which a client requests thoughts, and the objects around it.

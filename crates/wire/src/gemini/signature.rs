@@ -13,7 +13,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use serde_json::Value;
 
 use crate::anthropic::{block_to_client, read_block};
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content};
 use crate::signature_envelope::{
     SignatureEnvelope, decode_envelope as open_signature, encode_gemini_signature,

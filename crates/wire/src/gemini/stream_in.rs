@@ -10,7 +10,8 @@ use super::response_part_in::{
 use crate::blocks::BlockEmitter;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, parse};
+use crate::fields::{JsonFields, parse};
+use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Map, StopReason, StreamEvent, TokenUsage, refusal_details};
 use crate::signature_envelope::encode_gemini_signature;
 use crate::tool_names::generated_call_id;

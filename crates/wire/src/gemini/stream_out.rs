@@ -10,8 +10,10 @@ use super::response_part_out::{
 };
 use crate::arguments;
 use crate::context::ReplyContext;
-use crate::drops::{Dropped, Drops};
-use crate::fields::{JsonPath, put};
+use crate::dropped::Dropped;
+use crate::drops::Drops;
+use crate::fields::put;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent, without_dialect_fields};
 use crate::sse::write_json;
 

@@ -6,7 +6,8 @@ use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::effort::{EffortChoice, nearest_effort};
-use crate::fields::{JsonPath, put};
+use crate::fields::put;
+use crate::json_path::JsonPath;
 use crate::models::{Budgets, Efforts, ThinkingModes};
 use crate::neutral::{Map, Request, ThinkingMode};
 

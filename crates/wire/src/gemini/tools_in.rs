@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::camel_case::{fields, items};
+use super::fields_in::{fields, items};
 use super::schema_in::json_schema;
 use crate::chat::no_parameters;
 use crate::error::WireError;
-use crate::fields::{JsonPath, object, string, wrong_value};
+use crate::fields::{object, string, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
 
 /// A tool of Gemini's is a list of functions, or one that Google's servers run, or both.

@@ -6,7 +6,8 @@ use crate::Dialect;
 use crate::anthropic::freeform_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{TOOLS, put};
+use crate::fields::put;
+use crate::json_path::TOOLS;
 use crate::neutral::{Map, Request, ToolChoice, ToolKind};
 use crate::tool_names::safe_name;
 

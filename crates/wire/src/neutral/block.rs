@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::{ClientPath, DIALECT_FIELDS, Map};
-use crate::fields::JsonPath;
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +37,6 @@ impl Message {
             rest: Map::new(),
             client_path: ClientPath::default(),
         }
-    }
-
-    /// The message, read from here.
-    pub(crate) fn with_path(mut self, path: &JsonPath<'_>) -> Self {
-        self.client_path = path.client_path();
-        self
     }
 
     /// Whether this and the next message of the same role can be merged: not if both have
@@ -202,12 +195,6 @@ impl Block {
             rest: Map::new(),
             client_path: ClientPath::default(),
         }
-    }
-
-    /// The block, read from here.
-    pub(crate) fn with_path(mut self, path: &JsonPath<'_>) -> Self {
-        self.client_path = path.client_path();
-        self
     }
 
     /// A block of plain text.

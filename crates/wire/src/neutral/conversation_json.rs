@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{Message, Role};
 use crate::anthropic::{read_block, whole_block};
 use crate::error::WireError;
-use crate::fields::{JsonFields, MESSAGES, list, wrong_value};
+use crate::fields::{JsonFields, list, wrong_value};
+use crate::json_path::MESSAGES;
 
 /// Messages as JSON. Fields of a message that no codec understands are dropped.
 pub fn conversation_to_json(messages: &[Message]) -> Value {

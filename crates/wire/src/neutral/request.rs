@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use super::{Block, ClientFields, ClientPath, ClientTools, Map, Message, Tool, ToolChoice};
 use crate::Dialect;
-use crate::drops::{Dropped, NO_SUCH_FIELD};
+use crate::dropped::{Dropped, NO_SUCH_FIELD};
 
 /// A request to a model, in no dialect.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Block, Content, DIALECT_FIELDS, Message, Role};
 use crate::drops::Drops;
-use crate::fields::JsonPath;
+use crate::json_path::JsonPath;
 use crate::responses::translate_hosted_items;
 
 /// Splits every assistant message at the results of server tools, so that a model of

@@ -60,7 +60,7 @@ fn requested_effort(
 ) -> Option<String> {
     if let Some(thinking) = &request.thinking {
         drops.rest(
-            &crate::fields::JsonPath::Root.key("thinking"),
+            &crate::json_path::JsonPath::Root.key("thinking"),
             &thinking.rest,
         );
     }

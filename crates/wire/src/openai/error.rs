@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::neutral::{ApiError, ErrorKind};
-use crate::render::RenderedError;
+use crate::rendered_error::RenderedError;
 
 /// The error of an OpenAI-like upstream's response.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {

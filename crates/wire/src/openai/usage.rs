@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, as_whole_number};
+use crate::fields::{JsonFields, as_whole_number};
+use crate::json_path::JsonPath;
 use crate::neutral::{DIALECT_FIELDS, Map, TokenUsage, merge};
 
 /// The field names for input and output; the two dialects differ in nothing else.

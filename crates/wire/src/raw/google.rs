@@ -2,8 +2,8 @@
 //! `generation_config`.
 
 use super::RawObject;
+use crate::camel_case::camel;
 use crate::error::WireError;
-use crate::gemini::camel;
 
 /// Checked one level deeper: it holds the limit of the response.
 const SETTINGS: &str = "generationConfig";

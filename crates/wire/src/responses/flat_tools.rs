@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::tools::read_tool;
 use crate::error::WireError;
-use crate::fields::{JsonPath, TOOLS, list, string};
+use crate::fields::{list, string};
+use crate::json_path::{JsonPath, TOOLS};
 use crate::neutral::{
     Block, ClientPath, ClientTool, ClientToolForm, ClientToolKind, ClientTools, Content, Request,
     Tool, ToolKind, ToolPlace,

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::hosted_item_translation::{TranslatedItem, translate};
 use super::source_item;
 use crate::drops::Drops;
-use crate::fields::MESSAGES;
+use crate::json_path::MESSAGES;
 use crate::neutral::{Block, Content, Map, Message, Role};
 
 /// The conversation without items that other dialects lack. What is dropped is reported.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::item_event::ItemEvent;
 use super::source_item;
-use super::stream_call::ItemEvent;
 use crate::fields::{JsonFields, put};
 use crate::generated_images::image_format;
 use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};

@@ -6,7 +6,8 @@ use super::part_in::read_parts;
 use super::{image_item, reasoning_signature, shell, source_item};
 use crate::arguments;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::fields::{JsonFields, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, ClientPath, Content, Map, Role};
 
 /// An item as blocks of one role; `rest` holds the unknown fields of a user's message item.

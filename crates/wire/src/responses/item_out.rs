@@ -10,8 +10,9 @@ use crate::chat::{freeform_text, tool_type};
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonPath, MESSAGES, put};
+use crate::fields::put;
 use crate::generated_images;
+use crate::json_path::{JsonPath, MESSAGES};
 use crate::neutral::{
     Block, Content, Map, MediaSource, Message, Request, Role, expand_server_calls_for_responses,
 };

@@ -11,6 +11,7 @@ mod hosted_item_translation;
 mod hosted_items;
 mod hosted_queue;
 mod image_item;
+mod item_event;
 mod item_in;
 mod item_out;
 mod namespace;

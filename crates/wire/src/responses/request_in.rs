@@ -9,7 +9,8 @@ use super::source_item;
 use super::tools::{read_choice, read_tool};
 use crate::chat::read_schema;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, wrong_value};
+use crate::fields::{JsonFields, wrong_value};
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Map, Message, Request, ResponseFormat, Role};
 use crate::{ClientDialect, Dialect};
 

@@ -8,7 +8,8 @@ use super::namespace::flatten_call;
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Content, Response, StopReason, refusal_details};
 use crate::openai::{read_error_value, read_usage};
 

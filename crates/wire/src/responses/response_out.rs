@@ -10,8 +10,9 @@ use crate::Dialect;
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
-use crate::drops::{Dropped, Drops};
-use crate::fields::JsonPath;
+use crate::dropped::Dropped;
+use crate::drops::Drops;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     Block, Content, MediaSource, Response, ResponseDialectFields, StopReason, TokenUsage,
     without_dialect_fields,

@@ -2,15 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::item_event::ItemEvent;
 use super::response_out::{custom_call, function_call};
 use super::{client_tools, image_item, shell, source_item};
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
 use crate::neutral::{Block, ClientToolKind, Content, Delta, MediaSource};
-
-/// An event's name and fields, without the numbers every event carries.
-pub(super) type ItemEvent = (&'static str, Value);
 
 /// The open call.
 #[derive(Debug)]

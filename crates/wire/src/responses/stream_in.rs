@@ -14,7 +14,8 @@ use crate::calls::{CallAssembler, CallFragment};
 use crate::chat::escaped;
 use crate::context::ReadContext;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, parse};
+use crate::fields::{JsonFields, parse};
+use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, refusal_details,
 };

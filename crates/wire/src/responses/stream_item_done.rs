@@ -11,7 +11,8 @@ use crate::blocks::OpenBlockKind;
 use crate::calls::CallFragment;
 use crate::chat::escaped;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath};
+use crate::fields::JsonFields;
+use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, StreamEvent};
 
 impl ResponsesReader {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::item_event::ItemEvent;
 use super::response_out::{message, text_part};
 use super::source_item;
-use super::stream_call::ItemEvent;
 use crate::neutral::{Block, Delta, merge};
 
 /// The open message.

@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::item_event::ItemEvent;
 use super::response_out::{NO_SUCH_ITEM, item_id, refusal_item, status, usage, write_item};
 use super::response_shape::{add_provider_fields, response_fields, set_status};
-use super::stream_call::{CallItem, ItemEvent};
+use super::stream_call::CallItem;
 use super::stream_message::MessageItem;
 use super::stream_thought::ThoughtItem;
 use super::{hosted_queue, namespace, source_item};
 use crate::Dialect;
 use crate::context::ReplyContext;
-use crate::drops::{Dropped, Drops};
-use crate::fields::JsonPath;
+use crate::dropped::Dropped;
+use crate::drops::Drops;
+use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Block, Content, Delta, ErrorKind, Map, ResponseDialectFields, StreamEvent,
     without_dialect_fields,

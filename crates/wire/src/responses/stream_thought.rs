@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::item_event::ItemEvent;
 use super::item_in::texts;
 use super::response_out::reasoning;
 use super::source_item;
-use super::stream_call::ItemEvent;
 use crate::neutral::{Block, Content, Delta, merge};
 
 /// The open thought.

@@ -7,7 +7,8 @@ use crate::Dialect;
 use crate::chat::{no_parameters, read_choice_word, tool_type};
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, TOOLS, object, put};
+use crate::fields::{JsonFields, object, put};
+use crate::json_path::{JsonPath, TOOLS};
 use crate::neutral::{ClientToolKind, ClientTools, Map, Request, Tool, ToolChoice, ToolKind};
 use crate::tool_names::safe_name;
 

@@ -1,12 +1,12 @@
-//! Field names that Google's servers accept: `systemInstruction`, and `system_instruction`
-//! as the field is called in their interface definition.
-
-use std::borrow::Cow;
+//! Reads objects and lists as Google's servers do: fields in either spelling, and a single
+//! item in place of a list.
 
 use serde_json::Value;
 
+use crate::camel_case::camel;
 use crate::error::WireError;
-use crate::fields::{JsonFields, JsonPath, object};
+use crate::fields::{JsonFields, object};
+use crate::json_path::JsonPath;
 use crate::neutral::Map;
 
 /// An object being read, whichever way its fields are written. A field that is there in
@@ -29,26 +29,6 @@ pub(super) fn fields<'p>(
         named.insert(name, value);
     }
     JsonFields::from_value(Value::Object(named), path)
-}
-
-/// A field's JSON name.
-pub(crate) fn camel(key: &str) -> Cow<'_, str> {
-    if !key.contains('_') {
-        return Cow::Borrowed(key);
-    }
-    let mut out = String::with_capacity(key.len());
-    let mut raise = false;
-    for c in key.chars() {
-        match c {
-            '_' if !out.is_empty() => raise = true,
-            c if raise => {
-                out.push(c.to_ascii_uppercase());
-                raise = false;
-            }
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// A list, or a single item: Google's servers accept both.
@@ -79,6 +59,5 @@ mod tests {
             (twice.code(), twice.field()),
             ("repeated-field", Some("topP"))
         );
-        assert_eq!(camel("_private_name"), "_privateName");
     }
 }

@@ -1,0 +1,78 @@
+//! One request to a provider and its response: the headers of every request, and the reading
+//! of error responses. What is requested, and what is retried, is decided above.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use prowess_wire::{Dialect, read_error};
+
+use crate::error::CallError;
+use crate::http::{
+    HttpRequest, HttpResponse, IdleTimeoutBody, read_all, retry_after, should_retry,
+};
+use crate::key::{KeyError, SecretText};
+use crate::provider::{HttpBackend, Provider};
+
+/// Maximum size of an error body that is read.
+pub(crate) const MAX_ERROR_BYTES: usize = 1 << 20;
+
+impl Provider {
+    /// Adds the headers that every request to this provider carries.
+    pub(crate) fn prepare_request(
+        &self,
+        http: &HttpBackend,
+        request: Result<HttpRequest, KeyError>,
+    ) -> Result<HttpRequest, CallError> {
+        let mut request = request.map_err(|error| CallError::Key {
+            provider: self.name.clone(),
+            error,
+        })?;
+        http.add_headers(&mut request.headers);
+        Ok(request)
+    }
+
+    /// Reads an error response: the error and its body, both with the key redacted.
+    pub(crate) async fn read_error_response(
+        &self,
+        http: &HttpBackend,
+        dialect: Dialect,
+        response: HttpResponse,
+        key: Option<&SecretText>,
+    ) -> Result<(CallError, Bytes), CallError> {
+        let mut body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
+        let bytes = read_all(&mut body, MAX_ERROR_BYTES)
+            .await
+            .map_err(|error| error.to_call_error(&self.name))?
+            .ok_or_else(|| CallError::ResponseTooLarge {
+                provider: self.name.clone(),
+                limit: MAX_ERROR_BYTES,
+            })?;
+        let bytes = redact_key(bytes, key);
+        let mut error = read_error(dialect, response.status.as_u16(), &bytes);
+        if error.request_id.is_none() {
+            error.request_id = request_id(&response.headers);
+        }
+        let error = CallError::Upstream {
+            provider: self.name.clone(),
+            error: Box::new(error),
+            retry_after: retry_after(&response.headers, std::time::SystemTime::now()),
+            should_retry: should_retry(&response.headers),
+        };
+        Ok((error, bytes))
+    }
+}
+
+/// Some servers repeat the key in the error that rejects it.
+fn redact_key(bytes: Vec<u8>, key: Option<&SecretText>) -> Bytes {
+    match (key, String::from_utf8(bytes)) {
+        (Some(key), Ok(text)) => key.redact(text).into(),
+        (None, Ok(text)) => text.into(),
+        (_, Err(error)) => error.into_bytes().into(),
+    }
+}
+
+fn request_id(headers: &HeaderMap) -> Option<String> {
+    ["request-id", "x-request-id", "x-amzn-requestid"]
+        .iter()
+        .find_map(|name| headers.get(*name)?.to_str().ok())
+        .map(str::to_owned)
+}

@@ -1,0 +1,87 @@
+//! A model of a provider. How it is called is the task of `call`, `pass_through` and `count`.
+
+use std::sync::Arc;
+
+use prowess_wire::{ClientDialect, WriteOptions};
+
+use crate::config::Price;
+use crate::error::CallError;
+use crate::http::HttpResponse;
+use crate::key::SecretText;
+use crate::model_slot::ModelSlot;
+use crate::provider::{HttpBackend, Provider, ProviderBackend};
+use crate::upstream::{ModelTask, UpstreamJob};
+
+/// A model of a provider.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) slot: Arc<ModelSlot>,
+    pub(crate) model: String,
+}
+
+impl Target {
+    /// The provider's name.
+    pub fn provider(&self) -> &str {
+        &self.provider.name
+    }
+
+    /// The provider's name for the model.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The kind of provider, as configuration files name it.
+    pub fn kind(&self) -> &'static str {
+        self.provider.kind
+    }
+
+    /// Whether the provider's servers create and store files.
+    pub fn has_file_storage(&self) -> bool {
+        self.provider.has_file_storage()
+    }
+
+    /// Whether it is OpenAI itself, and not a compatible server.
+    pub fn is_openai(&self) -> bool {
+        match &self.provider.backend {
+            ProviderBackend::Http(http) => http.upstream.is_openai(),
+            ProviderBackend::Scripted(_) => false,
+        }
+    }
+
+    /// The price of its tokens, if configured.
+    pub fn price(&self) -> Option<&Price> {
+        self.slot.price.as_ref()
+    }
+
+    /// Whether a client's bytes can be passed on unchanged.
+    pub fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
+        match &self.provider.backend {
+            ProviderBackend::Http(http) => {
+                http.upstream
+                    .supports_pass_through(client, task, &self.model)
+            }
+            ProviderBackend::Scripted(_) => false,
+        }
+    }
+
+    /// What the model supports: derived from its name and server, then overridden by its
+    /// entry.
+    pub(crate) fn write_options(&self, http: &HttpBackend) -> WriteOptions {
+        let known = http.upstream.write_options(&self.model);
+        self.slot.write_overrides.apply(known)
+    }
+
+    /// Sends a request once.
+    pub(crate) async fn send(
+        &self,
+        http: &HttpBackend,
+        job: UpstreamJob<'_>,
+        key: Option<&SecretText>,
+    ) -> Result<HttpResponse, CallError> {
+        let request = self
+            .provider
+            .prepare_request(http, http.upstream.request(job, key))?;
+        http.client.send(request).await
+    }
+}
