@@ -25,7 +25,7 @@ pub(crate) fn check(frontmatter: &Frontmatter, bundle: &Bundle, file: &str) -> V
         found.push(rules::BODY_EMPTY.in_file(file, "there is nothing after the frontmatter"));
     } else if lines > MAX_BODY_LINES {
         let message =
-            format!("the body has {lines} lines; it is read whole each time the skill is used");
+            format!("the body has {lines} lines; it is read in full each time the skill is used");
         found.push(rules::BODY_LONG.in_file(file, message));
     }
     found.extend(missing_references(frontmatter, bundle, file));

@@ -38,7 +38,7 @@ pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
     if line.len() <= cap {
         return line.into_owned();
     }
-    let kept = floor_char_boundary(&line, cap.saturating_sub('…'.len_utf8()));
+    let kept = prefix_within(&line, cap.saturating_sub('…'.len_utf8()));
     format!("{}…", kept.trim_end())
 }
 
@@ -82,7 +82,7 @@ pub fn file(skill: &Skill, path: &str, cap: usize) -> Option<FileContent> {
 }
 
 fn cap_text(text: &str, cap: usize, what: &str) -> CappedText {
-    let kept = floor_char_boundary(text, cap);
+    let kept = prefix_within(text, cap);
     let omitted_bytes = text.len() - kept.len();
     let text = if omitted_bytes == 0 {
         text.to_owned()
@@ -100,11 +100,9 @@ fn cap_text(text: &str, cap: usize, what: &str) -> CappedText {
 }
 
 /// The longest start of `text` with at most `cap` bytes.
-fn floor_char_boundary(text: &str, cap: usize) -> &str {
-    let end = (0..=cap.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at));
-    text.get(..end.unwrap_or(0)).unwrap_or_default()
+fn prefix_within(text: &str, cap: usize) -> &str {
+    text.get(..text.floor_char_boundary(cap))
+        .unwrap_or_default()
 }
 
 /// Folds blanks and removes characters without a glyph.

@@ -18,7 +18,7 @@
 //! | [`frontmatter`] | the YAML of a SKILL.md: one parser, a strict and a lenient reading |
 //! | [`standard`], [`reference`](mod@reference) | the standard's rules, and the reference validator's answers |
 //! | [`fields`] | the meaning of the frontmatter's fields |
-//! | [`skill`] | all of it together: [`Skill::load`] |
+//! | [`skill`], `load` | what a skill is; all of the above together: [`Skill::load`] |
 //! | [`upload`] | rules of the large hosts |
 //! | [`disclose`] | text of a skill for a model, with byte caps |
 //! | [`control_tokens`] | control tokens of chat templates, neutralised before a model reads them |
@@ -37,6 +37,7 @@ pub mod disclose;
 pub mod fields;
 pub mod frontmatter;
 pub mod limits;
+mod load;
 pub mod manifest;
 pub mod path;
 mod python;

@@ -41,7 +41,7 @@ pub struct BundleLimits {
 
 impl BundleLimits {
     /// Below this many unpacked bytes an entry may be compressed as well as it
-    /// likes: a page of blanks is no bomb.
+    /// likes: a page of blanks is not a bomb.
     pub const RATIO_FLOOR_BYTES: u64 = 1 << 20;
 
     /// The most that `packed` bytes may unpack to before they are treated as a bomb.

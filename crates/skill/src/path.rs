@@ -290,7 +290,7 @@ pub enum PathRule {
     #[error("has a part longer than {0} bytes; shorten it")]
     PartTooLong(usize),
     /// More folders than [`BundleLimits::depth`].
-    #[error("lies below more than {0} folders; move it up")]
+    #[error("is below more than {0} folders; move it up")]
     TooDeep(usize),
 }
 

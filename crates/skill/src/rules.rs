@@ -96,10 +96,10 @@ rules! {
     LEADING_LINES = "leading-lines" Warning strict: "The frontmatter starts on the first line.",
         "Remove the lines before `---`.";
     CARRIAGE_RETURNS = "carriage-returns" Note: "Lines end in a line feed alone.",
-        "Save the file with Unix line ends.";
+        "Save the file with Unix line endings.";
 
     // The YAML.
-    YAML_SYNTAX = "yaml-syntax" Error strict: "The frontmatter is YAML.",
+    YAML_SYNTAX = "yaml-syntax" Error strict: "The frontmatter is valid YAML.",
         "Quote values that contain `: ` or ` #`, or start with a special character of YAML.";
     YAML_BUDGET = "yaml-budget" Error strict: "The frontmatter is within the limits on size and depth.",
         "Use fewer and flatter values, and no aliases.";
@@ -173,11 +173,11 @@ rules! {
         "Add `description:` to the tool.";
     TOOL_NAME = "tool-name" Error: "A tool's name has only a-z, 0-9, `_` and `-`, and at most 64 characters.",
         "Rename the tool.";
-    TOOL_SCRIPT_PATH = "tool-script-path" Error: "A tool's script lies inside the skill.",
+    TOOL_SCRIPT_PATH = "tool-script-path" Error: "A tool's script is inside the skill.",
         "Give a path relative to the skill's folder, without `..`.";
     TOOL_SCRIPT_MISSING = "tool-script-missing" Error: "A tool's script exists.",
         "Add the file, or correct the path.";
-    TOOL_ARGUMENT = "tool-argument" Error: "A tool's argument has a known type and sound constraints.",
+    TOOL_ARGUMENT = "tool-argument" Error: "A tool's argument has a known type and valid constraints.",
         "Write `args:` as name -> type, or name -> {type, description, enum, default, required}.";
     TOOLS_IN_TEXT = "tools-in-text" Error: "A skill given as text declares no tools: it has no scripts.",
         "Remove `tools:`, or load the skill from a folder or an archive.";
@@ -191,7 +191,7 @@ rules! {
         "Add the file, or correct the link.";
 
     // Uploads.
-    UPLOAD_NAME = "upload-name" Error: "An uploaded skill has a portable name: a-z, 0-9 and single hyphens inside, at most 64.",
+    UPLOAD_NAME = "upload-name" Error: "An uploaded skill has a portable name: a-z, 0-9 and single hyphens inside, at most 64 characters.",
         "Rename the skill.";
     UPLOAD_RESERVED = "upload-reserved" Error: "A name does not contain the words `anthropic` or `claude`.",
         "Rename the skill.";

@@ -95,11 +95,11 @@ fn quirks_of_real_files_load_and_are_reported() {
     Note carriage-returns SKILL.md 1:1: lines end in carriage returns
 
     loads
-    Warning repaired-quotes SKILL.md 3:1: the value needs quotes to be YAML; read as text
+    Warning repaired-quotes SKILL.md 3:1: the value needs quotes to be valid YAML; read as text
     Warning permissions-ignored SKILL.md 4:1: `allowed-tools` is ignored: the frontmatter is not valid YAML
 
     loads
-    Warning repaired-block SKILL.md 3:1: text follows a block mark (`|` or `>`) on its line; read as its first line
+    Warning repaired-block SKILL.md 3:1: text follows a block indicator (`|` or `>`) on its line; read as its first line
 
     loads
     Note flow-style SKILL.md 4:11: values in brackets or braces: some readers reject this
@@ -189,7 +189,7 @@ fn bytes_that_are_no_text_are_refused() {
         Bundle::from_skill_md(&b"---\nname: \xff\n---\n"[..], &BundleLimits::default()).unwrap();
     assert_snapshot!(render_diagnostics(&Skill::load(bundle, &LoadOptions::default())), @"
     refused
-    Error not-utf8 SKILL.md: not UTF-8: line 2 has a byte that is no text (offset 10)
+    Error not-utf8 SKILL.md: not valid UTF-8: line 2 has an invalid byte (offset 10)
     ");
 }
 
@@ -325,7 +325,7 @@ fn a_tool_without_a_description_is_kept_and_remarked_on() {
         .find(|d| d.code == "tool-description");
     assert_eq!(
         found.unwrap().message,
-        "the tool `t` has no description; a model is told its script"
+        "the tool `t` has no description; the model sees only its script's path"
     );
 }
 
@@ -366,10 +366,10 @@ fn tools_that_break_a_rule_are_left_out_and_reported() {
     assert_snapshot!(rendered.join("\n"), @r#"
     field-type: `tools` is not a mapping of tool names; it declares no tools
     tool-name: `Bad Name` cannot be the name of a tool
-    tool-invalid: the tool `t` must be a mapping with `script`, and better with `description`
+    tool-invalid: the tool `t` must be a mapping with `script` and, preferably, `description`
     tool-invalid: the tool `t` has no script
-    tool-script-path: the script of `t` is no path inside the skill: `../../etc/passwd` has a `..` part, which could leave the skill's folder; remove it
-    tool-script-path: the script of `t` is no path inside the skill: `/bin/sh` is absolute; write it relative to the skill's folder
+    tool-script-path: the script of `t` is not a valid path inside the skill: `../../etc/passwd` has a `..` part, which could leave the skill's folder; remove it
+    tool-script-path: the script of `t` is not a valid path inside the skill: `/bin/sh` is absolute; write it relative to the skill's folder
     tool-script-missing: the script of `t` does not exist: missing.py
     tool-argument: `args` of `t` must be a mapping of argument names
     tool-argument: argument `x` of `t`: unknown type `float64`; use string, integer, number, boolean, array or object

@@ -1,9 +1,10 @@
 //! `bash_code_execution(command)`.
 
 use crate::allowed_tools::Action;
+use crate::called_tool::CalledTool;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::spec::ToolSpec;
-use crate::toolbox::{ProgressSender, Toolbox};
+use crate::run::CommandRunner;
+use crate::state::SharedState;
 use crate::{model_text, schema};
 use prowess_sandbox::{Command, Execution};
 use serde_json::{Value, json};
@@ -20,23 +21,22 @@ pub(crate) fn input_schema() -> Value {
 }
 
 pub(crate) async fn call(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
-    input: &Value,
-    progress: ProgressSender,
+    state: &SharedState,
+    runner: &CommandRunner,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
-    let command = input.get("command").and_then(Value::as_str);
+    let command = call.input.get("command").and_then(Value::as_str);
     let line = command.unwrap_or_default().to_owned();
-    let refused = schema::check(&spec.input_schema, input)
-        .and_then(|()| toolbox.check_permitted(&Action::Command(&line)));
+    let refused = schema::check(&call.spec.input_schema, call.input)
+        .and_then(|()| state.check_permitted(&Action::Command(&line)));
     if let Err(why) = refused {
         let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
         return ToolOutcome::error(format!("Error: {why}"), native);
     }
     let execution = Execution {
         command: Command::Bash(line.clone()),
-        stream: progress,
+        stream: call.progress,
         ..Execution::default()
     };
-    toolbox.run(line, execution).await
+    runner.run(line, execution).await
 }

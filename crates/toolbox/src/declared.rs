@@ -6,13 +6,14 @@
 //! so that those after it keep their places.
 
 use crate::allowed_tools::Action;
-use crate::initial_tools::object_schema;
+use crate::called_tool::CalledTool;
+use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::run::CommandRunner;
+use crate::schema::{self, object_schema};
 use crate::script::{SkillScript, script_execution, to_argument};
-use crate::spec::ToolSpec;
+use crate::state::SharedState;
 use crate::text::command_line;
-use crate::toolbox::{ProgressSender, Toolbox};
-use crate::{model_text, schema};
 use prowess_skill::fields::tools::{DeclaredTool, ToolArg};
 use serde_json::{Map, Value, json};
 
@@ -68,48 +69,45 @@ fn named_arguments(tool: &DeclaredTool, input: &Value) -> Value {
 }
 
 pub(crate) async fn call_declared(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
+    state: &SharedState,
+    runner: &CommandRunner,
     skill: &str,
     tool: &str,
-    input: &Value,
-    progress: ProgressSender,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
-    let started = prepare(toolbox, spec, skill, tool, input);
-    let (argv, arguments) = match started {
+    let (argv, arguments) = match prepare(state, skill, tool, &call) {
         Ok(started) => started,
         Err(why) => {
-            let line = command_line([spec.name.as_str(), &input.to_string()]);
+            let line = command_line([call.spec.name.as_str(), &call.input.to_string()]);
             let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
             return ToolOutcome::error(format!("Error: {why}"), native).for_skill(skill);
         }
     };
     let line = command_line(argv.iter().map(String::as_str));
-    let execution = script_execution(argv, &arguments, false, progress);
-    toolbox.run(line, execution).await.for_skill(skill)
+    let execution = script_execution(argv, &arguments, false, call.progress);
+    runner.run(line, execution).await.for_skill(skill)
 }
 
 fn prepare(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
+    state: &SharedState,
     skill: &str,
     tool: &str,
-    input: &Value,
+    call: &CalledTool<'_>,
 ) -> Result<(Vec<String>, Value), String> {
     let action = Action::SkillTool {
         skill,
-        tool: &spec.name,
+        tool: &call.spec.name,
     };
     let gone = || model_text::tool_removed(skill, tool);
-    let skill = toolbox.skill(skill).ok_or_else(gone)?;
+    let skill = state.skill(skill).ok_or_else(gone)?;
     let tool = skill
         .tools
         .iter()
         .find(|t| t.name == tool)
         .ok_or_else(gone)?;
-    schema::check(&input_schema(tool), input)?;
-    toolbox.check_permitted(&action)?;
-    let arguments = positional_arguments(tool, input);
+    schema::check(&input_schema(tool), call.input)?;
+    state.check_permitted(&action)?;
+    let arguments = positional_arguments(tool, call.input);
     if let Some((arg, _)) = tool
         .args
         .iter()
@@ -119,5 +117,8 @@ fn prepare(
         return Err(model_text::nul_in_argument(&arg.name));
     }
     let script = SkillScript::for_file(&skill, tool.script.as_str())?;
-    Ok((script.into_argv(arguments), named_arguments(tool, input)))
+    Ok((
+        script.into_argv(arguments),
+        named_arguments(tool, call.input),
+    ))
 }

@@ -4,6 +4,7 @@
 //! it is plain, else a plain word derived from it with a digest.
 
 use prowess_sandbox::LAYOUT;
+use prowess_skill::Skill;
 use prowess_skill::manifest::Digest;
 
 /// Longest folder name the sandbox accepts.
@@ -32,6 +33,13 @@ pub fn skill_folder(name: &str) -> String {
 /// The path of a file of a skill, inside the sandbox.
 pub(crate) fn skill_path(skill: &str, file: &str) -> String {
     format!("{SKILLS_FOLDER}/{}/{file}", skill_folder(skill))
+}
+
+/// The path relative to the skill, whichever way it was written.
+pub(crate) fn relative_path<'a>(skill: &Skill, path: &'a str) -> &'a str {
+    let folder = skill_path(&skill.name, "");
+    let path = path.strip_prefix(&folder).unwrap_or(path);
+    path.strip_prefix("./").unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::catalogue::{self, loadable};
 use crate::model_text::{self, MAX_DESCRIPTION_BYTES};
 use crate::names::{to_identifier, tool_name};
 use crate::registry::{NewTool, Registry, ToolRoute};
+use crate::schema::object_schema;
 use crate::spec::{LoadToolStyle, Member, ToolboxOptions};
 use crate::text::cut_end;
 use crate::{bash, declared, editor, litellm};
@@ -244,14 +245,4 @@ fn add_declared_tools(registry: &mut Registry, member: &Member) {
             },
         });
     }
-}
-
-/// The schema of an object without additional properties.
-pub(crate) fn object_schema(properties: Value, required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
 }

@@ -23,7 +23,8 @@
 //! |---|---|
 //! | `spec` | what a toolbox consists of: members, options, limits |
 //! | `initial_tools`, `registry` | the tools, their names, and which are shown |
-//! | `toolbox` | what is loaded, and the dispatch of calls |
+//! | `state`, `activation` | the skills and which of them are loaded; loading them |
+//! | `toolbox`, `called_tool` | the dispatch of calls; one call, as the code behind a tool gets it |
 //! | `model_text` | every text that a model reads, with its cap |
 //! | `load`, `requires` | instructions and files of skills; skills that need others |
 //! | `catalogue`, `search`, `rank` | the list of skills within a budget, and search |
@@ -31,17 +32,20 @@
 //! | `bash`, `editor`, `litellm` | the code execution tools of native clients and of LiteLLM |
 //! | `script`, `declared` | scripts of skills, and those declared as typed tools |
 //! | `functions` | functions of a `tools.py`, described and called in the sandbox |
-//! | `arguments`, `schema` | reading and checking arguments |
-//! | `workspace`, `run` | the sandbox container that code runs in, and results of commands |
+//! | `arguments`, `schema` | reading and checking arguments, and their schemas |
+//! | `workspace`, `workspace_container` | the place where code runs; when its container is created and replaced |
+//! | `run` | running commands, and their results |
 //! | `outcome`, `view`, `error` | results, for models and as native blocks; errors of a toolbox itself |
 //! | `skill_sources` | skills of folders and archives, reloaded when they change |
-//! | `names`, `folder`, `text` | names of tools and folders; truncation of text |
+//! | `names`, `folder`, `text`, `lock` | names of tools and folders; truncation of text; locking |
 //!
 //! It contains no HTTP, no wire formats of models, and no skill storage.
 
+mod activation;
 mod allowed_tools;
 mod arguments;
 mod bash;
+mod called_tool;
 mod catalogue;
 mod declared;
 mod editor;
@@ -51,6 +55,7 @@ mod functions;
 mod initial_tools;
 mod litellm;
 mod load;
+mod lock;
 mod model_text;
 mod names;
 mod outcome;
@@ -63,10 +68,12 @@ mod script;
 mod search;
 mod skill_sources;
 mod spec;
+mod state;
 mod text;
 mod toolbox;
 mod view;
 mod workspace;
+mod workspace_container;
 
 pub use error::ToolboxError;
 pub use folder::skill_folder;

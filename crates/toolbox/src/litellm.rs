@@ -11,18 +11,19 @@
 //! An entry gets the arguments as JSON on standard input and in `PROWESS_ARGS`.
 
 use crate::allowed_tools::Action;
+use crate::called_tool::CalledTool;
 use crate::folder::{SKILLS_FOLDER, skill_folder};
-use crate::initial_tools::object_schema;
-use crate::load;
 use crate::model_text::{self, MAX_DESCRIPTION_BYTES};
 use crate::names::to_identifier;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::registry::{NewTool, Registry, ToolRoute};
+use crate::run::CommandRunner;
+use crate::schema::{self, object_schema};
 use crate::script::{SkillScript, script_execution};
-use crate::spec::{Member, ToolSpec};
+use crate::spec::{Member, ToolboxOptions};
+use crate::state::SharedState;
 use crate::text::{command_line, cut_end};
-use crate::toolbox::{ProgressSender, Toolbox};
-use crate::{declared, schema};
+use crate::{activation, declared, load};
 use prowess_sandbox::{Command, Execution};
 use prowess_skill::Skill;
 use serde_json::{Value, json};
@@ -83,35 +84,33 @@ fn entry_schema(skill: &Skill) -> Value {
 
 /// `litellm_code_execution(code)`.
 pub(crate) async fn run_code(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
-    input: &Value,
-    progress: ProgressSender,
+    state: &SharedState,
+    runner: &CommandRunner,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
-    let code = input
+    let code = call
+        .input
         .get("code")
         .and_then(Value::as_str)
         .unwrap_or_default();
     let line = command_line(["python3", "-c", code]);
-    let refused = schema::check(&spec.input_schema, input);
-    if let Err(why) = refused.and_then(|()| toolbox.check_permitted(&Action::Python)) {
+    let refused = schema::check(&call.spec.input_schema, call.input);
+    if let Err(why) = refused.and_then(|()| state.check_permitted(&Action::Python)) {
         let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
         return ToolOutcome::error(format!("Error: {why}"), native);
     }
     let execution = Execution {
         command: Command::Python(code.to_owned()),
-        env: vec![("PYTHONPATH".into(), python_path(toolbox))],
-        stream: progress,
+        env: vec![("PYTHONPATH".into(), python_path(&state.members()))],
+        stream: call.progress,
         ..Execution::default()
     };
-    toolbox.run(line, execution).await
+    runner.run(line, execution).await
 }
 
 /// Lets code import the skills' modules, as with LiteLLM; installed packages come first.
-fn python_path(toolbox: &Toolbox) -> String {
-    let state = toolbox.lock();
-    let skills = state
-        .members
+fn python_path(members: &[Member]) -> String {
+    let skills = members
         .iter()
         .map(|m| format!("{SKILLS_FOLDER}/{}", skill_folder(&m.skill.name)));
     let all: Vec<String> = std::iter::once(PACKAGES_FOLDER.to_owned())
@@ -122,25 +121,20 @@ fn python_path(toolbox: &Toolbox) -> String {
 
 /// A skill's own tool.
 pub(crate) async fn call_entry(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
+    state: &SharedState,
+    runner: &CommandRunner,
+    options: &ToolboxOptions,
     name: &str,
-    input: &Value,
-    progress: ProgressSender,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
-    let Some(skill) = toolbox.skill(name) else {
-        return load::load_named(toolbox, name, &json!({})).await;
+    let (Some(skill), Ok(skills)) = (state.skill(name), state.load_order(name)) else {
+        return load::load_named(state, runner, options, name, &json!({})).await;
     };
-    let loaded = match load::skills_to_load(toolbox, name) {
-        Ok(skills) => load::activate(toolbox, &skills).await.loaded,
-        Err(_) => return load::load_named(toolbox, name, &json!({})).await,
-    };
+    let loaded = activation::activate(state, runner, &skills).await.loaded;
     let mut outcome = match (skill.tools.as_slice(), entry_script(&skill)) {
-        ([tool], _) => {
-            declared::call_declared(toolbox, spec, name, &tool.name, input, progress).await
-        }
-        (_, Some(path)) => run_entry(toolbox, spec, &skill, &path, input, progress).await,
-        _ => load::view_file(toolbox, &skill, skill.bundle.skill_file().as_str()),
+        ([tool], _) => declared::call_declared(state, runner, name, &tool.name, call).await,
+        (_, Some(path)) => run_entry(state, runner, &skill, &path, call).await,
+        _ => load::view_file(&options.limits, &skill, skill.bundle.skill_file().as_str()),
     };
     outcome.loaded_skills = loaded;
     outcome.for_skill(name)
@@ -169,27 +163,25 @@ fn entry_script(skill: &Skill) -> Option<String> {
 }
 
 async fn run_entry(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
+    state: &SharedState,
+    runner: &CommandRunner,
     skill: &Skill,
     path: &str,
-    input: &Value,
-    progress: ProgressSender,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
     let action = Action::SkillTool {
         skill: &skill.name,
-        tool: &spec.name,
+        tool: &call.spec.name,
     };
-    let argv = schema::check(&spec.input_schema, input)
-        .and_then(|()| toolbox.check_permitted(&action))
+    let argv = schema::check(&call.spec.input_schema, call.input)
+        .and_then(|()| state.check_permitted(&action))
         .and_then(|()| SkillScript::for_file(skill, path));
     match argv {
         Ok(script) => {
             let argv = script.into_argv(Vec::new());
             let line = command_line(argv.iter().map(String::as_str));
-            toolbox
-                .run(line, script_execution(argv, input, true, progress))
-                .await
+            let execution = script_execution(argv, call.input, true, call.progress);
+            runner.run(line, execution).await
         }
         Err(why) => {
             let native = NativeCall::failed_bash(path, ErrorCode::InvalidToolInput);

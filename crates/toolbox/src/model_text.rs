@@ -240,7 +240,7 @@ pub(crate) fn reading_only_error(skill: &str) -> String {
 }
 
 pub(crate) fn not_in_skill(error: &impl std::fmt::Display) -> String {
-    note(format!("not a path inside the skill: {error}"))
+    note(format!("not a valid path inside the skill: {error}"))
 }
 
 pub(crate) fn tool_removed(skill: &str, tool: &str) -> String {
@@ -252,7 +252,7 @@ pub(crate) fn nul_in_argument(name: &str) -> String {
 }
 
 pub(crate) fn not_text(path: &str) -> String {
-    note(format!("{DATA_FOLDER}/{path} is not text"))
+    note(format!("{DATA_FOLDER}/{path} is not UTF-8 text"))
 }
 
 pub(crate) fn file_written(path: &str, is_update: bool, size: u64) -> String {
@@ -312,7 +312,7 @@ pub(crate) fn circular_requirement(chain: &str) -> String {
 }
 
 pub(crate) fn unknown_argument(name: &str, known: &str) -> String {
-    list(format!("there is no argument `{name}`; known: {known}"))
+    list(format!("unknown argument `{name}`; available: {known}"))
 }
 
 pub(crate) fn wrong_argument(name: &str, expected: &str, actual: &str) -> String {

@@ -1,19 +1,50 @@
-//! Running a command in the workspace, and the text of its result.
+//! Running commands in the workspace of a toolbox, and the text of their results. It must not
+//! know which tool a command is for.
 
 use crate::error::ToolboxError;
 use crate::folder::DATA_FOLDER;
 use crate::model_text;
 use crate::outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
+use crate::spec::ToolboxOptions;
 use crate::text::cut_middle;
-use crate::toolbox::Toolbox;
+use crate::workspace::Workspace;
 use prowess_sandbox::{
     CommandOutcome as Ending, Error as SandboxError, Execution, ExecutionReport,
 };
+use serde_json::{Map, Value};
+use std::time::Duration;
 
 /// Maximum number of files listed in a result.
 const MAX_LISTED_FILES: usize = 20;
 
-impl Toolbox {
+/// Runs the commands of a toolbox.
+#[derive(Debug)]
+pub(crate) struct CommandRunner {
+    workspace: Option<Workspace>,
+    /// A tighter wall-clock bound on one command than the policy's.
+    timeout: Option<Duration>,
+    /// Bytes of a result's text.
+    pub(crate) max_result_bytes: usize,
+    /// The `ctx.metadata` of `build_tools(ctx)` in a `tools.py`.
+    pub(crate) metadata: Map<String, Value>,
+}
+
+impl CommandRunner {
+    /// A runner in this workspace; without one every command fails.
+    pub(crate) fn new(workspace: Option<Workspace>, options: &ToolboxOptions) -> Self {
+        Self {
+            workspace,
+            timeout: options.timeout,
+            max_result_bytes: options.limits.result_bytes,
+            metadata: options.context.clone(),
+        }
+    }
+
+    /// The workspace, if there is one.
+    pub(crate) fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
     /// Runs a command; `line` is the command line that native clients are shown.
     pub(crate) async fn run(&self, line: String, execution: Execution) -> ToolOutcome {
         match self.execute(execution).await {
@@ -30,9 +61,9 @@ impl Toolbox {
         &self,
         mut execution: Execution,
     ) -> Result<ExecutionReport, ToolboxError> {
-        let tighter = [execution.timeout, self.options().timeout];
+        let tighter = [execution.timeout, self.timeout];
         execution.timeout = tighter.into_iter().flatten().min();
-        let workspace = self.workspace().ok_or(ToolboxError::NoWorkspace)?;
+        let workspace = self.workspace.as_ref().ok_or(ToolboxError::NoWorkspace)?;
         workspace.run(execution).await
     }
 
@@ -43,7 +74,7 @@ impl Toolbox {
         line: String,
         text: String,
     ) -> ToolOutcome {
-        let mut text = cut_middle(text, self.options().limits.result_bytes);
+        let mut text = cut_middle(text, self.max_result_bytes);
         if text.is_empty() {
             text.push_str(model_text::NO_OUTPUT);
         }
@@ -67,9 +98,8 @@ impl Toolbox {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.workspace()
-            .map(crate::Workspace::take_notes)
-            .unwrap_or_default()
+        let workspace = self.workspace.as_ref();
+        workspace.map(Workspace::take_notes).unwrap_or_default()
     }
 }
 

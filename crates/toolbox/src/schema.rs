@@ -1,17 +1,28 @@
-//! Checks arguments against a schema: the part of JSON Schema that our tools use.
+//! Schemas of arguments, and the check of arguments against one: the part of JSON Schema
+//! that our tools use.
 //!
 //! Keywords that are not supported are ignored: the script or function behind the tool
 //! still gets the value. An error names the argument and what it must be.
 
 use crate::model_text;
 use crate::text::{cut_end, list_names};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Nesting depth up to which a value is checked.
 const MAX_DEPTH: usize = 32;
 
 /// Bytes of a value that are quoted in a message.
 const MAX_SHOWN_BYTES: usize = 80;
+
+/// The schema of an object without additional properties.
+pub(crate) fn object_schema(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
 
 /// Checks arguments.
 ///
@@ -27,7 +38,7 @@ pub(crate) fn check(schema: &Value, input: &Value) -> Result<(), String> {
 
 fn check_value(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
     if depth > MAX_DEPTH {
-        return Err(format!("argument `{at}` is nested too deep"));
+        return Err(format!("argument `{at}` is nested too deeply"));
     }
     if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
         let fits = |option: &&Value| check_value(option, value, at, depth + 1).is_ok();
@@ -150,14 +161,14 @@ fn describe_type(schema: &Value) -> String {
             let kinds = kinds.iter().filter_map(Value::as_str);
             kinds.collect::<Vec<_>>().join(" or ")
         }
-        _ => "what the schema says".into(),
+        _ => "a value that its schema allows".into(),
     };
     let article = match kinds.chars().next() {
         Some('a' | 'i' | 'o') => "an",
         _ => "a",
     };
     match kinds.as_str() {
-        "null" | "what the schema says" => kinds,
+        "null" | "a value that its schema allows" => kinds,
         _ => format!("{article} {kinds}"),
     }
 }
@@ -187,7 +198,6 @@ fn describe_value(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn schema() -> Value {
         json!({
@@ -236,7 +246,7 @@ mod tests {
         argument `format` must be one of "png", "gif", not a string "bmp"
         argument `tags[1]` must be a string, not a number 2
         argument `note` must be a string or null, not a number 3
-        there is no argument `flie`; known: `file`, `width`, `format`, `tags`, `note`
+        unknown argument `flie`; available: `file`, `width`, `format`, `tags`, `note`
         "#);
     }
 }

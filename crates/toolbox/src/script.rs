@@ -8,15 +8,17 @@
 
 use crate::allowed_tools::Action;
 use crate::arguments::{ArgumentNames, required_text};
-use crate::folder::skill_path;
-use crate::load::relative_path;
+use crate::called_tool::{CalledTool, ProgressSender};
+use crate::folder::{relative_path, skill_path};
 use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::run::CommandRunner;
+use crate::state::SharedState;
 use crate::text::command_line;
-use crate::toolbox::{ProgressSender, Toolbox};
 use prowess_sandbox::{Command, Execution};
 use prowess_skill::{BundleLimits, Skill, SkillPath};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Longest value of a variable that every system accepts.
 const MAX_VARIABLE_BYTES: usize = 64 << 10;
@@ -108,36 +110,38 @@ pub(crate) fn script_execution(
 
 /// `run_skill_script(name, path, args?)`.
 pub(crate) async fn run_script(
-    toolbox: &Toolbox,
-    input: &Value,
-    progress: ProgressSender,
+    state: &SharedState,
+    runner: &CommandRunner,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
-    let (skill, argv) = match parse_call(toolbox, input) {
+    let (skill, argv) = match parse_call(state, call.input) {
         Ok(read) => read,
         Err(why) => {
             let native = NativeCall::failed_bash("run_skill_script", ErrorCode::InvalidToolInput);
             return ToolOutcome::error(format!("Error: {why}"), native);
         }
     };
-    let line = command_line(argv.iter().map(String::as_str));
-    if let Err(why) = toolbox.check_permitted(&Action::Command(&line)) {
-        let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
-        return ToolOutcome::error(format!("Error: {why}"), native).for_skill(&skill);
+    if let Some(workspace) = runner.workspace() {
+        workspace.add_skill(&skill);
     }
-    let arguments = input.get("args").cloned().unwrap_or(Value::Null);
-    let execution = script_execution(argv, &arguments, false, progress);
-    toolbox.run(line, execution).await.for_skill(&skill)
+    let line = command_line(argv.iter().map(String::as_str));
+    if let Err(why) = state.check_permitted(&Action::Command(&line)) {
+        let native = NativeCall::failed_bash(line, ErrorCode::InvalidToolInput);
+        return ToolOutcome::error(format!("Error: {why}"), native).for_skill(&skill.name);
+    }
+    let arguments = call.input.get("args").cloned().unwrap_or(Value::Null);
+    let execution = script_execution(argv, &arguments, false, call.progress);
+    runner.run(line, execution).await.for_skill(&skill.name)
 }
 
-fn parse_call(toolbox: &Toolbox, input: &Value) -> Result<(String, Vec<String>), String> {
+/// The skill, and the program with its arguments.
+fn parse_call(state: &SharedState, input: &Value) -> Result<(Arc<Skill>, Vec<String>), String> {
     let (name, path) = (
         required_text(input, ArgumentNames::SKILL)?,
         required_text(input, ArgumentNames::PATH)?,
     );
-    let Some(skill) = toolbox.skill(&name) else {
-        return Err(crate::load::skills_to_load(toolbox, &name)
-            .err()
-            .unwrap_or_default());
+    let Some(skill) = state.skill(&name) else {
+        return Err(state.load_order(&name).err().unwrap_or_default());
     };
     let arguments = match input.get("args") {
         None | Some(Value::Null) => Vec::new(),
@@ -145,10 +149,7 @@ fn parse_call(toolbox: &Toolbox, input: &Value) -> Result<(String, Vec<String>),
         Some(_) => return Err(model_text::WRONG_ARGS.into()),
     };
     let script = SkillScript::for_file(&skill, relative_path(&skill, &path))?;
-    if let Some(workspace) = toolbox.workspace() {
-        workspace.add_skill(&skill);
-    }
-    Ok((name, script.into_argv(arguments)))
+    Ok((skill, script.into_argv(arguments)))
 }
 
 /// A value as one argument: text as it is, anything else as JSON.

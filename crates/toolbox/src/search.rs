@@ -6,7 +6,7 @@ use crate::folder::SKILLS_FOLDER;
 use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::rank;
-use crate::toolbox::Toolbox;
+use crate::spec::Member;
 use crate::view::{self, ViewResult};
 use prowess_skill::disclose::catalogue_entry;
 use serde_json::Value;
@@ -18,8 +18,8 @@ const MAX_RESULTS: usize = 50;
 const MAX_ENTRY_BYTES: usize = 1024;
 
 /// `list_skills()`.
-pub(crate) fn list_skills(toolbox: &Toolbox) -> ToolOutcome {
-    let text = match catalogue(toolbox, toolbox.options().limits.result_bytes) {
+pub(crate) fn list_skills(members: &[Member], max_bytes: usize) -> ToolOutcome {
+    let text = match catalogue(members, max_bytes) {
         text if text.is_empty() => model_text::NO_SKILLS.into(),
         text => text,
     };
@@ -27,9 +27,8 @@ pub(crate) fn list_skills(toolbox: &Toolbox) -> ToolOutcome {
 }
 
 /// A line per skill, and how to find those that do not fit.
-pub(crate) fn catalogue(toolbox: &Toolbox, budget: usize) -> String {
-    let state = toolbox.lock();
-    let catalogue = catalogue::render_catalogue(&state.members, budget);
+pub(crate) fn catalogue(members: &[Member], max_bytes: usize) -> String {
+    let catalogue = catalogue::render_catalogue(members, max_bytes);
     let mut text = catalogue.text;
     if catalogue.omitted > 0 {
         text.push_str(&model_text::omitted_skills(catalogue.omitted));
@@ -39,7 +38,7 @@ pub(crate) fn catalogue(toolbox: &Toolbox, budget: usize) -> String {
 }
 
 /// `search_skills(query, limit?)`.
-pub(crate) fn search_skills(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
+pub(crate) fn search_skills(members: &[Member], input: &Value) -> ToolOutcome {
     let query = match required_text(input, ArgumentNames::QUERY) {
         Ok(query) => query,
         Err(why) => return refusal(&why),
@@ -53,8 +52,7 @@ pub(crate) fn search_skills(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
             _ => return refusal(model_text::WRONG_LIMIT),
         },
     };
-    let state = toolbox.lock();
-    let skills: Vec<_> = loadable(&state.members).map(|m| &*m.skill).collect();
+    let skills: Vec<_> = loadable(members).map(|m| &*m.skill).collect();
     let found = rank::rank(&skills, &query, limit);
     let lines: Vec<String> = found
         .iter()

@@ -1,21 +1,15 @@
 //! Truncation of text, marked wherever it happens.
 
-/// The longest start of `text` with at most `cap` bytes.
+/// The longest start of `text` with at most `max_bytes` bytes.
 pub(crate) fn prefix_within(text: &str, max_bytes: usize) -> &str {
-    let fits = |at: &usize| text.is_char_boundary(*at);
-    let end = (0..=max_bytes.min(text.len()))
-        .rev()
-        .find(fits)
-        .unwrap_or(0);
+    let end = text.floor_char_boundary(max_bytes);
     text.get(..end).unwrap_or_default()
 }
 
-/// The longest end of `text` with at most `cap` bytes.
+/// The longest end of `text` with at most `max_bytes` bytes.
 fn suffix_within(text: &str, max_bytes: usize) -> &str {
-    let fits = |at: &usize| text.is_char_boundary(*at);
-    let from = text.len().saturating_sub(max_bytes);
-    let from = (from..=text.len()).find(fits).unwrap_or(text.len());
-    text.get(from..).unwrap_or_default()
+    let start = text.ceil_char_boundary(text.len().saturating_sub(max_bytes));
+    text.get(start..).unwrap_or_default()
 }
 
 /// The text, or its beginning and end if it is too long: in results either can matter.

@@ -1,52 +1,30 @@
-//! The toolbox: its skills, which are loaded, and the dispatch of calls.
+//! The toolbox: its parts, and the dispatch of calls to the code behind each tool. That code
+//! gets the parts it needs and must not know the toolbox.
 
+use crate::called_tool::{CalledTool, ProgressSender};
+use crate::editor::FileEditor;
 use crate::error::ToolboxError;
+use crate::names::tool_name;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::registry::{Registry, ToolRoute};
+use crate::registry::ToolRoute;
+use crate::run::CommandRunner;
 use crate::spec::{Member, ToolSpec, ToolboxOptions};
+use crate::state::SharedState;
 use crate::text::{command_line, list_names};
-use crate::workspace::{Workspace, lock};
+use crate::workspace::Workspace;
 use crate::{
-    bash, declared, editor, functions, initial_tools, litellm, load, model_text, script, search,
+    activation, bash, declared, functions, initial_tools, litellm, load, model_text, script, search,
 };
-use prowess_sandbox::OutputChunk;
-use prowess_skill::Skill;
-use prowess_skill::control_tokens::neutralise;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use tokio::sync::mpsc::UnboundedSender;
-
-/// Receives output while a command runs.
-pub(crate) type ProgressSender = Option<UnboundedSender<OutputChunk>>;
 
 /// Skills as tools, for one run or one MCP session.
 #[derive(Debug)]
 pub struct Toolbox {
     options: ToolboxOptions,
-    workspace: Option<Workspace>,
-    state: Mutex<ToolboxState>,
-    /// Held while a file is edited, because that is a read and a write.
-    pub(crate) edit_lock: tokio::sync::Mutex<()>,
-}
-
-/// The part that changes during use.
-#[derive(Debug)]
-pub(crate) struct ToolboxState {
-    pub(crate) members: Vec<Member>,
-    pub(crate) registry: Registry,
-    /// Loaded skills, in the order of loading.
-    pub(crate) active: Vec<ActiveSkill>,
-    /// Whether skills' own tools are shown before the skills are loaded.
-    shows_skill_tools: bool,
-}
-
-/// A loaded skill.
-#[derive(Debug)]
-pub(crate) struct ActiveSkill {
-    pub(crate) skill: Arc<Skill>,
-    /// Whether the last request to load it was answered with a reminder.
-    pub(crate) was_reminded: bool,
+    runner: CommandRunner,
+    state: SharedState,
+    editor: FileEditor,
 }
 
 impl Toolbox {
@@ -63,43 +41,38 @@ impl Toolbox {
             return Err(ToolboxError::NoWorkspace);
         }
         check_names(&skills)?;
-        let state = ToolboxState {
-            registry: initial_tools::register_tools(&skills, workspace.is_some(), &options),
-            members: skills,
-            active: Vec::new(),
-            shows_skill_tools: false,
-        };
+        let registry = initial_tools::register_tools(&skills, workspace.is_some(), &options);
         Ok(Self {
+            runner: CommandRunner::new(workspace, &options),
             options,
-            workspace,
-            state: Mutex::new(state),
-            edit_lock: tokio::sync::Mutex::default(),
+            state: SharedState::new(skills, registry),
+            editor: FileEditor::default(),
         })
     }
 
     /// The tools that a model may call now. Loading a skill appends its own.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
-        self.lock().registry.specs()
+        self.state.lock().registry.specs()
     }
 
     /// The skills that a model may load, one line each, within the catalogue's limit: for a
     /// system prompt, if the description of `load_skill` does not list them.
     #[must_use]
     pub fn catalogue(&self) -> String {
-        search::catalogue(self, self.options.limits.catalogue_bytes)
+        search::catalogue(&self.state.members(), self.options.limits.catalogue_bytes)
     }
 
     /// Whether the toolbox has a tool of this name.
     #[must_use]
     pub fn has_tool(&self, name: &str) -> bool {
-        self.lock().registry.find(name).is_some()
+        self.state.lock().registry.find(name).is_some()
     }
 
     /// Whether a tool only shows skills and changes no file of the workspace.
     #[must_use]
     pub fn is_read_only(&self, name: &str) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state
             .registry
             .find(name)
@@ -112,29 +85,41 @@ impl Toolbox {
             return self.unknown_tool(name);
         };
         if let Some(skill) = route.own_skill()
-            && !self.is_active(skill)
+            && !self.state.is_active(skill)
             && let Err(refused) = self.load_skill_for(name, skill).await
         {
             return refused;
         }
+        let (state, runner, options) = (&self.state, &self.runner, &self.options);
+        let call = CalledTool {
+            spec: &spec,
+            input,
+            progress,
+        };
         match route {
-            ToolRoute::Load => load::load_skill(self, input).await,
-            ToolRoute::LoadOne(skill) => load::load_named(self, &skill, input).await,
-            ToolRoute::List => search::list_skills(self),
-            ToolRoute::Search => search::search_skills(self, input),
-            ToolRoute::Resource => load::read_resource(self, input),
-            ToolRoute::Script => script::run_script(self, input, progress).await,
-            ToolRoute::Bash => bash::call(self, &spec, input, progress).await,
-            ToolRoute::Editor => editor::call(self, input).await,
-            ToolRoute::Code => litellm::run_code(self, &spec, input, progress).await,
+            ToolRoute::Load => load::load_skill(state, runner, options, input).await,
+            ToolRoute::LoadOne(skill) => {
+                load::load_named(state, runner, options, &skill, input).await
+            }
+            ToolRoute::List => search::list_skills(&state.members(), options.limits.result_bytes),
+            ToolRoute::Search => search::search_skills(&state.members(), input),
+            ToolRoute::Resource => load::read_resource(state, &options.limits, input),
+            ToolRoute::Script => script::run_script(state, runner, call).await,
+            ToolRoute::Bash => bash::call(state, runner, call).await,
+            ToolRoute::Editor => {
+                let workspace = runner.workspace();
+                let limits = &options.limits;
+                self.editor.call(state, workspace, limits, input).await
+            }
+            ToolRoute::Code => litellm::run_code(state, runner, call).await,
             ToolRoute::Entry(skill) => {
-                litellm::call_entry(self, &spec, &skill, input, progress).await
+                litellm::call_entry(state, runner, options, &skill, call).await
             }
             ToolRoute::Declared { skill, tool } => {
-                declared::call_declared(self, &spec, &skill, &tool, input, progress).await
+                declared::call_declared(state, runner, &skill, &tool, call).await
             }
             ToolRoute::Function { skill, function } => {
-                functions::call(self, &spec, &skill, &function, input, progress).await
+                functions::call(state, runner, &skill, &function, call).await
             }
         }
     }
@@ -144,8 +129,11 @@ impl Toolbox {
     pub async fn restore_loaded(&self, loaded: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for name in loaded {
-            match load::skills_to_load(self, name) {
-                Ok(skills) => problems.extend(load::activate(self, &skills).await.problems),
+            match self.state.load_order(name) {
+                Ok(skills) => {
+                    let activated = activation::activate(&self.state, &self.runner, &skills).await;
+                    problems.extend(activated.problems);
+                }
                 Err(why) => problems.push(why),
             }
         }
@@ -155,29 +143,28 @@ impl Toolbox {
     /// Shows all skills' own tools before the skills are loaded, for a client whose tool list
     /// is fixed; a call of one then loads its skill. Returns the problems with any of them.
     pub async fn show_skill_tools(&self) -> Vec<String> {
-        self.lock().shows_skill_tools = true;
-        load::show_skill_tools(self).await
+        self.state.lock().shows_skill_tools = true;
+        activation::show_skill_tools(&self.state, &self.runner).await
     }
 
     /// The skills that are loaded, in the order of loading.
     #[must_use]
     pub fn loaded_skills(&self) -> Vec<String> {
-        let state = self.lock();
-        let names = state.active.iter().map(|active| active.skill.name.clone());
-        names.collect()
+        let active = self.state.active_skills();
+        active.iter().map(|skill| skill.name.clone()).collect()
     }
 
     /// The skill whose own tool has this name, loaded or not. A tool of a `tools.py` that
     /// was not loaded is recognised by the prefix of its name.
     #[must_use]
     pub fn skill_for_tool(&self, tool: &str) -> Option<String> {
-        let state = self.lock();
+        let state = self.state.lock();
         if let Some((_, route)) = state.registry.find(tool) {
             return route.own_skill().map(str::to_owned);
         }
         let is_prefix_of_tool = |member: &&Member| {
             let skill = &member.skill;
-            skill.python_tools && tool.starts_with(&crate::names::tool_name(&skill.name, ""))
+            skill.python_tools && tool.starts_with(&tool_name(&skill.name, ""))
         };
         let member = state.members.iter().find(is_prefix_of_tool)?;
         Some(member.skill.name.clone())
@@ -192,17 +179,17 @@ impl Toolbox {
         check_names(&skills)?;
         let loaded = self.loaded_skills();
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.registry =
-                initial_tools::register_tools(&skills, self.workspace.is_some(), &self.options);
-            state.members = skills;
+                initial_tools::register_tools(&skills, self.workspace().is_some(), &self.options);
+            state.members = skills.into();
             state.active.clear();
         }
-        let still_here = |name: &String| self.skill(name).is_some();
+        let still_here = |name: &String| self.state.skill(name).is_some();
         let loaded: Vec<String> = loaded.into_iter().filter(still_here).collect();
         let mut problems = self.restore_loaded(&loaded).await;
-        if self.lock().shows_skill_tools {
-            problems.extend(load::show_skill_tools(self).await);
+        if self.state.lock().shows_skill_tools {
+            problems.extend(activation::show_skill_tools(&self.state, &self.runner).await);
         }
         Ok(problems)
     }
@@ -210,43 +197,22 @@ impl Toolbox {
     /// The workspace, if there is one.
     #[must_use]
     pub fn workspace(&self) -> Option<&Workspace> {
-        self.workspace.as_ref()
-    }
-
-    pub(crate) fn options(&self) -> &ToolboxOptions {
-        &self.options
-    }
-
-    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, ToolboxState> {
-        lock(&self.state)
-    }
-
-    /// The skill of this name.
-    pub(crate) fn skill(&self, name: &str) -> Option<Arc<Skill>> {
-        let state = self.lock();
-        let called = |m: &&Member| m.skill.name == name || neutralise(&m.skill.name) == name;
-        let found = state.members.iter().find(called)?;
-        Some(Arc::clone(&found.skill))
-    }
-
-    pub(crate) fn is_active(&self, skill: &str) -> bool {
-        let state = self.lock();
-        state.active.iter().any(|active| active.skill.name == skill)
+        self.runner.workspace()
     }
 
     fn find(&self, name: &str) -> Option<(ToolSpec, ToolRoute)> {
-        let state = self.lock();
+        let state = self.state.lock();
         let (spec, route) = state.registry.find(name)?;
         Some((spec.clone(), route.clone()))
     }
 
     /// Loads the skill of a tool that was called before its skill, if that is allowed.
     async fn load_skill_for(&self, tool: &str, skill: &str) -> Result<(), ToolOutcome> {
-        if !self.lock().shows_skill_tools {
+        if !self.state.lock().shows_skill_tools {
             return Err(not_loaded(tool, skill));
         }
         let problems = self.restore_loaded(&[skill.to_owned()]).await;
-        if self.is_active(skill) {
+        if self.state.is_active(skill) {
             Ok(())
         } else {
             Err(not_usable(tool, skill, &problems))
@@ -255,7 +221,7 @@ impl Toolbox {
 
     fn unknown_tool(&self, name: &str) -> ToolOutcome {
         let (shown, hint) = {
-            let state = self.lock();
+            let state = self.state.lock();
             let near = state.registry.nearest(name);
             let same = state.registry.tools_of_same_skill(name);
             let hint = match (near, same.is_empty()) {

@@ -130,18 +130,18 @@ pub enum BundleErrorKind {
     #[error("is a {0} link; put the file itself there")]
     Link(&'static str),
     /// Device, pipe, socket or something unheard of.
-    #[error("is a {0}; a skill holds only files and folders")]
+    #[error("is a {0}; a skill contains only files and folders")]
     SpecialFile(&'static str),
     /// A file with holes.
     #[error("is a sparse file; pack it without `--sparse`")]
     Sparse,
     /// A folder with content.
-    #[error("is a folder, yet it has content")]
+    #[error("is a folder but has content")]
     FolderWithData,
 
     // Zip.
     /// No end record.
-    #[error("has no zip end record; it is cut short or no zip at all")]
+    #[error("has no zip end record; it is truncated or not a zip")]
     ZipNoEnd,
     /// Bytes after the end record.
     #[error("has bytes after its zip end record; pack it again")]
@@ -220,16 +220,16 @@ pub enum BundleErrorKind {
 
     // Where the skill is.
     /// No `SKILL.md`.
-    #[error("has no SKILL.md; it holds {0}")]
+    #[error("has no SKILL.md; it contains {0}")]
     NoSkillFile(String),
     /// More than one skill.
-    #[error("holds several skills: {0}; send one at a time")]
+    #[error("contains several skills: {0}; send one at a time")]
     SeveralSkills(String),
     /// `SKILL.md` too far down.
-    #[error("lies too deep; SKILL.md must be at the top or in the one top folder")]
+    #[error("is too deep; SKILL.md must be at the top or in the one top folder")]
     SkillTooDeep,
     /// Files beside the skill's folder.
-    #[error("lies outside the skill's folder {0}; move it in or leave it out")]
+    #[error("is outside the skill's folder {0}; move it in or leave it out")]
     Stray(String),
 }
 

@@ -47,7 +47,7 @@ fn describe_format(bytes: &[u8]) -> &'static str {
     match known {
         Some((_, what)) => what,
         None if bytes.is_empty() => "empty",
-        None if bytes.get(257..262) == Some(b"ustar") => "a tar that is not compressed",
-        None => "in no known archive format",
+        None if bytes.get(257..262) == Some(b"ustar") => "an uncompressed tar",
+        None => "in an unknown archive format",
     }
 }

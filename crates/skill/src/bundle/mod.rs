@@ -6,12 +6,16 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | `format` | which format an archive has, by its bytes |
 //! | `zip`, `tar` | one format each: reads entries, and refuses archives that tools could read in two ways |
+//! | `archive_file` | one file of an archive, as a reader shows it to a visitor |
 //! | `table` | names and sizes across entries |
 //! | `root` | which folder is the skill |
 //! | `tree` | the skills of a repository's archive |
 //! | `pack` | writes archives: the same files give the same bytes |
+//! | `error` | why a bundle is refused |
 
+mod archive_file;
 mod error;
 mod format;
 mod pack;

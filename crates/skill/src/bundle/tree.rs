@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
+use super::archive_file::ArchiveFile;
 use super::format::ArchiveFormat;
 use super::{Bundle, BundleError, BundleErrorKind, check_size, tar, zip};
 use crate::limits::BundleLimits;
@@ -82,26 +83,6 @@ impl SkillTree {
         };
         let skills = gathered.into_iter().map(bundle).collect();
         Ok(SkillTree { skills })
-    }
-}
-
-/// One regular file of an archive; its bytes are available until the next one is visited.
-pub(super) struct ArchiveFile<'e> {
-    size: u64,
-    read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
-}
-
-impl<'e> ArchiveFile<'e> {
-    pub(super) fn new(
-        size: u64,
-        read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
-    ) -> Self {
-        ArchiveFile { size, read }
-    }
-
-    /// The content, and whether it may be executed.
-    fn read(self) -> Result<(Vec<u8>, bool), BundleError> {
-        (self.read)()
     }
 }
 

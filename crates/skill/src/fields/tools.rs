@@ -142,7 +142,7 @@ fn read_tool(
     }
     let NodeKind::Mapping(fields) = &value.kind else {
         let message = format!(
-            "the tool `{name}` must be a mapping with `script`, and better with `description`"
+            "the tool `{name}` must be a mapping with `script` and, preferably, `description`"
         );
         reader.report(&rules::TOOL_INVALID, &value.range, message);
         return None;
@@ -159,7 +159,8 @@ fn read_tool(
         .map(str::trim);
     let description = description.filter(|text| !text.is_empty());
     if description.is_none() {
-        let message = format!("the tool `{name}` has no description; a model is told its script");
+        let message =
+            format!("the tool `{name}` has no description; the model sees only its script's path");
         reader.report(&rules::TOOL_DESCRIPTION, &name_node.range, message);
     }
     let script = read_script(
@@ -200,7 +201,8 @@ fn read_script(
     let path = match SkillPath::parse(text, limits) {
         Ok(path) => path,
         Err(error) => {
-            let message = format!("the script of `{tool}` is no path inside the skill: {error}");
+            let message =
+                format!("the script of `{tool}` is not a valid path inside the skill: {error}");
             reader.report(&rules::TOOL_SCRIPT_PATH, &node.range, message);
             return None;
         }

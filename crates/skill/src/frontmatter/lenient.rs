@@ -178,11 +178,11 @@ impl LenientReader<'_> {
             let place = source.line_location(first_line + repair.line);
             match repair.kind {
                 RepairKind::Quoted => {
-                    let message = "the value needs quotes to be YAML; read as text";
+                    let message = "the value needs quotes to be valid YAML; read as text";
                     self.report(&rules::REPAIRED_QUOTES, place, message);
                 }
                 RepairKind::BlockText => {
-                    let message = "text follows a block mark (`|` or `>`) on its line; read as its first line";
+                    let message = "text follows a block indicator (`|` or `>`) on its line; read as its first line";
                     self.report(&rules::REPAIRED_BLOCK, place, message);
                 }
             }
@@ -201,7 +201,7 @@ impl LenientReader<'_> {
             }
             YamlError::TooManyNodes(limit) => {
                 let message =
-                    format!("the frontmatter has more than {limit} values, aliases unfolded");
+                    format!("the frontmatter has more than {limit} values, with aliases expanded");
                 self.report(&rules::YAML_BUDGET, source.location(start..start), message);
             }
             YamlError::TooDeep(limit) => {

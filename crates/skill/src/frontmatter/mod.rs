@@ -144,7 +144,7 @@ impl Frontmatter {
 }
 
 /// Top-level entries, the last of equal keys winning in the first one's place,
-/// and the keys that came more than once. `None` when the root is no mapping.
+/// and the keys that came more than once. `None` when the root is not a mapping.
 fn entries(root: Node) -> Option<(Vec<FrontmatterEntry>, Vec<String>)> {
     let NodeKind::Mapping(pairs) = root.kind else {
         return None;

@@ -1,15 +1,14 @@
-//! Where findings gather under limits, and become a report.
+//! Where findings gather under limits. It must not know the rules, nor the verdict.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::coverage::{CoverageGap, GapReason};
 use super::evidence;
-use super::finding::{Finding, FindingWeight, ScanSeverity};
+use super::finding::{Finding, FindingWeight, ScanSeverity, sort_findings};
 use super::limits::ScanLimits;
-use super::report::{Coverage, CoverageGap, GapReason, ScanReport};
 use super::rule::ScanRule;
-use super::rules::coverage;
 use super::view::FileView;
 use crate::diagnostic::SourceLocation;
 
@@ -20,6 +19,13 @@ pub(crate) struct FindingCollector<'l> {
     /// Findings listed and omitted, by rule and severity.
     tally: BTreeMap<(&'static str, ScanSeverity), Tally>,
     gaps: Vec<CoverageGap>,
+}
+
+/// What a scan found, and what it left out.
+pub(crate) struct CollectedFindings {
+    /// The most severe first.
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) gaps: Vec<CoverageGap>,
 }
 
 #[derive(Default)]
@@ -112,6 +118,11 @@ impl<'l> FindingCollector<'l> {
         });
     }
 
+    /// The same, from where there is no collector.
+    pub(crate) fn add_gaps(&mut self, gaps: impl IntoIterator<Item = CoverageGap>) {
+        self.gaps.extend(gaps);
+    }
+
     /// Findings of the same kind that were found but not listed.
     pub(crate) fn omit(&mut self, rule: &'static ScanRule, severity: ScanSeverity, count: usize) {
         if count > 0 {
@@ -119,8 +130,8 @@ impl<'l> FindingCollector<'l> {
         }
     }
 
-    /// The report: sorted, cut to the limits, and honest about both.
-    pub(crate) fn finish(mut self) -> ScanReport {
+    /// All findings, sorted and cut to the limits; what was cut is a gap.
+    pub(crate) fn finish(mut self) -> CollectedFindings {
         sort_findings(&mut self.findings);
         let beyond = self
             .findings
@@ -143,13 +154,10 @@ impl<'l> FindingCollector<'l> {
         }
         self.gaps.sort();
         self.gaps.dedup();
-        if self.gaps.is_empty() {
-            return ScanReport::new(self.findings, Coverage::Complete, 0);
+        CollectedFindings {
+            findings: self.findings,
+            gaps: self.gaps,
         }
-        self.findings
-            .extend(self.gaps.iter().map(coverage::finding));
-        sort_findings(&mut self.findings);
-        ScanReport::new(self.findings, Coverage::Partial { reasons: self.gaps }, 0)
     }
 
     fn admits(&mut self, rule: &'static ScanRule, severity: ScanSeverity) -> bool {
@@ -184,18 +192,4 @@ impl<'l> FindingCollector<'l> {
             remedy: rule.help,
         });
     }
-}
-
-fn sort_findings(findings: &mut [Finding]) {
-    let start = |f: &Finding| f.place.map(|p| (p.start, p.end));
-    findings.sort_by(|a, b| {
-        b.severity
-            .cmp(&a.severity)
-            .then_with(|| b.confidence.cmp(&a.confidence))
-            .then_with(|| a.file.cmp(&b.file))
-            .then_with(|| start(a).cmp(&start(b)))
-            .then_with(|| a.rule.cmp(b.rule))
-            .then_with(|| a.evidence.cmp(&b.evidence))
-            .then_with(|| a.message.cmp(&b.message))
-    });
 }

@@ -105,3 +105,18 @@ pub struct Finding {
     /// lines move, so it can be named in a baseline.
     pub fingerprint: String,
 }
+
+/// Sorts findings as a report lists them: the most severe first, then by file and place.
+pub(crate) fn sort_findings(findings: &mut [Finding]) {
+    let start = |f: &Finding| f.place.map(|p| (p.start, p.end));
+    findings.sort_by(|a, b| {
+        b.severity
+            .cmp(&a.severity)
+            .then_with(|| b.confidence.cmp(&a.confidence))
+            .then_with(|| a.file.cmp(&b.file))
+            .then_with(|| start(a).cmp(&start(b)))
+            .then_with(|| a.rule.cmp(b.rule))
+            .then_with(|| a.evidence.cmp(&b.evidence))
+            .then_with(|| a.message.cmp(&b.message))
+    });
+}

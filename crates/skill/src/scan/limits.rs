@@ -7,13 +7,13 @@ pub struct ScanLimits {
     pub file_bytes: usize,
     /// Bytes scanned of all files together.
     pub total_bytes: usize,
-    /// Bytes handed to regular expressions in all. Bounds hostile input made of
+    /// Bytes handed to regular expressions in total. Bounds hostile input made of
     /// nothing but near misses, the way a deadline would, but deterministically.
     pub work_bytes: usize,
     /// Findings listed per rule and severity, so that a flood of harmless hits
     /// cannot push a severe one out.
     pub per_rule: usize,
-    /// Findings listed in all; the most severe are kept.
+    /// Findings listed in total; the most severe are kept.
     pub findings: usize,
     /// Characters of evidence in one finding.
     pub evidence_chars: usize,

@@ -15,10 +15,10 @@ use memchr::{memchr_iter, memrchr_iter};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::collector::FindingCollector;
+use super::coverage::GapReason;
 use super::finding::{FindingWeight, ScanSeverity};
 use super::pattern::Pattern;
-use super::report::GapReason;
-use super::scanner::ScannerError;
+use super::scanner_error::ScannerError;
 use super::view::FileView;
 use super::weigh::Hit;
 

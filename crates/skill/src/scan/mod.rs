@@ -8,11 +8,14 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `rules` | the rules: one file per family, one definition per rule |
-//! | `pattern`, `matcher` | finding hundreds of patterns in linear time |
-//! | `view`, `layout`, `magic` | what a file is, and which part of it is prose, code or comment |
-//! | `collector`, `evidence` | bounded, escaped, redacted findings |
-//! | `report` | status, coverage, counts, baselines |
+//! | `subject`, `adapt` | the input, and how a skill or bundle becomes one |
+//! | `scanner`, `scanner_error`, `limits` | a scan from end to end, and its bounds |
+//! | `rule`, `rules` | what a rule is; the rules: one file per family, one definition per rule |
+//! | `pattern`, `matcher`, `weigh` | finding hundreds of patterns in linear time; matches weighed by context |
+//! | `view`, `layout`, `magic`, `network_sinks` | what a file is, which part of it is prose, code or comment, and whether it can send data |
+//! | `similar` | names that differ in a letter or two |
+//! | `finding`, `collector`, `evidence` | bounded, escaped, redacted findings |
+//! | `coverage`, `report`, `sarif` | what was scanned; status, counts, baselines; the report for code hosts |
 //!
 //! # What a report promises
 //!
@@ -23,28 +26,33 @@
 
 mod adapt;
 mod collector;
+mod coverage;
 mod evidence;
 mod finding;
 mod layout;
 mod limits;
 mod magic;
 mod matcher;
+mod network_sinks;
 mod pattern;
 mod report;
 mod rule;
 mod rules;
 mod sarif;
 mod scanner;
+mod scanner_error;
 mod similar;
 mod subject;
 mod view;
 mod weigh;
 
+pub use coverage::{Coverage, CoverageGap, GapReason};
 pub use finding::{Confidence, Finding, ScanSeverity};
 pub use limits::ScanLimits;
-pub use report::{Coverage, CoverageGap, FindingCounts, GapReason, ScanReport, ScanStatus};
+pub use report::{FindingCounts, ScanReport, ScanStatus};
 pub use rule::ScanRule;
 pub use rules::RULES;
 pub use sarif::to_sarif;
-pub use scanner::{Scanner, ScannerError, scan};
+pub use scanner::{Scanner, scan};
+pub use scanner_error::ScannerError;
 pub use subject::{Subject, SubjectFile};

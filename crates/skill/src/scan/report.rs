@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::finding::{Confidence, Finding, ScanSeverity};
+use super::collector::CollectedFindings;
+use super::coverage::Coverage;
+use super::finding::{Confidence, Finding, ScanSeverity, sort_findings};
 use super::rules;
 
 /// The verdict, derived from the findings by [`ScanStatus::from_findings`].
@@ -63,49 +65,6 @@ impl ScanStatus {
     }
 }
 
-/// Whether everything was scanned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "state")]
-pub enum Coverage {
-    /// Every byte of every file was scanned, and every finding is listed.
-    Complete,
-    /// Something was not.
-    Partial {
-        /// What, and why.
-        reasons: Vec<CoverageGap>,
-    },
-}
-
-/// Something that was not scanned, or found but not listed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct CoverageGap {
-    /// The file, or nothing when it concerns the whole scan.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// Stable kind of the gap.
-    pub reason: GapReason,
-    /// A description, with figures.
-    pub detail: String,
-}
-
-/// Why something was not scanned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GapReason {
-    /// The file is longer than the limit for one file.
-    FileTooLong,
-    /// The limit for all files was reached before this one.
-    TotalTooLong,
-    /// The limit on pattern work was reached.
-    WorkExhausted,
-    /// The text is not valid in its encoding and was read with replacements.
-    InvalidText,
-    /// The content is compressed, encrypted or compiled, and was not opened.
-    Opaque,
-    /// More findings than the limits allow to list.
-    FindingsOmitted,
-}
-
 /// How many findings of each severity are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the fields are the severities")]
@@ -146,7 +105,18 @@ pub struct ScanReport {
 }
 
 impl ScanReport {
-    pub(crate) fn new(findings: Vec<Finding>, coverage: Coverage, suppressed: usize) -> ScanReport {
+    /// The report of a scan; each gap becomes a finding too, so that every renderer shows it.
+    pub(super) fn from_collected(collected: CollectedFindings) -> ScanReport {
+        let CollectedFindings { mut findings, gaps } = collected;
+        if gaps.is_empty() {
+            return ScanReport::new(findings, Coverage::Complete, 0);
+        }
+        findings.extend(gaps.iter().map(rules::coverage::finding));
+        sort_findings(&mut findings);
+        ScanReport::new(findings, Coverage::Partial { reasons: gaps }, 0)
+    }
+
+    fn new(findings: Vec<Finding>, coverage: Coverage, suppressed: usize) -> ScanReport {
         ScanReport {
             status: ScanStatus::from_findings(&findings, &coverage),
             counts: FindingCounts::from_findings(&findings),

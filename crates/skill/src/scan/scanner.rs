@@ -4,46 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::collector::FindingCollector;
+use super::coverage::GapReason;
 use super::evidence;
 use super::limits::ScanLimits;
 use super::matcher::{Matcher, PatternMatch};
-use super::report::{GapReason, ScanReport};
+use super::report::ScanReport;
 use super::rules;
+use super::scanner_error::ScannerError;
 use super::subject::{Subject, SubjectFile};
 use super::view::FileView;
-
-/// Why the scanner's own tables cannot be compiled: a mistake in this crate,
-/// never in what is scanned.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScannerError {
-    /// A pattern is no regular expression.
-    #[error("rule {rule}: `{regex}` is not a regular expression: {source}")]
-    Pattern {
-        /// The rule it belongs to.
-        rule: &'static str,
-        /// The pattern.
-        regex: &'static str,
-        /// What is wrong with it.
-        source: Box<regex::Error>,
-    },
-    /// The automaton of anchors cannot be built.
-    #[error("the anchors of the scanner's patterns cannot be compiled: {reason}")]
-    Anchors {
-        /// What is wrong.
-        reason: String,
-    },
-}
-
-impl ScannerError {
-    /// Stable identifier of the error.
-    pub fn code(&self) -> &'static str {
-        match self {
-            ScannerError::Pattern { .. } => "scanner-pattern",
-            ScannerError::Anchors { .. } => "scanner-anchors",
-        }
-    }
-}
 
 /// The compiled rules; create one and reuse it.
 pub struct Scanner {
@@ -80,7 +49,8 @@ impl Scanner {
             let Some(part) = limit_file(*file, limits, &mut bytes, &mut log) else {
                 continue;
             };
-            let mut view = FileView::open(part, &mut log);
+            let (mut view, gap) = FileView::open(part);
+            log.add_gaps(gap);
             let (found, reached) =
                 self.matcher
                     .find_matches(&view, limits.per_rule, &mut work, &mut log);
@@ -89,7 +59,7 @@ impl Scanner {
             facts.record_file(&view);
         }
         rules::check_skill(subject, &facts, &mut log);
-        log.finish()
+        ScanReport::from_collected(log.finish())
     }
 
     /// Logs what the patterns found: of several hits of one rule on one line

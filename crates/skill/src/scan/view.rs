@@ -1,14 +1,14 @@
-//! A file as input of the rules: decoded, classified, with locations.
+//! A file as input of the rules: decoded, classified, with locations. It must not know the
+//! rules.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::collector::FindingCollector;
+use super::coverage::{CoverageGap, GapReason};
 use super::layout::{Lang, TextArea, TextLayout, TextRole};
 use super::magic::FileMagic;
-use super::report::GapReason;
-use super::rules::credentials::has_sink;
+use super::network_sinks::has_sink;
 use super::subject::SubjectFile;
 use crate::diagnostic::SourceLocation;
 
@@ -49,9 +49,10 @@ struct Checkpoint {
 const CHECKPOINT_BYTES: usize = 4096;
 
 impl<'a> FileView<'a> {
-    /// Reads a file, whose data may already be cut to a limit.
-    pub(crate) fn open(file: SubjectFile<'a>, log: &mut FindingCollector<'_>) -> FileView<'a> {
-        let text = decode(file, log);
+    /// Reads a file, whose data may already be cut to a limit. Returns the gap too if its text
+    /// is not valid in its encoding.
+    pub(crate) fn open(file: SubjectFile<'a>) -> (FileView<'a>, Option<CoverageGap>) {
+        let (text, gap) = decode(file);
         let kind = match &text {
             None => FileKind::Binary(FileMagic::detect(file.data)),
             Some(text) => classify_text(file.path, text),
@@ -67,7 +68,7 @@ impl<'a> FileView<'a> {
                 TextLayout::uniform(TextArea::from_role(TextRole::Data))
             }
         };
-        FileView {
+        let view = FileView {
             path: file.path,
             data: file.data,
             executable: file.executable,
@@ -77,7 +78,8 @@ impl<'a> FileView<'a> {
             masks: Vec::new(),
             checkpoints: OnceCell::new(),
             sends: OnceCell::new(),
-        }
+        };
+        (view, gap)
     }
 
     /// The file's name without its folders.
@@ -179,28 +181,28 @@ fn checkpoints(text: &str) -> Vec<Checkpoint> {
     marks
 }
 
-/// The text of a file, or nothing when it is none.
-fn decode<'a>(file: SubjectFile<'a>, log: &mut FindingCollector<'_>) -> Option<Cow<'a, str>> {
-    if let Some(text) = decode_utf16(file, log) {
-        return Some(Cow::Owned(text));
+/// The text of a file, or nothing if it is binary; and what is wrong with the text.
+fn decode<'a>(file: SubjectFile<'a>) -> (Option<Cow<'a, str>>, Option<CoverageGap>) {
+    if let Some((text, gap)) = decode_utf16(file) {
+        return (Some(Cow::Owned(text)), gap);
     }
     if !matches!(FileMagic::detect(file.data), FileMagic::Unknown) || file.data.contains(&0) {
-        return None;
+        return (None, None);
     }
     let text = String::from_utf8_lossy(file.data);
-    if let Cow::Owned(lossy) = &text {
-        let replaced = lossy.matches('\u{fffd}').count();
-        if replaced * 10 > lossy.chars().count() {
-            return None;
-        }
-        let detail = format!("not valid UTF-8; read with {replaced} replacement characters");
-        log.report_gap(Some(file.path), GapReason::InvalidText, detail);
+    let Cow::Owned(lossy) = &text else {
+        return (Some(text), None);
+    };
+    let replaced = lossy.matches('\u{fffd}').count();
+    if replaced * 10 > lossy.chars().count() {
+        return (None, None);
     }
-    Some(text)
+    let detail = format!("not valid UTF-8; read with {replaced} replacement characters");
+    (Some(text), Some(invalid_text(file, detail)))
 }
 
 /// UTF-16 with a byte order mark, as some editors write it.
-fn decode_utf16(file: SubjectFile<'_>, log: &mut FindingCollector<'_>) -> Option<String> {
+fn decode_utf16(file: SubjectFile<'_>) -> Option<(String, Option<CoverageGap>)> {
     let unit: fn([u8; 2]) -> u16 = match file.data {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
@@ -211,11 +213,20 @@ fn decode_utf16(file: SubjectFile<'_>, log: &mut FindingCollector<'_>) -> Option
     let text: String = char::decode_utf16(units)
         .map(|c| c.unwrap_or('\u{fffd}'))
         .collect();
-    if text.contains(['\0', '\u{fffd}']) || !rest.is_empty() {
-        let detail = "not valid UTF-16; read with replacement characters".to_owned();
-        log.report_gap(Some(file.path), GapReason::InvalidText, detail);
+    let is_valid = rest.is_empty() && !text.contains(['\0', '\u{fffd}']);
+    let gap = (!is_valid).then(|| {
+        let detail = "not valid UTF-16; read with replacement characters";
+        invalid_text(file, detail.to_owned())
+    });
+    Some((text, gap))
+}
+
+fn invalid_text(file: SubjectFile<'_>, detail: String) -> CoverageGap {
+    CoverageGap {
+        file: Some(file.path.to_owned()),
+        reason: GapReason::InvalidText,
+        detail,
     }
-    Some(text)
 }
 
 fn classify_text(path: &str, text: &str) -> FileKind {

@@ -24,11 +24,10 @@
 mod command;
 
 use crate::model_text;
+use crate::state::SharedState;
 use crate::text::list_names;
-use crate::toolbox::Toolbox;
 use prowess_skill::Skill;
 use prowess_skill::fields::allowed_tools::AllowedTools;
-use std::sync::Arc;
 
 const SHELL_TOOLS: [&str; 6] = [
     "bash",
@@ -75,17 +74,13 @@ pub(crate) enum Action<'a> {
     },
 }
 
-impl Toolbox {
+impl SharedState {
     /// Whether all active skills permit it.
     ///
     /// # Errors
     /// Names the skill that does not permit it, and what it allows.
     pub(crate) fn check_permitted(&self, action: &Action<'_>) -> Result<(), String> {
-        let skills: Vec<Arc<Skill>> = {
-            let state = self.lock();
-            let active = state.active.iter();
-            active.map(|active| Arc::clone(&active.skill)).collect()
-        };
+        let skills = self.active_skills();
         skills.iter().try_for_each(|skill| permits(skill, action))
     }
 }

@@ -1,12 +1,11 @@
 //! `create` and `str_replace`.
 
-use super::EditError;
+use super::edit_error::EditError;
 use super::path::EditorPath;
 use crate::error::ToolboxError;
 use crate::folder::DATA_FOLDER;
 use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 use prowess_sandbox::collect::mime_type;
 use prowess_sandbox::{Error as SandboxError, SandboxOutput};
@@ -14,11 +13,10 @@ use prowess_skill::manifest::Digest;
 use serde_json::{Value, json};
 
 pub(super) async fn create(
-    toolbox: &Toolbox,
+    workspace: &Workspace,
     input: &Value,
     path: &str,
 ) -> Result<ToolOutcome, EditError> {
-    let workspace = toolbox.workspace().ok_or(ToolboxError::NoWorkspace)?;
     let content = required_argument(input, "file_text")?;
     let path = EditorPath::parse_writable(path)?;
     let files = workspace.list().await?;
@@ -33,11 +31,10 @@ pub(super) async fn create(
 }
 
 pub(super) async fn str_replace(
-    toolbox: &Toolbox,
+    workspace: &Workspace,
     input: &Value,
     path: &str,
 ) -> Result<ToolOutcome, EditError> {
-    let workspace = toolbox.workspace().ok_or(ToolboxError::NoWorkspace)?;
     let old = required_argument(input, "old_str")?;
     let new = input
         .get("new_str")

@@ -4,15 +4,19 @@
 //! Results have the shapes of the official SDKs.
 
 mod edit;
+mod edit_error;
 mod path;
 mod view_command;
 
 use crate::allowed_tools::Action;
 use crate::arguments::{ArgumentNames, required_text};
-use crate::outcome::{ErrorCode, ToolOutcome};
-use crate::toolbox::Toolbox;
-use crate::view::{self, ViewResult};
-use crate::{NativeCall, model_text, run};
+use crate::error::ToolboxError;
+use crate::outcome::{NativeCall, ToolOutcome};
+use crate::spec::ToolboxLimits;
+use crate::state::SharedState;
+use crate::workspace::Workspace;
+use crate::{model_text, schema, view};
+use edit_error::EditError;
 use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "text_editor_code_execution";
@@ -36,91 +40,59 @@ pub(crate) fn input_schema() -> Value {
     })
 }
 
-/// Why an edit failed.
-#[derive(Debug)]
-struct EditError {
-    code: ErrorCode,
-    why: String,
+/// The editor of one toolbox.
+#[derive(Debug, Default)]
+pub(crate) struct FileEditor {
+    /// Held while a file is edited, because that is a read and a write.
+    edit_lock: tokio::sync::Mutex<()>,
 }
 
-impl From<String> for EditError {
-    fn from(why: String) -> Self {
-        Self {
-            code: ErrorCode::InvalidToolInput,
-            why,
-        }
-    }
-}
-
-impl From<crate::ToolboxError> for EditError {
-    fn from(error: crate::ToolboxError) -> Self {
-        Self {
-            code: run::error_code(&error),
-            why: error.to_string(),
-        }
-    }
-}
-
-pub(crate) async fn call(toolbox: &Toolbox, input: &Value) -> ToolOutcome {
-    match dispatch(toolbox, input).await {
-        Ok(outcome) => outcome,
-        Err(EditError { code, why }) => {
-            let result = view::error_result(code, &why);
-            let input = input.clone();
-            ToolOutcome::error(
-                format!("Error: {why}"),
-                NativeCall::Editor { input, result },
-            )
-        }
-    }
-}
-
-async fn dispatch(toolbox: &Toolbox, input: &Value) -> Result<ToolOutcome, EditError> {
-    crate::schema::check(&input_schema(), input)?;
-    let (command, path) = (
-        required_text(input, ArgumentNames::COMMAND)?,
-        required_text(input, ArgumentNames::PATH)?,
-    );
-    if command == "view" {
-        let shown = view_command::view(toolbox, &path, input.get("view_range")).await?;
-        return Ok(view::outcome_for_input(input.clone(), shown));
-    }
-    toolbox.check_permitted(&Action::Write)?;
-    let _editing = toolbox.edit_lock.lock().await;
-    match command.as_str() {
-        "create" => edit::create(toolbox, input, &path).await,
-        _ => edit::str_replace(toolbox, input, &path).await,
-    }
-}
-
-impl ViewResult {
-    /// The lines of a text in a range.
-    fn lines(text: &str, range: Option<(usize, usize)>, cap: usize) -> Self {
-        let total = text.lines().count();
-        let Some((first, last)) = range else {
-            let (kept, left) = (crate::text::prefix_within(text, cap), text.len());
-            if kept.len() == left {
-                return Self::Text(text.to_owned());
+impl FileEditor {
+    /// `text_editor_code_execution(command, path, …)`.
+    pub(crate) async fn call(
+        &self,
+        state: &SharedState,
+        workspace: Option<&Workspace>,
+        limits: &ToolboxLimits,
+        input: &Value,
+    ) -> ToolOutcome {
+        match self.dispatch(state, workspace, limits, input).await {
+            Ok(outcome) => outcome,
+            Err(EditError { code, why }) => {
+                let result = view::error_result(code, &why);
+                let input = input.clone();
+                ToolOutcome::error(
+                    format!("Error: {why}"),
+                    NativeCall::Editor { input, result },
+                )
             }
-            let shown = kept.lines().count();
-            let note = model_text::cut_lines_note(kept.len(), left, shown, total);
-            let text = format!("{kept}\n{note}");
-            return Self::Lines {
-                text,
-                first: 1,
-                total,
-            };
-        };
-        let selected = text.lines().skip(first.saturating_sub(1));
-        let selected: Vec<&str> = selected.take((last + 1).saturating_sub(first)).collect();
-        let text = selected.join("\n");
-        let kept = crate::text::prefix_within(&text, cap);
-        let text = if kept.len() == text.len() {
-            text
-        } else {
-            let note = model_text::cut_note(kept.len(), text.len());
-            format!("{kept}\n{note}")
-        };
-        Self::Lines { text, first, total }
+        }
+    }
+
+    async fn dispatch(
+        &self,
+        state: &SharedState,
+        workspace: Option<&Workspace>,
+        limits: &ToolboxLimits,
+        input: &Value,
+    ) -> Result<ToolOutcome, EditError> {
+        schema::check(&input_schema(), input)?;
+        let (command, path) = (
+            required_text(input, ArgumentNames::COMMAND)?,
+            required_text(input, ArgumentNames::PATH)?,
+        );
+        if command == "view" {
+            let range = input.get("view_range");
+            let members = state.members();
+            let shown = view_command::view(&members, workspace, limits, &path, range).await?;
+            return Ok(view::outcome_for_input(input.clone(), shown));
+        }
+        state.check_permitted(&Action::Write)?;
+        let workspace = workspace.ok_or(ToolboxError::NoWorkspace)?;
+        let _editing = self.edit_lock.lock().await;
+        match command.as_str() {
+            "create" => edit::create(workspace, input, &path).await,
+            _ => edit::str_replace(workspace, input, &path).await,
+        }
     }
 }

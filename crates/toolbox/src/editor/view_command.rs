@@ -1,22 +1,26 @@
 //! `view`: a file, some lines of it, or a folder.
 
-use super::EditError;
+use super::edit_error::EditError;
 use super::path::EditorPath;
+use crate::error::ToolboxError;
 use crate::folder::{DATA_FOLDER, SKILLS_FOLDER, skill_folder};
 use crate::model_text;
 use crate::outcome::ErrorCode;
-use crate::toolbox::Toolbox;
+use crate::spec::{Member, ToolboxLimits};
+use crate::text::prefix_within;
 use crate::view::ViewResult;
+use crate::workspace::Workspace;
 use bytes::Bytes;
 use prowess_skill::Skill;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Maximum number of files listed of a folder.
 const MAX_LISTED_FILES: usize = 500;
 
 pub(super) async fn view(
-    toolbox: &Toolbox,
+    members: &[Member],
+    workspace: Option<&Workspace>,
+    limits: &ToolboxLimits,
     path: &str,
     range: Option<&Value>,
 ) -> Result<ViewResult, EditError> {
@@ -25,9 +29,9 @@ pub(super) async fn view(
         .map(read_range)
         .transpose()?;
     match EditorPath::parse(path)? {
-        EditorPath::Data(file) => view_data(toolbox, &file, range).await,
-        EditorPath::Skills => Ok(list_skills(toolbox)),
-        EditorPath::Skill(folder, file) => view_skill(toolbox, &folder, &file, range),
+        EditorPath::Data(file) => view_data(workspace, limits, &file, range).await,
+        EditorPath::Skills => Ok(list_skills(members)),
+        EditorPath::Skill(folder, file) => view_skill(members, limits, &folder, &file, range),
     }
 }
 
@@ -49,29 +53,29 @@ fn read_range(range: &Value) -> Result<(usize, usize), String> {
 }
 
 async fn view_data(
-    toolbox: &Toolbox,
+    workspace: Option<&Workspace>,
+    limits: &ToolboxLimits,
     file: &str,
     range: Option<(usize, usize)>,
 ) -> Result<ViewResult, EditError> {
-    let workspace = toolbox
-        .workspace()
-        .ok_or(crate::ToolboxError::NoWorkspace)?;
+    let workspace = workspace.ok_or(ToolboxError::NoWorkspace)?;
     let files = workspace.list().await?;
     if files.iter().any(|known| known.path == file) {
         let bytes = workspace.get(file).await?;
-        return Ok(view_content(toolbox, file, bytes.into(), range));
+        return Ok(view_content(limits, file, bytes.into(), range));
     }
     let files = files.iter().map(|file| (file.path.as_str(), file.size));
     list_folder(DATA_FOLDER, file, files)
 }
 
 fn view_skill(
-    toolbox: &Toolbox,
+    members: &[Member],
+    limits: &ToolboxLimits,
     folder_name: &str,
     file: &str,
     range: Option<(usize, usize)>,
 ) -> Result<ViewResult, EditError> {
-    let Some(skill) = skill_by_folder(toolbox, folder_name) else {
+    let Some(skill) = skill_by_folder(members, folder_name) else {
         let why = model_text::no_skill_at(&format!("{SKILLS_FOLDER}/{folder_name}"));
         return Err(EditError {
             code: ErrorCode::FileNotFound,
@@ -79,24 +83,21 @@ fn view_skill(
         });
     };
     if let Some(found) = skill.bundle.get(file) {
-        return Ok(view_content(toolbox, file, found.data.clone(), range));
+        return Ok(view_content(limits, file, found.data.clone(), range));
     }
     let files = skill.manifest.files().iter();
     let files = files.map(|file| (file.path.as_str(), file.size));
     list_folder(&format!("{SKILLS_FOLDER}/{folder_name}"), file, files)
 }
 
-fn skill_by_folder(toolbox: &Toolbox, folder: &str) -> Option<Arc<Skill>> {
-    let state = toolbox.lock();
-    let mut members = state.members.iter();
+fn skill_by_folder<'a>(members: &'a [Member], folder: &str) -> Option<&'a Skill> {
+    let mut members = members.iter();
     let found = members.find(|member| skill_folder(&member.skill.name) == folder)?;
-    Some(Arc::clone(&found.skill))
+    Some(&found.skill)
 }
 
-fn list_skills(toolbox: &Toolbox) -> ViewResult {
-    let state = toolbox.lock();
-    let folders = state
-        .members
+fn list_skills(members: &[Member]) -> ViewResult {
+    let folders = members
         .iter()
         .map(|m| format!("{SKILLS_FOLDER}/{}/", skill_folder(&m.skill.name)));
     let folders: Vec<String> = folders.take(MAX_LISTED_FILES).collect();
@@ -104,16 +105,45 @@ fn list_skills(toolbox: &Toolbox) -> ViewResult {
 }
 
 fn view_content(
-    toolbox: &Toolbox,
+    limits: &ToolboxLimits,
     path: &str,
     data: Bytes,
     range: Option<(usize, usize)>,
 ) -> ViewResult {
-    let caps = &toolbox.options().limits;
     match std::str::from_utf8(&data) {
-        Ok(text) if !text.contains('\0') => ViewResult::lines(text, range, caps.text_bytes),
-        _ => ViewResult::binary(path, data, caps.binary_bytes),
+        Ok(text) if !text.contains('\0') => view_lines(text, range, limits.text_bytes),
+        _ => ViewResult::binary(path, data, limits.binary_bytes),
     }
+}
+
+/// The lines of a text in a range.
+fn view_lines(text: &str, range: Option<(usize, usize)>, cap: usize) -> ViewResult {
+    let total = text.lines().count();
+    let Some((first, last)) = range else {
+        let (kept, left) = (prefix_within(text, cap), text.len());
+        if kept.len() == left {
+            return ViewResult::Text(text.to_owned());
+        }
+        let shown = kept.lines().count();
+        let note = model_text::cut_lines_note(kept.len(), left, shown, total);
+        let text = format!("{kept}\n{note}");
+        return ViewResult::Lines {
+            text,
+            first: 1,
+            total,
+        };
+    };
+    let selected = text.lines().skip(first.saturating_sub(1));
+    let selected: Vec<&str> = selected.take((last + 1).saturating_sub(first)).collect();
+    let text = selected.join("\n");
+    let kept = prefix_within(&text, cap);
+    let text = if kept.len() == text.len() {
+        text
+    } else {
+        let note = model_text::cut_note(kept.len(), text.len());
+        format!("{kept}\n{note}")
+    };
+    ViewResult::Lines { text, first, total }
 }
 
 /// Lists what is below a folder, with sizes.

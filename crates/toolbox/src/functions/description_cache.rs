@@ -6,7 +6,7 @@
 //! request of a conversation.
 
 use super::descriptions::PythonFunction;
-use crate::workspace::lock;
+use crate::lock::lock;
 use prowess_skill::Skill;
 use prowess_skill::manifest::Digest;
 use serde_json::Value;

@@ -13,30 +13,28 @@
 
 mod description_cache;
 mod descriptions;
+mod driver_request;
 mod reply;
 
 pub(crate) use descriptions::PythonFunction;
 
 use crate::allowed_tools::Action;
-use crate::folder::{SKILLS_FOLDER, skill_folder, skill_path};
+use crate::called_tool::{CalledTool, ProgressSender};
+use crate::error::ToolboxError;
+use crate::folder::skill_path;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
-use crate::run::{failed_outcome, report_text};
-use crate::spec::ToolSpec;
+use crate::run::{CommandRunner, failed_outcome, report_text};
+use crate::state::SharedState;
 use crate::text::{command_line, cut_middle};
-use crate::toolbox::{ProgressSender, Toolbox};
-use crate::{ToolboxError, model_text, schema};
-use prowess_sandbox::{
-    Command, CommandOutcome as Ending, Execution, ExecutionReport, OutputChunk, OutputStream,
-};
+use crate::{model_text, schema};
+use driver_request::DriverRequest;
+use prowess_sandbox::{CommandOutcome as Ending, ExecutionReport, OutputChunk, OutputStream};
 use prowess_skill::Skill;
 use reply::{DriverReply, DriverStatus};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
-const PYTHON_MODULE: &str = include_str!("prowess.py");
-const PYTHON_DRIVER: &str = include_str!("driver.py");
 
 /// How long a `tools.py` may take to be imported when its skill is loaded.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -46,21 +44,21 @@ const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// # Errors
 /// The problem, with the traceback if there is one.
 pub(crate) async fn describe(
-    toolbox: &Toolbox,
+    runner: &CommandRunner,
     skill: &Arc<Skill>,
 ) -> Result<Vec<PythonFunction>, String> {
     if !skill.python_tools {
         return Ok(Vec::new());
     }
     let problem = |why: String| model_text::functions_missing(&why);
-    let request = DriverRequest::new(toolbox, &skill.name, None, &Value::Null).map_err(problem)?;
+    let request = DriverRequest::new(runner, &skill.name, None, &Value::Null).map_err(problem)?;
     let key = description_cache::cache_key(skill, request.context());
     if let Some(functions) = description_cache::get(&key) {
         return Ok(functions);
     }
     let mut execution = request.execution();
     execution.timeout = Some(DESCRIBE_TIMEOUT);
-    let report = toolbox.execute(execution).await;
+    let report = runner.execute(execution).await;
     let report = report.map_err(|error| problem(error.to_string()))?;
     let functions = match DriverReply::find(&report, &request.marker) {
         Some(answer) if answer.status == DriverStatus::Ok => {
@@ -75,22 +73,21 @@ pub(crate) async fn describe(
 }
 
 pub(crate) async fn call(
-    toolbox: &Toolbox,
-    spec: &ToolSpec,
+    state: &SharedState,
+    runner: &CommandRunner,
     skill: &str,
     function: &str,
-    input: &Value,
-    progress: ProgressSender,
+    call: CalledTool<'_>,
 ) -> ToolOutcome {
     let script = skill_path(skill, "tools.py");
-    let line = command_line(["python3", &script, function, &input.to_string()]);
+    let line = command_line(["python3", &script, function, &call.input.to_string()]);
     let action = Action::SkillTool {
         skill,
-        tool: &spec.name,
+        tool: &call.spec.name,
     };
-    let request = schema::check(&spec.input_schema, input)
-        .and_then(|()| toolbox.check_permitted(&action))
-        .and_then(|()| DriverRequest::new(toolbox, skill, Some(function), input));
+    let request = schema::check(&call.spec.input_schema, call.input)
+        .and_then(|()| state.check_permitted(&action))
+        .and_then(|()| DriverRequest::new(runner, skill, Some(function), call.input));
     let request = match request {
         Ok(request) => request,
         Err(why) => {
@@ -98,26 +95,26 @@ pub(crate) async fn call(
             return ToolOutcome::error(format!("Error: {why}"), native).for_skill(skill);
         }
     };
-    let outcome = match run(toolbox, &request, progress).await {
-        Ok(report) => reply_outcome(toolbox, line, report, &request),
+    let outcome = match run(runner, &request, call.progress).await {
+        Ok(report) => reply_outcome(runner, line, report, &request),
         Err(error) => failed_outcome(line, &error),
     };
     outcome.for_skill(skill)
 }
 
 async fn run(
-    toolbox: &Toolbox,
+    runner: &CommandRunner,
     request: &DriverRequest,
     progress: ProgressSender,
 ) -> Result<ExecutionReport, ToolboxError> {
     let Some(progress) = progress else {
-        return toolbox.execute(request.execution()).await;
+        return runner.execute(request.execution()).await;
     };
     let (sender, receiver) = unbounded_channel();
     let mut execution = request.execution();
     execution.stream = Some(sender);
     let (report, ()) = tokio::join!(
-        toolbox.execute(execution),
+        runner.execute(execution),
         forward_stderr(receiver, progress)
     );
     report
@@ -137,7 +134,7 @@ async fn forward_stderr(
 }
 
 fn reply_outcome(
-    toolbox: &Toolbox,
+    runner: &CommandRunner,
     line: String,
     mut report: ExecutionReport,
     request: &DriverRequest,
@@ -149,7 +146,7 @@ fn reply_outcome(
         let text = format!("{}\n{}", why, report_text(&report, ""))
             .trim_end()
             .to_owned();
-        let mut outcome = toolbox.report_outcome(report, line, text);
+        let mut outcome = runner.report_outcome(report, line, text);
         outcome.is_error = true;
         return outcome;
     };
@@ -163,7 +160,7 @@ fn reply_outcome(
     };
     let text = report_text(&report, &format!("{}{ended}", answer.text.trim_end()));
     report.stdout.text = answer.text;
-    toolbox.report_outcome(report, line, text)
+    runner.report_outcome(report, line, text)
 }
 
 /// Why there is no result.
@@ -175,58 +172,4 @@ fn no_reply_reason(report: &ExecutionReport) -> String {
     } else {
         format!("{reason}\n{stderr}")
     }
-}
-
-/// A request to the driver.
-struct DriverRequest {
-    body: Value,
-    marker: String,
-}
-
-impl DriverRequest {
-    fn new(
-        toolbox: &Toolbox,
-        skill: &str,
-        function: Option<&str>,
-        arguments: &Value,
-    ) -> Result<Self, String> {
-        let marker = marker()?;
-        let workspace = toolbox.workspace();
-        let body = json!({
-            "marker": marker,
-            "cap": toolbox.options().limits.result_bytes,
-            "function": function,
-            "arguments": arguments,
-            "context": {
-                "skill": skill,
-                "folder": format!("{SKILLS_FOLDER}/{}", skill_folder(skill)),
-                "user_id": workspace.map(|workspace| workspace.owner()),
-                "session_id": workspace.and_then(|workspace| workspace.container_id()),
-                "metadata": toolbox.options().context,
-            },
-        });
-        Ok(Self { body, marker })
-    }
-
-    /// The user, container and metadata of the call.
-    fn context(&self) -> &Value {
-        self.body.get("context").unwrap_or(&Value::Null)
-    }
-
-    fn execution(&self) -> Execution {
-        // JSON text is a Python literal of the same text.
-        let program = format!("{PYTHON_DRIVER}\n_main({})\n", json!(PYTHON_MODULE));
-        Execution {
-            command: Command::Python(program),
-            stdin: self.body.to_string().into_bytes(),
-            ..Execution::default()
-        }
-    }
-}
-
-/// An unguessable word.
-fn marker() -> Result<String, String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

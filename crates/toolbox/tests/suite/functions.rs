@@ -190,7 +190,7 @@ async fn arguments_that_break_the_schema_never_reach_the_function() {
     Error: argument `unit` must be one of "m", "ft", not a string "miles"
     Error: argument `note` must be a string or null, not a number 3
     Error: argument `numbers[1]` must be an integer, not a string "2"
-    Error: there is no argument `ctx`; known: none
+    Error: unknown argument `ctx`; available: none
     "#);
 }
 

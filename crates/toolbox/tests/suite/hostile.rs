@@ -136,7 +136,7 @@ async fn arguments_that_break_the_schema_never_reach_the_script() {
     Error: argument `a` must be a string, not a number 1
     Error: argument `a` must be a string, not null
     Error: argument `a` must be a string, not an object {"b":1}
-    Error: there is no argument `b`; known: `a`
+    Error: unknown argument `b`; available: `a`
     "#);
 }
 

@@ -96,7 +96,6 @@ impl RunningToolbox {
 pub(crate) async fn sandbox() -> (Sandbox, TempDir) {
     let folder = TempDir::new().unwrap();
     let mut settings = SandboxSettings::new(folder.path());
-    settings.launcher = env!("CARGO_BIN_EXE_prowess-toolbox-helper").into();
     settings.allow_reduced = true;
     settings.warm = 0;
     (Sandbox::open(settings).await.unwrap(), folder)

@@ -101,7 +101,7 @@ impl Pax {
             b"path" => set_once(&mut self.path, value.to_vec()),
             b"size" => set_once(&mut self.size, parse_number(value)?),
             b"hdrcharset" if value != b"ISO-IR 10646 2000 UTF-8" => {
-                header_error("declares names in another encoding than UTF-8")
+                header_error("declares names in an encoding other than UTF-8")
             }
             _ => {
                 self.sparse |= key.starts_with(b"GNU.sparse.");

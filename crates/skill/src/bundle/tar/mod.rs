@@ -14,8 +14,8 @@ use std::io::Read;
 
 use tar::{Archive, Entry, EntryType};
 
+use super::archive_file::ArchiveFile;
 use super::table::FileTable;
-use super::tree::ArchiveFile;
 use super::{BundleError, BundleErrorKind, BundleFile};
 use crate::limits::BundleLimits;
 use crate::path::escape_text;

@@ -20,8 +20,8 @@ mod name;
 
 pub(super) use end::has_end;
 
+use super::archive_file::ArchiveFile;
 use super::table::FileTable;
-use super::tree::ArchiveFile;
 use super::{BundleError, BundleErrorKind, BundleFile};
 use crate::limits::BundleLimits;
 use central::ZipEntry;

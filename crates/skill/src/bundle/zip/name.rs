@@ -13,7 +13,7 @@ const UNICODE_PATH_EXTRA_ID: u16 = 0x7075;
 /// An old code page alone is not guessed at.
 pub(super) fn decode(raw: &[u8], flags: u16, extra: &[u8]) -> Result<String, BundleErrorKind> {
     let copy = fields::find_extra(extra, UNICODE_PATH_EXTRA_ID)
-        .map_err(|()| BundleErrorKind::ZipHeader("its extra fields do not hold together"))?;
+        .map_err(|()| BundleErrorKind::ZipHeader("its extra fields are malformed"))?;
     let own = std::str::from_utf8(raw).ok();
     let Some(copy) = copy else {
         return own.map(str::to_owned).ok_or(BundleErrorKind::NameNotUtf8);

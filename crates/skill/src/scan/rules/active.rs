@@ -1,16 +1,16 @@
 //! Documents that run something when they are opened.
 
 use crate::scan::collector::FindingCollector;
+use crate::scan::coverage::GapReason;
 use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::magic::FileMagic;
-use crate::scan::report::GapReason;
 use crate::scan::rule::ScanRule;
 use crate::scan::view::{FileKind, FileView};
 
 pub(crate) static FILE_ACTIVE: ScanRule = ScanRule {
     id: "FILE-ACTIVE",
     title: "Document with active content",
-    description: "Macros in Office documents, scripts in SVG pictures, and scripts or launch \
+    description: "Macros in Office documents, scripts in SVG images, and scripts or launch \
                   actions in PDFs run when the document is opened.",
     severity: ScanSeverity::High,
     help: "Save the document without macros, scripts and actions.",
@@ -21,16 +21,19 @@ pub(crate) static FILE_ACTIVE: ScanRule = ScanRule {
 pub(crate) fn check(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     match view.kind {
         FileKind::Binary(FileMagic::Pdf) => check_pdf(view, log),
-        FileKind::Binary(FileMagic::OfficeZip) => {
-            check_markers(view, &[b"vbaProject.bin"], "The document holds macros", log)
-        }
+        FileKind::Binary(FileMagic::OfficeZip) => check_markers(
+            view,
+            &[b"vbaProject.bin"],
+            "The document contains macros",
+            log,
+        ),
         FileKind::Binary(FileMagic::OfficeOle) => {
             let macros: &[&[u8]] = &[
                 b"_\0V\0B\0A\0_\0P\0R\0O\0J\0E\0C\0T",
                 b"V\0B\0A\0",
                 b"M\0a\0c\0r\0o\0s",
             ];
-            check_markers(view, macros, "The document holds macros", log);
+            check_markers(view, macros, "The document contains macros", log);
         }
         FileKind::Text if view.extension() == "svg" => check_svg(view, log),
         _ => {}
@@ -49,7 +52,7 @@ fn check_pdf(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     check_markers(
         view,
         actions,
-        "The PDF holds a script, a launch action or a file",
+        "The PDF contains a script, a launch action or a file",
         log,
     );
     if contains(view.data, b"/ObjStm") || contains(view.data, b"/Encrypt") {
@@ -81,7 +84,7 @@ fn check_svg(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
                 view,
                 at..at + mark.len(),
                 weight,
-                "The picture holds a script or an external entity",
+                "The image contains a script or an external entity",
             );
         }
     }

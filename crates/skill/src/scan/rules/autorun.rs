@@ -39,7 +39,7 @@ fn weigh_name(view: &FileView<'_>) -> Option<(FindingWeight, &'static str)> {
         .iter()
         .any(|dir| view.path.starts_with(dir) || view.path.contains(&format!("/{dir}")));
     if hook {
-        return Some((high, "A hook that git runs by itself"));
+        return Some((high, "A hook that git runs automatically"));
     }
     Some(match view.name() {
         ".envrc" => (high, "direnv runs this when the folder is entered"),
@@ -68,7 +68,7 @@ fn check_install_scripts(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
             _ => continue,
         };
         let span = manifest::key_span(view, name);
-        let message = format!("npm runs the `{name}` script by itself");
+        let message = format!("npm runs the `{name}` script automatically");
         log.report_at(
             &EXEC_DECL,
             view,
@@ -82,7 +82,7 @@ fn check_install_scripts(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
 fn check_settings_hooks(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
     if let Some(at) = view.text.find("\"hooks\"") {
         let weight = FindingWeight(ScanSeverity::High, Confidence::High);
-        let message = "Settings that make a host run commands by itself";
+        let message = "Settings that make a host run commands automatically";
         log.report_at(&EXEC_DECL, view, at..at + 7, weight, message);
     }
 }
@@ -96,7 +96,7 @@ fn check_bytecode(view: &FileView<'_>, subject: &Subject<'_>, log: &mut FindingC
     let (severity, message) = match subject.files.iter().any(|file| file.path == source) {
         true => (
             ScanSeverity::Low,
-            "Compiled Python, which may differ from the source beside it",
+            "Compiled Python, which may differ from the source next to it",
         ),
         false => (ScanSeverity::High, "Compiled Python without its source"),
     };

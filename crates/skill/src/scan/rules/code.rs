@@ -9,8 +9,8 @@ use crate::scan::weigh::{self, Hit};
 pub(crate) static CODE_DANGER: ScanRule = ScanRule {
     id: "CODE-DANGER",
     title: "Dangerous code",
-    description: "Code that runs text as code or through a shell, unpacks objects that can run \
-                  code, destroys data, hides what it does, or hands out a shell.",
+    description: "Code that runs text as code or through a shell, deserialises objects that can \
+                  run code, destroys data, hides what it does, or opens a remote shell.",
     severity: ScanSeverity::Medium,
     help: "Pass arguments as a list without a shell, parse data with a data format, and keep the \
            code readable.",
@@ -43,7 +43,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     danger_pattern("Runs a command through a shell", PYTHON, &["shell=true", "shell = true"], r"\bshell\s*=\s*True\b")
         .example("a.py", "subprocess.run(cmd, shell=True)"),
     danger_pattern(
-        "Unpacks objects that can run code",
+        "Deserialises objects that can run code",
         PYTHON,
         &["pickle.load", "marshal.load", "dill.load", "yaml.load(", "yaml.unsafe_load"],
         r"\b(?:c?pickle|dill|marshal)\.loads?\(|\byaml\.unsafe_load\(|\byaml\.load\([^)\n]*\)",
@@ -59,7 +59,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .weigh_with(weigh_dynamic)
     .example("a.js", "eval(body)"),
     danger_pattern(
-        "Builds a shell command out of values",
+        "Builds a shell command from values",
         SCRIPT,
         &["exec(", "execsync("],
         r"\bexec(?:Sync)?\(\s*(?:`[^`\n]*\$\{|[^,)\n]{0,80}[\x22']\s*\+\s*\w)",
@@ -78,7 +78,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .weigh_with(weigh::command)
     .example("a.sh", "rm -rf ~/\n"),
     danger_pattern(
-        "Hands out a shell over the network",
+        "Opens a shell over the network",
         &[],
         &["/dev/tcp/", "nc ", "ncat ", "pty.spawn", "dup2", "socat"],
         r#"\bbash\s+-i\s+>&\s*/dev/tcp/|/dev/tcp/\d{1,3}(?:\.\d{1,3}){3}/\d+|\b(?:nc|ncat)\b[^\n]{0,60}\s-(?:e|c)\s*(?:/bin/)?(?:ba|z)?sh\b|\bmkfifo\b[^\n]{0,80}\|\s*(?:nc|ncat)\b|\bsocket\b[^\n]{0,300}\bpty\.spawn\(|\bos\.dup2\(\s*\w+\.fileno\(\)|\bsocat\b[^\n]{0,80}exec:["']?(?:/bin/)?(?:ba)?sh"#,
@@ -96,7 +96,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .weigh_with(weigh::command)
     .example("a.bat", "powershell -nop -enc SQBFAFgAIAAoAE4AZQB3AC0A"),
     danger_pattern(
-        "Code is written in escapes so that nobody can read it",
+        "Code is written in escape sequences, which hide what it does",
         &[],
         &["\\x", "chr(", "fromcharcode", "\\u00"],
         r"(?:\\x[0-9a-f]{2}){24,}|(?:\bchr\(\d+\)\s*\+\s*){8,}|\bfromCharCode\(\s*(?:(?:0x)?[0-9a-f]+\s*,\s*){12,}|(?:\\u00[0-9a-f]{2}){20,}",

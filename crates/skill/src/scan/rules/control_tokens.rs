@@ -12,11 +12,11 @@ pub(crate) static INJ_TOKEN: ScanRule = ScanRule {
     id: "INJ-TOKEN",
     title: "Control tokens of chat templates",
     description: "Words such as <|im_start|> or [INST] separate the messages of a conversation. \
-                  Where a model's server reads them inside a text, the text can pose as a message \
-                  of somebody else. Prowess takes them apart before a model sees them; other \
-                  hosts may not.",
+                  Where a model's server reads them inside a text, the text can pass as a message \
+                  of another participant. Prowess neutralises them before a model sees them; \
+                  other hosts may not.",
     severity: ScanSeverity::Medium,
-    help: "Remove the tokens, or move examples of them into a file beside SKILL.md.",
+    help: "Remove the tokens, or move examples of them into a file next to SKILL.md.",
     hostile: false,
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn check(view: &FileView<'_>, subject: &Subject<'_>, log: &mut Findin
     };
     if let Some(at) = in_words.or_else(|| find_all(text).next()) {
         let span = at..at + shown_token(text, at).len();
-        let message = "The instructions hold a control token of chat templates";
+        let message = "The instructions contain a control token of chat templates";
         log.report_at(&INJ_TOKEN, view, span, weight, message);
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn check_description(subject: &Subject<'_>, log: &mut FindingCollecto
     for text in [subject.name, subject.description].into_iter().flatten() {
         if let Some(at) = find_all(text).next() {
             let weight = FindingWeight(ScanSeverity::High, Confidence::High);
-            let message = "Name or description hold a control token of chat templates";
+            let message = "The name or description contains a control token of chat templates";
             log.report_file(
                 &INJ_TOKEN,
                 subject.skill_file,

@@ -1,18 +1,18 @@
 //! What was not scanned, as findings, so that every
 //! renderer shows them.
 
+use crate::scan::coverage::CoverageGap;
 use crate::scan::evidence;
 use crate::scan::finding::{Confidence, Finding, ScanSeverity};
-use crate::scan::report::CoverageGap;
 use crate::scan::rule::ScanRule;
 
 pub(crate) static COVERAGE: ScanRule = ScanRule {
     id: "COVERAGE",
-    title: "Not looked at",
+    title: "Not scanned",
     description: "A file, or a part of one, could not be analysed, or a limit was reached. The \
                   report is partial: no finding there does not mean nothing is there.",
     severity: ScanSeverity::Info,
-    help: "Look at the named file by other means, or ship its source instead.",
+    help: "Review the named file by other means, or ship its source instead.",
     hostile: false,
 };
 

@@ -2,13 +2,14 @@
 
 use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::layout::{TextRole, TextRoles};
+use crate::scan::network_sinks::has_sink;
 use crate::scan::pattern::Pattern;
 use crate::scan::rule::ScanRule;
 use crate::scan::weigh::{self, Hit};
 
 pub(crate) static EXF_CRED: ScanRule = ScanRule {
     id: "EXF-CRED",
-    title: "Touches credentials",
+    title: "Accesses credentials",
     description: "Keys, cloud credentials, browser profiles, key chains, wallets or the whole \
                   environment are read. Together with something that sends data in the same \
                   script, that is how credentials are stolen.",
@@ -54,7 +55,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         .example("a.py", "key = open(home + '/.ssh/id_rsa').read()"),
     Pattern::new(
         &EXF_CRED,
-        "Sends credentials away in one command",
+        "Sends credentials over the network in one command",
         &["curl", "wget", " nc ", "ncat"],
         r"\bcurl\b[^\n]{0,200}(?:-d|--data(?:-\w+)?|-F|--form|-T|--upload-file)[ =]?[^\n]{0,80}(?:\.ssh/|\.aws/|\.env\b|id_rsa|\.netrc|\.kube/|/etc/passwd|\$\((?:cat|env|printenv|base64)|`(?:env|printenv|cat)\b)|\bcat\s+[^\n|]{0,80}(?:\.ssh/|\.aws/|\.env\b|id_rsa|\.netrc|/etc/passwd)[^\n]{0,120}\|\s*(?:base64[^\n|]{0,40}\|\s*)?(?:curl|wget|nc|ncat)\b|\b(?:env|printenv)\s*\|\s*(?:base64[^\n|]{0,40}\|\s*)?(?:curl|wget|nc|ncat)\b",
     )
@@ -91,42 +92,6 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .weigh_with(weigh_store)
     .example("a.py", "secrets = open('.env').read()"),
 ];
-
-/// Ways to send something out, in the languages skills are written in.
-const SINKS: &[&str] = &[
-    "requests.post",
-    "requests.put",
-    "requests.get",
-    "requests.request",
-    "urllib.request",
-    "urlopen(",
-    "http.client",
-    "httpx.",
-    "aiohttp",
-    "socket.socket",
-    "smtplib",
-    "ftplib",
-    "paramiko",
-    "fetch(",
-    "axios",
-    "XMLHttpRequest",
-    "http.request(",
-    "https.request(",
-    "curl ",
-    "wget ",
-    "Invoke-WebRequest",
-    "Invoke-RestMethod",
-    "/dev/tcp/",
-    "ncat ",
-    "nc -",
-    "scp ",
-    "rsync ",
-];
-
-/// Whether code can send something out.
-pub(crate) fn has_sink(text: &str) -> bool {
-    SINKS.iter().any(|sink| text.contains(sink))
-}
 
 /// Code that reads a store and sends something is worse than either; words that
 /// name a store are only words.

@@ -10,7 +10,7 @@ use crate::scan::weigh::Hit;
 
 pub(crate) static EXEC_DECL: ScanRule = ScanRule {
     id: "EXEC-DECL",
-    title: "Declares code that runs by itself",
+    title: "Declares code that runs automatically",
     description: "Hooks in the frontmatter, commands that are replaced by their output when the \
                   body is read, install scripts, test set-up and similar files run without anyone \
                   asking for them, on the host rather than in a sandbox.",

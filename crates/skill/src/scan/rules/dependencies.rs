@@ -5,11 +5,11 @@ use std::ops::Range;
 use super::dependency_names::{self as names, imitated_package};
 use super::manifest;
 use crate::scan::collector::FindingCollector;
+use crate::scan::coverage::GapReason;
 use crate::scan::evidence;
 use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::layout::{Lang, TextRoles};
 use crate::scan::pattern::Pattern;
-use crate::scan::report::GapReason;
 use crate::scan::rule::ScanRule;
 use crate::scan::view::{FileKind, FileView};
 use crate::scan::weigh::{self, Hit};
@@ -17,9 +17,9 @@ use crate::scan::weigh::{self, Hit};
 pub(crate) static DEP: ScanRule = ScanRule {
     id: "DEP",
     title: "Risky dependency",
-    description: "Packages without a version, from a repository or an address instead of an \
-                  index, from another index, or with a name one slip away from a well-known one \
-                  change or turn bad without the skill changing.",
+    description: "Packages without a version, from a repository, an address or another index, or \
+                  named like a well-known package with a typo, can change or turn malicious \
+                  without any change to the skill.",
     severity: ScanSeverity::Medium,
     help: "Pin exact versions from the official index, and check the spelling of names.",
     hostile: false,

@@ -10,9 +10,9 @@ use crate::scan::subject::Subject;
 
 pub(crate) static TRIG_BROAD: ScanRule = ScanRule {
     id: "TRIG-BROAD",
-    title: "Description fits everything",
-    description: "A description that claims every task, or says next to nothing, has the skill \
-                  loaded when it does not help, at the cost of tokens and of better skills.",
+    title: "Description is too broad",
+    description: "A description that claims every task, or says almost nothing, causes the skill \
+                  to be loaded when it does not help, at the cost of tokens and of better skills.",
     severity: ScanSeverity::Low,
     help: "Say what the skill does and name the situations it is for.",
     hostile: false,
@@ -20,11 +20,12 @@ pub(crate) static TRIG_BROAD: ScanRule = ScanRule {
 
 pub(crate) static TRIG_BAIT: ScanRule = ScanRule {
     id: "TRIG-BAIT",
-    title: "Description pushes itself forward",
+    title: "Description promotes itself",
     description: "A description that orders the model to prefer it over other skills, or is \
                   stuffed with keywords, hijacks requests that others should serve.",
     severity: ScanSeverity::Medium,
-    help: "Describe the skill in a sentence or two, without orders and keyword lists.",
+    help: "Describe the skill in a sentence or two, without instructions to the model or lists of \
+           keywords.",
     hostile: false,
 };
 

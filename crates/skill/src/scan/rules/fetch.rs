@@ -10,7 +10,7 @@ pub(crate) static EXEC_FETCH: ScanRule = ScanRule {
     id: "EXEC-FETCH",
     title: "Runs code that is not in the skill",
     description: "A command downloads or decodes a program and runs it at once. What runs is not \
-                  what was reviewed, and its source can change it per visitor.",
+                  what was reviewed, and the server can send something else to each visitor.",
     severity: ScanSeverity::Critical,
     help: "Ship the code in the skill, or install a pinned package whose hash is checked.",
     hostile: true,
@@ -71,7 +71,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("a.py", "exec(base64.b64decode(blob))"),
     Pattern::new(
         &EXEC_FETCH,
-        "Unpacks an object or module straight from the network",
+        "Deserialises an object or a module directly from the network",
         &["pickle.loads", "importlib", "torch.load", "new function("],
         r"\bpickle\.loads\(\s*(?:requests|httpx|urllib|urlopen|sock|conn|s\.recv)|\bnew\s+Function\(\s*await\b",
     )

@@ -1,20 +1,20 @@
 //! What files are, against what they should be in a skill.
 
 use crate::scan::collector::FindingCollector;
+use crate::scan::coverage::GapReason;
 use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::layout::Lang;
 use crate::scan::magic::FileMagic;
-use crate::scan::report::GapReason;
 use crate::scan::rule::ScanRule;
 use crate::scan::view::{FileKind, FileView};
 
 pub(crate) static FILE_MAGIC: ScanRule = ScanRule {
     id: "FILE-MAGIC",
-    title: "The content is not what the name says",
-    description: "A file's first bytes are of another format than its name's ending: a program \
-                  posing as a picture or a text.",
+    title: "Content does not match the file name",
+    description: "A file's first bytes belong to another format than its extension: for example a \
+                  program disguised as an image or a text.",
     severity: ScanSeverity::High,
-    help: "Name the file for what it is, or remove it.",
+    help: "Give the file the extension of its format, or remove it.",
     hostile: true,
 };
 
@@ -31,7 +31,7 @@ pub(crate) static FILE_HIDDEN: ScanRule = ScanRule {
     id: "FILE-HIDDEN",
     title: "Hidden or disguised file",
     description: "Code in files or folders whose name starts with a dot, environment files, or \
-                  names with two endings are easily missed.",
+                  names with two extensions are easily missed.",
     severity: ScanSeverity::Medium,
     help: "Move the file to a visible place, or leave it out of the skill.",
     hostile: false,
@@ -191,7 +191,7 @@ fn check_hidden(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
             view.path,
             weight,
             view.path,
-            "An environment file, which tends to hold secrets",
+            "An environment file, which often contains secrets",
         );
         return;
     }
@@ -209,7 +209,7 @@ fn check_hidden(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
             view.path,
             weight,
             view.path,
-            "Code in a hidden place",
+            "Code in a hidden file or folder",
         );
     }
     if let Some((stem, last)) = name.rsplit_once('.') {
@@ -230,7 +230,7 @@ fn check_hidden(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
                 view.path,
                 weight,
                 view.path,
-                "A program whose name poses as a document",
+                "A program disguised as a document",
             );
         }
     }

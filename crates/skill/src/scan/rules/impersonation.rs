@@ -8,7 +8,7 @@ use crate::scan::subject::Subject;
 
 pub(crate) static IMPERSONATE: ScanRule = ScanRule {
     id: "IMPERSONATE",
-    title: "Poses as somebody else's skill",
+    title: "Imitates another author's skill",
     description: "A name that is almost that of a well-known skill, a reserved brand in the name, \
                   or a claim to be official makes users and models trust the wrong author.",
     severity: ScanSeverity::High,
@@ -80,7 +80,7 @@ fn check_near_known(subject: &Subject<'_>, name: &str, log: &mut FindingCollecto
     let near =
         |known: &&&str| differs_by_one_slip(name, known) || squeezed == known.replace('-', "");
     if let Some(known) = WELL_KNOWN.iter().find(near) {
-        let message = format!("The name is one slip away from the well-known `{known}`");
+        let message = format!("The name differs by a typo from the well-known `{known}`");
         log.report_file(
             &IMPERSONATE,
             subject.skill_file,
@@ -94,7 +94,7 @@ fn check_near_known(subject: &Subject<'_>, name: &str, log: &mut FindingCollecto
 fn check_reserved(subject: &Subject<'_>, name: &str, log: &mut FindingCollector<'_>) {
     let words: Vec<&str> = name.split(['-', '_']).collect();
     if let Some(word) = RESERVED.iter().find(|word| words.contains(*word)) {
-        let message = format!("The name carries the reserved word `{word}`");
+        let message = format!("The name contains the reserved word `{word}`");
         log.report_file(
             &IMPERSONATE,
             subject.skill_file,

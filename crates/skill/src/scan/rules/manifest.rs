@@ -5,10 +5,10 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::scan::collector::FindingCollector;
-use crate::scan::report::GapReason;
+use crate::scan::coverage::GapReason;
 use crate::scan::view::FileView;
 
-/// Bytes beyond which a manifest is no manifest.
+/// Bytes of a manifest that are parsed.
 const MAX_MANIFEST_BYTES: usize = 1 << 20;
 
 /// The manifest; if it cannot be parsed, that is reported.

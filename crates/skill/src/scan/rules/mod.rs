@@ -96,7 +96,7 @@ pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
     .flatten()
 }
 
-/// The checks on one file that are no patterns.
+/// The checks on one file that are not patterns.
 pub(super) fn check_file(
     view: &FileView<'_>,
     subject: &Subject<'_>,

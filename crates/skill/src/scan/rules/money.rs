@@ -17,7 +17,7 @@ pub(crate) static FIN: ScanRule = ScanRule {
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern::new(
         &FIN,
-        "Calls an interface that moves money",
+        "Calls an API that moves money",
         &["paymentintent", "payment_intents", "charges.create", "payouts", "transfers.create", "sendtransaction", "send_transaction", "place_order", "create_order", "createorder", "sendrawtransaction", "signtransaction"],
         r"\bstripe\.(?:PaymentIntent|paymentIntents|charges?|Charge|payouts?|Payout|transfers?|Transfer)\.create\b|\b(?:eth_)?send(?:Raw)?Transaction\b|\bsend_(?:raw_)?transaction\(|\b(?:place|create)_(?:market_|limit_)?order\(|\bcreateOrder\(|\bsignTransaction\(",
     )
@@ -25,7 +25,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("a.py", "stripe.PaymentIntent.create(amount=1)"),
     Pattern::new(
         &FIN,
-        "Speaks of moving money",
+        "Mentions moving money",
         &["transfer", "send", "withdraw", "buy", "sell"],
         r"\b(?:transfer|send|withdraw)\s+(?:\w+\s+){0,2}(?:funds|money|payments?|crypto|bitcoin|usdc|eth|sol|tokens\s+to\s+(?:a|an|the|another)\s+(?:wallet|address))\b|\b(?:buy|sell|swap)\s+(?:\w+\s+){0,2}(?:tokens|crypto|bitcoin|stocks|shares|coins)\b",
     )

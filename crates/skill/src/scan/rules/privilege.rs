@@ -8,11 +8,11 @@ use crate::scan::weigh::{self, Hit};
 
 pub(crate) static PRIV: ScanRule = ScanRule {
     id: "PRIV",
-    title: "Raises rights or lowers protections",
-    description: "Commands that become root, open files to everyone, or switch off certificate \
+    title: "Raises privileges or disables protections",
+    description: "Commands that gain root, give everyone access to files, or disable certificate \
                   checks, quarantine, malware protection or container isolation.",
     severity: ScanSeverity::Medium,
-    help: "Work with the rights the user has, and repair the cause instead of switching off checks.",
+    help: "Use the privileges the user has, and fix the cause instead of disabling checks.",
     hostile: false,
 };
 
@@ -32,7 +32,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         .example("a.sh", "sudo cp x /etc/x"),
     Pattern::new(
         &PRIV,
-        "Opens files to everyone, or makes a program run as its owner",
+        "Gives everyone access to files, or makes a program run as its owner",
         &["chmod"],
         r"\bchmod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx|o\+w|a\+w|u\+s|g\+s|[24]7\d\d)\b|\bos\.chmod\([^)\n]*0o777",
     )
@@ -41,7 +41,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("a.sh", "chmod -R 777 /srv"),
     Pattern::new(
         &PRIV,
-        "Switches off the check of certificates or host keys",
+        "Disables the check of certificates or host keys",
         &["verify", "rejectunauthorized", "tls_reject", "--insecure", "curl -", "no-check-certificate", "_create_unverified_context", "sslverify", "stricthostkeychecking", "cert_none"],
         r"\bverify\s*=\s*False\b|\brejectUnauthorized\s*:\s*false\b|NODE_TLS_REJECT_UNAUTHORIZED\s*[=:]\s*[\x22']?0|\bcurl\b[^\n|]{0,120}\s(?:--insecure\b|-\w*k\w*\s)|--no-check-certificate\b|\b_create_unverified_context\b|\bGIT_SSL_NO_VERIFY\b|sslVerify[= ]false|StrictHostKeyChecking[= ]no\b|\bssl\.CERT_NONE\b",
     )
@@ -50,7 +50,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("a.py", "requests.get(u, verify=False)"),
     Pattern::new(
         &PRIV,
-        "Switches off the system's protection against unknown programs",
+        "Disables the system's protection against unknown programs",
         &["com.apple.quarantine", "spctl", "csrutil", "setenforce", "set-mppreference", "add-mppreference", "executionpolicy", "xattr -"],
         r"\bxattr\s+-\w*[dc]\w*\s+(?:com\.apple\.quarantine|\S*\.app|-)|\bxattr\s+-\w*r\w*[dc]?\w*\s+com\.apple\.quarantine|\bspctl\s+--(?:master|global)-disable|\bcsrutil\s+disable|\bsetenforce\s+0|\b(?:Set|Add)-MpPreference\s+-(?:Disable|Exclusion)\w+|\b(?:Set-)?ExecutionPolicy\s+(?:-\w+\s+\w+\s+)?(?:Bypass|Unrestricted)",
     )
@@ -59,7 +59,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("a.sh", "xattr -d com.apple.quarantine /Applications/X.app"),
     Pattern::new(
         &PRIV,
-        "Gives a container the rights of its host",
+        "Gives a container the privileges of its host",
         &["--privileged", "docker.sock", "nsenter", "-v /:", "/etc/sudoers"],
         r"\bdocker\s+run\b[^\n]{0,200}(?:--privileged\b|-v\s+/:/|/var/run/docker\.sock)|\bnsenter\s+-|>>?\s*/etc/sudoers|\btee\s[^\n]{0,40}/etc/sudoers",
     )

@@ -10,7 +10,7 @@ use crate::scan::weigh::{self, Hit};
 
 pub(crate) static SECRET: ScanRule = ScanRule {
     id: "SECRET",
-    title: "A secret in the open",
+    title: "Secret in plain text",
     description: "A key, token, private key or password is written in a file. Everyone who gets \
                   the skill gets it too, and so does every model that reads it.",
     severity: ScanSeverity::Critical,
@@ -20,7 +20,7 @@ pub(crate) static SECRET: ScanRule = ScanRule {
 
 pub(crate) static SECRET_FLOW: ScanRule = ScanRule {
     id: "SECRET-FLOW",
-    title: "Leads secrets through the model",
+    title: "Passes secrets through the model",
     description: "The text asks for secrets in the conversation, or has the model repeat them in \
                   its output or in commands, where logs and other tools see them.",
     severity: ScanSeverity::High,
@@ -82,7 +82,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .weigh_with(weigh_connection)
     .example("a.md", concat!("postgres://svc:q9W8", "e7R6t5Y4@db.internal.acme.io/main")),
     secret_pattern(
-        "What looks like a key is assigned",
+        "Assigns what looks like a key",
         &["api_key", "apikey", "api-key", "secret", "token", "passwd", "password"],
         r#"\b(?:\w*_)?(?:api[_-]?key|secret(?:[_-]?key)?|(?:access|auth|bearer)[_-]?token|token|passwd|password)["']?\s*[:=]\s*["'][A-Za-z0-9+/_=-]{24,128}["']"#,
     )
@@ -158,7 +158,7 @@ fn weigh_real(hit: &Hit<'_>) -> Option<FindingWeight> {
     (!cut_short && !is_placeholder(hit.text())).then_some(hit.weight)
 }
 
-/// Example passwords and local hosts are no leak.
+/// Example passwords and local hosts are not leaks.
 fn weigh_connection(hit: &Hit<'_>) -> Option<FindingWeight> {
     let text = hit.text().to_ascii_lowercase();
     let (user, host) = text.rsplit_once('@')?;

@@ -8,7 +8,7 @@ use crate::scan::subject::Subject;
 
 pub(crate) static TOOL_MISMATCH: ScanRule = ScanRule {
     id: "TOOL-MISMATCH",
-    title: "Declared tools do not fit",
+    title: "Declared tools do not match",
     description: "`allowed-tools` pre-approves more than any skill needs, or leaves out what the \
                   skill's own scripts and commands use.",
     severity: ScanSeverity::Low,
@@ -70,7 +70,7 @@ pub(crate) fn check(subject: &Subject<'_>, facts: &SkillFacts, log: &mut Finding
 fn too_wide(tool: &str) -> Option<(ScanSeverity, &'static str)> {
     let tight: String = tool.chars().filter(|c| !c.is_whitespace()).collect();
     match tight.as_str() {
-        "*" | "all" | "mcp__*" => Some((ScanSeverity::Medium, "Pre-approves every tool there is")),
+        "*" | "all" | "mcp__*" => Some((ScanSeverity::Medium, "Pre-approves every tool")),
         "Bash(*)" | "Bash(:*)" | "Bash(*:*)" | "Bash(sudo:*)" | "Bash(sudo*)" => {
             Some((ScanSeverity::Medium, "Pre-approves every shell command"))
         }

@@ -10,8 +10,8 @@ pub(crate) static URL_SUSP: ScanRule = ScanRule {
     id: "URL-SUSP",
     title: "Suspicious address",
     description: "Raw IP addresses, link shorteners, paste, tunnel and request-capture hosts hide \
-                  who answers, and programs from file shares or password-protected archives evade \
-                  every scanner.",
+                  who operates them, and programs from file shares or password-protected archives \
+                  evade every scanner.",
     severity: ScanSeverity::High,
     help: "Link to the project's own domain over HTTPS, and to a page rather than to a program.",
     hostile: true,
@@ -20,7 +20,7 @@ pub(crate) static URL_SUSP: ScanRule = ScanRule {
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern::new(
         &URL_SUSP,
-        "An address is a bare IP number",
+        "A URL with a bare IP address",
         &["http://", "https://", "ftp://"],
         r"\b(?:https?|ftp)://(?:[^\s/@]+@)?\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b[^\s)\]>,]{0,60}",
     )
@@ -37,7 +37,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("run.sh", "open https://bit.ly/3xYzAbC"),
     Pattern::new(
         &URL_SUSP,
-        "A paste or throw-away file host",
+        "A paste or temporary file host",
         &["pastebin.com", "paste.ee", "hastebin", "rentry.co", "ghostbin", "dpaste", "0x0.st", "transfer.sh", "gofile.io", "anonfiles", "catbox.moe", "mediafire.com", "mega.nz", "glot.io", "file.io/"],
         r"(?:https?://|\bcurl\s[^\n]{0,80}\s)(?:[\w-]+\.)*(?:pastebin\.com|paste\.ee|hastebin\.com|rentry\.co|ghostbin\.\w+|dpaste\.\w+|0x0\.st|transfer\.sh|gofile\.io|anonfiles\.com|catbox\.moe|mediafire\.com|mega\.nz|glot\.io|file\.io)\b[^\s)\]>]{0,60}",
     )
@@ -61,7 +61,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("run.py", "post('https://webhook.site/0a1b2c3d-0000')"),
     Pattern::new(
         &URL_SUSP,
-        "A chat webhook that messages can be sent out by",
+        "A chat webhook, which can send data out",
         &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "api.telegram.org/bot"],
         r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{20,}|api\.telegram\.org/bot\d{6,}:[\w-]{20,}",
     )
@@ -69,7 +69,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("run.py", "post('https://discord.com/api/webhooks/123456789/aaaaBBBBccccDDDDeeee1')"),
     Pattern::new(
         &URL_SUSP,
-        "A link straight to a program",
+        "A direct link to a program",
         &[".exe", ".dmg", ".msi", ".pkg", ".scr", ".apk", ".bat", ".hta", ".iso"],
         r"https?://[^\s)\]>\x22'`]{4,200}\.(?:exe|dmg|msi|pkg|scr|apk|bat|hta|iso)\b",
     )
