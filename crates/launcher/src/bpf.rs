@@ -4,31 +4,9 @@
 //! chain of comparisons makes that cost a millisecond, as much as all other layers
 //! together; the search tree built here costs a few microseconds.
 
+use crate::seccomp::rules::SyscallRule;
 use libc::sock_filter;
 use std::collections::BTreeMap;
-
-/// What to do with a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SyscallRule {
-    /// Let it through.
-    Allow,
-    /// Let it through if an argument fits; deny it otherwise.
-    Check(ArgumentCheck),
-    /// Fail with this error.
-    Fail(i32),
-}
-
-/// A condition on the lower half of an argument: the upper half of those compared here
-/// can be set freely by the calling program, because the kernel ignores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ArgumentCheck {
-    /// Which argument, from 0.
-    pub(crate) argument: u8,
-    /// Bits that are compared.
-    pub(crate) mask: u32,
-    /// Values that fit.
-    pub(crate) values: &'static [u32],
-}
 
 // Operations, as <linux/bpf_common.h> has them.
 const LOAD: u16 = 0x20;
@@ -142,6 +120,7 @@ fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seccomp::rules::ArgumentCheck;
 
     const ARCH: u32 = 0xC000_003E;
 

@@ -23,6 +23,7 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
 
 /// Serves until the server closes its end of the socket, which is standard input.
 pub(crate) fn run() -> ! {
+    sys::ignore_broken_pipes();
     // The server disables them, and its child processes inherit that.
     let _ = rustix::thread::disable_transparent_huge_pages(false);
     let socket = rustix::stdio::stdin();

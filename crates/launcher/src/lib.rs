@@ -1,8 +1,8 @@
 //! The lowest layer of the sandbox, and the only crate with `unsafe`.
 //!
-//! Prowess starts its own binary again: [`maybe_run`], called first in every `main`,
-//! checks `argv[0]` and, when it is [`ARG0`], becomes a *broker* and never returns. There
-//! are three kinds of process:
+//! Prowess starts its own program again, with [`ARG0`] as `argv[0]`. In a program that
+//! this crate is linked into, a function that runs before `main` recognizes that name,
+//! becomes a *broker* and never returns. There are three kinds of process:
 //!
 //! | process | lifetime | task |
 //! |---|---|---|
@@ -18,8 +18,12 @@
 //! This crate does what a [`spec`] says. It contains no policy and never does less than
 //! the spec: every step that fails is reported by name.
 //!
+//! All of this needs Linux. On other systems this crate consists of the parts that the
+//! Docker backend uses: the messages, the paths and the filter in Docker's format.
+//!
 //! | module | owns |
 //! |---|---|
+//! | `before_main` | becoming a launcher process before `main` |
 //! | `broker`, `init`, `worker` | the three processes |
 //! | `spec` | the messages between server, broker and init |
 //! | `channel` | sending them, with descriptors, over a socket |
@@ -33,32 +37,39 @@
 //! | `schedule` | the scheduling class of a thread |
 //! | `sys` | every `unsafe` system call |
 
-mod bpf;
-mod broker;
-mod caps;
-pub mod channel;
-mod command_mounts;
-mod init;
-mod landlock;
 pub mod layout;
-mod limits;
-mod mounts;
-mod root;
-pub mod schedule;
 mod seccomp;
 pub mod spec;
+
+#[cfg(target_os = "linux")]
+mod before_main;
+#[cfg(target_os = "linux")]
+mod bpf;
+#[cfg(target_os = "linux")]
+mod broker;
+#[cfg(target_os = "linux")]
+mod caps;
+#[cfg(target_os = "linux")]
+pub mod channel;
+#[cfg(target_os = "linux")]
+mod command_mounts;
+#[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod root;
+#[cfg(target_os = "linux")]
+pub mod schedule;
+#[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
 mod worker;
 
 pub use layout::{ContainerLayout, LAYOUT};
 pub use seccomp::docker_profile;
 pub use spec::{ARG0, LaunchFailure, LaunchStep};
-
-/// Becomes a launcher process, and never returns, when this process was started as
-/// one; otherwise does nothing. Call it before anything else in `main`: the launcher
-/// must not inherit threads.
-pub fn maybe_run() {
-    if std::env::args_os().next().is_some_and(|name| name == ARG0) {
-        broker::run();
-    }
-}

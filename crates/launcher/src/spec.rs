@@ -235,11 +235,13 @@ impl std::fmt::Display for LaunchStep {
 }
 
 /// Adds the step to an error.
+#[cfg(target_os = "linux")]
 pub(crate) trait StepContext<T> {
     /// Turns the error into a [`LaunchFailure`] of `step` on `what`.
     fn at(self, step: LaunchStep, what: impl std::fmt::Display) -> Result<T, LaunchFailure>;
 }
 
+#[cfg(target_os = "linux")]
 impl<T, E: Into<std::io::Error>> StepContext<T> for Result<T, E> {
     fn at(self, step: LaunchStep, what: impl std::fmt::Display) -> Result<T, LaunchFailure> {
         self.map_err(|error| {

@@ -1,5 +1,5 @@
-//! The system calls that have no safe wrapper elsewhere. Every `unsafe` block of the
-//! product is in this file.
+//! The system calls that have no safe wrapper elsewhere. All of the product's `unsafe` is
+//! in this file and in `before_main`.
 #![expect(unsafe_code, reason = "this file is where it is allowed")]
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -113,8 +113,10 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
         *to = (*from).cast_signed();
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // C libraries differ in the type of the number.
+    let set_flags = libc::SIOCSIFFLAGS as _;
     // SAFETY: this request reads one `ifreq`, and `request` is one.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), set_flags, &raw const request) };
     if result == 0 {
         Ok(())
     } else {
@@ -207,11 +209,18 @@ pub(crate) fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Makes writing to a closed pipe or socket fail with an error instead of killing, as in
+/// any Rust program once its `main` runs. Programs that this process executes inherit it.
+pub(crate) fn ignore_broken_pipes() {
+    // SAFETY: installs no handler. It cannot fail for this signal.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
 /// Gives a thread a scheduling policy and a priority within it.
 pub(crate) fn set_scheduler(thread: i32, policy: i32, priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param {
-        sched_priority: priority,
-    };
+    // SAFETY: all zeroes is valid. Some C libraries have more fields, which no policy uses.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
     // SAFETY: the pointer is to a live value of the type that the call reads.
     let outcome = unsafe { libc::sched_setscheduler(thread, policy, &raw const parameters) };
     if outcome == -1 {

@@ -18,7 +18,6 @@ use std::time::Instant;
 const OWNER: &str = "soak";
 
 fn main() {
-    prowess_launcher::maybe_run();
     let count = std::env::args()
         .nth(1)
         .map_or(2000, |text| text.parse().unwrap());

@@ -208,6 +208,8 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, Error> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(std::io::Error::other(error)).during("a worker thread"),
+        Err(error) => {
+            Err(std::io::Error::other(error)).context("cannot finish work on another thread")
+        }
     }
 }

@@ -268,6 +268,10 @@ impl Error {
     /// The full error with paths of the host: for operators, never for models or tenants.
     #[must_use]
     pub fn detail(&self) -> String {
+        // The source of these two repeats the cause, after the path.
+        if let Self::Io { what, source } | Self::HostDiskFull { what, source } = self {
+            return format!("{what}: {source}");
+        }
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {
@@ -318,30 +322,23 @@ impl Error {
 
 /// Adds the failed operation to an error.
 pub(crate) trait ErrorContext<T> {
-    /// `what` is shown to models and tenants, unless it begins like a path of the host:
-    /// then it is only logged.
-    fn during(self, what: impl fmt::Display) -> Result<T, Error>;
+    /// `failed` says what failed ("cannot save the container"), for models and tenants:
+    /// without paths of the host.
+    fn context(self, failed: impl fmt::Display) -> Result<T, Error>;
 
-    /// Adds the operation, and the path of the host, which is only logged.
-    fn at(self, what: &'static str, place: &Path) -> Result<T, Error>;
+    /// The same, with the path of the host, which is only logged.
+    fn at(self, failed: &'static str, place: &Path) -> Result<T, Error>;
 }
 
 impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
-    fn during(self, what: impl fmt::Display) -> Result<T, Error> {
-        self.map_err(|error| {
-            let what = what.to_string();
-            if what.starts_with('/') {
-                Error::from_host_io("a file of the sandbox".into(), Some(what), error.into())
-            } else {
-                Error::from_host_io(what, None, error.into())
-            }
-        })
+    fn context(self, failed: impl fmt::Display) -> Result<T, Error> {
+        self.map_err(|error| Error::from_host_io(failed.to_string(), None, error.into()))
     }
 
-    fn at(self, what: &'static str, place: &Path) -> Result<T, Error> {
+    fn at(self, failed: &'static str, place: &Path) -> Result<T, Error> {
         self.map_err(|error| {
             let place = Some(place.display().to_string());
-            Error::from_host_io(what.into(), place, error.into())
+            Error::from_host_io(failed.into(), place, error.into())
         })
     }
 }
@@ -354,21 +351,20 @@ mod tests {
     fn no_path_of_the_host_is_in_what_a_tenant_reads_and_a_full_disk_is_named() {
         let path = Path::new("/srv/data/sessions/container_1/meta.part");
         let full = || Err::<(), _>(io::Error::from_raw_os_error(28));
-        for error in [
-            full().at("the container could not be saved", path),
-            full().during(path.display()),
-        ] {
-            let error = error.unwrap_err();
-            assert_eq!(error.code(), "disk-full");
-            assert!(!error.to_string().contains("/srv"), "{error}");
-            assert!(error.detail().contains("meta.part"), "{}", error.detail());
-        }
+        let error = full().at("cannot save the container", path).unwrap_err();
+        assert_eq!(error.code(), "disk-full");
+        assert!(!error.to_string().contains("/srv"), "{error}");
+        assert!(error.detail().contains("meta.part"), "{}", error.detail());
         let denied = Err::<(), _>(io::Error::from(io::ErrorKind::PermissionDenied));
-        let denied = denied.at("the container could not be saved", path);
+        let denied = denied.at("cannot save the container", path);
         let denied = denied.unwrap_err();
         assert_eq!(
             denied.to_string(),
-            "the container could not be saved: permission denied"
+            "cannot save the container: permission denied"
+        );
+        assert_eq!(
+            denied.detail(),
+            "cannot save the container: /srv/data/sessions/container_1/meta.part: permission denied"
         );
         let failure = LaunchFailure {
             step: prowess_launcher::spec::LaunchStep::Root,

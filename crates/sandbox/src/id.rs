@@ -1,7 +1,6 @@
 //! Random ids.
 
 use crate::error::{Error, ErrorContext};
-use rustix::rand::{GetRandomFlags, getrandom};
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -23,6 +22,8 @@ pub(crate) fn random_below(bound: u32) -> Result<u32, Error> {
 
 fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
-    getrandom(&mut bytes, GetRandomFlags::empty()).during("random bytes")?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| std::io::Error::other(error.to_string()))
+        .context("cannot read random bytes")?;
     Ok(bytes)
 }

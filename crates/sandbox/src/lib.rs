@@ -16,31 +16,51 @@
 //! | `execution` | a command and its result |
 //! | `error` | errors of the sandbox itself |
 //! | `backend` | the interface of backends, and their common parts |
-//! | `native` | the default backend: slots, control groups, one run |
-//! | `docker` | the Docker backend: one hardened Docker container per container |
+//! | `native` | the default backend: slots, control groups, probing, one run; Linux only |
+//! | `docker` | the Docker backend: one hardened Docker container per container; feature `docker` |
+//! | `beneath` | opening files of hostile code without following links |
 //! | `capture` | retaining the beginning and end of output |
 //! | `collect` | collecting written files safely |
 //! | `egress` | the proxy: network access to allowed domains |
 //! | `container` | owners, files, expiry, disk quotas, eviction |
 //! | `skills` | skills on disk, once per digest |
 //! | `packages` | requirements installed into read-only layers |
-//! | `probe` | which isolation this host supports |
+//! | `probe` | checks of a host's isolation, and their grade |
 //! | `queue` | scheduling of commands |
 //! | `variable` | names of variables that a request may set |
 //! | `id`, `name` | random ids, validation of names |
 //!
 //! It contains no HTTP API, models or tools. `unsafe` code is in the launcher.
+//!
+//! # Systems
+//!
+//! The native backend needs Linux. On macOS and other Unix systems this crate builds with
+//! the Docker backend only, and opening the native one is refused with the reason.
+
+#![cfg_attr(
+    not(all(feature = "docker", target_os = "linux")),
+    expect(
+        dead_code,
+        reason = "some parts are used only by the backend that this build lacks"
+    )
+)]
+
+#[cfg(not(unix))]
+compile_error!("the sandbox needs Linux or another Unix: on Windows, build Prowess in WSL");
 
 mod backend;
+mod beneath;
 mod capture;
 pub mod collect;
 pub mod container;
+#[cfg(feature = "docker")]
 mod docker;
 pub mod egress;
 mod error;
 pub mod execution;
 mod id;
 mod name;
+#[cfg(target_os = "linux")]
 mod native;
 pub mod packages;
 pub mod policy;
@@ -53,7 +73,6 @@ mod variable;
 
 pub use collect::{SandboxOutput, SkipReason, SkippedFile};
 pub use container::{ContainerInfo, FileInfo};
-pub use docker::DockerSettings;
 pub use egress::{
     Dial, DomainRule, EgressConnection, EgressSecret, InvalidDomain, SystemDial, Verdict,
 };
@@ -67,6 +86,6 @@ pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
 pub use probe::{Grade, Probe, ProbeCheck};
 pub use prowess_launcher::{ContainerLayout, LAYOUT};
 pub use sandbox::{ContainerSpec, Sandbox};
-pub use settings::{BackendKind, SandboxSettings};
+pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
 pub use variable::check_variable;

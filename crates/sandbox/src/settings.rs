@@ -1,6 +1,5 @@
 //! The operator's settings for all sandboxes.
 
-use crate::docker::DockerSettings;
 use crate::egress::{Dial, SystemDial};
 use crate::packages::PackageIndex;
 use std::ops::Range;
@@ -18,6 +17,24 @@ pub enum BackendKind {
     Docker(DockerSettings),
 }
 
+/// The daemon and the image of the Docker backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DockerSettings {
+    /// The daemon's socket.
+    pub socket: PathBuf,
+    /// The image to run commands in. It must exist locally: images are never pulled.
+    pub image: String,
+}
+
+impl Default for DockerSettings {
+    fn default() -> Self {
+        Self {
+            socket: "/var/run/docker.sock".into(),
+            image: "python:3-slim".into(),
+        }
+    }
+}
+
 /// Settings of the sandbox.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
@@ -26,8 +43,8 @@ pub struct SandboxSettings {
     /// The folder for containers, skills and layers. Created if missing, accessible only
     /// to the server.
     pub folder: PathBuf,
-    /// The program to start as launcher (it calls [`prowess_launcher::maybe_run`]). By
-    /// default the current program.
+    /// The program to start as launcher: any that this crate is linked into, because the
+    /// launcher takes over before its `main`. By default the current program.
     pub launcher: PathBuf,
     /// Root of the runtime (python3, bash, libraries): `/` is the host's.
     pub runtime: PathBuf,

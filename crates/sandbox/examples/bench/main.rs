@@ -21,6 +21,7 @@ mod packages;
 
 use others::Others;
 use ours::Ours;
+use prowess_bench_report::{Cell, Column, Report, Table};
 use std::process::Stdio;
 use std::time::Instant;
 
@@ -48,7 +49,7 @@ enum Way {
 /// Each way, its label, and the bare one it is compared with.
 const WAYS: [(Way, &str, Way); 11] = [
     (Way::Bare, "bare python3 -c pass", Way::Bare),
-    (Way::Cold, "cold: all layers new", Way::Bare),
+    (Way::Cold, "cold: all sandbox layers new", Way::Bare),
     (
         Way::Container,
         "container: prepared, python3 started",
@@ -64,10 +65,14 @@ const WAYS: [(Way, &str, Way); 11] = [
     (Way::Runc, "runc run", Way::Bare),
     (Way::DockerExec, "docker exec, warm container", Way::Bare),
     (Way::BareImport, "bare import numpy, PIL", Way::BareImport),
-    (Way::ColdImport, "cold, from a layer", Way::BareImport),
+    (
+        Way::ColdImport,
+        "cold, from a package layer",
+        Way::BareImport,
+    ),
     (
         Way::ContainerImport,
-        "container, from a layer",
+        "container, from a package layer",
         Way::BareImport,
     ),
 ];
@@ -85,7 +90,6 @@ struct Timing {
 }
 
 fn main() {
-    prowess_launcher::maybe_run();
     let rounds = std::env::args()
         .nth(1)
         .map_or(40, |text| text.parse().unwrap());
@@ -137,31 +141,43 @@ fn show(rounds: usize, taken: &[Vec<Timing>]) {
         let all = taken[index].iter().map(|one| one.cpu);
         all.sum::<f64>() / taken[index].len() as f64
     };
-    println!("medians of {rounds} interleaved rounds\n");
-    println!("| | median ms | p10 - p90 | × bare | CPU ms | × bare |");
-    println!("|---|---:|---:|---:|---:|---:|");
+    let columns = [
+        Column::number("median ms", "", 2),
+        Column::number("p10 to p90", "", 2),
+        Column::number("wall, × bare", "", 2),
+        Column::number("CPU ms", "", 1),
+        Column::number("CPU, × bare", "", 2),
+    ];
+    let mut table = Table::new("times", columns)
+        .with_caption(format!("Medians of {rounds} interleaved rounds"));
     for (index, (way, name, base)) in WAYS.iter().enumerate() {
         if taken[index].is_empty() {
-            println!("| {name} | not measured | | | | |");
+            table.push(*name, [Some("not measured".into())]);
             continue;
         }
         let base = WAYS.iter().position(|(way, _, _)| way == base).unwrap();
         let (mut times, mut bare) = (walls(index), walls(base));
         let (middle, bare) = (median(&mut times), median(&mut bare));
         let (low, high) = (times[times.len() / 10], times[times.len() * 9 / 10]);
-        // Their commands are not children of this process, so they are not counted.
-        let (used, times_bare) = match way {
-            Way::DockerExec | Way::Bwrap => (String::new(), String::new()),
-            _ => (
-                format!("{:.1}", cpu(index)),
-                format!("{:.2}", cpu(index) / cpu(base)),
-            ),
+        let range = Cell::Range {
+            from: low,
+            to: high,
         };
-        println!(
-            "| {name} | {middle:.2} | {low:.2} - {high:.2} | {:.2} | {used} | {times_bare} |",
-            middle / bare
-        );
+        // Their commands are not children of this process, so they are not counted.
+        let is_counted = !matches!(way, Way::DockerExec | Way::Bwrap);
+        let used = is_counted.then(|| cpu(index));
+        let cells = [
+            Some(middle.into()),
+            Some(range),
+            Some((middle / bare).into()),
+            used.map(Cell::from),
+            used.map(|used| (used / cpu(base)).into()),
+        ];
+        table.push(*name, cells);
     }
+    let mut report = Report::default();
+    println!("{}", report.add(table));
+    report.finish().unwrap();
 }
 
 fn median(times: &mut [f64]) -> f64 {

@@ -1,6 +1,5 @@
 //! A minimal server for tests and benchmarks: reads one request from standard input, opens
-//! a sandbox, runs the commands, and prints the results. Becomes the launcher when started
-//! as one.
+//! a sandbox, runs the commands, and prints the results.
 
 use prowess_sandbox::egress::BoxFuture;
 use prowess_sandbox::{
@@ -132,7 +131,6 @@ impl Web {
 const OWNER: &str = "test";
 
 fn main() -> std::io::Result<()> {
-    prowess_launcher::maybe_run();
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let request = serde_json::from_str(&text)?;

@@ -33,14 +33,15 @@ pub(crate) fn collect_outputs(
     into: CollectTarget<'_>,
     limits: &SandboxLimits,
 ) -> Result<CollectedFiles, Error> {
-    let from = FolderHandle::reopen(written.as_fd()).during("what was written")?;
+    let from =
+        FolderHandle::reopen(written.as_fd()).context("cannot read the output of the command")?;
     let place = into.folder;
     let folder =
-        FolderHandle::open_path(place).at("the container's files could not be opened", place)?;
+        FolderHandle::open_path(place).at("cannot open the files of the container", place)?;
     let mut swept = SweepTotals::default();
     swept
         .sweep(&from, Some(&folder), 0)
-        .during("what was deleted")?;
+        .context("cannot remove deleted files")?;
     let used = match into.used.filter(|_| !swept.removed) {
         Some(used) => used,
         None => measure(place, DiskUsage::MAX, &mut |_, _| {})?.usage,
@@ -189,7 +190,10 @@ impl OutputCollector<'_> {
         path: &str,
         depth: usize,
     ) -> Result<(), Error> {
-        for entry in from.entries().during(format_args!("listing {path:?}"))? {
+        for entry in from
+            .entries()
+            .context(format_args!("cannot list the folder {path:?}"))?
+        {
             let name = entry.name.to_string_lossy();
             let here = if path.is_empty() {
                 name.into_owned()
@@ -218,10 +222,10 @@ impl OutputCollector<'_> {
                         self.skip(here, SkipReason::Quota);
                         continue;
                     }
-                    let down = from.enter(&entry.name).during(describe_keeping(&here))?;
+                    let down = from.enter(&entry.name).context(describe_storing(&here))?;
                     let target = into
                         .make(&entry.name, entry.mode, self.owner, false)
-                        .during(describe_keeping(&here))?;
+                        .context(describe_storing(&here))?;
                     self.collect_folder(&down, &target, &here, depth + 1)?;
                 }
                 EntryKind::File => self.collect_file(from, into, &entry, here)?,
@@ -243,7 +247,7 @@ impl OutputCollector<'_> {
             return Ok(());
         }
         into.copy_link(from, &entry.name, self.owner)
-            .during(describe_keeping(&path))?;
+            .context(describe_storing(&path))?;
         self.skip(path, SkipReason::Symlink);
         Ok(())
     }
@@ -263,14 +267,14 @@ impl OutputCollector<'_> {
         }
         let source = from
             .open_file(&entry.name)
-            .during(describe_keeping(&path))?;
+            .context(describe_storing(&path))?;
         let before = into.digest(&entry.name);
         let mut head = Vec::new();
         let sha256 = into
             .write(&entry.name, entry.mode, self.owner, |copy| {
                 copy_bytes(source, copy, entry.size, &mut head)
             })
-            .during(describe_keeping(&path))?;
+            .context(describe_storing(&path))?;
         if before == Some(sha256) {
             return Ok(());
         }
@@ -321,9 +325,9 @@ impl OutputCollector<'_> {
     }
 }
 
-/// The operation on a path, for errors.
-fn describe_keeping(path: &str) -> String {
-    format!("keeping {path:?}")
+/// The error when a file cannot be stored.
+fn describe_storing(path: &str) -> String {
+    format!("cannot store {path:?}")
 }
 
 /// Copies at most `size` bytes, stores the first few in `head`, and returns the digest.

@@ -1,13 +1,9 @@
 //! A folder held by its descriptor. Every operation names one entry in it, never a
 //! path, and follows no link.
 
-use super::remove;
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, RawMode, ResolveFlags, StatxFlags, fchown,
-    openat2,
-};
-use rustix::fs::{Gid, Uid};
+use crate::beneath::{self, PathLinks};
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Dir, DirEntry, FileType, Gid, Mode, OFlags, RawMode, Uid, fchown};
 use sha2::{Digest, Sha256};
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -15,22 +11,12 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// How names are resolved: one step, down, no links, no other file system.
-const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
-    .union(ResolveFlags::NO_SYMLINKS)
-    .union(ResolveFlags::NO_MAGICLINKS)
-    .union(ResolveFlags::NO_XDEV);
-
 /// Name of the extended attribute by which an overlay marks that a folder replaces the
 /// one beneath it.
 const OPAQUE_ATTRIBUTE: &str = "user.overlay.opaque";
 
-/// Name under which a file is written before it is renamed. No collected entry can have
-/// it, because it contains a control character.
-const PARTIAL_NAME: &CStr = c"\x01part";
-
 /// An open folder.
-pub(crate) struct FolderHandle(OwnedFd);
+pub(crate) struct FolderHandle(pub(super) OwnedFd);
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +40,6 @@ pub(crate) struct FileEntry {
     pub(crate) mode: RawMode,
 }
 
-/// A file that is written but not yet renamed.
-struct PartialFile {
-    file: File,
-}
-
 impl FolderHandle {
     pub(crate) fn open_path(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -68,10 +49,11 @@ impl FolderHandle {
     /// Opens a folder for listing by a path-only descriptor.
     pub(crate) fn reopen(folder: BorrowedFd<'_>) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match openat2(folder, c".", flags, Mode::empty(), RESOLVE) {
+        let open = || beneath::open(folder, c".", flags, Mode::empty(), PathLinks::Refused);
+        match open() {
             Err(rustix::io::Errno::ACCESS) => {
                 rustix::fs::chmodat(folder, c".", Mode::RWXU, AtFlags::empty())?;
-                Ok(Self(openat2(folder, c".", flags, Mode::empty(), RESOLVE)?))
+                Ok(Self(open()?))
             }
             other => Ok(Self(other?)),
         }
@@ -124,25 +106,21 @@ impl FolderHandle {
     }
 
     pub(crate) fn entry(&self, name: &CStr) -> io::Result<FileEntry> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let found = rustix::fs::statx(&self.0, name, flags, StatxFlags::BASIC_STATS)?;
-        let mode = RawMode::from(found.stx_mode);
-        let kind = match FileType::from_raw_mode(mode) {
+        let found = beneath::stat(&self.0, name)?;
+        let kind = match FileType::from_raw_mode(found.mode) {
             FileType::RegularFile => EntryKind::File,
             FileType::Directory => EntryKind::Folder,
             FileType::Symlink => EntryKind::Symlink,
-            FileType::CharacterDevice if (found.stx_rdev_major, found.stx_rdev_minor) == (0, 0) => {
-                EntryKind::Deleted
-            }
+            FileType::CharacterDevice if found.is_device_zero => EntryKind::Deleted,
             _ => EntryKind::Special,
         };
         Ok(FileEntry {
             name: name.to_owned(),
             kind,
-            size: found.stx_size,
-            allocated: found.stx_blocks.saturating_mul(512),
-            links: u64::from(found.stx_nlink),
-            mode: mode & 0o777,
+            size: found.size,
+            allocated: found.allocated,
+            links: found.links,
+            mode: found.mode & 0o777,
         })
     }
 
@@ -162,26 +140,14 @@ impl FolderHandle {
     /// is its owner.
     fn open(&self, name: &CStr, flags: OFlags, needed: Mode) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat2(&self.0, name, flags, Mode::empty(), RESOLVE) {
+        let open = || beneath::open(&self.0, name, flags, Mode::empty(), PathLinks::Refused);
+        match open() {
             Err(rustix::io::Errno::ACCESS) => {
-                self.grant_access(name, needed)?;
-                Ok(openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?)
+                beneath::set_mode(&self.0, name, needed)?;
+                Ok(open()?)
             }
             other => Ok(other?),
         }
-    }
-
-    /// Changes the mode of an entry. By a descriptor: by its name, a running process could
-    /// replace it with a link that would be followed.
-    fn grant_access(&self, name: &CStr, needed: Mode) -> io::Result<()> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let entry = openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?;
-        let found = rustix::fs::fstat(&entry)?;
-        if FileType::from_raw_mode(found.st_mode).is_symlink() {
-            return Err(rustix::io::Errno::LOOP.into());
-        }
-        let place = format!("/proc/self/fd/{}", entry.as_raw_fd());
-        Ok(rustix::fs::chmod(place, needed)?)
     }
 
     /// Opens a folder in this one so that all in it can be removed.
@@ -231,96 +197,6 @@ impl FolderHandle {
         rustix::fs::fgetxattr(&self.0, OPAQUE_ATTRIBUTE, &mut value).is_ok_and(|length| length > 0)
     }
 
-    /// Creates a folder, or uses the existing one unless it is to be replaced.
-    pub(crate) fn make(
-        &self,
-        name: &CStr,
-        mode: RawMode,
-        owner: Option<u32>,
-        replace: bool,
-    ) -> io::Result<Self> {
-        let there = self
-            .entry(name)
-            .is_ok_and(|entry| entry.kind == EntryKind::Folder);
-        if replace || !there {
-            self.remove(name)?;
-            rustix::fs::mkdirat(&self.0, name, Mode::RWXU)?;
-        }
-        let folder = self.enter(name)?;
-        set_owner(folder.0.as_fd(), owner)?;
-        rustix::fs::fchmod(&folder.0, Mode::from_raw_mode(mode | 0o700))?;
-        Ok(folder)
-    }
-
-    /// Removes an entry, with its content if it is a folder. A missing entry is no error.
-    pub(crate) fn remove(&self, name: &CStr) -> io::Result<()> {
-        remove::remove_tree(self, name)
-    }
-
-    /// Copies a symbolic link without following it.
-    pub(crate) fn copy_link(&self, from: &Self, name: &CStr, owner: Option<u32>) -> io::Result<()> {
-        let target = rustix::fs::readlinkat(&from.0, name, Vec::new())?;
-        self.remove(name)?;
-        rustix::fs::symlinkat(&target, &self.0, name)?;
-        if let Some(id) = owner {
-            let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
-            let flags = AtFlags::SYMLINK_NOFOLLOW;
-            rustix::fs::chownat(&self.0, name, Some(uid), Some(gid), flags)?;
-        }
-        Ok(())
-    }
-
-    /// A new file, to be written and then passed to [`publish`](Self::publish).
-    fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<PartialFile> {
-        self.remove(PARTIAL_NAME)?;
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat2(
-            &self.0,
-            PARTIAL_NAME,
-            flags,
-            Mode::RUSR | Mode::WUSR,
-            RESOLVE,
-        )?;
-        set_owner(file.as_fd(), owner)?;
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode | 0o600))?;
-        Ok(PartialFile {
-            file: File::from(file),
-        })
-    }
-
-    /// Writes a new file and renames it to `name`, replacing an existing entry. If it
-    /// fails, the partial file is removed.
-    pub(crate) fn write<T>(
-        &self,
-        name: &CStr,
-        mode: RawMode,
-        owner: Option<u32>,
-        fill: impl FnOnce(&mut File) -> io::Result<T>,
-    ) -> io::Result<T> {
-        let mut part = self.new_file(mode, owner)?;
-        let written = fill(&mut part.file).and_then(|filled| {
-            self.publish(part, name)?;
-            Ok(filled)
-        });
-        if written.is_err() {
-            // The first error is returned.
-            let _ = self.unlink(PARTIAL_NAME);
-        }
-        written
-    }
-
-    /// Renames a written file to `name`, replacing an existing entry.
-    fn publish(&self, _part: PartialFile, name: &CStr) -> io::Result<()> {
-        if self
-            .entry(name)
-            .is_ok_and(|entry| entry.kind == EntryKind::Folder)
-        {
-            self.remove(name)?;
-        }
-        Ok(rustix::fs::renameat(&self.0, PARTIAL_NAME, &self.0, name)?)
-    }
-
     /// SHA-256 of a regular file in this folder, `None` if it is not one.
     pub(crate) fn digest(&self, name: &CStr) -> Option<[u8; 32]> {
         self.entry(name)
@@ -343,13 +219,4 @@ impl io::Write for DigestWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn set_owner(fd: BorrowedFd<'_>, owner: Option<u32>) -> io::Result<()> {
-    let Some(id) = owner else { return Ok(()) };
-    Ok(fchown(
-        fd,
-        Some(Uid::from_raw(id)),
-        Some(Gid::from_raw(id)),
-    )?)
 }

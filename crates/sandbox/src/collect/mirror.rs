@@ -11,7 +11,7 @@ use std::path::Path;
 const BATCH_ENTRIES: usize = 512;
 
 /// The error when a copy cannot be created.
-const COPY_FAILED: &str = "the container's files could not be copied";
+const COPY_FAILED: &str = "cannot copy the files of the container";
 
 /// Makes the folder `copy` an exact copy of `data`. No process may be running that could
 /// write to either.
@@ -58,9 +58,10 @@ fn copy_all(from: &FolderHandle, into: &FolderHandle, owner: Option<u32>) -> io:
 
 /// Removes from `data` what is no longer in the copy.
 pub(crate) fn remove_missing(copy: &OwnedFd, data: &Path) -> Result<(), Error> {
-    let copy = FolderHandle::reopen(copy.as_fd()).during("what was written")?;
+    let copy =
+        FolderHandle::reopen(copy.as_fd()).context("cannot read the output of the command")?;
     let data = FolderHandle::open_path(data).at(COPY_FAILED, data)?;
-    remove_extra(&copy, &data).during("what was deleted")
+    remove_extra(&copy, &data).context("cannot remove deleted files")
 }
 
 fn remove_extra(copy: &FolderHandle, data: &FolderHandle) -> io::Result<()> {

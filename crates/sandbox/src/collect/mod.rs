@@ -13,10 +13,13 @@ mod mime;
 mod mirror;
 mod remove;
 mod usage;
+mod write;
 
 pub(crate) use collector::{CollectTarget, collect_outputs};
 pub use mime::guess as mime_type;
-pub(crate) use mirror::{clear, mirror, remove_missing};
+#[cfg(feature = "docker")]
+pub(crate) use mirror::mirror;
+pub(crate) use mirror::{clear, remove_missing};
 pub(crate) use usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
 
 use std::fmt;

@@ -10,8 +10,15 @@ use std::io;
 /// Names that are read from a folder at once.
 const BATCH_ENTRIES: usize = 512;
 
+impl FolderHandle {
+    /// Removes an entry, with its content if it is a folder. A missing entry is no error.
+    pub(crate) fn remove(&self, name: &CStr) -> io::Result<()> {
+        remove_tree(self, name)
+    }
+}
+
 /// Removes an entry of `parent`, with its content if it is a folder, if it exists.
-pub(super) fn remove_tree(parent: &FolderHandle, name: &CStr) -> io::Result<()> {
+fn remove_tree(parent: &FolderHandle, name: &CStr) -> io::Result<()> {
     if parent.unlink(name)? {
         return Ok(());
     }

@@ -93,10 +93,10 @@ pub(crate) fn measure(
         visit,
     };
     let opened =
-        FolderHandle::open_path(folder).at("the container's files could not be read", folder)?;
+        FolderHandle::open_path(folder).at("cannot read the files of the container", folder)?;
     let ended = measurer
         .add(&opened, "", 0)
-        .at("the container's files could not be read", folder)?;
+        .at("cannot read the files of the container", folder)?;
     Ok(Measurement {
         usage: measurer.usage,
         exceeds_limit: measurer.is_too_deep || ended.is_break(),

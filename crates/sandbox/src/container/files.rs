@@ -22,7 +22,7 @@ pub struct FileInfo {
 }
 
 /// The error when a container's folder cannot be opened.
-const OPEN_FAILED: &str = "the container's files could not be opened";
+const OPEN_FAILED: &str = "cannot open the files of the container";
 
 /// Writes a file, creating its parent folders, and replaces an existing one. `reserve`
 /// reserves that many bytes on the disk, or fails.
@@ -60,14 +60,14 @@ pub(crate) fn put(
         return Err(over(limits.container_entries, "files and folders"));
     }
     reserve(size.saturating_sub(growth.replaced) + growth.entries * ENTRY_BYTES)?;
-    let saving = || format!("saving {path:?}");
+    let saving = || format!("cannot save {path:?}");
     let mut folder = FolderHandle::open_path(data).at(OPEN_FAILED, data)?;
     for name in folders {
-        folder = folder.make(name, 0o755, owner, false).during(saving())?;
+        folder = folder.make(name, 0o755, owner, false).context(saving())?;
     }
     folder
         .write(file, 0o644, owner, |part| part.write_all(bytes))
-        .during(saving())
+        .context(saving())
 }
 
 /// What a new file adds to a container.
@@ -125,7 +125,9 @@ pub(crate) fn remove(data: &Path, path: &str) -> Result<(), Error> {
     for name in folders {
         folder = folder.enter(name).map_err(|_| file_not_found(path))?;
     }
-    folder.remove(file).during(format!("removing {path:?}"))
+    folder
+        .remove(file)
+        .context(format!("cannot remove {path:?}"))
 }
 
 fn is_kind(folder: &FolderHandle, name: &CStr, kind: EntryKind) -> bool {

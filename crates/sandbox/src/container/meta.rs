@@ -19,7 +19,7 @@ const MAX_META_BYTES: u64 = 8 << 20;
 /// Maximum number of client files that are recorded.
 const MAX_UPLOADS: usize = 1_000;
 
-const SAVE_FAILED: &str = "the container could not be saved";
+const SAVE_FAILED: &str = "cannot save the container";
 
 /// Metadata that survives a restart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl ContainerMeta {
     pub(crate) fn save(&self, folder: &Path) -> Result<(), Error> {
         let text = serde_json::to_vec(self)
             .map_err(io::Error::other)
-            .during(SAVE_FAILED)?;
+            .context(SAVE_FAILED)?;
         let place = FolderHandle::open_path(folder).at(SAVE_FAILED, folder)?;
         place
             .write(FILE_NAME, 0o600, None, |file| file.write_all(&text))

@@ -22,8 +22,8 @@ const TRIAL_PREFIX: &str = ".trial-";
 /// Older folders with these prefixes were left behind by a crash.
 const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-const CREATE_FAILED: &str = "the container could not be created";
-const REMOVE_FAILED: &str = "the container could not be removed";
+const CREATE_FAILED: &str = "cannot create the container";
+const REMOVE_FAILED: &str = "cannot remove the container";
 
 impl ContainerStore {
     /// Creates the folder of a container under a temporary name.

@@ -3,6 +3,7 @@
 
 use super::{ContainerKeepalive, DockerBackend, DockerContext, docker_name, hardening};
 use crate::backend::{CommandJob, CommandResult, WrittenFiles, command_environment, has_layer};
+use crate::beneath::PATH_ONLY;
 use crate::capture::Capture;
 use crate::collect::{self, DiskUsage};
 use crate::error::{Error, ErrorContext};
@@ -250,7 +251,7 @@ fn outcome(
 }
 
 fn open(work: &Path) -> Result<OwnedFd, Error> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = PATH_ONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, work, flags, Mode::empty())
-        .at("what was written could not be opened", work)
+        .at("cannot open the output of the command", work)
 }

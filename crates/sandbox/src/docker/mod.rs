@@ -23,6 +23,7 @@ use crate::collect;
 use crate::egress::BoxFuture;
 use crate::error::{DockerError, Error, ErrorContext};
 use crate::policy::SandboxLimits;
+use crate::settings::DockerSettings;
 use bollard::container::AttachContainerResults;
 use bollard::models::ContainerState;
 use bollard::query_parameters::{
@@ -36,24 +37,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Timeout of requests to the daemon.
 const DAEMON_TIMEOUT_SECONDS: u64 = 60;
-
-/// The daemon and the image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DockerSettings {
-    /// The daemon's socket.
-    pub socket: PathBuf,
-    /// The image to run commands in. It must exist locally: images are never pulled.
-    pub image: String,
-}
-
-impl Default for DockerSettings {
-    fn default() -> Self {
-        Self {
-            socket: "/var/run/docker.sock".into(),
-            image: "python:3-slim".into(),
-        }
-    }
-}
 
 /// The backend.
 #[derive(Clone)]
@@ -229,7 +212,7 @@ impl DockerBackend {
 }
 
 fn make_folder(place: &Path, owner: Option<u32>) -> Result<(), Error> {
-    const CREATE_FAILED: &str = "the folder of a container could not be created";
+    const CREATE_FAILED: &str = "cannot create the folder of a container";
     fs::create_dir(place).at(CREATE_FAILED, place)?;
     fs::set_permissions(place, fs::Permissions::from_mode(0o700)).at(CREATE_FAILED, place)?;
     std::os::unix::fs::lchown(place, owner, owner).at(CREATE_FAILED, place)

@@ -1,6 +1,6 @@
 //! Probes the daemon by running a script in a Docker container.
 
-use super::{DockerBackend, DockerContext, DockerSettings};
+use super::{DockerBackend, DockerContext};
 use crate::backend::{CommandJob, SandboxBackend};
 use crate::collect::DiskUsage;
 use crate::container::{self, ContainerStore};
@@ -10,7 +10,7 @@ use crate::policy::SandboxLimits;
 use crate::probe::{
     Grade, PROBE_SCRIPT, Probe, ProbeCheck, evaluate_checks, grade, missing_check, passed_check,
 };
-use crate::settings::SandboxSettings;
+use crate::settings::{DockerSettings, SandboxSettings};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,10 +54,12 @@ pub(crate) async fn probe(
             (Probe { grade, checks }, backend)
         }
         Err(error) => {
-            let grade = Grade::Refused {
-                reason: error.to_string(),
+            let (reason, detail) = match error {
+                Error::Refused { reason, .. } => (reason.clone(), reason),
+                error => (error.to_string(), error.detail()),
             };
-            let checks = vec![missing_check("docker", error.detail(), DOCKER_ADVICE)];
+            let grade = Grade::Refused { reason };
+            let checks = vec![missing_check("docker", detail, DOCKER_ADVICE)];
             (Probe { grade, checks }, None)
         }
     }
@@ -119,7 +121,7 @@ fn user_check(seen: &str) -> ProbeCheck {
         Some(uid) if uid != "0" => passed_check("unprivileged user", format!("uid {uid}")),
         _ => missing_check(
             "unprivileged user",
-            "expected not to be root".into(),
+            "commands run as root".into(),
             DOCKER_ADVICE,
         ),
     }
@@ -170,7 +172,7 @@ async fn probe_inside(
     }
     Err(Error::Refused {
         reason: format!(
-            "the probe ended with {:?}: {}",
+            "the probe failed ({}): {}",
             ended.outcome, ended.stderr.text
         ),
         advice: DOCKER_ADVICE.into(),

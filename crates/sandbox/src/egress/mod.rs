@@ -38,12 +38,12 @@ mod rules;
 pub use dial::{BoxFuture, Dial, SystemDial};
 pub use rules::{DomainRule, EgressSecret, InvalidDomain};
 
+pub(crate) use intercept::TlsInterceptor;
+#[cfg(target_os = "linux")]
 pub(crate) use intercept::TrustBundle;
 pub(crate) use proxy::Proxy;
 
 use crate::error::Error;
-use crate::settings::SandboxSettings;
-use intercept::TlsInterceptor;
 use proxy::{ConnectionShares, ProxyTimeouts};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -58,18 +58,13 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    /// # Errors
-    /// When the operator's certificates cannot be read.
-    pub(crate) fn new(settings: &SandboxSettings) -> Result<Self, Error> {
-        let interceptor = settings.open_tls.then(|| {
-            let (runtime, extra_ca) = (settings.runtime.clone(), settings.extra_ca_file.clone());
-            TlsInterceptor::new(runtime, extra_ca).map(Arc::new)
-        });
-        Ok(Self {
-            dial: Arc::clone(&settings.dial),
-            interceptor: interceptor.transpose()?,
+    /// Without an interceptor, secrets work over plain HTTP only.
+    pub(crate) fn new(dial: Arc<dyn Dial>, interceptor: Option<TlsInterceptor>) -> Self {
+        Self {
+            dial,
+            interceptor: interceptor.map(Arc::new),
             shares: ConnectionShares::default(),
-        })
+        }
     }
 
     /// The proxy of one command.

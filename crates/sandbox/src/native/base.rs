@@ -35,11 +35,13 @@ pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<Ro
             // A top-level link is one of merged `/usr`; one in `/etc` points outside, so
             // its target is mounted instead.
             Ok(found) if found.is_symlink() && !name.starts_with("etc/") => {
-                base.links
-                    .push((inside, fs::read_link(&source).during(source.display())?));
+                base.links.push((
+                    inside,
+                    fs::read_link(&source).at("cannot read the runtime", &source)?,
+                ));
             }
             Ok(_) => {
-                let source = fs::canonicalize(&source).during(source.display())?;
+                let source = fs::canonicalize(&source).at("cannot read the runtime", &source)?;
                 base.runtime.push((source, inside));
             }
             Err(_) => {}

@@ -1,10 +1,13 @@
 //! The default backend: the Prowess launcher on this host's kernel.
 
-pub(crate) mod base;
-pub(crate) mod cgroup;
+mod base;
+mod cgroup;
+mod probe;
 mod run;
 mod slot;
 mod warm;
+
+pub(crate) use probe::probe;
 
 use crate::backend::{
     CommandJob, CommandResult, ProvisionRequest, SandboxBackend, WrittenFiles, command_environment,

@@ -95,9 +95,9 @@ pub(super) async fn run(
     let started = Instant::now();
     let (execution, limits, proxy) = (&job.execution, &job.limits, job.proxy.as_ref());
     let channel = InitChannel::watch(init.channel)?;
-    let (stdin, stdin_ours) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
-    let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
-    let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
+    let (stdin, stdin_ours) = pipe_with(PipeFlags::CLOEXEC).context("cannot create a pipe")?;
+    let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC).context("cannot create a pipe")?;
+    let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC).context("cannot create a pipe")?;
     let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
     channel::send(channel.0.get_ref(), command, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
@@ -108,7 +108,7 @@ pub(super) async fn run(
         None => slot.receive_pidfd()?,
     };
     let (written, mounts, listener) = start_reply?;
-    let pidfd = watch(pidfd).during("a pidfd")?;
+    let pidfd = watch(pidfd).context("cannot watch the sandbox's processes")?;
     let running = RunningInit { pidfd, channel };
     // Dropped at the end of this run, with all its connections.
     let _serving = match (proxy, listener) {
@@ -160,8 +160,10 @@ pub(super) async fn run(
 
 impl InitChannel {
     fn watch(channel: OwnedFd) -> Result<Self, Error> {
-        rustix::io::ioctl_fionbio(&channel, true).during("the sandbox's socket")?;
-        watch(channel).map(Self).during("the sandbox's socket")
+        rustix::io::ioctl_fionbio(&channel, true).context("cannot read the sandbox's socket")?;
+        watch(channel)
+            .map(Self)
+            .context("cannot read the sandbox's socket")
     }
 
     /// Waits until the command runs.
@@ -185,7 +187,7 @@ impl InitChannel {
         match received.await {
             // An init that was killed sends no reply.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
-            other => other.during("the sandbox's socket"),
+            other => other.context("cannot read the sandbox's socket"),
         }
     }
 }
@@ -202,7 +204,7 @@ impl RunningInit {
         self.pidfd
             .readable()
             .await
-            .during("a pidfd")?
+            .context("cannot watch the sandbox's processes")?
             .retain_ready();
         Ok(status)
     }
@@ -219,7 +221,8 @@ fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 /// Serves the proxy's socket in the background until the result is dropped.
 fn serve(proxy: Arc<Proxy>, listener: OwnedFd) -> Result<JoinSet<()>, Error> {
     let listener = std::net::TcpListener::from(listener);
-    let listener = tokio::net::TcpListener::from_std(listener).during("the proxy's socket")?;
+    let listener =
+        tokio::net::TcpListener::from_std(listener).context("cannot listen for the proxy")?;
     let mut serving = JoinSet::new();
     serving.spawn(proxy.serve(listener));
     Ok(serving)
@@ -240,9 +243,15 @@ async fn read(
     counter: &OutputCounter,
 ) -> Result<Capture, Error> {
     let mut capture = Capture::new(limits.output_kept);
-    let mut pipe = Receiver::from_owned_fd(pipe).during("a pipe")?;
+    let mut pipe =
+        Receiver::from_owned_fd(pipe).context("cannot read the output of the command")?;
     let mut buffer = Vec::with_capacity(READ_BYTES);
-    while pipe.read_buf(&mut buffer).await.during("a pipe")? > 0 {
+    while pipe
+        .read_buf(&mut buffer)
+        .await
+        .context("cannot read the output of the command")?
+        > 0
+    {
         let length = buffer.len() as u64;
         let before = counter.seen.fetch_add(length, Ordering::Relaxed);
         if before.saturating_add(length) > counter.max {

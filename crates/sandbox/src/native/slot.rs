@@ -45,7 +45,7 @@ impl Slot {
         hierarchy: Option<&Hierarchy>,
     ) -> Result<Self, Error> {
         static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
-        let (socket, theirs) = channel::pair().during("a socket pair")?;
+        let (socket, theirs) = channel::pair().context("cannot create a socket pair")?;
         let broker = Command::new(launcher)
             .arg0(ARG0)
             .env_clear()
@@ -54,7 +54,7 @@ impl Slot {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .during(launcher.display())?;
+            .at("cannot start the launcher", launcher)?;
         let mut slot = Self {
             broker,
             socket,
@@ -89,7 +89,7 @@ impl Slot {
             group.limit(limits)?;
             self.limits = Some(limits.clone());
         }
-        let (channel, theirs) = channel::pair().during("a socket pair")?;
+        let (channel, theirs) = channel::pair().context("cannot create a socket pair")?;
         self.send(spec, &[theirs.as_fd()])?;
         Ok(InitHandle {
             pidfd: None,

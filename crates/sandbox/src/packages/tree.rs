@@ -2,26 +2,17 @@
 //! the build, so the tree is untrusted: it is opened without following links, and may
 //! contain only folders, regular files and links that stay within it.
 
+use crate::beneath::{self, PathLinks};
 use crate::collect::ENTRY_BYTES;
 use crate::error::{Error, ErrorContext};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RawMode, ResolveFlags, StatxFlags, Uid,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::path::Path;
 
-/// Names are resolved downward, and through no link.
-const PLAIN: ResolveFlags = ResolveFlags::BENEATH
-    .union(ResolveFlags::NO_SYMLINKS)
-    .union(ResolveFlags::NO_MAGICLINKS)
-    .union(ResolveFlags::NO_XDEV);
-
-/// Links are resolved, as long as they stay within the tree.
-const WITHIN: ResolveFlags = ResolveFlags::BENEATH
-    .union(ResolveFlags::NO_MAGICLINKS)
-    .union(ResolveFlags::NO_XDEV);
+/// The error when the host fails, not the packages.
+const CHECK_FAILED: &str = "cannot check the built packages";
 
 /// Maximum nesting of folders.
 const MAX_DEPTH: usize = 64;
@@ -50,12 +41,13 @@ pub(super) fn accept(
     become_owner: bool,
 ) -> Result<u64, Error> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = rustix::fs::openat(CWD, root, flags, Mode::empty()).during("the state folder")?;
-    let tree = match rustix::fs::openat2(&root, path, flags, Mode::empty(), PLAIN) {
+    let root = rustix::fs::openat(CWD, root, flags, Mode::empty())
+        .context("cannot open the state folder")?;
+    let tree = match beneath::open(&root, path, flags, Mode::empty(), PathLinks::Refused) {
         Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT | Errno::XDEV) => {
             return Err(refused_entry("", "the build left no folder of packages"));
         }
-        opened => opened.during("the built packages")?,
+        opened => opened.context(CHECK_FAILED)?,
     };
     let owner = become_owner.then(|| (rustix::process::geteuid(), rustix::process::getegid()));
     let mut checker = TreeChecker {
@@ -81,8 +73,8 @@ impl TreeChecker<'_> {
         if depth > MAX_DEPTH {
             return Err(refused_entry(path, "its folders are too deep"));
         }
-        for entry in Dir::read_from(folder).during("the built packages")? {
-            let entry = entry.during("the built packages")?;
+        for entry in Dir::read_from(folder).context(CHECK_FAILED)? {
+            let entry = entry.context(CHECK_FAILED)?;
             let name = entry.file_name();
             if name == c"." || name == c".." {
                 continue;
@@ -108,11 +100,9 @@ impl TreeChecker<'_> {
         path: &str,
         depth: usize,
     ) -> Result<(), Error> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let found = rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS);
-        let found = found.during("the built packages")?;
-        let mode = RawMode::from(found.stx_mode);
-        self.count(path, found.stx_size)?;
+        let found = beneath::stat(folder, name).context(CHECK_FAILED)?;
+        let mode = found.mode;
+        self.count(path, found.size)?;
         let kind = FileType::from_raw_mode(mode);
         if kind != FileType::Symlink && mode & SET_ID != 0 {
             return Err(refused_entry(path, "it has a set-id bit"));
@@ -122,7 +112,7 @@ impl TreeChecker<'_> {
                 let down = open(folder, name, OFlags::DIRECTORY)?;
                 self.check_folder(&down, path, depth + 1)
             }
-            FileType::RegularFile if found.stx_nlink > 1 => {
+            FileType::RegularFile if found.links > 1 => {
                 Err(refused_entry(path, "it has more than one name"))
             }
             FileType::RegularFile => {
@@ -138,8 +128,8 @@ impl TreeChecker<'_> {
 
     /// The kernel checks whether a link stays within the tree, also through other links.
     fn check_link(&self, folder: &OwnedFd, name: &CStr, path: &str) -> Result<(), Error> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        match rustix::fs::openat2(self.tree, path, flags, Mode::empty(), WITHIN) {
+        let flags = beneath::PATH_ONLY | OFlags::CLOEXEC;
+        match beneath::open(self.tree, path, flags, Mode::empty(), PathLinks::Within) {
             // A dangling link cannot start to lead elsewhere: the tree does not change any more.
             Ok(_) | Err(Errno::NOENT) => {}
             Err(_) => return Err(refused_entry(path, "it is a link that leaves the packages")),
@@ -148,14 +138,14 @@ impl TreeChecker<'_> {
             return Ok(());
         };
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::chownat(folder, name, Some(uid), Some(gid), flags).during("the built packages")
+        rustix::fs::chownat(folder, name, Some(uid), Some(gid), flags).context(CHECK_FAILED)
     }
 
     fn take_ownership(&self, entry: &OwnedFd, mode: RawMode) -> Result<(), Error> {
         if let Some((uid, gid)) = self.owner {
-            rustix::fs::fchown(entry, Some(uid), Some(gid)).during("the built packages")?;
+            rustix::fs::fchown(entry, Some(uid), Some(gid)).context(CHECK_FAILED)?;
         }
-        rustix::fs::fchmod(entry, Mode::from_raw_mode(mode)).during("the built packages")
+        rustix::fs::fchmod(entry, Mode::from_raw_mode(mode)).context(CHECK_FAILED)
     }
 
     /// An entry uses disk space even if it is empty.
@@ -171,7 +161,7 @@ impl TreeChecker<'_> {
 
 fn open(folder: &OwnedFd, name: &CStr, kind: OFlags) -> Result<OwnedFd, Error> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
-    rustix::fs::openat2(folder, name, flags, Mode::empty(), PLAIN).during("the built packages")
+    beneath::open(folder, name, flags, Mode::empty(), PathLinks::Refused).context(CHECK_FAILED)
 }
 
 fn refused_entry(path: &str, why: &str) -> Error {

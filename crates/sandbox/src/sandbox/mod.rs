@@ -6,6 +6,7 @@ mod files;
 mod layer;
 mod open;
 mod refusal;
+mod start_backend;
 
 use crate::backend::{SandboxBackend, run_blocking};
 use crate::container::{ContainerInfo, ContainerStore};

@@ -1,17 +1,15 @@
 //! Opening a sandbox: create the folders, probe the host, start the backend.
 
 use super::create_rate::CreateRate;
+use super::start_backend::{StartedBackend, explain_missing, start_backend};
 use super::{Inner, Sandbox};
 use crate::backend::SandboxBackend;
-use crate::container::{self, ContainerInfo, ContainerStore};
-use crate::docker;
-use crate::egress::Egress;
+use crate::container::{ContainerInfo, ContainerStore};
+use crate::egress::{Egress, TlsInterceptor};
 use crate::error::{Error, ErrorContext};
-use crate::native::{self, NativeBackend};
 use crate::packages::builds::Builds;
 use crate::packages::layer_store::LayerStore;
-use crate::policy::SandboxLimits;
-use crate::probe::{self, Grade, Probe};
+use crate::probe::{Grade, Probe};
 use crate::queue::Queue;
 use crate::settings::{BackendKind, SandboxSettings};
 use crate::skills::SkillCache;
@@ -19,6 +17,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The error when the sandbox's folder cannot be used.
+const CREATE_FAILED: &str = "cannot create the sandbox's folder";
 
 /// Folders of the state folder.
 const STATE_FOLDERS: [&str; 4] = ["stage", "sessions", "skills", "layers"];
@@ -32,9 +33,14 @@ impl Sandbox {
     pub async fn open(settings: SandboxSettings) -> Result<Self, Error> {
         let (probe, backend) = probe_host(&settings).await?;
         let backend = accept(&probe, backend, &settings)?;
-        let state = state_folder(&fs::canonicalize(&settings.folder).during("folder")?);
+        let state =
+            state_folder(&fs::canonicalize(&settings.folder).at(CREATE_FAILED, &settings.folder)?);
         let root = is_root();
-        let egress = Egress::new(&settings)?;
+        let interceptor = settings.open_tls.then(|| {
+            let (runtime, extra_ca) = (settings.runtime.clone(), settings.extra_ca_file.clone());
+            TlsInterceptor::new(runtime, extra_ca)
+        });
+        let egress = Egress::new(Arc::clone(&settings.dial), interceptor.transpose()?);
         let containers = ContainerStore::new(&state, root, &settings);
         // Containers of other and earlier processes are indexed before the first request.
         containers.clean_up();
@@ -128,9 +134,9 @@ fn accept(
 
 /// The missing layers; for those that the Docker backend never has, with the reason.
 fn describe_missing(missing: &[String], backend: &BackendKind) -> String {
-    let explained = |name: &String| match (backend, docker::explain_missing(name)) {
-        (BackendKind::Docker(_), Some(why)) => format!("{name} ({why})"),
-        _ => name.clone(),
+    let explained = |name: &String| match explain_missing(backend, name) {
+        Some(why) => format!("{name} ({why})"),
+        None => name.clone(),
     };
     let missing: Vec<String> = missing.iter().map(explained).collect();
     format!("missing: {}", missing.join(", "))
@@ -145,49 +151,9 @@ fn is_root() -> bool {
 }
 
 /// Creates the folders and probes.
-async fn probe_host(
-    settings: &SandboxSettings,
-) -> Result<(Probe, Option<Arc<dyn SandboxBackend>>), Error> {
+async fn probe_host(settings: &SandboxSettings) -> Result<StartedBackend, Error> {
     let state = make_folders(&settings.folder)?;
-    match &settings.backend {
-        BackendKind::Native => {
-            let (probe, native) = probe_native(settings, &state).await?;
-            Ok((probe, native.map(|native| Arc::new(native) as _)))
-        }
-        BackendKind::Docker(docker) => Ok(docker::probe(docker, &state, settings).await),
-    }
-}
-
-async fn probe_native(
-    settings: &SandboxSettings,
-    state: &Path,
-) -> Result<(Probe, Option<NativeBackend>), Error> {
-    let root = is_root();
-    let base = native::base::root_spec(state, &settings.runtime, root)?;
-    let containers = ContainerStore::new(state, root, settings);
-    let (trial, host_id) = containers.make_trial()?;
-    let folder = state.join(&trial);
-    let owner = containers.owner_id(host_id);
-    let limits = SandboxLimits::default();
-    container::put(
-        &folder.join("data"),
-        "before",
-        b"x",
-        owner,
-        &limits,
-        &|_| Ok(()),
-    )?;
-    let found = probe::probe(probe::ProbeHost {
-        launcher: settings.launcher.clone(),
-        base,
-        cgroup: settings.cgroup.clone(),
-        host_id,
-        warm: settings.warm,
-        data: format!("{trial}/data"),
-    })
-    .await;
-    container::remove_folder(&folder)?;
-    Ok(found)
+    start_backend(&state, settings).await
 }
 
 fn state_folder(folder: &Path) -> PathBuf {
@@ -197,7 +163,6 @@ fn state_folder(folder: &Path) -> PathBuf {
 /// The outer folder is closed to all other users of the host. If the server is root, the
 /// folders in it must be passable for the ids that sandboxes run as.
 fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
-    const CREATE_FAILED: &str = "the sandbox's folder could not be created";
     fs::create_dir_all(folder).at(CREATE_FAILED, folder)?;
     let folder = fs::canonicalize(folder).at(CREATE_FAILED, folder)?;
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).at(CREATE_FAILED, &folder)?;
@@ -213,7 +178,6 @@ fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::docker::DockerSettings;
     use crate::probe::{ProbeCheck, grade, missing_check};
 
     fn refusal(checks: Vec<ProbeCheck>, backend: BackendKind) -> String {
@@ -226,10 +190,11 @@ mod tests {
         accept(&probe, None, &settings).unwrap_err().to_string()
     }
 
+    #[cfg(feature = "docker")]
     #[test]
     fn what_docker_lacks_is_named_once_with_the_reason_and_the_way_to_accept_it() {
-        let docker = BackendKind::Docker(DockerSettings::default());
-        let message = refusal(docker::unavailable_checks(), docker);
+        let docker = BackendKind::Docker(crate::settings::DockerSettings::default());
+        let message = refusal(crate::docker::unavailable_checks(), docker);
         for expected in [
             "landlock (",
             "hidden kernel tables (",

@@ -310,8 +310,10 @@ impl SkillCache {
         let place = self.folder.join(LOCK_FILE);
         let mut options = OpenOptions::new();
         options.create(true).append(true).mode(0o600);
-        let file = options.open(&place).at("the skills", &place)?;
-        flock(&file, operation).at("the skills", &place)?;
+        let file = options
+            .open(&place)
+            .at("cannot lock the folder of skills", &place)?;
+        flock(&file, operation).at("cannot lock the folder of skills", &place)?;
         Ok(FolderLock(file))
     }
 

@@ -16,6 +16,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// The error when the files of a skill cannot be written.
+const WRITE_FAILED: &str = "cannot write the files of a skill";
+
 /// Prefix of a folder that is being written.
 const PARTIAL_PREFIX: &str = ".part-";
 
@@ -79,10 +82,10 @@ fn write(place: &Path, skill: &SkillFiles) -> Result<bool, Error> {
     let result = write_all(&part, skill).and_then(|()| {
         match renameat_with(CWD, &part, CWD, place, RenameFlags::NOREPLACE) {
             Err(_) if is_folder(place) => {
-                fs::remove_dir_all(&part).during(part.display())?;
+                fs::remove_dir_all(&part).at(WRITE_FAILED, &part)?;
                 Ok(false)
             }
-            renamed => renamed.during(place.display()).map(|()| true),
+            renamed => renamed.at(WRITE_FAILED, place).map(|()| true),
         }
     });
     if result.is_err() {
@@ -108,14 +111,14 @@ fn write_all(folder: &Path, skill: &SkillFiles) -> Result<(), Error> {
             }
             place.push(part.to_string_lossy().as_ref());
         }
-        fs::write(&place, &file.bytes).during(place.display())?;
+        fs::write(&place, &file.bytes).at(WRITE_FAILED, &place)?;
         let mode = if file.executable { 0o755 } else { 0o644 };
-        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).during(place.display())?;
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).at(WRITE_FAILED, &place)?;
     }
     Ok(())
 }
 
 fn make_folder(folder: &Path) -> Result<(), Error> {
-    fs::create_dir(folder).during(folder.display())?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).during(folder.display())
+    fs::create_dir(folder).at(WRITE_FAILED, folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).at(WRITE_FAILED, folder)
 }

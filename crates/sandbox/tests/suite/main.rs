@@ -19,6 +19,7 @@ mod daemon;
 mod docker;
 mod execution;
 mod knobs;
+mod launcher;
 mod lifecycle;
 mod limits;
 mod network;

@@ -238,7 +238,6 @@ impl TestSandbox {
         change: impl FnOnce(&mut SandboxSettings),
     ) -> Self {
         let mut settings = SandboxSettings::new(folder.path());
-        settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
         settings.allow_reduced = !rustix::process::getuid().is_root();
         settings.warm = 0;
         change(&mut settings);
@@ -261,7 +260,6 @@ impl TestSandbox {
         life: u64,
     ) -> Sandbox {
         let mut settings = SandboxSettings::new(folder.path());
-        settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
         settings.allow_reduced = !rustix::process::getuid().is_root();
         settings.warm = 0;
         settings.container_idle = Duration::from_secs(idle);

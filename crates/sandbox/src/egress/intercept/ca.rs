@@ -117,7 +117,7 @@ fn certificate_result<T, E: std::error::Error + Send + Sync + 'static>(
 ) -> Result<T, Error> {
     result
         .map_err(io::Error::other)
-        .during("the proxy's certificates")
+        .context("cannot create the proxy's certificates")
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! A file of certificates, and the variables that name it, so that a command's programs
 //! trust the proxy that intercepts their TLS.
 
+use crate::beneath::{self, PathLinks};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use prowess_launcher::LAYOUT;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustls::pki_types::CertificateDer;
 use std::fs::File;
 use std::io::Read;
@@ -95,7 +96,7 @@ pub(super) fn read_runtime_roots(runtime: &Path) -> String {
 
 /// The first file of certificates beneath a root.
 fn read_roots(root: &Path) -> Option<String> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = beneath::PATH_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::openat(CWD, root, flags, Mode::empty()).ok()?;
     let read = |name: &&str| {
         let file = open_beneath(&root, name)?;
@@ -113,8 +114,7 @@ fn read_roots(root: &Path) -> Option<String> {
 fn open_beneath(root: &impl rustix::fd::AsFd, name: &str) -> Option<File> {
     // Opening something other than a file must not block.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-    let open = || rustix::fs::openat2(root, name, flags, Mode::empty(), resolve);
+    let open = || beneath::open(root, name, flags, Mode::empty(), PathLinks::AsRoot);
     let is_final = |opened: &Result<_, _>| !matches!(opened, Err(rustix::io::Errno::AGAIN));
     let opened = std::iter::repeat_with(open).take(MAX_OPEN_TRIES);
     let file = File::from(opened.into_iter().find(is_final)?.ok()?);

@@ -38,7 +38,10 @@ impl UpstreamTls {
     /// Reads the operator's certificates, so that errors are reported at startup.
     pub(super) fn new(extra_ca: Option<&Path>) -> Result<Self, Error> {
         let extra_roots = match extra_ca {
-            Some(file) => read_roots(file).during(format!("certificates in {}", file.display()))?,
+            Some(file) => read_roots(file).context(format_args!(
+                "cannot read the certificates in {}",
+                file.display()
+            ))?,
             None => Vec::new(),
         };
         Ok(Self {
