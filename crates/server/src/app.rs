@@ -1,20 +1,25 @@
 //! State shared by all requests.
+//!
+//! What routes keep here stands in files that do not import this one. The HTTP service with
+//! all routes is made in `http_service`.
 
 use std::sync::Arc;
 
 use prowess_engine::Engine;
+use prowess_provider::{AnthropicSkills, Env};
 use prowess_store::Store;
 
-use crate::anthropic_skills::AnthropicSkills;
-use crate::auth::KeyActivity;
+use crate::auth::key_activity::KeyActivity;
 use crate::bodies::BodyBudget;
 use crate::context::Metrics;
-use crate::form::Transfers;
-use crate::http_service::HttpService;
+use crate::form::transfers::Transfers;
 use crate::limits::KeyRateLimits;
-use crate::meter::UsageLedger;
-use crate::route::discovery::ArchiveDigests;
-use crate::route::{self, Mcp, OpenSockets, SocketMemories, UpstreamModelLists};
+use crate::meter::ledger::UsageLedger;
+use crate::route::discovery::archive_digests::ArchiveDigests;
+use crate::route::gateway::socket::memory::SocketMemories;
+use crate::route::gateway::socket::open_sockets::OpenSockets;
+use crate::route::mcp::sessions::Mcp;
+use crate::route::models::upstream_lists::UpstreamModelLists;
 use crate::settings::ServerSettings;
 use crate::telemetry::Telemetry;
 use crate::tenant_requests::TenantRequests;
@@ -46,7 +51,9 @@ struct AppState {
 impl App {
     /// A server over a store.
     pub fn new(store: Store, settings: ServerSettings) -> App {
-        let anthropic_skills = settings.anthropic.clone().map(AnthropicSkills::new);
+        let account = settings.anthropic.clone();
+        let anthropic_skills =
+            account.map(|account| AnthropicSkills::new(account, Env::from_process()));
         let engine = Engine::new(
             store.clone(),
             settings.runs.clone(),
@@ -72,11 +79,6 @@ impl App {
             metrics: Metrics::install(),
             settings,
         }))
-    }
-
-    /// The HTTP service with all routes.
-    pub fn service(&self) -> HttpService {
-        HttpService::new(self.clone(), route::router(self.clone()))
     }
 
     /// The store behind it.

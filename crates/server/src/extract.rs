@@ -6,12 +6,12 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use prowess_store::TenantId;
+use prowess_wire::excerpt;
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::route::gateway::read_body;
-use prowess_wire::excerpt;
+use crate::read_body::read_body;
 
 /// Path parameters.
 #[derive(FromRequestParts)]

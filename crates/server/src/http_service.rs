@@ -18,7 +18,7 @@ use tower::{BoxError, Service, ServiceExt};
 use crate::app::App;
 use crate::context::{self, DrainedBody, Exchange};
 use crate::error::HttpError;
-use crate::route::gateway;
+use crate::route::{gateway, router, table};
 
 /// Retry delay sent when the server is busy.
 const BUSY_RETRY_SECONDS: u64 = 1;
@@ -30,11 +30,17 @@ pub struct HttpService {
     router: Router,
 }
 
-impl HttpService {
-    pub(crate) fn new(app: App, router: Router) -> HttpService {
-        HttpService { app, router }
+impl App {
+    /// The HTTP service with all routes.
+    pub fn service(&self) -> HttpService {
+        HttpService {
+            app: self.clone(),
+            router: router::build(self.clone()),
+        }
     }
+}
 
+impl HttpService {
     /// Responds to a request.
     pub(crate) async fn respond<B>(self, request: Request<B>) -> Response
     where
@@ -43,7 +49,7 @@ impl HttpService {
     {
         let request = request.map(DrainedBody::new);
         let path = request.uri().path();
-        let Some(endpoint) = gateway::find_endpoint(request.method(), path) else {
+        let Some(endpoint) = table::find_endpoint(request.method(), path) else {
             let Ok(response) = Box::pin(self.router.oneshot(request.map(Body::new))).await;
             return response;
         };

@@ -5,7 +5,7 @@
 //! `prowess-store`, model dialects in `prowess-wire`, and calls to models in
 //! `prowess-provider`. This crate contains no SQL and reads no configuration file: it takes
 //! [`ServerSettings`]. The only thing it reads from the environment is the API key of the
-//! account in `anthropic_skills`, when the key is configured as an environment variable.
+//! account at Anthropic, when the key is configured as an environment variable.
 //!
 //! # Layout
 //!
@@ -17,20 +17,20 @@
 //! | `workers`, `connection_server` | the threads that serve connections; HTTP on one connection |
 //! | `fair_pool`, `bodies`, `tenant_requests` | resources shared fairly by tenants: concurrent uploads; bytes of request bodies and their minimum rate; concurrent requests |
 //! | `http_service` | [`HttpService`]: calls to models go to the gateway, all else to the router |
-//! | `context` | wraps every request: id, dialect, log line, metrics |
+//! | `context`, `request_id` | wraps every request: dialect, log line, metrics; its id |
 //! | [`request_log`] | the log line of each request, and request fields of other lines |
 //! | `dialect`, `google` | the API dialect of a request; paths of Google's API |
 //! | `error` | HTTP errors, rendered by one function per dialect |
 //! | `auth`, `secret` | keys, tenants, scopes; strings that are never printed |
 //! | `extract`, `page`, `ids`, `metadata`, `text` | paths, queries, pages, ids and `metadata` as clients send them; cutting text |
-//! | `form` | multipart bodies, read within limits |
+//! | `form`, `read_body` | multipart bodies and whole bodies, read within limits |
 //! | `intake`, `skill_compose` | from an uploaded form to a checked and scanned skill |
 //! | `render` | database rows as JSON of each dialect |
 //! | `limits` | rate limits and budgets of keys |
 //! | `meter`, `telemetry` | usage of model calls: rows and traces |
-//! | `route` | the routes, one file per verb |
-//! | `anthropic_skills` | requests forwarded to Anthropic's skills API |
-//! | `openapi` | the OpenAPI document |
+//! | `route` | the route table, the router, and the routes, one file per verb |
+//! | `anthropic_skills` | requests about skills at Anthropic: which these are, and who may send them |
+//! | `openapi` | the OpenAPI document, from the route table |
 
 mod anthropic_skills;
 mod app;
@@ -53,7 +53,9 @@ mod metadata;
 mod meter;
 mod openapi;
 mod page;
+mod read_body;
 mod render;
+mod request_id;
 pub mod request_log;
 mod route;
 mod secret;
@@ -67,6 +69,9 @@ mod workers;
 
 pub use app::App;
 pub use http_service::HttpService;
+pub use prowess_provider::AnthropicAccount;
+#[doc(hidden)]
+pub use route::table::{RouteSummary, route_table};
 pub use secret::SecretString;
 pub use serve::{ServeOptions, serve};
-pub use settings::{AnthropicAccount, ServerSettings, SkillsLocation, TelemetrySettings};
+pub use settings::{ServerSettings, SkillsLocation, TelemetrySettings};

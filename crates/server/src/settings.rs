@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prowess_engine::{EngineSettings, SandboxHandle};
-use prowess_provider::{KeySource, Providers};
+use prowess_provider::{AnthropicAccount, Providers};
 use prowess_skill::BundleLimits;
 use prowess_store::TenantId;
 
@@ -108,13 +108,4 @@ pub enum SkillsLocation {
     Store,
     /// Those of an account at Anthropic.
     Anthropic,
-}
-
-/// An account at Anthropic.
-#[derive(Debug, Clone)]
-pub struct AnthropicAccount {
-    /// The base URL, without `/v1`.
-    pub base_url: String,
-    /// The source of the account's key.
-    pub api_key: KeySource,
 }

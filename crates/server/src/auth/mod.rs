@@ -5,7 +5,7 @@
 //! invalid. Without a master key anyone who can connect is accepted, which is this machine
 //! only; [`loopback`] rejects requests from web pages.
 
-mod key_activity;
+pub(crate) mod key_activity;
 mod loopback;
 
 use std::sync::Arc;
@@ -16,7 +16,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use prowess_store::{KeyRecord, KeyScope, TenantId};
 
-pub(crate) use key_activity::KeyActivity;
 pub(crate) use loopback::is_loopback;
 
 use crate::app::App;

@@ -5,7 +5,6 @@
 mod drain;
 mod metrics;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,23 +20,8 @@ pub(crate) use metrics::Metrics;
 
 use crate::dialect::{ApiDialect, client_dialect};
 use crate::error::{self, HttpError};
+use crate::request_id::RequestId;
 use crate::request_log::{self, RequestInfo};
-
-/// Identifies a request in the logs. It is not a secret.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RequestId(u64, u32);
-
-impl RequestId {
-    fn new() -> RequestId {
-        RequestId(fastrand::u64(..), fastrand::u32(..))
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "req_{:016x}{:08x}", self.0, self.1)
-    }
-}
 
 /// A request and its response.
 pub(crate) struct Exchange {

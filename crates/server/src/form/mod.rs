@@ -13,7 +13,7 @@ mod file;
 mod skill;
 mod skill_fields;
 mod text;
-mod transfers;
+pub(crate) mod transfers;
 mod urlencoded;
 
 use axum::body::Body;
@@ -24,7 +24,6 @@ use bytes::Bytes;
 pub(crate) use file::{FileBounds, FileForm, spool_error};
 pub(crate) use skill::{FormFile, FormKind, SkillForm};
 pub(crate) use skill_fields::SkillFields;
-pub(crate) use transfers::Transfers;
 
 use crate::app::App;
 use crate::bodies::{BodyPace, Gate, ItemTooLong};

@@ -1,10 +1,10 @@
 //! Usage of one call to a model, from its arrival to the last byte of its response.
 //!
 //! A [`Meter`] accompanies a request and its stream. When it is dropped, for whatever reason,
-//! it reports to the key's limits, to the [`UsageLedger`], and to telemetry. None of them is
+//! it reports to the key's limits, to the [`ledger::UsageLedger`], and to telemetry. None of them is
 //! waited for.
 
-mod ledger;
+pub(crate) mod ledger;
 mod text_counter;
 mod usage_scanner;
 
@@ -16,7 +16,6 @@ use prowess_store::{KeyRecord, TenantId, UsageRow};
 use prowess_wire::ClientDialect;
 use prowess_wire::neutral::TokenUsage;
 
-pub(crate) use ledger::UsageLedger;
 pub(crate) use usage_scanner::UsageScanner;
 
 use crate::app::App;

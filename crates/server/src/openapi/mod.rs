@@ -1,27 +1,31 @@
 //! `GET /openapi.json`: the description of the API.
 //!
-//! The vendors' formats are given, so the document is written by hand, not derived from types.
+//! The vendors' formats are given, so schemas are written by hand, not derived from types; the
+//! paths and operations are those of the route table, which the router passes in.
 //! It describes each dialect below its mount, where the path alone selects the dialect; the
 //! same routes exist below `/v1`, where a header selects it.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `table` | every operation, one line each |
-//! | `operations`, `parameters` | an operation and its parameters in OpenAPI terms |
+//! | `operation`, `parameters` | the operations of a route, as the route table holds them |
+//! | `describe` | an operation in OpenAPI's terms |
 //! | `schemas` | the objects of each dialect |
 
-mod operations;
-mod parameters;
+mod describe;
+pub(crate) mod operation;
+pub(crate) mod parameters;
 mod schemas;
-mod table;
 
 use std::sync::LazyLock;
 
-use axum::Json;
+use axum::{Extension, Json};
 use serde_json::{Map, Value, json};
 
+use self::describe::DescribedRoute;
+use self::operation::{Operation, OperationResponse};
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
+use crate::route::table::row::{PathNames, RouteRow, on};
 
 const API_DESCRIPTION: &str = "Models, skills and files in the vendors' dialects. Below \
     `/anthropic/v1` requests and responses have Anthropic's formats, below `/openai/v1` OpenAI's. \
@@ -29,20 +33,49 @@ const API_DESCRIPTION: &str = "Models, skills and files in the vendors' dialects
     Anthropic's dialect and any other OpenAI's. Below `/gemini/v1beta` and `/v1beta`, models are \
     called as in Google's API. `/mcp` takes JSON-RPC, as in MCP's Streamable HTTP.";
 
-pub(crate) async fn document(principal: Principal) -> Result<Json<&'static Value>, HttpError> {
+pub(crate) static ROUTES: &[RouteRow] = &[RouteRow::plain(
+    "/openapi.json",
+    |method, setup| on(method, document).layer(Extension(ApiDocument(setup.document))),
+    Operation::new("This document", OperationResponse::Json),
+    PathNames::Nothing("the same for all tenants"),
+)];
+
+/// The document, which is built on first use.
+#[derive(Clone)]
+struct ApiDocument(&'static LazyLock<Value>);
+
+async fn document(
+    principal: Principal,
+    Extension(ApiDocument(document)): Extension<ApiDocument>,
+) -> Result<Json<&'static Value>, HttpError> {
     principal.require(Permission::Browse)?;
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
-    Ok(Json(&DOCUMENT))
+    Ok(Json(document))
 }
 
-fn build() -> Value {
+/// Builds the document from the rows of the route table.
+pub(crate) fn build(rows: impl Iterator<Item = &'static RouteRow>) -> Value {
     let mut paths = Map::new();
-    for operation in table::all() {
-        let path = paths
-            .entry(operation.path.clone())
-            .or_insert_with(|| json!({}));
-        if let Some(path) = path.as_object_mut() {
-            path.insert(operation.method.to_owned(), operation.describe());
+    for row in rows {
+        for (mount, operation) in row.operations.iter() {
+            let described = DescribedRoute {
+                method: row.method.as_str(),
+                path: format!("{}{}", mount.prefix(), row.documented_path()),
+                mount: *mount,
+                mounts: row.prefixes().collect(),
+                operation,
+            };
+            // OpenAPI has no WebSockets, and a plain GET is refused there.
+            let key = if row.is_websocket() {
+                "x-websocket"
+            } else {
+                described.method
+            };
+            let path = paths
+                .entry(described.path.clone())
+                .or_insert_with(|| json!({}));
+            if let Some(path) = path.as_object_mut() {
+                path.insert(key.to_owned(), described.describe());
+            }
         }
     }
     json!({
@@ -85,7 +118,7 @@ mod tests {
                 _ => {}
             }
         }
-        let document = build();
+        let document = build(crate::route::table::rows());
         let mut found = Vec::new();
         names(&document, &mut found);
         assert!(!found.is_empty());

@@ -4,10 +4,10 @@ use prowess_store::UsageGrouping;
 use serde_json::{Value, json};
 
 /// Name, kind, description.
-pub(super) type Parameter = (&'static str, ParameterKind, &'static str);
+pub(crate) type Parameter = (&'static str, ParameterKind, &'static str);
 
 #[derive(Clone, Copy)]
-pub(super) enum ParameterKind {
+pub(crate) enum ParameterKind {
     Limit,
     Text,
     Words,
@@ -65,7 +65,7 @@ const PURPOSE: Parameter = (
     "Only files with this purpose",
 );
 
-pub(super) const ITEMS: &[Parameter] = &[
+pub(crate) const ITEMS: &[Parameter] = &[
     (
         "limit",
         ParameterKind::SmallLimit,
@@ -74,7 +74,7 @@ pub(super) const ITEMS: &[Parameter] = &[
     AFTER,
     ORDER,
 ];
-pub(super) const REPLAY: &[Parameter] = &[
+pub(crate) const REPLAY: &[Parameter] = &[
     ("stream", ParameterKind::Flag, "As an event stream"),
     (
         "starting_after",
@@ -82,7 +82,7 @@ pub(super) const REPLAY: &[Parameter] = &[
         "Skip events up to this sequence number",
     ),
 ];
-pub(super) const CHATS: &[Parameter] = &[
+pub(crate) const CHATS: &[Parameter] = &[
     (
         "limit",
         ParameterKind::SmallLimit,
@@ -96,7 +96,7 @@ pub(super) const CHATS: &[Parameter] = &[
         "Only completions of this model",
     ),
 ];
-pub(super) const USAGE: &[Parameter] = &[
+pub(crate) const USAGE: &[Parameter] = &[
     ("since", ParameterKind::Text, "`7d`, `24h`, a day or a time"),
     ("by", ParameterKind::UsageBy, "Group sums by this"),
     (
@@ -105,7 +105,7 @@ pub(super) const USAGE: &[Parameter] = &[
         "One tenant only; for the server's owner",
     ),
 ];
-pub(super) const ALT: &[Parameter] = &[(
+pub(crate) const ALT: &[Parameter] = &[(
     "alt",
     ParameterKind::Words,
     "`sse` for an event stream; otherwise one JSON array",
@@ -121,15 +121,15 @@ const AFTER_ANY: Parameter = (
     "`last_id` of the previous page",
 );
 
-pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
-pub(super) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
-pub(super) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
-pub(super) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
-pub(super) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
-pub(super) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
+pub(crate) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
+pub(crate) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
+pub(crate) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
+pub(crate) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
+pub(crate) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
+pub(crate) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
 
-pub(super) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER_ANY, ORDER, CONTAINER_NAME];
-pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
+pub(crate) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER_ANY, ORDER, CONTAINER_NAME];
+pub(crate) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
 
 const SESSION: Parameter = (
     "Mcp-Session-Id",
@@ -147,8 +147,8 @@ const LAST_EVENT: Parameter = (
     "The last received event id, to resume after it",
 );
 
-pub(super) const MCP: &[Parameter] = &[SESSION, PROTOCOL];
-pub(super) const MCP_STREAM: &[Parameter] = &[SESSION, PROTOCOL, LAST_EVENT];
+pub(crate) const MCP: &[Parameter] = &[SESSION, PROTOCOL];
+pub(crate) const MCP_STREAM: &[Parameter] = &[SESSION, PROTOCOL, LAST_EVENT];
 
 /// The store does not accept NUL.
 const TEXT: &str = r"^[^\u0000]*$";

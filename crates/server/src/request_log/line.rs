@@ -83,7 +83,7 @@ mod tests {
     use axum::http::Method;
 
     use super::*;
-    use crate::context::RequestId;
+    use crate::request_id::RequestId;
 
     #[derive(Default)]
     struct CollectingSink(Mutex<Vec<u8>>);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::http::Method;
 use prowess_store::KeyRecord;
 
-use crate::context::RequestId;
+use crate::request_id::RequestId;
 use crate::text::truncate;
 
 /// Bytes of a method that are logged; a method is ASCII.

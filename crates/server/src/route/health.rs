@@ -10,16 +10,41 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
+use crate::openapi::operation::{Operation, OperationResponse};
+use crate::route::table::row::{PathNames, RouteRow, on};
+
+const NAMES: PathNames = PathNames::Nothing("the state of the process");
+
+pub(super) static ROUTES: &[RouteRow] = &[
+    RouteRow::plain(
+        "/healthz",
+        |method, _| on(method, alive),
+        Operation::new("The process runs", OperationResponse::Json),
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/readyz",
+        |method, _| on(method, ready),
+        Operation::new("Ready to serve requests", OperationResponse::Json),
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/metrics",
+        |method, _| on(method, metrics),
+        Operation::new("Prometheus metrics", OperationResponse::Bytes("text/plain")),
+        NAMES,
+    ),
+];
 
 /// The process runs; reports the sandbox level.
-pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
+async fn alive(State(app): State<App>) -> Json<Value> {
     let sandbox = app.settings().sandbox.level();
     Json(json!({ "status": "ok", "sandbox": sandbox }))
 }
 
 /// Requests can be served and the store is writable. Public, so the response names only the
 /// part that failed.
-pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpError> {
+async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpError> {
     let Err(unready) = app.store().check_ready().await else {
         return Ok(Json(json!({ "status": "ok" })));
     };
@@ -36,10 +61,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpErr
 }
 
 /// Covers all tenants, so not public.
-pub(crate) async fn metrics(
-    State(app): State<App>,
-    principal: Principal,
-) -> Result<Response, HttpError> {
+async fn metrics(State(app): State<App>, principal: Principal) -> Result<Response, HttpError> {
     principal.require(Permission::Administer)?;
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     Ok((kind, app.metrics().render()).into_response())

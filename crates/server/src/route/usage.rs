@@ -1,8 +1,7 @@
 //! `GET /v1/usage`: usage of model calls, for accounting.
 
+use axum::Json;
 use axum::extract::State;
-use axum::routing::get;
-use axum::{Json, Router};
 use prowess_store::{TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
@@ -11,13 +10,25 @@ use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::Query;
+use crate::openapi::operation::{ApiMount, Operation, OperationResponse, Operations};
+use crate::openapi::parameters as query;
+use crate::route::table::mounts::VENDORS;
+use crate::route::table::row::{PathNames, RouteAction, RouteMethod, RouteRow, on};
 
 /// The default period.
 const DEFAULT_SINCE: &str = "30d";
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/usage", get(list))
-}
+pub(super) static ROUTES: &[RouteRow] = &[RouteRow {
+    method: RouteMethod::Get,
+    path: "/usage",
+    mounts: VENDORS,
+    action: RouteAction::Handler(|method, _| on(method, list)),
+    operations: Operations::only(
+        ApiMount::OpenAi,
+        Operation::new("Usage of model calls", OperationResponse::Json).query(query::USAGE),
+    ),
+    names: PathNames::Nothing("sums over the tenant's own calls; tests/gateway/usage.rs"),
+}];
 
 /// An admin key sees its tenant; the server's owner sees all, or the selected one.
 async fn list(

@@ -1,6 +1,9 @@
 //! The OpenAPI document matches the routes.
 
+use std::collections::HashSet;
+
 use axum::http::Method;
+use prowess_server::route_table;
 
 use crate::client::{Server, TestDialect};
 
@@ -14,7 +17,8 @@ async fn every_verb_that_is_described_is_there() {
         .ok();
     let mut verbs = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
-        for method in methods.as_object().unwrap().keys() {
+        let methods = methods.as_object().unwrap().keys();
+        for method in methods.filter(|name| !name.starts_with("x-")) {
             let method: Method = method.to_uppercase().parse().unwrap();
             let path = path.replace(['{', '}'], "");
             let answer = server
@@ -29,7 +33,55 @@ async fn every_verb_that_is_described_is_there() {
             verbs += 1;
         }
     }
-    assert_eq!(verbs, 12 + 3 + 2 * 20 + 2 + 10 + 9 + 13 + 7);
+    assert_eq!(verbs, 15 + 3 + 2 * 20 + 2 + 10 + 9 + 13 + 7);
+}
+
+#[tokio::test]
+async fn every_route_is_described_once_per_api_or_is_below_another_mount() {
+    let server = Server::new().await;
+    let document = server
+        .get(TestDialect::OpenAi, "/openapi.json")
+        .send()
+        .await
+        .ok();
+    let described: HashSet<String> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, methods)| {
+            let methods = methods.as_object().unwrap().keys();
+            methods.map(move |method| format!("{method} {path}"))
+        })
+        .collect();
+    for route in route_table() {
+        let method = match route.is_websocket {
+            true => "x-websocket".to_owned(),
+            false => route.method.to_lowercase(),
+        };
+        let mounts = ["", "/anthropic/v1", "/openai/v1", "/gemini/v1beta"];
+        let is_described = mounts.iter().any(|mount| {
+            described.contains(&format!("{method} {mount}{}", route.path_below_mount))
+        });
+        assert!(is_described, "{route:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_route_of_the_table_is_served_at_each_of_its_paths() {
+    let server = Server::new().await;
+    for route in route_table() {
+        let path = route.path.replace(['{', '}'], "");
+        let method: Method = route.method.parse().unwrap();
+        let call = server.request(TestDialect::OpenAi, method.clone(), &path);
+        let answer = call.send().await;
+        if !answer.status.is_success() {
+            let code = answer.code();
+            // A WebSocket refuses a plain GET.
+            let is_refused = code == "method-not-allowed" && !route.is_websocket;
+            let is_served = code != "route-not-found" && !is_refused;
+            assert!(is_served, "{method} {path}: {code}");
+        }
+    }
 }
 
 #[tokio::test]

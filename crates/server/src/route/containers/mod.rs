@@ -6,42 +6,101 @@ mod files;
 mod get;
 mod list;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
-use axum::routing::get;
+use axum::routing::MethodRouter;
 use prowess_engine::{Container, RunError};
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::error::HttpError;
+use crate::openapi::operation::OperationResponse::{self, Object};
+use crate::openapi::operation::{Operation, OperationBody};
+use crate::openapi::parameters as query;
+use crate::route::table::row::{
+    ObjectKind, PathNames, RouteMethod, RouteRow, RouteSetup, limit_body, on,
+};
 
 /// Space for the form around a file.
 const FORM_BYTES: u64 = 1 << 20;
 
-pub(super) fn routes(app: &App) -> Router<App> {
-    let body = app.settings().file_bytes.saturating_add(FORM_BYTES);
-    Router::new()
-        .route("/containers", get(list::list).post(create::create))
-        .route(
-            "/containers/{container}",
-            get(get::get).delete(delete::delete),
-        )
-        .route(
-            "/containers/{container}/files",
-            get(files::list::list).post(files::create::create),
-        )
-        .route(
-            "/containers/{container}/files/{file}",
-            get(files::get::get).delete(files::delete::delete),
-        )
-        .route(
-            "/containers/{container}/files/{file}/content",
-            get(files::content::content),
-        )
-        .layer(DefaultBodyLimit::max(
-            usize::try_from(body).unwrap_or(usize::MAX),
-        ))
+pub(super) static ROUTES: &[RouteRow] = &[
+    RouteRow::openai(
+        RouteMethod::Get,
+        CONTAINERS,
+        |method, setup| with_body_limit(on(method, list::list), setup),
+        Operation::new("List containers", Object("ContainerList")).query(query::OPENAI_CONTAINERS),
+        PathNames::OwnList,
+    ),
+    RouteRow::openai(
+        RouteMethod::Post,
+        CONTAINERS,
+        |method, setup| with_body_limit(on(method, create::create), setup),
+        Operation::new("Create a container", Object("Container")).body(OperationBody::Container),
+        PathNames::Nothing("creates an object of the tenant"),
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        CONTAINER,
+        |method, setup| with_body_limit(on(method, get::get), setup),
+        Operation::new("Get a container", Object("Container")),
+        NAMES_CONTAINER,
+    ),
+    RouteRow::openai(
+        RouteMethod::Delete,
+        CONTAINER,
+        |method, setup| with_body_limit(on(method, delete::delete), setup),
+        Operation::new("Delete a container", Object("Deleted")),
+        NAMES_CONTAINER,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        FILES,
+        |method, setup| with_body_limit(on(method, files::list::list), setup),
+        Operation::new("List its files", Object("ContainerFileList"))
+            .query(query::OPENAI_CONTAINER_FILES),
+        NAMES_CONTAINER,
+    ),
+    RouteRow::openai(
+        RouteMethod::Post,
+        FILES,
+        |method, setup| with_body_limit(on(method, files::create::create), setup),
+        Operation::new("Add a file", Object("ContainerFile")).body(OperationBody::ContainerFile),
+        NAMES_CONTAINER,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        FILE,
+        |method, setup| with_body_limit(on(method, files::get::get), setup),
+        Operation::new("Get one of its files", Object("ContainerFile")),
+        NAMES_FILE,
+    ),
+    RouteRow::openai(
+        RouteMethod::Delete,
+        FILE,
+        |method, setup| with_body_limit(on(method, files::delete::delete), setup),
+        Operation::new("Delete one of its files", Object("Deleted")),
+        NAMES_FILE,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        "/containers/{container}/files/{file}/content",
+        |method, setup| with_body_limit(on(method, files::content::content), setup),
+        Operation::new("Download one of its files", OperationResponse::Bytes("*/*")),
+        NAMES_FILE,
+    ),
+];
+
+const CONTAINERS: &str = "/containers";
+const CONTAINER: &str = "/containers/{container}";
+const FILES: &str = "/containers/{container}/files";
+const FILE: &str = "/containers/{container}/files/{file}";
+const NAMES_CONTAINER: PathNames = PathNames::Objects(&[ObjectKind::Container]);
+const NAMES_FILE: PathNames = PathNames::Objects(&[ObjectKind::Container, ObjectKind::File]);
+
+/// Limits bodies to a file and the form around it.
+fn with_body_limit(handler: MethodRouter<App>, setup: &RouteSetup<'_>) -> MethodRouter<App> {
+    let body = setup.app.settings().file_bytes.saturating_add(FORM_BYTES);
+    limit_body(handler, body)
 }
 
 /// A container in OpenAI's format.

@@ -1,38 +1,13 @@
-//! Digests of the archives in the index.
+//! The archives in the index, and their digests.
 //!
 //! An archive is packed from its version on each request: the same version gives the same
-//! bytes. Only digests are cached, so that an index of many skills packs each of them once.
-
-use std::collections::HashMap;
-use std::sync::Mutex;
+//! bytes.
 
 use prowess_skill::{ArchiveLayout, Digest};
 use prowess_store::ResolvedSkill;
 
 use crate::app::App;
 use crate::error::HttpError;
-
-/// Cached digests; when exceeded, the cache is cleared.
-const MAX_CACHED_DIGESTS: usize = 10_000;
-
-/// Digests of archives by version id.
-#[derive(Default)]
-pub(crate) struct ArchiveDigests(Mutex<HashMap<String, Digest>>);
-
-impl ArchiveDigests {
-    fn get(&self, version: &str) -> Option<Digest> {
-        self.0.lock().ok()?.get(version).copied()
-    }
-
-    fn put(&self, version: &str, digest: Digest) {
-        if let Ok(mut digests) = self.0.lock() {
-            if digests.len() >= MAX_CACHED_DIGESTS {
-                digests.clear();
-            }
-            digests.insert(version.to_owned(), digest);
-        }
-    }
-}
 
 /// The digest of a version's archive.
 pub(super) async fn digest(app: &App, resolved: &ResolvedSkill) -> Result<Digest, HttpError> {

@@ -13,7 +13,7 @@ use crate::form::{FileBounds, FileForm};
 use crate::render;
 
 /// Values of `purpose` in OpenAI's API.
-pub(crate) const PURPOSES: [&str; 6] = [
+pub(super) const PURPOSES: [&str; 6] = [
     "assistants",
     "batch",
     "fine-tune",

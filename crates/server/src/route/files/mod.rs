@@ -8,30 +8,111 @@ mod google;
 mod list;
 mod provider_files;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
+use axum::routing::MethodRouter;
 
-pub(crate) use create::PURPOSES;
 pub(super) use provider_files::{FileShape, ProviderFileRequest};
 
 use crate::app::App;
+use crate::openapi::operation::OperationResponse::{self, Object};
+use crate::openapi::operation::{ApiMount, Operation, OperationBody, Operations};
+use crate::openapi::parameters as query;
+use crate::route::table::mounts::{GOOGLE_ONLY, VENDORS_AND_ROOT};
+use crate::route::table::row::{
+    BuildHandler, ObjectKind, PathNames, RouteAction, RouteMethod, RouteRow, RouteSetup,
+    limit_body, on,
+};
 
 /// Space for the form around the file.
 const FORM_BYTES: u64 = 1 << 20;
 
-/// Files created by runs, at the paths of Google's API.
-pub(super) fn google_routes() -> Router<App> {
-    Router::new().route("/files/{file}", get(google::get))
+pub(super) static ROUTES: &[RouteRow] = &[
+    row(
+        RouteMethod::Get,
+        "/files",
+        |method, setup| with_body_limit(on(method, list::list), setup),
+        Operations::each(
+            LIST.query(query::ANTHROPIC_FILES),
+            LIST.query(query::OPENAI_FILES),
+        ),
+        PathNames::OwnList,
+    ),
+    row(
+        RouteMethod::Post,
+        "/files",
+        |method, setup| with_body_limit(on(method, create::create), setup),
+        Operations::each(
+            UPLOAD.body(OperationBody::File),
+            UPLOAD.body(OperationBody::FileWithPurpose(&create::PURPOSES)),
+        ),
+        PathNames::Nothing("creates an object of the tenant"),
+    ),
+    row(
+        RouteMethod::Get,
+        FILE,
+        |method, setup| with_body_limit(on(method, get::get), setup),
+        Operations::both(GET),
+        NAMES_FILE,
+    ),
+    row(
+        RouteMethod::Delete,
+        FILE,
+        |method, setup| with_body_limit(on(method, delete::delete), setup),
+        Operations::both(Operation::new("Delete a file", Object("Deleted"))),
+        NAMES_FILE,
+    ),
+    row(
+        RouteMethod::Get,
+        "/files/{file}/content",
+        |method, setup| with_body_limit(on(method, content::content), setup),
+        Operations::both(DOWNLOAD),
+        NAMES_FILE,
+    ),
+    // Files created by runs, at the paths of Google's API.
+    RouteRow {
+        method: RouteMethod::Get,
+        path: FILE,
+        mounts: GOOGLE_ONLY,
+        action: RouteAction::Handler(|method, _| on(method, google::get)),
+        operations: Operations::only(ApiMount::Gemini, GET),
+        names: NAMES_FILE,
+    },
+    // The router does not match a part of a segment.
+    RouteRow {
+        method: RouteMethod::Get,
+        path: "/files/{file}:download",
+        mounts: GOOGLE_ONLY,
+        action: RouteAction::ServedBy(FILE),
+        operations: Operations::only(ApiMount::Gemini, DOWNLOAD),
+        names: NAMES_FILE,
+    },
+];
+
+const FILE: &str = "/files/{file}";
+const LIST: Operation = Operation::new("List files", Object("FileList"));
+const UPLOAD: Operation = Operation::new("Upload a file", Object("File"));
+const GET: Operation = Operation::new("Get a file", Object("File"));
+const DOWNLOAD: Operation = Operation::new("Download a file", OperationResponse::Bytes("*/*"));
+const NAMES_FILE: PathNames = PathNames::Objects(&[ObjectKind::File]);
+
+const fn row(
+    method: RouteMethod,
+    path: &'static str,
+    handler: BuildHandler,
+    operations: Operations,
+    names: PathNames,
+) -> RouteRow {
+    RouteRow {
+        method,
+        path,
+        mounts: VENDORS_AND_ROOT,
+        action: RouteAction::Handler(handler),
+        operations,
+        names,
+    }
 }
 
-pub(super) fn routes(app: &App) -> Router<App> {
-    let body = app.settings().file_bytes.saturating_add(FORM_BYTES);
-    Router::new()
-        .route("/files", get(list::list).post(create::create))
-        .route("/files/{file}", get(get::get).delete(delete::delete))
-        .route("/files/{file}/content", get(content::content))
-        .layer(DefaultBodyLimit::max(
-            usize::try_from(body).unwrap_or(usize::MAX),
-        ))
+/// Limits bodies to a file and the form around it.
+fn with_body_limit(handler: MethodRouter<App>, setup: &RouteSetup<'_>) -> MethodRouter<App> {
+    let body = setup.app.settings().file_bytes.saturating_add(FORM_BYTES);
+    limit_body(handler, body)
 }

@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::auth::Principal;
-use crate::context::RequestId;
 use crate::dialect::{ApiDialect, IsGoogle};
 use crate::error::HttpError;
 use crate::render;
+use crate::request_id::RequestId;
 use crate::route::gateway::{GatewayError, client_credentials};
 
 /// Maximum bytes of a file's metadata.

@@ -9,11 +9,11 @@ use prowess_wire::neutral::{ApiError, Block, ErrorKind, Message, Request, Respon
 use prowess_wire::{ClientDialect, Dialect, ReplyContext, WireError, write_response};
 use serde_json::{Value, json};
 
+use super::clock::unix_now;
 use super::conversation::compaction::encode_summary;
 use super::conversation::items;
 use super::error::GatewayError;
 use super::model_text::{INSTRUCTIONS_LABEL, SUMMARY_INSTRUCTIONS};
-use super::reply::unix_now;
 use super::transcript;
 use crate::meter::Meter;
 

@@ -10,9 +10,9 @@ use prowess_provider::{CallError, RouteError};
 use prowess_wire::neutral::ApiError as NeutralError;
 use prowess_wire::{ClientDialect, WireError};
 
-use crate::context::RequestId;
 use crate::error::HttpError;
 use crate::limits::RequestRefusal;
+use crate::request_id::RequestId;
 
 /// Why a call to a model failed.
 pub(in crate::route) enum GatewayError {

@@ -1,46 +1,38 @@
-//! Handles every call to a model.
+//! The way of every call to a model: authenticate, read, find the model, admit, decide between a
+//! run and a forwarded request, call, reply.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::http::header::ALLOW;
-use axum::http::{HeaderMap, HeaderName, Method, Request};
+use axum::http::request::Parts;
+use axum::http::{Method, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::body::Body;
-use prowess_provider::{
-    ClientCredentials, ClientRequest, ForwardOutcome, ModelTask, Route, RouteError, SecretText,
-    Target,
-};
+use prowess_provider::{ClientRequest, ForwardOutcome, ModelTask, Route, Target};
 use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
 use serde_json::Value;
 use tower::BoxError;
 
-use super::body;
+use super::client_reply::ClientReply;
 use super::compact;
 use super::conversation::{self, AnswerRecorder};
+use super::endpoint::Endpoint;
 use super::error::GatewayError;
 use super::file_tracking::{self, FileTracker};
-use super::reply::{self, ClientReply};
+use super::reply;
+use super::request::GatewayRequest;
 use super::run::{self, StartedRun};
-use super::{Endpoint, allowed_methods};
 use crate::app::App;
 use crate::auth::{Permission, Principal};
-use crate::context::RequestId;
 use crate::error::HttpError;
-use crate::extract::Query;
-use crate::google::ModelMethod;
-use crate::limits::{Estimate, RequestRefusal};
 use crate::meter::Meter;
+use crate::read_body::read_body;
+use crate::request_id::RequestId;
 use crate::request_log;
-use crate::route::method_not_allowed;
-use crate::telemetry::TraceParent;
-
-/// Header with the client's own key for the provider.
-const PROVIDER_KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
-/// Prefix of headers meant for this server only.
-const OWN_HEADER_PREFIX: &str = "prowess-";
+use crate::route::unmatched::method_not_allowed;
 
 /// Forwards a request to its model and returns the response.
 pub(crate) async fn forward<B>(
@@ -55,34 +47,21 @@ where
 {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
-        let allowed = allowed_methods(parts.uri.path());
-        let refusal = method_not_allowed(parts.method, parts.uri).into_response();
-        return Ok(([(ALLOW, allowed)], refusal).into_response());
+        return Ok(refuse_method(&endpoint, parts));
     }
-    let client = endpoint.client;
     let principal = Principal::authenticate(&parts, app).await?;
     principal.require(Permission::UseModels)?;
     let tenant_request = principal
         .key()
-        .map(|_| app.tenant_requests().begin(&principal.tenant));
-    let tenant_request = tenant_request.transpose()?;
-    let settings = app.settings();
-    let body = body::read_body(app, &principal.tenant, body, settings.request_bytes).await?;
-    let gateway_request = GatewayRequest {
-        app,
-        principal: &principal,
-        json_array: is_json_array(&endpoint, parts.uri.query()),
-        endpoint,
-        // No trace parent is parsed when tracing is off.
-        parent: app
-            .telemetry()
-            .and_then(|_| TraceParent::from_headers(&parts.headers)),
-        credentials: client_credentials(parts.headers),
-        id,
-    };
+        .map(|_| app.tenant_requests().begin(&principal.tenant))
+        .transpose()?;
+    let limit = app.settings().request_bytes;
+    let body = read_body(app, &principal.tenant, body, limit).await?;
+    let client = endpoint.client;
+    let request = GatewayRequest::new(app, &principal, endpoint, parts, id);
     // Boxed: the future is large and would otherwise be moved through every layer around this
     // one.
-    match Box::pin(gateway_request.respond(body.bytes)).await {
+    match Box::pin(request.respond(&body.bytes)).await {
         Ok(mut response) => {
             // Held until the end of the response.
             if let Some(tenant_request) = tenant_request {
@@ -94,6 +73,11 @@ where
     }
 }
 
+fn refuse_method(endpoint: &Endpoint, parts: Parts) -> Response {
+    let refusal = method_not_allowed(parts.method, parts.uri).into_response();
+    ([(ALLOW, endpoint.allowed_methods)], refusal).into_response()
+}
+
 /// How a request is answered.
 enum Outcome {
     Forwarded(ForwardOutcome),
@@ -102,58 +86,26 @@ enum Outcome {
     Run(Box<StartedRun>),
 }
 
-/// A request with its principal and options.
-struct GatewayRequest<'a> {
-    app: &'a App,
-    principal: &'a Principal,
-    endpoint: Endpoint,
-    /// Whether a stream is one JSON array instead of events.
-    json_array: bool,
-    parent: Option<TraceParent>,
-    credentials: ClientCredentials,
-    id: RequestId,
-}
+/// The outcome of a request, and what stores its response.
+type RecordedOutcome = (Outcome, Option<AnswerRecorder>);
 
 impl GatewayRequest<'_> {
-    async fn respond(&self, body: Bytes) -> Result<Response, GatewayError> {
-        let raw = RawObject::parse(&body)?;
-        // A duplicate field could be read differently here and at the upstream.
-        raw.check_unique()?;
-        let (client, task) = (self.endpoint.client, self.endpoint.task);
+    async fn respond(&self, body: &Bytes) -> Result<Response, GatewayError> {
+        let raw = parse_body(body)?;
         let (model, stream) = self.model_and_stream(&raw)?;
         request_log::record_model(&model);
-        let mut meter = Meter::start(self.app, self.principal, client, &model, stream);
-        if task == ModelTask::CountTokens {
-            meter.disable();
-        }
-        meter.set_parent(self.parent.clone());
-        match self.call(&body, &raw, &model, stream, &mut meter).await {
-            Ok((outcome, recorder)) => {
-                let reply = ClientReply {
-                    client,
-                    id: self.id,
-                    request_bytes: body.len(),
-                    json_array: self.json_array,
-                    ping: self.app.settings().ping_interval,
-                    meter,
-                    recorder,
-                };
-                match outcome {
-                    Outcome::Forwarded(forwarded) => {
-                        let tracker = FileTracker::for_answer(
-                            self.app,
-                            self.principal,
-                            client,
-                            &raw,
-                            &forwarded,
-                        );
-                        let response = reply.respond(forwarded).await?;
-                        Ok(file_tracking::track_files(tracker, response))
-                    }
-                    Outcome::Answered(body) => Ok(Json(body).into_response()),
-                    Outcome::Run(started) => Box::pin(started.respond(reply)).await,
-                }
-            }
+        let mut meter = self.start_meter(&model, stream);
+        let incoming = ClientRequest {
+            client: self.endpoint.client,
+            task: self.endpoint.task,
+            body,
+            raw: &raw,
+            model: &model,
+            stream,
+            json_array: self.json_array,
+        };
+        match self.call(incoming, &mut meter).await {
+            Ok(outcome) => self.reply(outcome, body, &raw, meter).await,
             Err(failure) => {
                 let (status, code) = failure.status_and_code();
                 meter.record_failure(status, &code);
@@ -162,46 +114,21 @@ impl GatewayRequest<'_> {
         }
     }
 
-    /// Model and stream flag: from the path, or from the body.
-    fn model_and_stream(&self, raw: &RawObject<'_>) -> Result<(String, bool), WireError> {
-        if let Some(path) = &self.endpoint.path {
-            raw.check_unique_names()?;
-            return Ok((path.model.clone(), path.method == ModelMethod::Stream));
-        }
-        let peek = raw.routing_fields();
-        let model = peek.model.ok_or_else(|| WireError::Missing {
-            field: "model".to_owned(),
-        })?;
-        Ok((model, peek.stream))
-    }
-
+    /// Admits the request, adds the stored conversation that it continues, and has it answered.
     async fn call(
         &self,
-        body: &Bytes,
-        raw: &RawObject<'_>,
-        model: &str,
-        stream: bool,
+        incoming: ClientRequest<'_>,
         meter: &mut Meter,
-    ) -> Result<(Outcome, Option<AnswerRecorder>), GatewayError> {
-        let (client, task) = (self.endpoint.client, self.endpoint.task);
-        let route = self.admit(model, body, raw, meter).await?;
-        let incoming = ClientRequest {
-            client,
-            task,
-            body,
-            raw,
-            model,
-            stream,
-            json_array: self.json_array,
-        };
+    ) -> Result<RecordedOutcome, GatewayError> {
+        let route = self.admit(&incoming, meter).await?;
         let needs_run = self.needs_run(&incoming, &route).await?;
         let prepared =
             conversation::prepare(self.app, self.principal, &incoming, &route, needs_run).await?;
         let Some((changed, recorder)) = prepared else {
-            return Ok((
-                self.call_route(incoming, route, needs_run, meter).await?,
-                None,
-            ));
+            let outcome = self
+                .run_or_forward(incoming, route, needs_run, meter)
+                .await?;
+            return Ok((outcome, None));
         };
         let raw = RawObject::parse(&changed)?;
         let incoming = ClientRequest {
@@ -215,7 +142,7 @@ impl GatewayRequest<'_> {
             .as_ref()
             .map(AnswerRecorder::shift)
             .unwrap_or_default();
-        let outcome = self.call_route(incoming, route, needs_run, meter).await;
+        let outcome = self.run_or_forward(incoming, route, needs_run, meter).await;
         let outcome =
             outcome.map_err(|failure| failure.map_field(|field| shift.client_path(field)))?;
         Ok((outcome, recorder))
@@ -241,7 +168,7 @@ impl GatewayRequest<'_> {
         Ok(engine.needs_run(tenant, client, body, raw, route).await?)
     }
 
-    async fn call_route(
+    async fn run_or_forward(
         &self,
         incoming: ClientRequest<'_>,
         route: Route,
@@ -249,19 +176,8 @@ impl GatewayRequest<'_> {
         meter: &mut Meter,
     ) -> Result<Outcome, GatewayError> {
         if needs_run {
-            let context = run::RunContext {
-                tenant: self.principal.tenant.clone(),
-                route,
-                credentials: self.credentials.clone(),
-            };
             // Few requests become a run; boxed so that the others stay small.
-            if incoming.task == ModelTask::CountTokens {
-                let counted =
-                    Box::pin(run::count_tokens(self.app.engine(), context, incoming)).await?;
-                return Ok(Outcome::Forwarded(ForwardOutcome::TokenCount(counted)));
-            }
-            let started = Box::pin(run::start(self.app.engine(), context, incoming, meter)).await?;
-            return Ok(Outcome::Run(Box::new(started)));
+            return Box::pin(self.start_run(incoming, route, meter)).await;
         }
         let speaks = |target: &Target| target.supports_pass_through(incoming.client, incoming.task);
         if incoming.task == ModelTask::Compact && !route.targets().iter().all(speaks) {
@@ -273,67 +189,62 @@ impl GatewayRequest<'_> {
         Ok(Outcome::Forwarded(forwarded))
     }
 
-    /// The route to a model, if the key may use it now.
-    async fn admit(
+    /// Starts a run, or counts the tokens of its first turn.
+    async fn start_run(
         &self,
-        model: &str,
+        incoming: ClientRequest<'_>,
+        route: Route,
+        meter: &mut Meter,
+    ) -> Result<Outcome, GatewayError> {
+        let engine = self.app.engine();
+        let context = run::RunContext {
+            tenant: self.principal.tenant.clone(),
+            route,
+            credentials: self.credentials.clone(),
+        };
+        if incoming.task == ModelTask::CountTokens {
+            let counted = run::count_tokens(engine, context, incoming).await?;
+            return Ok(Outcome::Forwarded(ForwardOutcome::TokenCount(counted)));
+        }
+        let started = run::start(engine, context, incoming, meter).await?;
+        Ok(Outcome::Run(Box::new(started)))
+    }
+
+    /// Sends the response to the client.
+    async fn reply(
+        &self,
+        (outcome, recorder): RecordedOutcome,
         body: &Bytes,
         raw: &RawObject<'_>,
-        meter: &mut Meter,
-    ) -> Result<Route, GatewayError> {
-        let key = self.principal.key();
-        if let Some(key) = key {
-            // Unknown models count too: each request is answered and recorded.
-            self.app.limits().count_request(key)?;
-            if !key.limits.allows_model(model) {
-                return Err(RequestRefusal::model_not_allowed(key, model).into());
+        meter: Meter,
+    ) -> Result<Response, GatewayError> {
+        let client = self.endpoint.client;
+        let reply = ClientReply {
+            client,
+            id: self.id,
+            request_bytes: body.len(),
+            json_array: self.json_array,
+            ping: self.app.settings().ping_interval,
+            meter,
+            recorder,
+        };
+        match outcome {
+            Outcome::Forwarded(forwarded) => {
+                let tracker =
+                    FileTracker::for_answer(self.app, self.principal, client, raw, &forwarded);
+                let response = reply.respond(forwarded).await;
+                Ok(file_tracking::track_files(tracker, response))
             }
+            Outcome::Answered(body) => Ok(Json(body).into_response()),
+            Outcome::Run(started) => Box::pin(started.respond(reply)).await,
         }
-        let route = resolve_route(self.app, model)?;
-        meter.mark_routed();
-        if let Some(key) = key {
-            let (limits, store) = (self.app.limits(), self.app.store());
-            // Counting tokens uses none.
-            let generates = self.endpoint.task != ModelTask::CountTokens;
-            let estimate = generates.then(|| match self.endpoint.path {
-                Some(_) => Estimate::from_gemini_request(body, raw),
-                None => Estimate::from_request(body, raw),
-            });
-            meter.set_reservation(limits.admit(store, key, &route, estimate).await?);
-        }
-        Ok(route)
     }
 }
 
-/// Google's streams are events only with `alt=sse`.
-fn is_json_array(endpoint: &Endpoint, query: Option<&str>) -> bool {
-    let streams = endpoint.path.as_ref().map(|path| path.method) == Some(ModelMethod::Stream);
-    streams && Query::parse(query.unwrap_or_default()).get("alt") != Some("sse")
-}
-
-fn resolve_route(app: &App, model: &str) -> Result<Route, RouteError> {
-    match &app.settings().providers {
-        Some(providers) => providers.route(model),
-        None => Err(RouteError::Unknown {
-            name: model.to_owned(),
-            hint: "; no providers are configured".to_owned(),
-        }),
-    }
-}
-
-/// What the provider receives of the client: its headers, except those meant for this server.
-pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> ClientCredentials {
-    let key = headers
-        .get(PROVIDER_KEY_HEADER)
-        .and_then(|key| key.to_str().ok());
-    let key = key.map(SecretText::new);
-    let ours: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with(OWN_HEADER_PREFIX))
-        .cloned()
-        .collect();
-    for name in ours {
-        headers.remove(name);
-    }
-    ClientCredentials { key, headers }
+/// Splits a body into its fields.
+fn parse_body(body: &Bytes) -> Result<RawObject<'_>, WireError> {
+    let raw = RawObject::parse(body)?;
+    // A duplicate field could be read differently here and at the upstream.
+    raw.check_unique()?;
+    Ok(raw)
 }

@@ -1,18 +1,35 @@
 //! The model gateway: four client dialects, every provider.
 //!
-//! [`find_endpoint`] maps paths to endpoints. All calls to models are handled by [`forward`],
-//! which parses a request only as far as needed to find its model; [`run`] handles those that
-//! need a run of the engine, and for all others `prowess-provider` calls the model. [`reply`]
-//! sends the response: unchanged ([`sse_passthrough`], [`usage_scan`]) or translated
-//! ([`sse_translate`]). [`conversation`] stores what Responses clients continue from, and
-//! [`responses`] serves it; [`file_tracking`] records the tenant of files that an upstream
-//! stores. The dialects are defined in `prowess-wire`; nothing here parses a message.
+//! All calls to models are handled by [`forward`], which parses a request only as far as needed
+//! to find its model. The dialects are defined in `prowess-wire`; nothing here parses a message.
+//!
+//! | step | module |
+//! |---|---|
+//! | the endpoint of a path | [`endpoint`] |
+//! | the way of a request, from its head to its response | [`forward`] |
+//! | its principal, model and options | [`request`] |
+//! | rate limit, budget, and the route to the model | `admit` |
+//! | stored conversations that it continues | [`conversation`] |
+//! | a run of the engine, if it needs one | [`run`] |
+//! | compaction of a conversation by a model that has no such call | `compact`, `transcript`, `model_text` |
+//! | the response: unchanged or translated | [`client_reply`], [`reply`] |
+//! | bodies that pass unchanged | [`sse_passthrough`], [`usage_scan`], `observed_body` |
+//! | bodies that are translated | [`sse_translate`], `unsupported_fields` |
+//! | files that an upstream stores, by tenant | [`file_tracking`] |
+//! | errors | `error` |
+//!
+//! What clients of OpenAI's API store here is served by [`responses`], [`conversations`] and
+//! [`chats`] (`list_query`); [`socket`] takes calls over a WebSocket. `clock`
+//! is the time.
 
-mod body;
+mod admit;
 mod chats;
+mod client_reply;
+mod clock;
 mod compact;
 mod conversation;
 mod conversations;
+mod endpoint;
 mod error;
 mod file_tracking;
 mod forward;
@@ -20,117 +37,21 @@ mod list_query;
 mod model_text;
 mod observed_body;
 mod reply;
+mod request;
 mod responses;
 mod run;
-mod socket;
+pub(crate) mod socket;
 mod sse_passthrough;
 mod sse_translate;
 mod transcript;
 mod unsupported_fields;
 mod usage_scan;
 
-use axum::Router;
-use axum::http::Method;
-use axum::routing;
-use prowess_provider::ModelTask;
-use prowess_wire::ClientDialect;
-
-pub(crate) use body::read_body;
+pub(super) use chats::ROUTES as CHAT_ROUTES;
+pub(super) use conversations::ROUTES as CONVERSATION_ROUTES;
+pub(crate) use endpoint::Endpoint;
 pub(super) use error::GatewayError;
-pub(super) use forward::client_credentials;
 pub(crate) use forward::forward;
-pub(crate) use socket::{OpenSockets, SocketMemories};
-
-use super::{MOUNTS, ROOT};
-use crate::app::App;
-use crate::google::{ModelPath, parse_model_path};
-
-/// The client dialect and task of a path.
-#[derive(Debug, Clone)]
-pub(crate) struct Endpoint {
-    client: ClientDialect,
-    task: ModelTask,
-    /// The model and method, where the path contains them.
-    path: Option<ModelPath>,
-}
-
-impl Endpoint {
-    const fn new(client: ClientDialect, task: ModelTask) -> Endpoint {
-        Endpoint {
-            client,
-            task,
-            path: None,
-        }
-    }
-
-    /// The route pattern, where it is not the path itself.
-    pub(crate) fn route(&self) -> Option<&'static str> {
-        self.path.as_ref().map(|path| path.method.route())
-    }
-}
-
-/// The paths of calls to models, below each mount.
-static ENDPOINTS: [(&str, Endpoint); 6] = [
-    (
-        "/messages",
-        Endpoint::new(ClientDialect::Messages, ModelTask::Generate),
-    ),
-    (
-        "/messages/count_tokens",
-        Endpoint::new(ClientDialect::Messages, ModelTask::CountTokens),
-    ),
-    (
-        "/chat/completions",
-        Endpoint::new(ClientDialect::Chat, ModelTask::Generate),
-    ),
-    (
-        "/responses",
-        Endpoint::new(ClientDialect::Responses, ModelTask::Generate),
-    ),
-    (
-        "/responses/input_tokens",
-        Endpoint::new(ClientDialect::Responses, ModelTask::CountTokens),
-    ),
-    (
-        "/responses/compact",
-        Endpoint::new(ClientDialect::Responses, ModelTask::Compact),
-    ),
-];
-
-/// Paths where GET is another route: a list of stored objects, or a WebSocket.
-const GET_PATHS: [&str; 2] = ["/chat/completions", "/responses"];
-
-/// The allowed methods of a path, for a 405 response.
-fn allowed_methods(path: &str) -> &'static str {
-    if path.ends_with("/chat/completions") {
-        "GET,HEAD,POST"
-    } else {
-        "POST"
-    }
-}
-
-/// The endpoint of a path, if it is a call to a model.
-pub(crate) fn find_endpoint(method: &Method, path: &str) -> Option<Endpoint> {
-    let mounts = MOUNTS.iter().copied().chain([ROOT]);
-    let below = mounts.filter_map(|mount| path.strip_prefix(mount));
-    let mut found = below.filter_map(|below| ENDPOINTS.iter().find(|(place, _)| *place == below));
-    match found.next() {
-        // GET does not call a model.
-        Some((place, _)) if *method == Method::GET && GET_PATHS.contains(place) => None,
-        Some((_, endpoint)) => Some(endpoint.clone()),
-        None => parse_model_path(path).map(|path| Endpoint {
-            client: ClientDialect::Gemini,
-            task: path.method.task(),
-            path: Some(path),
-        }),
-    }
-}
-
-/// The routes of stored objects below a mount.
-pub(super) fn routes(mount: &str) -> Router<App> {
-    let at = |path: &str| format!("{mount}{path}");
-    responses::routes(at)
-        .route(&at("/responses"), routing::get(socket::connect))
-        .merge(conversations::routes(at))
-        .merge(chats::routes(at))
-}
+pub(super) use request::client_credentials;
+pub(super) use responses::ROUTES as RESPONSE_ROUTES;
+pub(super) use socket::ROUTES as SOCKET_ROUTES;

@@ -5,8 +5,7 @@ use axum::http::header::CONTENT_LENGTH;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::Stream;
-
-use super::reply::is_event_stream;
+use prowess_provider::is_event_stream;
 
 /// A chunk of a response.
 pub(super) type ChunkResult = Result<Bytes, axum::Error>;

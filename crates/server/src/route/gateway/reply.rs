@@ -1,37 +1,30 @@
 //! Sends a model's response to the client, unchanged or translated to its dialect.
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::Stream;
 use prowess_provider::{
-    ByteStream, CallError, ForwardOutcome, InputTokenCount, ModelOutput, PassThroughResponse,
-    Route, UpstreamReply as Answered,
+    ByteStream, ForwardOutcome, InputTokenCount, ModelOutput, PassThroughResponse, Route,
+    UpstreamReply as Answered, is_event_stream,
 };
 use prowess_wire::neutral::{Request, Response as NeutralResponse, StreamEvent};
 use prowess_wire::{ClientDialect, Dropped, ReplyContext, StreamWriter, write_response};
 use serde_json::json;
 
+use super::client_reply::ClientReply;
+use super::clock::unix_now;
 use super::conversation::{self, AnswerRecorder};
-use super::error::GatewayError;
 use super::sse_passthrough::SsePassthrough;
 use super::sse_translate::TranslatedStream;
 use super::unsupported_fields::UnsupportedFields;
 use super::usage_scan::UsageScan;
-use crate::context::RequestId;
 use crate::meter::Meter;
 
-const EVENT_STREAM: &str = "text/event-stream";
 /// Marks a token count as estimated by the server.
 const ESTIMATED_HEADER: HeaderName = HeaderName::from_static("prowess-estimated");
-/// A response that is not a stream is read up to here before the client receives its status:
-/// if it breaks off, an error can still be sent instead.
-const READ_AHEAD_BYTES: usize = 1 << 20;
 
 /// Records which target responded.
 pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route: &Route) {
@@ -48,34 +41,19 @@ pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route
     }
 }
 
-/// What is needed to send a response to the client.
-pub(super) struct ClientReply {
-    pub(super) client: ClientDialect,
-    pub(super) id: RequestId,
-    /// Size of the request.
-    pub(super) request_bytes: usize,
-    /// Whether a stream is one JSON array instead of events.
-    pub(super) json_array: bool,
-    /// How long a translated stream may be silent before a keep-alive ping.
-    pub(super) ping: Option<Duration>,
-    pub(super) meter: Meter,
-    /// Stores the response, if it belongs to a stored conversation.
-    pub(super) recorder: Option<AnswerRecorder>,
-}
-
 impl ClientReply {
-    pub(super) async fn respond(self, forwarded: ForwardOutcome) -> Result<Response, GatewayError> {
+    pub(super) async fn respond(self, forwarded: ForwardOutcome) -> Response {
         match forwarded {
-            ForwardOutcome::PassedThrough(passed) => self.pass_through(*passed).await,
+            ForwardOutcome::PassedThrough(passed) => self.pass_through(*passed),
             ForwardOutcome::Translated { request, reply } => {
-                Ok(Box::pin(self.translate(&request, *reply)).await)
+                Box::pin(self.translate(&request, *reply)).await
             }
-            ForwardOutcome::TokenCount(counted) => Ok(token_count_response(self.client, &counted)),
+            ForwardOutcome::TokenCount(counted) => token_count_response(self.client, &counted),
         }
     }
 
     /// Status, headers and bytes unchanged.
-    async fn pass_through(mut self, passed: PassThroughResponse) -> Result<Response, GatewayError> {
+    fn pass_through(mut self, passed: PassThroughResponse) -> Response {
         let PassThroughResponse {
             provider,
             model,
@@ -106,53 +84,31 @@ impl ClientReply {
             if let Some(usage) = usage {
                 self.meter.record_usage(&usage);
             }
-            self.read_ahead(body, status, provider).await?
+            self.buffered_body(body, status)
         };
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
-        Ok(conversation::record_passthrough(recorder, response))
+        conversation::record_passthrough(recorder, response)
     }
 
-    /// A body whose beginning, usually all of it, has been read.
-    async fn read_ahead(
-        mut self,
-        mut body: ByteStream,
-        status: StatusCode,
-        provider: String,
-    ) -> Result<Body, GatewayError> {
-        let mut chunks: Vec<Bytes> = Vec::new();
-        let mut size = 0;
-        while size < READ_AHEAD_BYTES {
-            match body.next().await {
-                Some(Ok(chunk)) => {
-                    size += chunk.len();
-                    chunks.push(chunk);
+    /// A body that is not a stream. Usually `prowess-provider` has read all of it before any of
+    /// it is sent.
+    fn buffered_body(mut self, body: ByteStream, status: StatusCode) -> Body {
+        match body.into_complete() {
+            Ok(bytes) => {
+                match status.as_u16() {
+                    failed @ 400.. => self.meter.record_failure(failed, "upstream-error"),
+                    status => self.meter.record_end(status),
                 }
-                Some(Err(error)) => {
-                    let failure = GatewayError::from(CallError::Upstream {
-                        provider,
-                        error,
-                        retry_after: None,
-                        should_retry: None,
-                    });
-                    let (status, code) = failure.status_and_code();
-                    self.meter.record_failure(status, &code);
-                    return Err(failure);
-                }
-                None => {
-                    let bytes = concat_chunks(chunks);
-                    match status.as_u16() {
-                        failed @ 400.. => self.meter.record_failure(failed, "upstream-error"),
-                        status => self.meter.record_end(status),
-                    }
-                    return Ok(Body::from(bytes));
-                }
+                Body::from(bytes)
+            }
+            Err(body) => {
+                let client = self.client;
+                let scanned = UsageScan::new(body, client, status, self.request_bytes, self.meter);
+                Body::from_stream(scanned)
             }
         }
-        let body = stream::iter(chunks).map(Ok).chain(body);
-        let scanned = UsageScan::new(body, self.client, status, self.request_bytes, self.meter);
-        Ok(Body::from_stream(scanned))
     }
 
     /// The response in the client's dialect.
@@ -263,26 +219,4 @@ fn token_count_response(client: ClientDialect, counted: &InputTokenCount) -> Res
         response.headers_mut().insert(ESTIMATED_HEADER, value);
     }
     response
-}
-
-pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
-    let header = headers.get(CONTENT_TYPE);
-    let text = header.and_then(|value| value.to_str().ok());
-    let kind = text.unwrap_or_default().split(';').next();
-    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(EVENT_STREAM))
-}
-
-fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
-    match (chunks.pop(), chunks.is_empty()) {
-        (Some(only), true) => only,
-        (last, _) => {
-            chunks.extend(last);
-            chunks.concat().into()
-        }
-    }
-}
-
-/// Seconds since the Unix epoch.
-pub(super) fn unix_now() -> u64 {
-    u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
 }

@@ -9,8 +9,9 @@ use prowess_store::TenantId;
 use prowess_wire::neutral::{Response as NeutralResponse, ResponseCollector, StreamEvent};
 use prowess_wire::{ClientDialect, Dropped, ReplyContext};
 
+use super::client_reply::ClientReply;
+use super::clock::unix_now;
 use super::error::GatewayError;
-use super::reply::{self, ClientReply};
 use crate::meter::{Meter, UsageTap};
 
 /// Header with the id of the run.
@@ -63,7 +64,7 @@ pub(super) async fn start(
 ) -> Result<StartedRun, GatewayError> {
     let request = run_context.run_request(&incoming)?;
     let stream = request.request.stream;
-    let context = ReplyContext::for_request(&request.request, reply::unix_now());
+    let context = ReplyContext::for_request(&request.request, unix_now());
     let route_targets: Vec<_> = request.route.targets().to_vec();
     let mut run = engine.start(request).await?;
     let first = run.wait_for_start().await?;

@@ -15,7 +15,7 @@ use prowess_wire::neutral::{ApiError, StreamEvent};
 use prowess_wire::{ClientDialect, ReplyContext, StreamWriter};
 
 use super::usage_scan::UsageScan;
-use crate::context::RequestId;
+use crate::request_id::RequestId;
 
 /// Bytes of an incomplete event that are buffered; a longer one is passed on in parts.
 const MAX_BUFFERED_BYTES: usize = 1 << 20;

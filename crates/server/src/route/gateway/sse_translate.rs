@@ -13,7 +13,8 @@ use prowess_wire::StreamWriter;
 use prowess_wire::neutral::{Delta, StreamEvent, TokenUsage};
 use tokio::time::{Instant, Sleep};
 
-use super::reply::{self, ClientReply};
+use super::client_reply::ClientReply;
+use super::clock::unix_now;
 use super::unsupported_fields::UnsupportedFields;
 
 /// Events that are ready at once are sent in one chunk of about this size.
@@ -60,7 +61,7 @@ impl<S> TranslatedStream<S> {
         }
         self.count(&event);
         if matches!(event, StreamEvent::MessageDelta { .. }) {
-            self.writer.set_completed(reply::unix_now());
+            self.writer.set_completed(unix_now());
         }
         if matches!(event, StreamEvent::MessageStop)
             && let Some(comment) = self.unsupported.take_comment()

@@ -4,17 +4,55 @@
 mod health;
 mod model_info;
 
-use axum::Router;
-use axum::routing::get;
+use crate::openapi::operation::{Operation, OperationResponse};
+use crate::route::table::row::{PathNames, RouteRow, on};
 
-use crate::app::App;
+const NAMES: PathNames = PathNames::Nothing("models are configured for all tenants");
 
-pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route("/health", get(health::models))
-        .route("/health/liveliness", get(health::alive))
-        .route("/health/liveness", get(health::alive))
-        .route("/health/readiness", get(health::ready))
-        .route("/model/info", get(model_info::list))
-        .route("/v1/model/info", get(model_info::list))
-}
+pub(super) static ROUTES: &[RouteRow] = &[
+    RouteRow::plain(
+        "/health",
+        |method, _| on(method, health::models),
+        Operation::new("List callable models", OperationResponse::Json),
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/health/liveliness",
+        |method, _| on(method, health::alive),
+        ALIVE,
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/health/liveness",
+        |method, _| on(method, health::alive),
+        ALIVE,
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/health/readiness",
+        |method, _| on(method, health::ready),
+        Operation::new(
+            "Ready to serve requests, in LiteLLM's format",
+            OperationResponse::Json,
+        ),
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/model/info",
+        |method, _| on(method, model_info::list),
+        MODEL_INFO,
+        NAMES,
+    ),
+    RouteRow::plain(
+        "/v1/model/info",
+        |method, _| on(method, model_info::list),
+        MODEL_INFO,
+        NAMES,
+    ),
+];
+
+const ALIVE: Operation = Operation::new(
+    "The process runs, in LiteLLM's format",
+    OperationResponse::Text,
+);
+const MODEL_INFO: Operation = Operation::new("List models with prices", OperationResponse::Json);

@@ -1,17 +1,21 @@
 //! `/mcp` with any method: authorizes and handles a request.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use prowess_mcp::{McpPrincipal, SkillProvider};
 
 use super::origin;
+use super::skill_provider::TenantSkillProvider;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::limits::RequestRefusal;
-use crate::route::gateway::read_body;
+use crate::read_body::read_body;
 
 pub(super) async fn handle(State(app): State<App>, request: Request) -> Response {
     match authorize_and_handle(&app, request).await {
@@ -37,9 +41,24 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     // No longer needed, and absent headers cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
-    let mcp_principal = app.mcp().mcp_principal(app, &principal, own_tools_at_once);
+    let mcp_principal = mcp_principal(app, &principal, own_tools_at_once);
     let request = Request::from_parts(parts, body.bytes);
     Ok(http.handle(mcp_principal, request).await.map(Body::new))
+}
+
+/// The principal as MCP knows it, with its tenant's skills.
+fn mcp_principal(app: &App, principal: &Principal, own_tools_at_once: bool) -> McpPrincipal {
+    let provider: Arc<dyn SkillProvider> = Arc::new(TenantSkillProvider {
+        skills: app.mcp().skills(app.store(), &principal.tenant),
+        engine: app.engine().clone(),
+        can_run_code: principal.require(Permission::RunCode).is_ok(),
+        own_tools_at_once,
+    });
+    McpPrincipal {
+        owner: principal.tenant.as_str().to_owned(),
+        key: principal.key_id().unwrap_or_default().to_owned(),
+        provider,
+    }
 }
 
 /// Parses the query parameter `own_tools`, which applies when a session begins.

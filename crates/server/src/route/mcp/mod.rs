@@ -5,75 +5,49 @@
 
 mod handler;
 mod origin;
+pub(crate) mod sessions;
 mod skill_provider;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use axum::routing;
 
-use axum::Router;
-use axum::routing::any;
-use prowess_mcp::{McpHttp, McpHttpLimits, McpPrincipal, SkillProvider};
-use prowess_store::TenantId;
+use crate::openapi::operation::{
+    ApiMount, Operation, OperationBody, OperationResponse, Operations,
+};
+use crate::openapi::parameters as query;
+use crate::route::table::mounts::ROOT_ONLY;
+use crate::route::table::row::{PathNames, RouteAction, RouteMethod, RouteRow};
 
-use crate::app::App;
-use crate::auth::{Permission, Principal};
-use skill_provider::{TenantSkillProvider, TenantSkills};
+/// MCP answers every method itself, in JSON-RPC.
+pub(super) static ROUTES: &[RouteRow] = &[
+    row(
+        RouteMethod::Post,
+        RouteAction::Handler(|_, _| routing::any(handler::handle)),
+        Operation::new("Send an MCP message", OperationResponse::Message)
+            .query(query::MCP)
+            .body(OperationBody::Message),
+    ),
+    row(
+        RouteMethod::Get,
+        RouteAction::ServedBy(PATH),
+        Operation::new("Open the event stream", OperationResponse::Messages)
+            .query(query::MCP_STREAM),
+    ),
+    row(
+        RouteMethod::Delete,
+        RouteAction::ServedBy(PATH),
+        Operation::new("End a session", OperationResponse::Nothing).query(query::MCP),
+    ),
+];
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/mcp", any(handler::handle))
-}
+const PATH: &str = "/mcp";
 
-/// All sessions, and the skills of tenants with sessions.
-pub(crate) struct Mcp {
-    http: McpHttp,
-    tenants: Mutex<HashMap<TenantId, Weak<TenantSkills>>>,
-}
-
-impl Mcp {
-    pub(crate) fn new() -> Mcp {
-        Mcp {
-            http: McpHttp::new(McpHttpLimits::default()),
-            tenants: Mutex::default(),
-        }
-    }
-
-    /// Ends all sessions.
-    pub(crate) async fn close(&self) {
-        self.http.close().await;
-    }
-
-    fn http(&self) -> &McpHttp {
-        &self.http
-    }
-
-    fn mcp_principal(
-        &self,
-        app: &App,
-        principal: &Principal,
-        own_tools_at_once: bool,
-    ) -> McpPrincipal {
-        let provider: Arc<dyn SkillProvider> = Arc::new(TenantSkillProvider {
-            skills: self.skills(app, &principal.tenant),
-            engine: app.engine().clone(),
-            can_run_code: principal.require(Permission::RunCode).is_ok(),
-            own_tools_at_once,
-        });
-        McpPrincipal {
-            owner: principal.tenant.as_str().to_owned(),
-            key: principal.key_id().unwrap_or_default().to_owned(),
-            provider,
-        }
-    }
-
-    /// Shared by all sessions of a tenant.
-    fn skills(&self, app: &App, tenant: &TenantId) -> Arc<TenantSkills> {
-        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = tenants.get(tenant).and_then(Weak::upgrade) {
-            return known;
-        }
-        tenants.retain(|_, skills| skills.strong_count() > 0);
-        let skills = Arc::new(TenantSkills::new(app.store().clone(), tenant.clone()));
-        tenants.insert(tenant.clone(), Arc::downgrade(&skills));
-        skills
+const fn row(method: RouteMethod, action: RouteAction, operation: Operation) -> RouteRow {
+    RouteRow {
+        method,
+        path: PATH,
+        mounts: ROOT_ONLY,
+        action,
+        operations: Operations::only(ApiMount::Mcp, operation),
+        names: PathNames::Nothing("a header names the session; prowess-mcp checks its owner"),
     }
 }

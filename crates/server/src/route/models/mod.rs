@@ -3,32 +3,56 @@
 mod delete;
 mod get;
 mod list;
-mod upstream_lists;
+pub(crate) mod upstream_lists;
 
-pub(crate) use upstream_lists::UpstreamModelLists;
-
-use axum::Router;
 use axum::http::StatusCode;
-use axum::routing;
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::auth::Principal;
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
+use crate::openapi::operation::OperationResponse::{self, Object};
+use crate::openapi::operation::{ApiMount, Operation, Operations};
+use crate::route::table::mounts::{EVERYWHERE, OPENAI_AND_ROOT};
+use crate::route::table::row::{PathNames, RouteAction, RouteMethod, RouteRow, on};
 
-pub(super) fn routes() -> Router<App> {
-    let model = routing::get(get::get);
-    // Model names contain slashes.
-    Router::new()
-        .route("/models", routing::get(list::list))
-        .route("/models/{*model}", model)
-}
+/// Model names contain slashes.
+const MODEL: &str = "/models/{*model}";
+const NAMES: PathNames = PathNames::Nothing("models are configured for all tenants");
 
-/// Deleting a model, which only OpenAI's API has.
-pub(super) fn delete_routes() -> Router<App> {
-    Router::new().route("/models/{*model}", routing::delete(delete::delete))
-}
+pub(super) static ROUTES: &[RouteRow] = &[
+    RouteRow {
+        method: RouteMethod::Get,
+        path: "/models",
+        mounts: EVERYWHERE,
+        action: RouteAction::Handler(|method, _| on(method, list::list)),
+        operations: Operations::all(Operation::new("List models", Object("ModelList"))),
+        names: NAMES,
+    },
+    RouteRow {
+        method: RouteMethod::Get,
+        path: MODEL,
+        mounts: EVERYWHERE,
+        action: RouteAction::Handler(|method, _| on(method, get::get)),
+        operations: Operations::all(Operation::new("Get a model", Object("Model"))),
+        names: NAMES,
+    },
+    RouteRow {
+        method: RouteMethod::Delete,
+        path: MODEL,
+        mounts: OPENAI_AND_ROOT,
+        action: RouteAction::Handler(|method, _| on(method, delete::delete)),
+        operations: Operations::only(
+            ApiMount::OpenAi,
+            Operation::new(
+                "Not supported: models are configured",
+                OperationResponse::Json,
+            ),
+        ),
+        names: NAMES,
+    },
+];
 
 /// Whether a principal may call a model of this name.
 fn is_callable(app: &App, principal: &Principal, name: &str) -> bool {

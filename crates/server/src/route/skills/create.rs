@@ -36,8 +36,7 @@ pub(crate) async fn create(
     let mut reservation = app.body_budget().reserve(&principal.tenant);
     let form = SkillForm::read(request, &app, &mut reservation).await?;
     if requested.or_form_location(&form, &app)? == SkillsLocation::Anthropic {
-        return anthropic_skills::create_skill(&app, &principal, &headers, "/v1/skills", form)
-            .await;
+        return anthropic_skills::create_skill(&app, &principal, &headers, "/skills", form).await;
     }
     create_in_store(&app, dialect, &principal, &options, form).await
 }

@@ -11,45 +11,156 @@ mod set_default;
 mod upload;
 mod versions;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::MethodRouter;
 
 use crate::anthropic_skills;
 use crate::app::App;
+use crate::openapi::operation::OperationResponse::{self, Object};
+use crate::openapi::operation::{Operation, OperationBody, Operations};
+use crate::openapi::parameters as query;
+use crate::route::table::mounts::VENDORS;
+use crate::route::table::row::{
+    BuildHandler, ObjectKind, PathNames, RouteAction, RouteMethod, RouteRow, RouteSetup,
+    limit_body, on,
+};
 
 /// Space for a form's own lines: names, types and boundaries of many small files.
 const FORM_BYTES: u64 = 4 << 20;
 /// A body that only selects a version.
 const JSON_BYTES: usize = 64 << 10;
 
-pub(super) fn routes(app: &App) -> Router<App> {
-    let limits = &app.settings().skill_limits;
+const SKILLS: &str = "/skills";
+const SKILL: &str = "/skills/{skill}";
+const VERSIONS: &str = "/skills/{skill}/versions";
+const VERSION: &str = "/skills/{skill}/versions/{version}";
+const ZIP: OperationResponse = OperationResponse::Bytes("application/zip");
+const CREATES: PathNames = PathNames::Nothing("creates an object of the tenant");
+
+pub(super) static ROUTES: &[RouteRow] = &[
+    row(
+        RouteMethod::Get,
+        SKILLS,
+        |method, setup| divertible(on(method, list::list), setup),
+        Operations::each(
+            LIST.query(query::ANTHROPIC_SKILLS),
+            LIST.query(query::OPENAI_SKILLS),
+        ),
+        PathNames::OwnList,
+    ),
+    row(
+        RouteMethod::Post,
+        SKILLS,
+        |method, setup| divertible(on(method, create::create), setup),
+        Operations::both(
+            Operation::new("Create a skill", Object("Skill")).body(OperationBody::Skill),
+        ),
+        CREATES,
+    ),
+    row(
+        RouteMethod::Get,
+        SKILL,
+        |method, setup| divertible(on(method, get::get), setup),
+        Operations::both(Operation::new("Get a skill", Object("Skill"))),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Delete,
+        SKILL,
+        |method, setup| divertible(on(method, delete::delete), setup),
+        Operations::both(Operation::new("Delete a skill", Object("Deleted"))),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Post,
+        SKILL,
+        |method, setup| {
+            let limit = DefaultBodyLimit::max(JSON_BYTES);
+            divertible(on(method, set_default::set_default).layer(limit), setup)
+        },
+        Operations::both(
+            Operation::new("Set the default version", Object("Skill"))
+                .body(OperationBody::DefaultVersion),
+        ),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/content",
+        |method, setup| divertible(on(method, content::content), setup),
+        Operations::both(Operation::new("Download its default version", ZIP)),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Get,
+        VERSIONS,
+        |method, setup| divertible(on(method, versions::list::list), setup),
+        Operations::each(
+            LIST_VERSIONS.query(query::ANTHROPIC_PAGE),
+            LIST_VERSIONS.query(query::OPENAI_PAGE),
+        ),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Post,
+        VERSIONS,
+        |method, setup| divertible(on(method, versions::create::create), setup),
+        Operations::both(
+            Operation::new("Create a version", Object("Version")).body(OperationBody::Skill),
+        ),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Get,
+        VERSION,
+        |method, setup| divertible(on(method, versions::get::get), setup),
+        Operations::both(Operation::new("Get a version", Object("Version"))),
+        NAMES_VERSION,
+    ),
+    row(
+        RouteMethod::Delete,
+        VERSION,
+        |method, setup| divertible(on(method, versions::delete::delete), setup),
+        Operations::both(Operation::new("Delete a version", Object("Deleted"))),
+        NAMES_VERSION,
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/versions/{version}/content",
+        |method, setup| divertible(on(method, versions::content::content), setup),
+        Operations::both(Operation::new("Download its files", ZIP)),
+        NAMES_VERSION,
+    ),
+];
+
+const LIST: Operation = Operation::new("List or search skills", Object("SkillList"));
+const LIST_VERSIONS: Operation = Operation::new("List versions", Object("VersionList"));
+const NAMES_SKILL: PathNames = PathNames::Objects(&[ObjectKind::Skill]);
+const NAMES_VERSION: PathNames = PathNames::Objects(&[ObjectKind::Skill, ObjectKind::Version]);
+
+const fn row(
+    method: RouteMethod,
+    path: &'static str,
+    handler: BuildHandler,
+    operations: Operations,
+    names: PathNames,
+) -> RouteRow {
+    RouteRow {
+        method,
+        path,
+        mounts: VENDORS,
+        action: RouteAction::Handler(handler),
+        operations,
+        names,
+    }
+}
+
+/// A handler of skills stored here: requests for Anthropic's skills do not reach it.
+fn divertible(handler: MethodRouter<App>, setup: &RouteSetup<'_>) -> MethodRouter<App> {
+    let limits = &setup.app.settings().skill_limits;
     let body = limits.total_bytes.max(limits.archive_bytes) + FORM_BYTES;
-    Router::new()
-        .route("/skills", get(list::list).post(create::create))
-        .route(
-            "/skills/{skill}",
-            get(get::get)
-                .delete(delete::delete)
-                .merge(post(set_default::set_default).layer(DefaultBodyLimit::max(JSON_BYTES))),
-        )
-        .route("/skills/{skill}/content", get(content::content))
-        .route(
-            "/skills/{skill}/versions",
-            get(versions::list::list).post(versions::create::create),
-        )
-        .route(
-            "/skills/{skill}/versions/{version}",
-            get(versions::get::get).delete(versions::delete::delete),
-        )
-        .route(
-            "/skills/{skill}/versions/{version}/content",
-            get(versions::content::content),
-        )
-        .route_layer(from_fn_with_state(app.clone(), anthropic_skills::divert))
-        .layer(DefaultBodyLimit::max(
-            usize::try_from(body).unwrap_or(usize::MAX),
-        ))
+    let divert = from_fn_with_state(setup.app.clone(), anthropic_skills::divert);
+    let handler: MethodRouter<App> = handler.layer(divert);
+    limit_body(handler, body)
 }

@@ -7,33 +7,62 @@ mod list;
 mod messages;
 mod update;
 
-use axum::Router;
 use axum::http::StatusCode;
-use axum::routing;
 use prowess_store::{ChatRecord, Error as StoreError, ResourceKind};
 use prowess_wire::excerpt;
 use serde_json::Value;
 
 use super::list_query::invalid_param;
-use crate::app::App;
 use crate::error::HttpError;
 use crate::metadata;
+use crate::openapi::operation::{Operation, OperationBody, OperationResponse};
+use crate::openapi::parameters as query;
+use crate::route::table::row::{ObjectKind, PathNames, RouteMethod, RouteRow, on};
 
-/// The routes, at the paths that `at` returns.
-pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
-    Router::new()
-        .route(&at("/chat/completions"), routing::get(list::list))
-        .route(
-            &at("/chat/completions/{id}"),
-            routing::get(get::get)
-                .post(update::update)
-                .delete(delete::delete),
-        )
-        .route(
-            &at("/chat/completions/{id}/messages"),
-            routing::get(messages::list),
-        )
-}
+pub(in crate::route) static ROUTES: &[RouteRow] = &[
+    RouteRow::openai(
+        RouteMethod::Get,
+        "/chat/completions",
+        |method, _| on(method, list::list),
+        Operation::new("List stored completions", OperationResponse::Json).query(query::CHATS),
+        PathNames::OwnList,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        COMPLETION,
+        |method, _| on(method, get::get),
+        Operation::new("Get a stored completion", OperationResponse::Json),
+        NAMES_COMPLETION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Post,
+        COMPLETION,
+        |method, _| on(method, update::update),
+        Operation::new("Update its metadata", OperationResponse::Json)
+            .body(OperationBody::Metadata),
+        NAMES_COMPLETION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Delete,
+        COMPLETION,
+        |method, _| on(method, delete::delete),
+        Operation::new(
+            "Delete a stored completion",
+            OperationResponse::Object("Deleted"),
+        ),
+        NAMES_COMPLETION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        "/chat/completions/{id}/messages",
+        |method, _| on(method, messages::list),
+        Operation::new("List its messages", OperationResponse::Json).query(query::ITEMS),
+        NAMES_COMPLETION,
+    ),
+];
+
+const COMPLETION: &str = "/chat/completions/{id}";
+const NAMES_COMPLETION: PathNames = PathNames::Objects(&[ObjectKind::ChatCompletion]);
 
 /// A completion as sent to its client, with its metadata.
 fn completion_json(record: &ChatRecord) -> Result<Value, HttpError> {

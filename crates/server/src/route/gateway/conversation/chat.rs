@@ -17,8 +17,8 @@ use super::{AnswerRecorder, PreparedRequest, items};
 use crate::app::App;
 use crate::auth::Principal;
 use crate::metadata;
+use crate::route::gateway::clock::unix_now;
 use crate::route::gateway::error::GatewayError;
-use crate::route::gateway::reply;
 
 /// Maximum bytes of a stored completion.
 const MAX_COMPLETION_BYTES: usize = 16 << 20;
@@ -110,7 +110,7 @@ impl ChatRecorder {
 
     /// The response passes unchanged.
     pub(super) fn start_passthrough(&mut self) {
-        self.context.created = reply::unix_now();
+        self.context.created = unix_now();
     }
 
     pub(super) async fn save(self, completion: &Value) {

@@ -9,39 +9,90 @@ mod get;
 mod items;
 mod update;
 
-use axum::Router;
 use axum::http::StatusCode;
-use axum::routing;
 use prowess_store::{ConversationRecord, Error as StoreError, NewItem};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
 use super::conversation::items as item_format;
-use crate::app::App;
 use crate::error::HttpError;
+use crate::openapi::operation::{Operation, OperationBody, OperationResponse};
+use crate::openapi::parameters as query;
+use crate::route::table::row::{ObjectKind, PathNames, RouteMethod, RouteRow, on};
 
 /// Items in one request.
 const MAX_ITEMS: usize = 20;
 
-/// The routes, at the paths that `at` returns.
-pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
-    Router::new()
-        .route(&at("/conversations"), routing::post(create::create))
-        .route(
-            &at("/conversations/{id}"),
-            routing::get(get::get)
-                .post(update::update)
-                .delete(delete::delete),
-        )
-        .route(
-            &at("/conversations/{id}/items"),
-            routing::get(items::list::list).post(items::create::create),
-        )
-        .route(
-            &at("/conversations/{id}/items/{item}"),
-            routing::get(items::get::get).delete(items::delete::delete),
-        )
-}
+pub(in crate::route) static ROUTES: &[RouteRow] = &[
+    RouteRow::openai(
+        RouteMethod::Post,
+        "/conversations",
+        |method, _| on(method, create::create),
+        Operation::new("Create a conversation", CONVERSATION_OBJECT)
+            .body(OperationBody::Conversation),
+        PathNames::Nothing("creates an object of the tenant"),
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        CONVERSATION,
+        |method, _| on(method, get::get),
+        Operation::new("Get a conversation", CONVERSATION_OBJECT),
+        NAMES_CONVERSATION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Post,
+        CONVERSATION,
+        |method, _| on(method, update::update),
+        Operation::new("Update its metadata", CONVERSATION_OBJECT).body(OperationBody::Metadata),
+        NAMES_CONVERSATION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Delete,
+        CONVERSATION,
+        |method, _| on(method, delete::delete),
+        Operation::new(
+            "Delete a conversation",
+            OperationResponse::Object("Deleted"),
+        ),
+        NAMES_CONVERSATION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        ITEMS,
+        |method, _| on(method, items::list::list),
+        Operation::new("List its items", OperationResponse::Json).query(query::ITEMS),
+        NAMES_CONVERSATION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Post,
+        ITEMS,
+        |method, _| on(method, items::create::create),
+        Operation::new("Add items", OperationResponse::Json).body(OperationBody::Items),
+        NAMES_CONVERSATION,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        ITEM,
+        |method, _| on(method, items::get::get),
+        Operation::new("Get one of its items", OperationResponse::Json),
+        NAMES_ITEM,
+    ),
+    RouteRow::openai(
+        RouteMethod::Delete,
+        ITEM,
+        |method, _| on(method, items::delete::delete),
+        Operation::new("Delete an item", CONVERSATION_OBJECT),
+        NAMES_ITEM,
+    ),
+];
+
+const CONVERSATION: &str = "/conversations/{id}";
+const ITEMS: &str = "/conversations/{id}/items";
+const ITEM: &str = "/conversations/{id}/items/{item}";
+const CONVERSATION_OBJECT: OperationResponse = OperationResponse::Object("Conversation");
+const NAMES_CONVERSATION: PathNames = PathNames::Objects(&[ObjectKind::Conversation]);
+const NAMES_ITEM: PathNames =
+    PathNames::Objects(&[ObjectKind::Conversation, ObjectKind::ConversationItem]);
 
 /// A conversation in OpenAI's format.
 fn conversation_json(record: &ConversationRecord) -> Value {

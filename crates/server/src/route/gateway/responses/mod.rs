@@ -9,21 +9,40 @@ mod get;
 mod input_items;
 pub(super) mod replay;
 
-use axum::Router;
-use axum::routing;
+use crate::openapi::operation::{Operation, OperationResponse};
+use crate::openapi::parameters as query;
+use crate::route::table::row::{ObjectKind, PathNames, RouteMethod, RouteRow, on};
 
-use crate::app::App;
+pub(in crate::route) static ROUTES: &[RouteRow] = &[
+    RouteRow::openai(
+        RouteMethod::Get,
+        RESPONSE,
+        |method, _| on(method, get::get),
+        Operation::new("Get a stored response", OperationResponse::Stream).query(query::REPLAY),
+        NAMES,
+    ),
+    RouteRow::openai(
+        RouteMethod::Delete,
+        RESPONSE,
+        |method, _| on(method, delete::delete),
+        Operation::new("Delete a stored response", OperationResponse::Json),
+        NAMES,
+    ),
+    RouteRow::openai(
+        RouteMethod::Post,
+        "/responses/{id}/cancel",
+        |method, _| on(method, cancel::cancel),
+        Operation::new("Cancel a response", OperationResponse::Json),
+        NAMES,
+    ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        "/responses/{id}/input_items",
+        |method, _| on(method, input_items::list),
+        Operation::new("List its input items", OperationResponse::Json).query(query::ITEMS),
+        NAMES,
+    ),
+];
 
-/// The routes, at the paths that `at` returns.
-pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
-    Router::new()
-        .route(
-            &at("/responses/{id}"),
-            routing::get(get::get).delete(delete::delete),
-        )
-        .route(&at("/responses/{id}/cancel"), routing::post(cancel::cancel))
-        .route(
-            &at("/responses/{id}/input_items"),
-            routing::get(input_items::list),
-        )
-}
+const RESPONSE: &str = "/responses/{id}";
+const NAMES: PathNames = PathNames::Objects(&[ObjectKind::Response]);

@@ -6,11 +6,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt;
+use prowess_provider::is_event_stream;
 use prowess_wire::sse::SseParser;
 use serde_json::{Value, json};
 
 use super::super::conversation::completed_response;
-use super::super::reply::is_event_stream;
 use super::super::responses::replay;
 use super::connection::{ClientGone, SocketConnection};
 

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use prowess_store::TenantId;
 use serde_json::Value;
 
-use super::input_items;
-use super::message::CreateMessage;
+use super::message::{CreateMessage, input_items};
 
 /// Bytes per connection.
 const MAX_SOCKET_BYTES: usize = 4 << 20;

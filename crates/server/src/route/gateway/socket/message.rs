@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::clock::unix_now;
 use super::super::conversation::items;
-use super::super::reply::unix_now;
 
 /// A `response.create` message.
 pub(super) struct CreateMessage {
@@ -76,7 +76,7 @@ impl CreateMessage {
 
     /// Prepends earlier items.
     pub(super) fn with_history(mut self, history: &[Value]) -> CreateMessage {
-        let new = super::input_items(self.input());
+        let new = input_items(self.input());
         let all: Vec<Value> = history.iter().chain(&new).cloned().collect();
         self.fields
             .insert("input".to_owned(), items::upstream_items(&all).into());
@@ -138,6 +138,12 @@ fn invalid_request_error(code: &str, param: &str, message: &str) -> Value {
         "message": message,
         "param": param,
     })
+}
+
+/// The items of an `input`: a text, or a list.
+pub(super) fn input_items(input: &Value) -> Vec<Value> {
+    let text = input.to_string();
+    items::parse_input(Some(&text)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@
 
 mod connection;
 mod events;
-mod memory;
+pub(crate) mod memory;
 mod message;
-mod open_sockets;
+pub(crate) mod open_sockets;
 mod turn;
 
 use std::future::poll_fn;
@@ -26,18 +26,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{OriginalUri, State};
 use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE, UPGRADE};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use prowess_store::TenantId;
-use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
-
-pub(crate) use memory::SocketMemories;
-pub(crate) use open_sockets::OpenSockets;
 
 use self::connection::{ClientGone, SocketConnection};
 use self::memory::SocketMemory;
@@ -46,7 +42,20 @@ use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::connections::{ActiveRequest, CloseMode, Takeover, current};
 use crate::error::HttpError;
-use crate::route::method_not_allowed;
+use crate::openapi::operation::{Operation, OperationResponse};
+use crate::route::table::row::{PathNames, RouteMethod, RouteRow, on};
+use crate::route::unmatched::method_not_allowed;
+
+pub(in crate::route) static ROUTES: &[RouteRow] = &[RouteRow::openai(
+    RouteMethod::Get,
+    "/responses",
+    |method, _| on(method, connect),
+    Operation::new(
+        "Generate responses over a WebSocket",
+        OperationResponse::WebSocket,
+    ),
+    PathNames::Nothing("messages name objects, as bodies of requests do"),
+)];
 
 /// How long a connection may be without a message.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -58,11 +67,11 @@ const MAX_TURN_DURATION: Duration = Duration::from_secs(60 * 60);
 const MAX_WRITE_BUFFER_BYTES: usize = 2 * events::MAX_EVENT_BYTES;
 
 /// Upgrades a connection.
-pub(super) async fn connect(
+async fn connect(
     State(app): State<App>,
     principal: Principal,
     method: Method,
-    uri: Uri,
+    OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
     takeover: Option<Extension<Takeover>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -77,7 +86,8 @@ pub(super) async fn connect(
         HttpError::new(rejection.status(), "websocket-refused", message)
     })?;
     let limit = app.settings().request_bytes;
-    let open = app.open_sockets().open(&principal)?;
+    let has_key = principal.key().is_some();
+    let open = app.open_sockets().open(&principal.tenant, has_key)?;
     let mut active = current::take();
     if let Some(active) = &mut active {
         active.unprotect();
@@ -220,10 +230,4 @@ async fn wait_for_close(takeover: Option<&Takeover>, mode: CloseMode) {
         },
     )
     .await;
-}
-
-/// The items of an `input`: a text, or a list.
-fn input_items(input: &Value) -> Vec<Value> {
-    let text = input.to_string();
-    super::conversation::items::parse_input(Some(&text)).unwrap_or_default()
 }

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::http::StatusCode;
 use prowess_store::TenantId;
 
-use crate::auth::Principal;
 use crate::error::HttpError;
 
 /// Sockets that one tenant may open with its keys. The server's owner is limited only by the
@@ -32,11 +31,7 @@ struct Counts {
 
 impl OpenSockets {
     /// Counts a socket until the returned value is dropped.
-    pub(super) fn open(&self, principal: &Principal) -> Result<OpenSocket, HttpError> {
-        self.count(&principal.tenant, principal.key().is_some())
-    }
-
-    fn count(&self, tenant: &TenantId, has_key: bool) -> Result<OpenSocket, HttpError> {
+    pub(super) fn open(&self, tenant: &TenantId, has_key: bool) -> Result<OpenSocket, HttpError> {
         let mut counts = self.counts();
         let own = counts.tenants.get(tenant).copied().unwrap_or_default();
         if has_key && own >= MAX_SOCKETS_PER_TENANT {
@@ -104,15 +99,15 @@ mod tests {
         let sockets = OpenSockets::default();
         let (one, two) = (TenantId::new("one").unwrap(), TenantId::new("two").unwrap());
         let mut open: Vec<_> = (0..MAX_SOCKETS_PER_TENANT)
-            .map(|_| sockets.count(&one, true).unwrap())
+            .map(|_| sockets.open(&one, true).unwrap())
             .collect();
-        let refused = sockets.count(&one, true).err().unwrap();
+        let refused = sockets.open(&one, true).err().unwrap();
         assert_eq!(refused.code, "tenant-sockets-busy");
-        open.push(sockets.count(&one, false).unwrap());
+        open.push(sockets.open(&one, false).unwrap());
         while open.len() < MAX_SOCKETS {
-            open.push(sockets.count(&two, false).unwrap());
+            open.push(sockets.open(&two, false).unwrap());
         }
-        let refused = sockets.count(&two, false).err().unwrap();
+        let refused = sockets.open(&two, false).err().unwrap();
         assert_eq!(refused.code, "sockets-busy");
         drop(open);
         let counts = sockets.counts();

@@ -36,7 +36,6 @@ pub(crate) async fn create(
     let mut reservation = app.body_budget().reserve(&principal.tenant);
     let form = SkillForm::read(request, &app, &mut reservation).await?;
     if requested.or_form_location(&form, &app)? == SkillsLocation::Anthropic {
-        let path = anthropic_skills::upstream_path(&path)?;
         return anthropic_skills::create_skill(&app, &principal, &headers, &path, form).await;
     }
     let id = ids::canonical_skill_id(&id);

@@ -1,75 +1,17 @@
-//! One operation: a verb at a path, its parameters, body and responses.
+//! Writes the operations of a route as OpenAPI.
 
 use serde_json::{Map, Value, json};
 
-use super::parameters::Parameter;
-use crate::route::PURPOSES;
+use super::operation::{ApiMount, Operation, OperationBody, OperationResponse};
 
-pub(super) struct Operation {
+/// A verb at a path of one API.
+pub(super) struct DescribedRoute<'a> {
     pub(super) method: &'static str,
     pub(super) path: String,
-    pub(super) summary: &'static str,
-    /// Besides those of the path.
-    pub(super) parameters: &'static [Parameter],
-    pub(super) body: OperationBody,
-    pub(super) response: OperationResponse,
-    pub(super) mount: Mount,
-}
-
-/// The dialect of its objects.
-#[derive(Clone, Copy)]
-pub(super) enum Mount {
-    Anthropic,
-    OpenAi,
-    Gemini,
-    /// No vendor's: health checks and similar.
-    Plain,
-    /// JSON-RPC.
-    Mcp,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum OperationBody {
-    None,
-    Skill,
-    File,
-    /// As in OpenAI's API.
-    FileWithPurpose,
-    DefaultVersion,
-    /// A call to a model with these required fields.
-    Model(&'static [&'static str]),
-    /// A call to a model named in the path.
-    Contents,
-    Container,
-    ContainerFile,
-    Conversation,
-    /// Items for a conversation.
-    Items,
-    Metadata,
-    /// A JSON-RPC message.
-    Message,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum OperationResponse {
-    /// A schema, by its name in the mount's dialect.
-    Object(&'static str),
-    /// Any JSON object.
-    Json,
-    /// A JSON string.
-    Text,
-    /// An object, or an event stream.
-    Stream,
-    /// A JSON array sent in chunks, or an event stream.
-    Chunks,
-    /// Bytes of this media type.
-    Bytes(&'static str),
-    /// A JSON-RPC message or a stream of them; empty for notifications.
-    Message,
-    /// A stream of JSON-RPC messages.
-    Messages,
-    /// An empty response.
-    Nothing,
+    pub(super) mount: ApiMount,
+    /// All mounts below which it is served.
+    pub(super) mounts: Vec<&'static str>,
+    pub(super) operation: &'a Operation,
 }
 
 const ERRORS: [(&str, &str); 13] = [
@@ -101,38 +43,31 @@ const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|[1-9]
 /// Any text except NUL, which the store does not accept.
 const ID: &str = r"^[^\u0000]+$";
 
-impl Mount {
-    pub(super) fn prefix(self) -> &'static str {
-        match self {
-            Mount::Anthropic => "/anthropic/v1",
-            Mount::OpenAi => "/openai/v1",
-            Mount::Gemini => "/gemini/v1beta",
-            Mount::Plain | Mount::Mcp => "",
-        }
-    }
-
+impl ApiMount {
     /// A schema in this dialect. Routes outside of the mounts use OpenAI's error format unless
     /// a header selects another.
     fn schema(self, name: &str) -> Value {
         let dialect = match self {
-            Mount::Anthropic => "Anthropic",
-            Mount::OpenAi | Mount::Plain => "OpenAi",
-            Mount::Gemini => "Gemini",
-            Mount::Mcp => "Mcp",
+            ApiMount::Anthropic => "Anthropic",
+            ApiMount::OpenAi | ApiMount::Plain => "OpenAi",
+            ApiMount::Gemini => "Gemini",
+            ApiMount::Mcp => "Mcp",
         };
         json!({ "$ref": format!("#/components/schemas/{dialect}{name}") })
     }
 }
 
-impl Operation {
+impl DescribedRoute<'_> {
     pub(super) fn describe(&self) -> Value {
         let mut described = json!({
-            "summary": self.summary,
+            "summary": self.operation.summary,
             "operationId": self.id(),
             "parameters": self.parameters(),
             "responses": self.responses(),
+            "x-mounts": self.mounts,
         });
-        if let (Some(body), Some(map)) = (self.body.describe(), described.as_object_mut()) {
+        if let (Some(body), Some(map)) = (self.operation.body.describe(), described.as_object_mut())
+        {
             map.insert("requestBody".to_owned(), body);
         }
         described
@@ -158,19 +93,19 @@ impl Operation {
             Some(json!({ "name": name, "in": "path", "required": true, "schema": schema }))
         });
         let place = match self.mount {
-            Mount::Mcp => "header",
+            ApiMount::Mcp => "header",
             _ => "query",
         };
-        let declared = self.parameters.iter().map(|(name, kind, meaning)| {
+        let declared = self.operation.parameters.iter().map(|(name, kind, meaning)| {
             json!({ "name": name, "in": place, "description": meaning, "schema": kind.schema() })
         });
         names.chain(declared).collect()
     }
 
     fn responses(&self) -> Value {
-        let mut responses = self.response.describe(self.mount);
+        let mut responses = self.operation.response.describe(self.mount);
         let more: &[(&str, &str)] = match self.mount {
-            Mount::Mcp => &MCP_ERRORS,
+            ApiMount::Mcp => &MCP_ERRORS,
             _ => &[],
         };
         for (status, meaning) in ERRORS.iter().chain(more) {
@@ -184,7 +119,7 @@ impl Operation {
 
 impl OperationResponse {
     /// The success responses, by status.
-    fn describe(self, mount: Mount) -> Map<String, Value> {
+    fn describe(self, mount: ApiMount) -> Map<String, Value> {
         let json = |schema: Value| ("application/json", schema);
         let events = ("text/event-stream", json!({ "type": "string" }));
         let any = json!({ "type": "object" });
@@ -201,6 +136,10 @@ impl OperationResponse {
             }
             OperationResponse::Message => vec![json(mount.schema("Message")), events],
             OperationResponse::Messages => vec![events],
+            OperationResponse::WebSocket => {
+                let switched = json!({ "description": "Switching protocols" });
+                return Map::from_iter([("101".to_owned(), switched)]);
+            }
             OperationResponse::Nothing => {
                 return Map::from_iter([("204".to_owned(), json!({ "description": "Done" }))]);
             }
@@ -223,12 +162,11 @@ impl OperationBody {
     fn describe(self) -> Option<Value> {
         let binary = json!({ "type": "string", "format": "binary" });
         let seconds = json!({ "type": "integer", "minimum": 3600, "maximum": 7_776_000 });
-        let purpose = json!({ "type": "string", "enum": PURPOSES });
         let version = json!({ "type": "string", "pattern": "^(latest|[1-9][0-9]{0,9})$" });
         let (kind, required, properties) = match self {
             OperationBody::None => return None,
             OperationBody::Message => {
-                let content = json!({ "schema": Mount::Mcp.schema("Message") });
+                let content = json!({ "schema": ApiMount::Mcp.schema("Message") });
                 let content = json!({ "application/json": content });
                 return Some(json!({ "required": true, "content": content }));
             }
@@ -240,7 +178,8 @@ impl OperationBody {
                 let all = json!({ "file": binary, "expires_in_seconds": seconds });
                 ("multipart/form-data", json!(["file"]), all)
             }
-            OperationBody::FileWithPurpose => {
+            OperationBody::FileWithPurpose(purposes) => {
+                let purpose = json!({ "type": "string", "enum": purposes });
                 let all = json!({ "file": binary, "purpose": purpose });
                 ("multipart/form-data", json!(["file", "purpose"]), all)
             }
