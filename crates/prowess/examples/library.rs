@@ -2,7 +2,7 @@
 //! generates is saved. The model is scripted, so no API key is needed:
 //!
 //! ```text
-//! cargo run --example library
+//! cargo run -p prowess --example library
 //! ```
 
 #![allow(
@@ -15,9 +15,8 @@
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use prowess::engine::RunStep;
-use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
-use prowess::{Builder, Error, Event, OutputFolder, PromptRequest, Prowess};
+use prowess::provider::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::{Builder, Error, Event, OutputFolder, PromptRequest, Prowess, RunStep};
 
 /// The model's turns: it loads the skill, calls the skill's tool, and ends.
 const SCRIPT: &str = r#"
@@ -34,11 +33,9 @@ calls = [{ name = "bouncing_ball__make_gif", input = { output = "ball.gif", size
 text = "Here it is: ball.gif."
 "#;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The sandbox starts this program again; then this call does not return.
-    prowess::launcher::maybe_run();
-    let runtime = tokio::runtime::Runtime::new()?;
-    let saved = runtime.block_on(make_a_ball(Prowess::builder(), Path::new(".")))?;
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let saved = make_a_ball(Prowess::builder(), Path::new(".")).await?;
     println!("saved {}", saved.display());
     Ok(())
 }

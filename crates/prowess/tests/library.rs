@@ -6,16 +6,14 @@
 #[expect(dead_code, reason = "the example's own main is not called")]
 mod example;
 
-use prowess::provider::config::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::provider::{ProviderConfig, ProviderKind, ScriptedOptions};
 use prowess::skill::{Bundle, BundleLimits, LoadOptions, Skill};
 use prowess::store::{NewSkill, PageRequest, TenantId};
 use prowess::{Builder, PromptRequest, Prowess};
 use prowess_testkit::SkillFixture;
 
-/// Code runs by the binary: a test's own main cannot become the launcher.
 fn sandboxed() -> Builder {
     Prowess::builder().sandbox(|settings| {
-        settings.launcher = env!("CARGO_BIN_EXE_prowess").into();
         settings.allow_reduced = true;
         settings.warm = 0;
     })
@@ -39,6 +37,30 @@ async fn the_documented_example_makes_a_gif() {
     assert_eq!(saved, out.path().join("ball.gif"));
     let gif = std::fs::read(saved).unwrap();
     assert!(gif.starts_with(b"GIF89a") && gif.len() > 1_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_with_text_and_files() {
+    let script = "[[step]]\nwhen.turn = 1\ncalls = [{ name = 'bash_code_execution', input = { command = \
+        'mkdir -p a && echo one > a/x.txt && echo two > x.txt' } }]\n\
+        [[step]]\ntext = 'Done.'\n";
+    let prowess = scripted(sandboxed(), script).open().await.unwrap();
+    let request = PromptRequest::new("stage/hero", "Make two files").skill(skill("alpha"));
+    let mut answer = prowess.ask(request).await.unwrap();
+    prowess.close().await;
+    assert_eq!(answer.text, "Done.");
+    answer.files.sort_by(|a, b| a.content.cmp(&b.content));
+    let contents = answer.files.iter().map(|file| file.content.as_slice());
+    assert!(contents.eq([b"one\n", b"two\n"]));
+    let mut names: Vec<_> = answer.files.iter().map(|file| &file.name).collect();
+    names.sort();
+    assert_eq!(names, ["x-2.txt", "x.txt"]);
+}
+
+#[tokio::test]
+async fn a_question_to_an_unknown_model_is_refused() {
+    let refused = prowess::ask("nowhere/m", "hi", None::<&str>).await;
+    assert_eq!(refused.unwrap_err().code(), "model-not-found");
 }
 
 #[tokio::test]
@@ -111,4 +133,34 @@ async fn what_is_wrong_is_reported_before_a_model_is_called() {
         request.skill(skill(&format!("s-{at}")))
     });
     insta::assert_snapshot!(refused(many).await, @"skills-too-many: a request may name 20 skills; it names 21");
+}
+
+/// The message of a store that cannot be opened.
+#[cfg(any(not(feature = "postgres"), not(feature = "s3")))]
+async fn refused_store(change: impl FnOnce(&mut prowess::store::StoreConfig)) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = prowess::store::StoreConfig::local(folder.path());
+    change(&mut config);
+    let opened = Prowess::builder().no_sandbox().store(config).open();
+    opened.await.unwrap_err().to_string()
+}
+
+#[cfg(not(feature = "postgres"))]
+#[tokio::test]
+async fn a_build_without_postgresql_names_the_feature() {
+    let refused = refused_store(|config| config.database = "postgres://h/d".to_owned()).await;
+    assert!(
+        refused.contains("this build has no PostgreSQL support"),
+        "{refused}"
+    );
+}
+
+#[cfg(not(feature = "s3"))]
+#[tokio::test]
+async fn a_build_without_s3_names_the_feature() {
+    let refused = refused_store(|config| config.blobs = "s3://bucket/prefix".to_owned()).await;
+    assert!(
+        refused.contains("this build has no S3 support"),
+        "{refused}"
+    );
 }

@@ -7,10 +7,10 @@
 use std::time::Duration;
 
 use crate::Store;
-use crate::conversation_items;
+use crate::conversation_inserts::{add_to_totals, check_size, insert_items};
 use crate::db::{DbRow, Sql};
 use crate::error::{Error, ResourceKind, Result};
-use crate::items::NewItem;
+use crate::items::{NewItem, text_bytes};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -70,7 +70,7 @@ impl Store {
         let bytes: usize = new.items.iter().map(|new| new.json.len()).sum();
         self.disk_space()
             .check(new.metadata.len().saturating_add(bytes) as u64)?;
-        let size = OVERHEAD_BYTES.saturating_add(crate::items::text_bytes(new.metadata));
+        let size = OVERHEAD_BYTES.saturating_add(text_bytes(new.metadata));
         let sql = Sql::new(
             "INSERT INTO conversations
                  (tenant, id, metadata, items, size, next, created_at, expires_at)
@@ -84,10 +84,10 @@ impl Store {
         .bind(now.after(new.expires_in));
         let mut tx = self.db().begin().await?;
         tenant.map_unknown_tenant(tx.execute(sql).await)?;
-        let added = conversation_items::insert_items(&mut tx, tenant, new.id, new.items, 0).await?;
+        let added = insert_items(&mut tx, tenant, new.id, new.items, 0).await?;
         let size = size.saturating_add(added.bytes);
-        conversation_items::check_size(new.id, added.count, size)?;
-        conversation_items::add_to_totals(&mut tx, tenant, new.id, &added).await?;
+        check_size(new.id, added.count, size)?;
+        add_to_totals(&mut tx, tenant, new.id, &added).await?;
         tx.commit().await?;
         self.track_conversation_growth(tenant, size).await?;
         Ok(ConversationRecord {
@@ -123,8 +123,7 @@ impl Store {
             .await?;
         let row = row.ok_or_else(|| Error::not_found(ResourceKind::Conversation, id))?;
         let record = ConversationRecord::from_row(&row)?;
-        let growth =
-            crate::items::text_bytes(metadata) - crate::items::text_bytes(&record.metadata);
+        let growth = text_bytes(metadata) - text_bytes(&record.metadata);
         let sql = Sql::new(
             "UPDATE conversations SET metadata = $1, size = size + $2
              WHERE tenant = $3 AND id = $4",

@@ -45,7 +45,7 @@
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
 //! | `provider_files` | which provider stores a file, and for which tenant |
 //! | `usage`, `responses`, `items` | usage of models; stored responses and their items |
-//! | `conversations`, `conversation_items`, `chats` | stored conversations and chat completions |
+//! | `conversations`, `conversation_items`, `conversation_inserts`, `chats` | stored conversations and chat completions |
 //! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
 //! | `readiness`, `lost_database`, `outage` | whether the store is writable, was lost, or is unreachable |
 //! | `gc` | collecting unreferenced content and expired records |
@@ -62,6 +62,7 @@ mod blob;
 mod chats;
 mod config;
 mod containers;
+mod conversation_inserts;
 mod conversation_items;
 mod conversations;
 mod db;
@@ -96,7 +97,7 @@ pub use blob::ContentStream;
 pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
 pub use config::StoreConfig;
 pub use containers::ContainerRecord;
-pub use conversation_items::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
+pub use conversation_inserts::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 pub use conversations::{ConversationRecord, NewConversation};
 pub use db::Database;
 pub use error::{Error, ResourceKind, Result};

@@ -262,7 +262,7 @@ FRAMEWORK_ROWS = [
     ),
     Row(
         "skills in a configuration file, passed on to teams",
-        ["crates/prowess/tests/docs.rs::the_guide_runs"],
+        ["crates/cli/tests/docs.rs::the_guide_runs"],
         otherwise="a server holds skills for everyone, in versions; a program gives a list to Toolbox",
     ),
     Row(

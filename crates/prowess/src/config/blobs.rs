@@ -95,7 +95,7 @@ fn option_name(written: &str) -> Result<String, ConfigError> {
         let known = OPTION_NAMES.iter();
         let known: Vec<_> = known.map(|name| format!("{OPTION_PREFIX}{name}")).collect();
         let reason = format!(
-            "`{written}` is not an option; there are: {}",
+            "`{written}` is not an option; available: {}",
             known.join(", ")
         );
         return Err(ConfigError::invalid(OPTIONS_SETTING, reason));
@@ -105,13 +105,13 @@ fn option_name(written: &str) -> Result<String, ConfigError> {
 
 fn option_value(name: &str, written: &str) -> Result<String, ConfigError> {
     let value = secret::resolve(OPTIONS_SETTING, written)?;
-    if value.reveal().is_empty() {
+    if value.expose().is_empty() {
         return Err(ConfigError::invalid(
             OPTIONS_SETTING,
             format!("the value of `{name}` is empty"),
         ));
     }
-    Ok(value.reveal().to_owned())
+    Ok(value.expose().to_owned())
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn an_unknown_option_is_refused_with_all_that_are_known() {
         let message = read_options("aws_regoin = 'eu'").unwrap_err().to_string();
-        assert!(message.starts_with("blobs.options: `aws_regoin` is not an option; there are: "));
+        assert!(message.starts_with("blobs.options: `aws_regoin` is not an option; available: "));
         for name in OPTION_NAMES {
             assert!(message.contains(&format!("aws_{name}")), "{message}");
         }

@@ -120,6 +120,6 @@ fn suggest_key(written: &str, known: &[&str], open: &str, close: &str) -> String
         Some(name) if levenshtein(written, name) <= 1 + written.len() / 3 => {
             format!("did you mean `{open}{name}{close}`?")
         }
-        _ => format!("there are: {}", known.join(", ")),
+        _ => format!("available: {}", known.join(", ")),
     }
 }

@@ -1,13 +1,15 @@
 //! `prowess.toml`: parsed, then checked. Only checked values leave this module.
 //!
 //! One file per section, with its keys, their checks and the resulting settings. An unknown
-//! key is an error that names the closest known one.
+//! key is an error that names the closest known one. A build without the feature `server`
+//! reads `[server]` and `[telemetry]` too, but does not check their values.
 
 mod blobs;
 mod error;
 pub mod import;
 mod keys;
 mod models;
+mod overrides;
 mod paths;
 mod problems;
 mod providers;
@@ -19,9 +21,11 @@ mod store;
 mod telemetry;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use prowess_engine::EngineSettings;
 use prowess_provider::config::ProvidersConfig as Gateway;
+#[cfg(feature = "server")]
 use prowess_server::ServerSettings;
 use prowess_store::StoreConfig;
 use schemars::JsonSchema;
@@ -31,9 +35,11 @@ use keys::ConfigSection;
 use problems::first_problem;
 
 pub use error::ConfigError;
+pub use overrides::ConfigOverrides;
 pub use problems::ConfigProblems;
 pub use sandbox::{BackendSetting, SandboxConfig};
-pub use server::ServerConfig;
+#[cfg(feature = "server")]
+pub use server::check::ServerConfig;
 
 /// The file that is read by default, if it exists.
 pub const CONFIG_FILE: &str = "prowess.toml";
@@ -42,26 +48,16 @@ pub const CONFIG_FILE: &str = "prowess.toml";
 #[derive(Debug)]
 pub struct Config {
     /// Settings of the server.
+    #[cfg(feature = "server")]
     pub server: ServerConfig,
+    /// Settings of runs.
+    pub runs: EngineSettings,
     /// Settings of the store.
     pub store: StoreConfig,
     /// Providers and models.
     pub gateway: Gateway,
     /// Settings of the sandbox.
     pub sandbox: SandboxConfig,
-}
-
-/// Settings from outside the file, which override it.
-#[derive(Debug, Clone, Default)]
-pub struct ConfigOverrides {
-    /// `--listen`
-    pub listen: Option<String>,
-    /// `--data-dir`
-    pub data_dir: Option<PathBuf>,
-    /// `PROWESS_STORE_URL`
-    pub store_url: Option<String>,
-    /// `PROWESS_MASTER_KEY`
-    pub master_key: Option<String>,
 }
 
 /// The file as written.
@@ -141,25 +137,30 @@ impl Config {
         let data_dir = server::data_dir(&raw.server, overrides)?;
         let providers = problems.record(providers::check_all(raw.providers, folder));
         let providers = providers.unwrap_or_default();
-        let server = problems.record(server::check(&raw.server, overrides, &providers));
+        #[cfg(feature = "server")]
+        let server = problems.record(server::check::check(&raw.server, overrides, &providers));
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
         let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
         let runs = problems.record(skills::check(raw.skills));
-        let telemetry = problems.record(telemetry::check(&raw.telemetry));
+        #[cfg(feature = "server")]
+        let telemetry = problems.record(telemetry::check::check(&raw.telemetry));
         let models = problems.record(models::check_all(raw.models));
         problems.ensure_none()?;
-        let all = (server, sandbox, store, runs, telemetry, models);
-        let (Some(server), Some(sandbox), Some(store), Some(runs), Some(telemetry), Some(models)) =
-            all
+        let (Some(sandbox), Some(store), Some(runs), Some(models)) = (sandbox, store, runs, models)
         else {
+            return Err(problems);
+        };
+        #[cfg(feature = "server")]
+        let (Some(server), Some(telemetry)) = (server, telemetry) else {
             return Err(problems);
         };
         Ok(Config {
             sandbox,
             store,
+            runs,
+            #[cfg(feature = "server")]
             server: ServerConfig {
                 settings: ServerSettings {
-                    runs,
                     telemetry,
                     ..server.settings
                 },
@@ -195,6 +196,7 @@ mod tests {
         problems.iter().map(ToString::to_string).collect()
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn everything_that_is_wrong_is_found_at_once() {
         let unknown = "[server]\nlissen = \"x\"\n[sever]\n[store]\nurll = \"x\"\n";
@@ -215,6 +217,7 @@ mod tests {
         read_config(text).unwrap_err().to_string()
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn an_empty_file_gives_a_server_on_loopback_with_sqlite() {
         let config = read_config("").unwrap();
@@ -224,6 +227,7 @@ mod tests {
         assert!(config.server.settings.master_key.is_none());
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn every_documented_key_is_read() {
         let config = read_config(
@@ -251,9 +255,10 @@ mod tests {
     fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
         insta::assert_snapshot!(first_problem("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
         insta::assert_snapshot!(first_problem("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
-        insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; there are: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, reserve_bytes, accept_empty");
+        insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; available: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, reserve_bytes, accept_empty");
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn wrong_values_are_refused_with_their_place() {
         insta::assert_snapshot!(first_problem("[server]\nlisten = 4141\n"), @"line 2: listen: must be text in quotes, not integer `4141`");
@@ -261,6 +266,7 @@ mod tests {
         insta::assert_snapshot!(first_problem("[server\n"), @"line 1: unclosed table, expected `]`");
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn an_open_server_stays_on_loopback() {
         insta::assert_snapshot!(first_problem("[server]\nlisten = \"0.0.0.0:4141\"\n"), @"server.listen: 0.0.0.0:4141 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
@@ -331,6 +337,7 @@ mod tests {
         assert!(kind.contains("/etc/prowess/script.toml"), "{kind}");
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn a_master_key_may_be_kept_elsewhere() {
         let dir = tempfile::tempdir().unwrap();
@@ -353,7 +360,7 @@ mod tests {
              turns = 3\nwall_seconds = 60\ntokens = 1000\nsandbox_seconds = 30\nrecord = \"full\"\n\
              catalogue_tokens = 500\n",
         );
-        let runs = config.unwrap().server.settings.runs;
+        let runs = config.unwrap().runs;
         assert!(runs.litellm && runs.aliases["xlsx"] == "skill_1");
         assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
         insta::assert_snapshot!(first_problem("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
@@ -361,6 +368,7 @@ mod tests {
         insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: must be 1 or more");
     }
 
+    #[cfg(feature = "server")]
     #[test]
     fn a_weak_master_key_is_refused_and_not_shown() {
         let message = first_problem("[server]\nmaster_key = \"hunter2\"\n");

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use prowess_server::SecretString;
+use prowess_provider::SecretText;
 
 use super::error::ConfigError;
 use super::paths;
 
 /// `env:NAME`, `file:PATH`, or the secret itself. It is never shown in an error.
-pub(super) fn resolve(setting: &'static str, text: &str) -> Result<SecretString, ConfigError> {
+pub(super) fn resolve(setting: &'static str, text: &str) -> Result<SecretText, ConfigError> {
     let secret = if let Some(name) = text.strip_prefix("env:") {
         std::env::var(name).map_err(|_| {
             let reason = format!("the environment has no variable `{name}`, or it is not text");
@@ -22,5 +22,5 @@ pub(super) fn resolve(setting: &'static str, text: &str) -> Result<SecretString,
     } else {
         text.to_owned()
     };
-    Ok(SecretString::new(secret.trim()))
+    Ok(SecretText::new(secret.trim()))
 }

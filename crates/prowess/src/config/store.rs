@@ -6,8 +6,9 @@ use prowess_store::{StorageLimits, StoreConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::blobs;
 use super::error::ConfigError;
-use super::{ConfigOverrides, blobs};
+use super::overrides::ConfigOverrides;
 
 pub(super) const KEYS: &[&str] = &[
     "url",
@@ -59,7 +60,7 @@ pub(super) fn check(
     let mut config = StoreConfig::local(data_dir);
     if let Some(url) = overrides.store_url.as_ref().or(raw.url.as_ref()) {
         let url = super::secret::resolve("store.url", url)?;
-        url.reveal().clone_into(&mut config.database);
+        url.expose().clone_into(&mut config.database);
     }
     let limit = |set: Option<u64>, default| Some(set.unwrap_or(default)).filter(|most| *most > 0);
     config.limits = StorageLimits {

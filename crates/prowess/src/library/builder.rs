@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_engine::{Engine, EngineSettings as RunSettings, SandboxHandle};
+use prowess_engine::{Engine, EngineSettings, SandboxHandle};
 use prowess_provider::Providers;
 use prowess_provider::config::{ModelConfig, ProviderConfig, ProvidersConfig as Gateway};
 use prowess_sandbox::{Policy, Sandbox, SandboxSettings};
@@ -21,7 +21,7 @@ use crate::config::Config;
 pub struct Builder {
     store: Option<StoreConfig>,
     gateway: Gateway,
-    runs: RunSettings,
+    runs: EngineSettings,
     sandbox: SandboxChoice,
     tenant: Option<TenantId>,
     fetch: FetchOptions,
@@ -45,13 +45,13 @@ impl Builder {
         Builder {
             store: Some(config.store.clone()),
             gateway: config.gateway.clone(),
-            runs: RunSettings {
+            runs: EngineSettings {
                 policy: Policy {
                     limits: config.sandbox.limits.clone(),
-                    ..config.server.settings.runs.policy.clone()
+                    ..config.runs.policy.clone()
                 },
                 domains: config.sandbox.domains.clone(),
-                ..config.server.settings.runs.clone()
+                ..config.runs.clone()
             },
             sandbox: match config.sandbox.settings(config.sandbox.backend) {
                 Some(settings) => SandboxChoice::Configured(Box::new(settings)),
@@ -91,13 +91,13 @@ impl Builder {
 
     /// Settings of runs: disclosure, limits, sandbox policy.
     #[must_use]
-    pub fn runs(mut self, settings: RunSettings) -> Self {
+    pub fn runs(mut self, settings: EngineSettings) -> Self {
         self.runs = settings;
         self
     }
 
-    /// Changes settings of the sandbox. The sandbox starts this program again, so its `main`
-    /// must call [`crate::launcher::maybe_run`] first, unless the settings name another
+    /// Changes settings of the sandbox. The native sandbox starts this program again, which
+    /// then becomes part of the sandbox before its `main`, unless the settings name another
     /// `launcher`.
     #[must_use]
     pub fn sandbox(mut self, tune: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Self {

@@ -6,11 +6,13 @@
 //! | `request` | a prompt and the skills it names |
 //! | `skills` | loads the skills of folders, archives and URLs |
 //! | `run` | the events of a run, and its output |
+//! | `ask` | a question and its answer in one call |
 //! | `output_folder` | saves generated files under safe names |
 //! | `error` | errors |
 //!
 //! Runs themselves are implemented in `prowess_engine`.
 
+mod ask;
 mod builder;
 mod error;
 mod output_folder;
@@ -18,12 +20,13 @@ mod request;
 mod run;
 mod skills;
 
+pub use ask::{Answer, AnswerFile, ask};
 pub use builder::Builder;
 pub use error::Error;
 pub use output_folder::OutputFolder;
 pub use request::{PromptRequest, SkillRef};
 pub use run::{Event, Run, RunOutput};
-pub(crate) use skills::load_all;
+pub use skills::load_opened;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -33,6 +36,7 @@ use futures_util::TryStreamExt;
 use prowess_engine::{Engine, OutputFile, RunRequest};
 use prowess_provider::{ClientCredentials, Providers};
 use prowess_sandbox::Sandbox;
+#[cfg(feature = "server")]
 use prowess_server::{App, ServerSettings};
 use prowess_source::url::FetchOptions;
 use prowess_store::{Store, TenantId};
@@ -130,6 +134,7 @@ impl Prowess {
     }
 
     /// An HTTP app with the same models, skills and sandbox.
+    #[cfg(feature = "server")]
     #[must_use]
     pub fn app(&self, settings: ServerSettings) -> App {
         let settings = ServerSettings {

@@ -89,6 +89,18 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
+/// Safe names for files, all different.
+pub(super) fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut unique: Vec<String> = Vec::new();
+    for name in names {
+        let name = sanitise_name(name);
+        // There are fewer files than numbers, so one of these names is free.
+        let mut numbered = (1..).map(|number| number_name(&name, number));
+        unique.extend(numbered.find(|name| !unique.contains(name)));
+    }
+    unique
+}
+
 /// `ball.gif`, `ball-2.gif`, ….
 fn number_name(name: &str, number: usize) -> String {
     match (number, name.rsplit_once('.')) {
@@ -144,6 +156,13 @@ mod tests {
         let long = format!("{}.pdf", "é".repeat(300));
         assert!(sanitise_name(&long).ends_with("é.pdf"));
         assert_eq!(sanitise_name(&long).chars().count(), MAX_NAME_CHARS);
+    }
+
+    #[test]
+    fn files_of_one_name_get_numbers() {
+        let names = ["a/x.txt", "b/x.txt", "y", "x.txt", "x-2.txt"];
+        let unique = unique_names(names.into_iter());
+        assert_eq!(unique, ["x.txt", "x-2.txt", "y", "x-3.txt", "x-2-2.txt"]);
     }
 
     #[tokio::test]

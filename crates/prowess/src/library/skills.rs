@@ -67,7 +67,7 @@ async fn read_source(place: &Path, fetch: &FetchOptions) -> Result<Vec<Skill>, E
     let work = tokio::task::spawn_blocking(move || {
         let opened =
             fetched.unwrap_or_else(|| prowess_source::open(&path, &SearchBounds::default()));
-        load_all(&path, opened)
+        load_opened(&path, opened)
     });
     work.await.unwrap_or_else(|error| {
         Err(Error::NotASkill {
@@ -85,8 +85,11 @@ async fn fetch_source(url: &str, options: &FetchOptions) -> OpenResult {
     fetcher.open(url).await
 }
 
-/// Loads the skills of a source; all of them must be valid.
-pub(crate) fn load_all(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error> {
+/// Loads the skills of an opened source; all of them must be valid.
+///
+/// # Errors
+/// When the source could not be opened, or has no skill, or one that is invalid.
+pub fn load_opened(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error> {
     let (origins, discovery) = opened?;
     // If part of a folder cannot be read, the intended skill might be missing.
     if let Some(error) = discovery.unreadable.into_iter().next() {

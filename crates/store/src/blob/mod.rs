@@ -23,6 +23,7 @@
 //! for readers.
 
 mod activate;
+mod bucket;
 mod fault;
 mod read;
 mod stage;

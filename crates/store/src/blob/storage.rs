@@ -4,24 +4,19 @@
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, RetryConfig, WriteMultipart};
+use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, WriteMultipart};
 use url::Url;
 
 use crate::disk_space;
 use crate::error::{Error, Result};
 use crate::id::{self, IdPrefix};
 
-/// Retries of a request to an object store, and their time limit.
-const MAX_RETRIES: usize = 3;
-const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Objects listed when looking for one of Prowess's: a shared bucket may contain any
 /// number.
 const MAX_LISTED_OBJECTS: usize = 50_000;
@@ -64,8 +59,7 @@ impl ObjectStorage {
             reason: format!("cannot use `{url}`: {reason}"),
         };
         let parsed = Url::parse(url).map_err(|error| config(error.to_string()))?;
-        let (objects, prefix) =
-            open_object_store(&parsed, options).map_err(|error| config(error.to_string()))?;
+        let (objects, prefix) = open_object_store(&parsed, options).map_err(config)?;
         Ok(ObjectStorage {
             objects,
             prefix,
@@ -206,30 +200,17 @@ fn is_refusal(error: &object_store::Error) -> bool {
     }
 }
 
-/// An object store by its URL, and the prefix in it. S3 is opened with bounded retries:
-/// by default the library would retry for minutes before it reports that a server is
-/// unreachable.
+/// An object store by its URL, and the prefix in it.
 fn open_object_store(
     url: &Url,
     options: &[(String, String)],
-) -> object_store::Result<(Arc<dyn ObjectStore>, Path)> {
-    let (scheme, prefix) = ObjectStoreScheme::parse(url)?;
-    if scheme != ObjectStoreScheme::AmazonS3 {
-        let options = options.iter().map(|(name, value)| (name, value));
-        let (objects, prefix) = object_store::parse_url_opts(url, options)?;
-        return Ok((objects.into(), prefix));
+) -> std::result::Result<(Arc<dyn ObjectStore>, Path), String> {
+    let (scheme, prefix) = ObjectStoreScheme::parse(url).map_err(|error| error.to_string())?;
+    if scheme == ObjectStoreScheme::AmazonS3 {
+        return Ok((super::bucket::open(url, options)?, prefix));
     }
-    let mut builder = AmazonS3Builder::new()
-        .with_url(url.as_str())
-        .with_retry(RetryConfig {
-            max_retries: MAX_RETRIES,
-            retry_timeout: RETRY_TIMEOUT,
-            ..RetryConfig::default()
-        });
-    for (name, value) in options {
-        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
-            builder = builder.with_config(key, value);
-        }
-    }
-    Ok((Arc::new(builder.build()?), prefix))
+    let options = options.iter().map(|(name, value)| (name, value));
+    let opened = object_store::parse_url_opts(url, options);
+    let (objects, prefix) = opened.map_err(|error| error.to_string())?;
+    Ok((objects.into(), prefix))
 }

@@ -1,17 +1,16 @@
 //! Opens each kind of database.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
 use super::fault::SqliteFaults;
 use super::{Db, migrate};
-use crate::error::{Error, Result};
+#[cfg(feature = "postgres")]
+use crate::error::Error;
+use crate::error::Result;
 use crate::lost_database::EarlierContent;
 
 /// How long a writer waits for its turn, and for the writers of other processes.
@@ -20,8 +19,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// database is unreachable, failing soon is better.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server may take to confirm that a connection is alive.
+#[cfg(feature = "postgres")]
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_READERS: u32 = 4;
+#[cfg(feature = "postgres")]
 const MAX_POSTGRES_CONNECTIONS: u32 = 10;
 
 impl Db {
@@ -75,7 +76,10 @@ impl Db {
 
     /// Connects to a PostgreSQL database and migrates its schema. A database without a
     /// schema is refused if there is content of an earlier one.
+    #[cfg(feature = "postgres")]
     pub(crate) async fn open_postgres(url: &str, evidence: &EarlierContent<'_>) -> Result<Db> {
+        use sqlx::Connection;
+        use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
         let options: PgConnectOptions =
             url.parse().map_err(|error: sqlx::Error| Error::Config {
                 setting: "store.url",
@@ -90,7 +94,7 @@ impl Db {
                     // from being replaced.
                     match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
                         Ok(alive) => alive.map(|()| true),
-                        Err(_) => Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())),
+                        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
                     }
                 })
             })
@@ -98,5 +102,16 @@ impl Db {
             .await?;
         migrate::migrate_postgres(&pool, evidence).await?;
         Ok(Db::Postgres(pool))
+    }
+
+    /// Refuses: this build cannot connect to a server.
+    #[cfg(not(feature = "postgres"))]
+    pub(crate) async fn open_postgres(_: &str, _: &EarlierContent<'_>) -> Result<Db> {
+        Err(crate::error::Error::Config {
+            setting: "store.url",
+            reason: "this build has no PostgreSQL support; build it with the feature `postgres`, \
+                     or use `sqlite`"
+                .to_owned(),
+        })
     }
 }

@@ -3,7 +3,9 @@
 //! All pending migrations run in one transaction, under a lock that every starting
 //! process acquires: the first one does the work, the others find it done.
 
-use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
+#[cfg(feature = "postgres")]
+use sqlx::PgPool;
+use sqlx::{Executor, Row, SqlitePool, raw_sql};
 
 use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
@@ -48,10 +50,18 @@ const MIGRATIONS: [Migration; 7] = [
 
 struct Migration {
     sqlite: &'static str,
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(
+            dead_code,
+            reason = "one table of migrations, with or without the feature"
+        )
+    )]
     postgres: &'static str,
 }
 
 /// Any number that no other program uses on the same database.
+#[cfg(feature = "postgres")]
 const ACQUIRE_LOCK: &str = "SELECT pg_advisory_xact_lock(7381250463)";
 const CREATE_VERSION_TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
@@ -75,6 +85,7 @@ pub(super) async fn migrate_sqlite(pool: &SqlitePool, evidence: &EarlierContent<
     Ok(tx.commit().await?)
 }
 
+#[cfg(feature = "postgres")]
 pub(super) async fn migrate_postgres(pool: &PgPool, evidence: &EarlierContent<'_>) -> Result<()> {
     let mut tx = pool.begin().await?;
     tx.execute(ACQUIRE_LOCK).await?;

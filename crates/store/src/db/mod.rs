@@ -17,16 +17,20 @@ mod connect;
 pub(crate) mod fault;
 mod migrate;
 mod row;
+#[cfg(feature = "postgres")]
+mod server_statement;
 mod sql;
 
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::{AssertSqlSafe, Sqlite, SqlitePool, Transaction};
+#[cfg(feature = "postgres")]
+use sqlx::{PgPool, Postgres};
 
 use fault::SqliteFaults;
 pub(crate) use row::DbRow;
+#[cfg(feature = "postgres")]
+use server_statement::{with_row_locks, with_statement_timeout};
 pub(crate) use sql::{Sql, SqlValue};
 
 use crate::error::{Error, Result};
@@ -36,13 +40,9 @@ use crate::error::{Error, Result};
 pub enum Database {
     /// Embedded, in the data directory.
     Sqlite,
-    /// A server.
+    /// A server. A build without the feature `postgres` opens none.
     Postgres,
 }
-
-/// How long a server may take for one statement. An unreachable server returns neither a
-/// response nor an error.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The connection pools of one database.
 pub(crate) enum Db {
@@ -51,12 +51,14 @@ pub(crate) enum Db {
         readers: SqlitePool,
         faults: Arc<SqliteFaults>,
     },
+    #[cfg(feature = "postgres")]
     Postgres(PgPool),
 }
 
 /// A transaction. If dropped without [`Tx::commit`], it is rolled back.
 pub(crate) enum Tx {
     Sqlite(Transaction<'static, Sqlite>, Arc<SqliteFaults>),
+    #[cfg(feature = "postgres")]
     Postgres(Transaction<'static, Postgres>),
 }
 
@@ -75,15 +77,10 @@ macro_rules! prepared {
     }};
 }
 
-/// Rows of either driver.
-enum DriverRows<S, P> {
-    Sqlite(S),
-    Postgres(P),
-}
-
-/// Reads outside of any transaction. A connection in doubt is closed.
+/// Reads outside of any transaction, and ends with the given method of the rows' iterator.
+/// A connection in doubt is closed.
 macro_rules! read {
-    ($db:expr, $sql:expr, $fetch:ident) => {
+    ($db:expr, $sql:expr, $fetch:ident, $end:ident) => {
         match $db {
             Db::Sqlite {
                 readers, faults, ..
@@ -93,7 +90,7 @@ macro_rules! read {
                     Err(error) => return Err(faults.explain(error).await),
                 };
                 match prepared!($sql).$fetch(&mut *reader).await {
-                    Ok(rows) => DriverRows::Sqlite(rows),
+                    Ok(rows) => rows.into_iter().map(DbRow::Sqlite).$end(),
                     Err(error) => {
                         if fault::is_suspect(&error) {
                             reader.close_on_drop();
@@ -102,10 +99,11 @@ macro_rules! read {
                     }
                 }
             }
+            #[cfg(feature = "postgres")]
             Db::Postgres(pool) => {
                 let mut reader = pool.acquire().await?;
                 match with_statement_timeout(prepared!($sql).$fetch(&mut *reader)).await {
-                    Ok(rows) => DriverRows::Postgres(rows),
+                    Ok(rows) => rows.into_iter().map(DbRow::Postgres).$end(),
                     Err(error) => {
                         if fault::is_suspect(&error) {
                             reader.close_on_drop();
@@ -123,6 +121,7 @@ impl Db {
     pub(crate) fn database(&self) -> Database {
         match self {
             Db::Sqlite { .. } => Database::Sqlite,
+            #[cfg(feature = "postgres")]
             Db::Postgres(_) => Database::Postgres,
         }
     }
@@ -130,21 +129,13 @@ impl Db {
     /// All rows of a SELECT, outside of any transaction.
     pub(crate) async fn fetch_all(&self, sql: Sql) -> Result<Vec<DbRow>> {
         let sql = reject_nul(sql)?;
-        let rows = read!(self, sql, fetch_all);
-        Ok(match rows {
-            DriverRows::Sqlite(rows) => rows.into_iter().map(DbRow::Sqlite).collect(),
-            DriverRows::Postgres(rows) => rows.into_iter().map(DbRow::Postgres).collect(),
-        })
+        Ok(read!(self, sql, fetch_all, collect))
     }
 
     /// The first row of a SELECT, if any, outside of any transaction.
     pub(crate) async fn fetch_optional(&self, sql: Sql) -> Result<Option<DbRow>> {
         let sql = reject_nul(sql)?;
-        let row = read!(self, sql, fetch_optional);
-        Ok(match row {
-            DriverRows::Sqlite(row) => row.map(DbRow::Sqlite),
-            DriverRows::Postgres(row) => row.map(DbRow::Postgres),
-        })
+        Ok(read!(self, sql, fetch_optional, next))
     }
 
     /// Begins a transaction that may write.
@@ -154,6 +145,7 @@ impl Db {
                 Ok(tx) => Ok(Tx::Sqlite(tx, Arc::clone(faults))),
                 Err(error) => Err(faults.on_writer_error(error).await),
             },
+            #[cfg(feature = "postgres")]
             Db::Postgres(pool) => {
                 let tx = with_statement_timeout(pool.begin()).await?;
                 Ok(Tx::Postgres(tx))
@@ -178,6 +170,7 @@ impl Db {
                 readers.close().await;
                 writer.close().await;
             }
+            #[cfg(feature = "postgres")]
             Db::Postgres(pool) => pool.close().await,
         }
     }
@@ -188,6 +181,7 @@ impl Tx {
     pub(crate) fn database(&self) -> Database {
         match self {
             Tx::Sqlite(..) => Database::Sqlite,
+            #[cfg(feature = "postgres")]
             Tx::Postgres(_) => Database::Postgres,
         }
     }
@@ -200,6 +194,7 @@ impl Tx {
                 Ok(rows) => Ok(rows.into_iter().map(DbRow::Sqlite).collect()),
                 Err(error) => Err(faults.on_writer_error(error).await),
             },
+            #[cfg(feature = "postgres")]
             Tx::Postgres(tx) => {
                 let sql = with_row_locks(sql);
                 let rows = with_statement_timeout(prepared!(sql).fetch_all(&mut **tx)).await?;
@@ -222,6 +217,7 @@ impl Tx {
                 Ok(done) => Ok(done.rows_affected()),
                 Err(error) => Err(faults.on_writer_error(error).await),
             },
+            #[cfg(feature = "postgres")]
             Tx::Postgres(tx) => {
                 let done = with_statement_timeout(prepared!(sql).execute(&mut **tx)).await?;
                 Ok(done.rows_affected())
@@ -236,6 +232,7 @@ impl Tx {
                 Ok(()) => Ok(()),
                 Err(error) => Err(faults.on_writer_error(error).await),
             },
+            #[cfg(feature = "postgres")]
             Tx::Postgres(tx) => Ok(with_statement_timeout(tx.commit()).await?),
         }
     }
@@ -249,24 +246,12 @@ impl Tx {
                     faults.on_writer_error(error).await;
                 }
             }
+            #[cfg(feature = "postgres")]
             Tx::Postgres(tx) => {
                 let _ = with_statement_timeout(tx.rollback()).await;
             }
         }
     }
-}
-
-/// Limits the time of a statement on a server.
-async fn with_statement_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
-    let done = tokio::time::timeout(STATEMENT_TIMEOUT, work).await;
-    done.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
-}
-
-fn with_row_locks(mut sql: Sql) -> Sql {
-    if sql.for_update {
-        sql = sql.push(" FOR UPDATE");
-    }
-    sql
 }
 
 /// PostgreSQL does not accept NUL in text. Rejecting it for both databases keeps them

@@ -1,8 +1,9 @@
 //! A row of either database, read by column name.
 
+#[cfg(feature = "postgres")]
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{ColumnIndex, Decode, Row as _, Type};
+use sqlx::{Decode, Row as _, Type};
 
 use crate::error::Result;
 use crate::time::Timestamp;
@@ -10,18 +11,36 @@ use crate::time::Timestamp;
 /// A row as the driver returns it.
 pub(crate) enum DbRow {
     Sqlite(SqliteRow),
+    #[cfg(feature = "postgres")]
     Postgres(PgRow),
 }
 
+/// A value that every driver of this build can read.
+#[cfg(feature = "postgres")]
+trait Readable<'r>:
+    Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite> + Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>
+{
+}
+#[cfg(feature = "postgres")]
+impl<'r, T> Readable<'r> for T where
+    T: Decode<'r, sqlx::Sqlite>
+        + Type<sqlx::Sqlite>
+        + Decode<'r, sqlx::Postgres>
+        + Type<sqlx::Postgres>
+{
+}
+
+/// A value that every driver of this build can read.
+#[cfg(not(feature = "postgres"))]
+trait Readable<'r>: Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite> {}
+#[cfg(not(feature = "postgres"))]
+impl<'r, T> Readable<'r> for T where T: Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite> {}
+
 impl DbRow {
-    fn get<'r, T>(&'r self, column: &str) -> Result<T>
-    where
-        T: Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite>,
-        T: Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
-        for<'c> &'c str: ColumnIndex<SqliteRow> + ColumnIndex<PgRow>,
-    {
+    fn get<'r, T: Readable<'r>>(&'r self, column: &str) -> Result<T> {
         Ok(match self {
             DbRow::Sqlite(row) => row.try_get(column)?,
+            #[cfg(feature = "postgres")]
             DbRow::Postgres(row) => row.try_get(column)?,
         })
     }

@@ -108,11 +108,11 @@ fn read_fallbacks(section: &str, root: &mut SettingsTree, gateway: &mut Imported
         let known = |name: &String| gateway.models.iter().any(|model| model.is_named(name));
         let (others, unknown): (Vec<_>, Vec<_>) = others.into_iter().partition(known);
         for other in unknown {
-            root.ignore(&path, &format!("there is no model called `{other}`"));
+            root.ignore(&path, &format!("the model `{other}` is not in the file"));
         }
         match gateway.models.iter_mut().find(|model| model.name == *name) {
             Some(model) => model.fallbacks.extend(others),
-            None => root.ignore(&path, &format!("there is no model called `{name}`")),
+            None => root.ignore(&path, &format!("the model `{name}` is not in the file")),
         }
     }
 }

@@ -174,12 +174,16 @@ fn merge_deployment(model: &mut ImportedModel, gateway: &mut ImportedGateway) ->
         model.name = format!("{name}-deployment-{}", count + 1);
     }
     let first = gateway.models.iter_mut().find(|known| known.name == name)?;
-    if !name.ends_with('*') {
-        first.fallbacks.push(model.name.clone());
+    let own = &model.name;
+    if name.ends_with('*') {
+        return Some(format!(
+            "`{name}` has several entries, and requests go to the first; this one becomes \
+             `{own}`, which is not a fallback of the first"
+        ));
     }
+    first.fallbacks.push(own.clone());
     Some(format!(
-        "`{name}` has several entries: load is not balanced; this one becomes `{}`, a \
-         fallback of the first",
-        model.name
+        "`{name}` has several entries: load is not balanced; this one becomes `{own}`, a \
+         fallback of the first"
     ))
 }

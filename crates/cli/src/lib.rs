@@ -1,0 +1,228 @@
+//! The command line: one file per command.
+//!
+//! This file defines the commands and dispatches to their files. A command returns an
+//! [`Exit`]; an error that ends it is printed once, here. What the commands do is in the
+//! library `prowess` and the crates below it; here are arguments, output and signals.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `demo` | `prowess demo` |
+//! | `run` | `prowess run` |
+//! | `skill` | `prowess skill …` |
+//! | `tools`, `call` | `prowess tools`, `prowess call` |
+//! | `mcp` | `prowess mcp` |
+//! | `serve` | `prowess serve` |
+//! | `keys`, `runs`, `usage` | the commands of those names, on the store itself |
+//! | `config` | `prowess config …` |
+//! | `sandbox`, `doctor` | `prowess sandbox …`, `prowess doctor` |
+//! | `completions` | `prowess completions` |
+//! | `reference` | the commands of the reference validator |
+//! | `toolbox` | toolboxes from sources, for the commands that use tools |
+//! | `client` | address and key of the commands that call a server |
+//! | `fetch`, `paths` | arguments: sources that are URLs, paths |
+//! | `output`, `snippet`, `progress` | what is printed |
+//! | `logging`, `log_writer` | the log of a server |
+//! | `descriptors`, `realtime` | a server's limit on open files, its priority over commands |
+
+mod call;
+mod client;
+mod completions;
+mod config;
+mod demo;
+mod descriptors;
+mod doctor;
+mod fetch;
+mod keys;
+mod log_writer;
+mod logging;
+mod mcp;
+mod output;
+mod paths;
+mod progress;
+#[cfg(target_os = "linux")]
+mod realtime;
+mod reference;
+mod run;
+mod runs;
+mod sandbox;
+mod serve;
+mod skill;
+mod snippet;
+mod toolbox;
+mod tools;
+mod usage;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// How a command ended. The numbers are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Success.
+    Ok = 0,
+    /// The command ran and found a problem.
+    Problems = 1,
+    /// The command was called wrongly.
+    Usage = 2,
+    /// The command failed, or could not read or write something.
+    Unreadable = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// The first line of the help; with a full stop, unlike the ones of commands.
+const ABOUT: &str = "Agent Skills for any model.";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  success
+  1  the command ran and found a problem
+  2  wrong usage
+  3  the command failed, or could not read or write something";
+
+/// Agent Skills for any model.
+#[derive(Debug, Parser)]
+#[command(name = "prowess", version = VERSION, about = ABOUT, after_help = EXIT_CODES)]
+#[command(propagate_version = false, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROWESS_COMMIT"), ")");
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a local end-to-end demo (no API key)
+    Demo(demo::Args),
+    /// Send a prompt to a model, with skills
+    Run(run::Args),
+    /// Create, validate, show, pack, scan, upload and download skills
+    #[command(subcommand)]
+    Skill(skill::Command),
+    /// List the tools that skills provide to a model
+    Tools(tools::Args),
+    /// Call a tool as a model would
+    Call(call::Args),
+    /// Run an MCP server for skills on standard input and output
+    Mcp(mcp::Args),
+    /// Run the server: model gateway, skills API, files, MCP
+    Serve(serve::Args),
+    /// Create, list and revoke API keys
+    #[command(subcommand)]
+    Keys(keys::Command),
+    /// List skill runs, or show one
+    Runs(runs::Args),
+    /// Check a configuration, print its schema, or import one from LiteLLM
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Show model usage and cost
+    Usage(usage::Args),
+    /// Run commands in the sandbox, without a server
+    #[command(subcommand)]
+    Sandbox(sandbox::Command),
+    /// Check which sandbox features this host supports
+    Doctor(doctor::Args),
+    /// Print a shell completion script
+    Completions(completions::Args),
+    /// Validate a skill like the reference validator
+    #[command(name = "validate")]
+    ReferenceValidate(reference::Args),
+    /// Print a skill's properties as JSON, like the reference validator
+    #[command(name = "read-properties")]
+    ReadProperties(reference::Args),
+    /// Print <available_skills> for a prompt, like the reference validator
+    #[command(name = "to-prompt")]
+    ToPrompt(reference::Args),
+}
+
+/// Arguments that parse but are invalid together.
+#[derive(Debug)]
+struct UsageError(String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// An error that ends in [`Exit::Usage`].
+fn usage_error(message: impl Into<String>) -> anyhow::Error {
+    UsageError(message.into()).into()
+}
+
+/// Parses the command line, runs it and returns the exit code.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let ended = match reference::alias(&args) {
+        Some(alias) => {
+            reference::main(alias, args.get(1..).unwrap_or_default()).map(ExitCode::from)
+        }
+        None => run(Cli::parse_from(args).command),
+    };
+    let code = ended.unwrap_or_else(|error| {
+        if output::is_broken_pipe(&error) {
+            return Exit::Ok.into();
+        }
+        output::print_error(&format!("{error:#}"));
+        match error.downcast_ref::<UsageError>() {
+            Some(_) => Exit::Usage.into(),
+            None => Exit::Unreadable.into(),
+        }
+    });
+    logging::flush();
+    code
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let exit = match command {
+        // The exit code of a sandboxed command is returned unchanged.
+        Command::Sandbox(command) => return sandbox::run(command),
+        Command::Demo(args) => demo::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Skill(command) => skill::run(command),
+        Command::Tools(args) => tools::run(&args),
+        Command::Call(args) => call::run(&args),
+        Command::Mcp(args) => mcp::run(args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Keys(command) => keys::run(&command),
+        Command::Runs(args) => runs::run(&args),
+        Command::Config(command) => config::run(&command),
+        Command::Usage(args) => usage::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
+        Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),
+        Command::ToPrompt(args) => reference::to_prompt("prowess", &args.paths),
+    };
+    exit.map(ExitCode::from)
+}
+
+/// The tool that SARIF results name.
+fn sarif_tool() -> prowess_skill::sarif::SarifTool<'static> {
+    prowess_skill::sarif::SarifTool {
+        name: "prowess",
+        version: env!("CARGO_PKG_VERSION"),
+        information_uri: env!("CARGO_PKG_REPOSITORY"),
+    }
+}
+
+/// Formats a time to the second, in UTC.
+fn format_date(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds);
+    time.map_or_else(|_| "?".to_owned(), |time| time.to_string())
+}
+
+/// Formats a path as it was written.
+fn display_path(path: &Path) -> String {
+    path.display().to_string()
+}

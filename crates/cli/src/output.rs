@@ -1,0 +1,122 @@
+//! Writing to the terminal.
+//!
+//! Data goes to standard output, everything else to standard error. Colours are dropped
+//! automatically when the output is not a terminal.
+
+use std::io::{self, Write};
+
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
+
+use super::log_writer::LogWriter;
+
+/// Writes data to standard output.
+pub(crate) fn print_text(text: &str) -> anyhow::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes data to standard output byte for byte, terminal or not.
+pub(crate) fn write_data(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes a value as indented JSON to standard output.
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes a remark to standard error. In a server it goes through the log writer, in order
+/// and without blocking.
+pub(crate) fn print_remark(text: &str) {
+    if let Some(log) = LogWriter::started() {
+        let line = match AutoStream::choice(&io::stderr()) {
+            ColorChoice::Never => format!("{}\n", strip_str(text)),
+            _ => format!("{text}\n"),
+        };
+        return log.push(line.as_bytes(), true);
+    }
+    // There is nowhere to report that standard error is closed.
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Writes an error to standard error.
+pub(crate) fn print_error(text: &str) {
+    print_remark(&format!("{ERROR}error{ERROR:#}: {text}"));
+}
+
+pub(crate) const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+pub(crate) const WARNING: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
+pub(crate) const NOTE: anstyle::Style = anstyle::AnsiColor::Cyan.on_default().bold();
+pub(crate) const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
+pub(crate) const STRONG: anstyle::Style = anstyle::Style::new().bold();
+pub(crate) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+
+/// Whether a reader such as `head` closed the output, which is not an error.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// `3 skills`, `1 skill`.
+pub(crate) fn format_count(number: usize, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{s}")
+}
+
+/// The first line of a text, shortened for a table.
+pub(crate) fn first_line(text: &str) -> String {
+    const MAX_SHOWN_CHARS: usize = 72;
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default().trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+/// A size in bytes: `812 B`, `1.4 kB`, `30 MB`.
+pub(crate) fn format_size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in UNITS {
+        unit = next;
+        if value < 1000.0 {
+            break;
+        }
+        if next != "GB" {
+            value /= 1000.0;
+        }
+    }
+    if value < 10.0 && unit != "B" {
+        format!("{value:.1} {unit}")
+    } else {
+        format!("{value:.0} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        let shown = [0, 812, 1_400, 65_536, 999_999, 30_000_000, 4_000_000_000].map(format_size);
+        assert_eq!(
+            shown,
+            [
+                "0 B", "812 B", "1.4 kB", "66 kB", "1000 kB", "30 MB", "4.0 GB"
+            ]
+        );
+    }
+}

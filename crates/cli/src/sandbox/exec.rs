@@ -1,0 +1,319 @@
+//! `prowess sandbox exec [OPTIONS] -- COMMAND…`
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use prowess_sandbox::{
+    Command, CommandOutcome, ContainerSpec, DomainRule, Execution, ExecutionReport, Grade, Layer,
+    OutputChunk, OutputStream, Policy, Requirements, Sandbox, SandboxLimits, SkillFiles,
+};
+use prowess_skill::{BundleLimits, Profile};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::{SandboxArgs, block_on, network_policy};
+use crate::fetch::FetchArgs;
+use crate::skill::inputs;
+use crate::{output, paths};
+
+/// The owner of containers that the command line creates.
+const OWNER: &str = "cli";
+
+/// Maximum size of standard input.
+const MAX_STDIN_BYTES: u64 = 64 << 20;
+
+/// Run a command exactly as a model's code runs.
+///
+/// Standard output, standard error and the exit code are those of the command. Files that
+/// it writes to /mnt/data are listed, and saved with --out.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Run in this container and keep its files; `new` creates one and prints its id
+    #[arg(long, alias = "session", value_name = "ID")]
+    container: Option<String>,
+    /// A skill to mount at /skills/NAME: a folder, an archive, a Markdown file or a URL
+    #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "container")]
+    #[arg(value_parser = paths::path_parser())]
+    skills: Vec<PathBuf>,
+    /// Timeout in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+    /// Memory limit, such as 512M or 2G; at least 16M
+    #[arg(long, value_name = "BYTES", value_parser = parse_memory)]
+    memory: Option<u64>,
+    /// A domain the command may connect to, such as example.com or *.example.com
+    #[arg(long = "allow", value_name = "DOMAIN")]
+    allowed: Vec<DomainRule>,
+    /// Save generated files in this folder
+    #[arg(long, value_name = "DIR", value_parser = paths::path_parser())]
+    out: Option<PathBuf>,
+    /// An environment variable to set
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = parse_variable)]
+    env: Vec<(String, String)>,
+    /// Pass standard input to the command
+    #[arg(short = 'i', long)]
+    stdin: bool,
+    /// Run even if this host supports only a reduced sandbox
+    #[arg(long)]
+    reduced: bool,
+    #[command(flatten)]
+    place: SandboxArgs,
+    /// Print only the result, as JSON
+    #[arg(long)]
+    json: bool,
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct ExecOutput<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    #[serde(flatten)]
+    report: &'a ExecutionReport,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let skills = args
+        .skills
+        .iter()
+        .map(|path| load_skill(path, &args.fetch))
+        .collect::<Result<_, _>>()?;
+    block_on(execute(args, skills))?
+}
+
+async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode> {
+    let (mut settings, limits) = args.place.settings()?;
+    settings.allow_reduced |= args.reduced;
+    let has_index = settings.packages.is_some();
+    let sandbox = Sandbox::open(settings).await?;
+    let container = match args.container.as_deref() {
+        Some(id) if id != "new" => id.to_owned(),
+        _ => {
+            let new = ContainerSpec {
+                policy: run_policy(&args, limits),
+                layer: install_layer(&sandbox, &skills, has_index).await?,
+                skills,
+            };
+            sandbox.create(OWNER, new).await?
+        }
+    };
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let execution = Execution {
+        command: Command::Argv(args.command.clone()),
+        stdin: if args.stdin {
+            read_stdin()?
+        } else {
+            Vec::new()
+        },
+        env: args.env.clone(),
+        timeout: args.timeout,
+        stream: (!args.json).then_some(sender),
+        ..Execution::default()
+    };
+    let (report, ()) = tokio::join!(
+        sandbox.exec(OWNER, &container, execution),
+        forward_output(receiver)
+    );
+    let report = report?;
+    if let Some(folder) = &args.out {
+        save_outputs(&sandbox, &container, &report, folder).await?;
+    }
+    let kept = args.container.is_some().then_some(container.as_str());
+    if args.json {
+        output::print_json(&ExecOutput {
+            session: kept,
+            report: &report,
+        })?;
+    } else {
+        print_report(&report, kept, args.out.as_deref());
+    }
+    if kept.is_none() {
+        sandbox.destroy(OWNER, &container).await?;
+    }
+    let code = u8::try_from(report.outcome.exit_code()).unwrap_or(u8::MAX);
+    Ok(ExitCode::from(code))
+}
+
+/// Installs the packages that the skills declare. Without an index, only the host's own are
+/// available.
+async fn install_layer(
+    sandbox: &Sandbox,
+    skills: &[SkillFiles],
+    has_index: bool,
+) -> anyhow::Result<Option<Layer>> {
+    match Requirements::from_skills(skills)? {
+        None => Ok(None),
+        Some(needed) if has_index => Ok(Some(sandbox.layer(OWNER, &needed).await?)),
+        Some(_) => {
+            output::print_remark(
+                "the skill's packages are not installed: sandbox.package_index is not \
+                 configured",
+            );
+            Ok(None)
+        }
+    }
+}
+
+fn parse_memory(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        enough if enough >= SandboxLimits::MIN_MEMORY_BYTES => Ok(enough),
+        less => Err(format!(
+            "{less} bytes of memory are too few to start a program; use at least 16M"
+        )),
+    }
+}
+
+fn run_policy(args: &Args, limits: SandboxLimits) -> Policy {
+    let mut policy = Policy {
+        network: network_policy(&args.allowed),
+        limits,
+    };
+    policy.limits.memory = args.memory.unwrap_or(policy.limits.memory);
+    policy.limits.timeout = args.timeout.unwrap_or(policy.limits.timeout);
+    policy
+}
+
+fn load_skill(path: &Path, fetch: &FetchArgs) -> anyhow::Result<SkillFiles> {
+    let loaded = inputs::open_one(path, fetch)?.load(&BundleLimits::default(), Profile::Lenient)?;
+    let Some(skill) = loaded.skill else {
+        anyhow::bail!(
+            "{}: not a skill; see `prowess skill validate`",
+            path.display()
+        );
+    };
+    Ok(SkillFiles::from_skill(&skill, skill.name.as_str()))
+}
+
+/// Forwards output until the command has ended.
+async fn forward_output(mut receiver: mpsc::UnboundedReceiver<OutputChunk>) {
+    while let Some(chunk) = receiver.recv().await {
+        // A closed reader, such as `head`, is not an error.
+        let _ = match chunk.stream {
+            OutputStream::Stdout => std::io::stdout().write_all(&chunk.bytes),
+            OutputStream::Stderr => std::io::stderr().write_all(&chunk.bytes),
+        };
+    }
+    let _ = std::io::stdout().flush();
+}
+
+fn read_stdin() -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .take(MAX_STDIN_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STDIN_BYTES {
+        anyhow::bail!(
+            "standard input is longer than {}",
+            output::format_size(MAX_STDIN_BYTES)
+        );
+    }
+    Ok(bytes)
+}
+
+/// Copies the generated files out, each under its own path in `folder`.
+async fn save_outputs(
+    sandbox: &Sandbox,
+    container: &str,
+    report: &ExecutionReport,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    for made in &report.outputs {
+        let mut file = sandbox.get(OWNER, container, &made.path).await?;
+        let place = folder.join(&made.path);
+        if let Some(parent) = place.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::io::copy(&mut file, &mut std::fs::File::create(&place)?)?;
+    }
+    Ok(())
+}
+
+/// Prints remarks about the command's end and its files.
+fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&Path>) {
+    let ending = match report.outcome {
+        CommandOutcome::Exit(_) | CommandOutcome::Signal(_) => None,
+        CommandOutcome::Timeout => Some("killed: timeout"),
+        CommandOutcome::OutOfMemory => Some("killed: out of memory"),
+        CommandOutcome::OutputFlood => Some("killed: too much output"),
+    };
+    if let Some(ending) = ending {
+        output::print_error(ending);
+    }
+    let to_people = std::io::stderr().is_terminal();
+    if let Grade::Reduced { missing } = &report.level {
+        output::print_remark(&format!("reduced sandbox: without {}", missing.join(", ")));
+    }
+    for made in report.outputs.iter().filter(|_| to_people || out.is_some()) {
+        let place = out.map_or_else(
+            || made.path.clone(),
+            |out| out.join(&made.path).display().to_string(),
+        );
+        let size = output::format_size(made.size);
+        output::print_remark(&format!("created {place} ({}, {size})", made.mime_type));
+    }
+    for skipped in &report.skipped {
+        output::print_remark(&format!("skipped {}: {}", skipped.path, skipped.reason));
+    }
+    if let Some(id) = container {
+        output::print_remark(&format!("container {id}"));
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "not a number of bytes".to_owned())?;
+    let shift = match text
+        .strip_prefix(digits)
+        .unwrap_or_default()
+        .to_ascii_uppercase()
+        .as_str()
+    {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        unit => return Err(format!("unknown unit {unit}; use K, M or G")),
+    };
+    number
+        .checked_shl(shift)
+        .filter(|n| n >> shift == number)
+        .ok_or_else(|| "too many bytes".into())
+}
+
+fn parse_variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_with_their_unit() {
+        assert_eq!(parse_bytes("512M"), Ok(512 << 20));
+        assert_eq!(parse_bytes("2g"), Ok(2 << 30));
+        assert_eq!(parse_bytes("7"), Ok(7));
+        assert!(
+            parse_bytes("M").is_err()
+                && parse_bytes("1T").is_err()
+                && parse_bytes("99999999999G").is_err()
+        );
+    }
+}

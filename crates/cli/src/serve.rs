@@ -1,0 +1,197 @@
+//! `prowess serve`
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use prowess_provider::Providers;
+use prowess_server::serve;
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::logging::{self, LogDetail};
+#[cfg(target_os = "linux")]
+use super::realtime;
+use super::{Exit, descriptors, output, paths};
+use prowess::Prowess;
+use prowess::config::{BackendSetting, Config, ConfigOverrides};
+
+/// Run the server: model gateway, skills API, files, MCP.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: ConfigArgs,
+    /// Address and port; default 127.0.0.1:4141. Remote clients are accepted only when
+    /// PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
+    #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
+    listen: Option<String>,
+    /// What to log. RUST_LOG overrides it for single modules, such as
+    /// RUST_LOG=prowess_server=debug,prowess_sandbox=warn
+    #[arg(long, value_enum, default_value_t = LogDetail::Info, env = "PROWESS_LOG")]
+    log: LogDetail,
+}
+
+/// Configuration file and data directory.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    /// Configuration file; default: prowess.toml in the current folder, if it exists
+    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG", value_parser = paths::path_parser())]
+    config: Option<PathBuf>,
+    /// Data directory (database, files, sandboxes)
+    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR", value_parser = paths::path_parser())]
+    data_dir: Option<PathBuf>,
+}
+
+impl ConfigArgs {
+    /// Loads and checks the configuration.
+    pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
+        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let in_file = || set("PROWESS_MASTER_KEY_FILE").map(|path| format!("file:{path}"));
+        let overrides = ConfigOverrides {
+            listen,
+            data_dir: self.data_dir.clone(),
+            store_url: set("PROWESS_STORE_URL"),
+            master_key: set("PROWESS_MASTER_KEY").or_else(in_file),
+        };
+        Ok(Config::load(self.config.as_deref(), &overrides)?)
+    }
+}
+
+/// Maximum number of threads for blocking work; each retains memory of its own.
+const MAX_BLOCKING_THREADS: usize = 32;
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    // Most of a huge page would stay unused: connections allocate small blocks, and a server
+    // would hold half as much memory again. If this fails, it only uses more memory.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+    let mut config = args.place.load(args.listen.clone())?;
+    logging::start(args.log)?;
+    descriptors::fit_connections(descriptors::raise_limit(), &mut config.server);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(run_server(config))?;
+    Ok(Exit::Ok)
+}
+
+async fn run_server(config: Config) -> anyhow::Result<()> {
+    // The sandbox probes the host in the background; only requests that run code wait for it.
+    let prowess = Prowess::builder().config(&config).open().await;
+    let prowess = prowess.context("cannot start the server")?;
+    let listen = config.server.listen;
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "; another program uses this port; choose another with --listen"
+            }
+            _ => "",
+        };
+        anyhow::anyhow!("cannot listen on {listen}: {error}{hint}")
+    })?;
+    let stop = CancellationToken::new();
+    // Before the address is printed: from then on somebody may signal the server to stop.
+    let signals = Signals::listen().context("cannot listen for signals")?;
+    tokio::spawn(cancel_on_signal(signals, stop.clone()));
+    announce_address(&config, &prowess, &listener)?;
+    #[cfg(target_os = "linux")]
+    if config.server.realtime {
+        realtime::watch(prowess.clone()).context("cannot start a thread")?;
+    }
+    let app = prowess.app(config.server.settings);
+    let served = serve(listener, app.clone(), stop, config.server.options).await;
+    app.engine().flush_records().await;
+    prowess.close().await;
+    served.context("the server failed")
+}
+
+/// The providers whose models can be called.
+fn describe_providers(providers: &Providers) -> String {
+    match providers.names() {
+        names if names.is_empty() => "no provider keys: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
+             or similar, or add [providers] to prowess.toml"
+            .to_owned(),
+        names => format!("models from: {}", names.join(", ")),
+    }
+}
+
+fn announce_address(
+    config: &Config,
+    prowess: &Prowess,
+    listener: &TcpListener,
+) -> anyhow::Result<()> {
+    let address = listener.local_addr()?;
+    output::print_remark(&format!("listening on http://{address}"));
+    output::print_remark(&describe_providers(prowess.providers()));
+    if config.server.settings.master_key.is_none() {
+        output::print_remark(
+            "no master key: local clients only, without authentication; \
+             set PROWESS_MASTER_KEY to accept remote clients",
+        );
+    }
+    if !cfg!(target_os = "linux") && config.sandbox.backend == BackendSetting::Native {
+        output::print_remark(
+            "the native sandbox needs Linux: code of skills is refused; set backend = \"docker\" \
+             or \"off\" under [sandbox] in prowess.toml",
+        );
+    }
+    if let Some(tenant) = &config.server.settings.index_tenant {
+        output::print_remark(&format!(
+            "public: the skills of tenant `{tenant}`, at /.well-known/agent-skills/index.json"
+        ));
+    }
+    Ok(())
+}
+
+/// The first signal stops the server gracefully, the second immediately.
+async fn cancel_on_signal(mut signals: Signals, stop: CancellationToken) {
+    signals.next().await;
+    output::print_remark("stopping: waiting for active requests; signal again to abort them");
+    stop.cancel();
+    signals.next().await;
+    logging::flush();
+    std::process::exit(Exit::Problems as i32);
+}
+
+/// Termination signals, received from the moment this is created.
+#[cfg(unix)]
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(super) fn listen() -> std::io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(super) fn listen() -> std::io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    pub(super) async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

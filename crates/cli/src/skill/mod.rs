@@ -1,0 +1,61 @@
+//! `prowess skill …`: one file per command.
+
+mod delete;
+mod explain;
+pub(super) mod inputs;
+mod list;
+mod list_remote;
+mod new;
+mod pack;
+mod pull;
+mod push;
+mod scan;
+mod show;
+mod validate;
+mod versions;
+
+use clap::Subcommand;
+
+use super::Exit;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Create a new skill
+    New(new::Args),
+    /// Validate skills and explain problems
+    Validate(validate::Args),
+    /// Show the content of a skill
+    Show(show::Args),
+    /// List the skills of folders and archives, or of a server
+    List(list::Args),
+    /// Pack a skill into an archive
+    Pack(pack::Args),
+    /// Scan skills for security problems, without running anything
+    Scan(scan::Args),
+    /// Explain a rule, or list all of them
+    Explain(explain::Args),
+    /// Upload a skill to a server
+    Push(push::Args),
+    /// Download a skill from a server
+    Pull(pull::Args),
+    /// List the versions of a skill on a server
+    Versions(versions::Args),
+    /// Delete a skill, or a version of it, from a server
+    Delete(delete::Args),
+}
+
+pub(super) fn run(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::New(args) => new::run(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Show(args) => show::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Scan(args) => scan::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Push(args) => push::run(&args),
+        Command::Pull(args) => pull::run(&args),
+        Command::Versions(args) => versions::run(&args),
+        Command::Delete(args) => delete::run(&args),
+    }
+}

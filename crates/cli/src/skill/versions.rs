@@ -1,0 +1,80 @@
+//! `prowess skill versions SKILL`
+
+use comfy_table::{ContentArrangement, Table, presets};
+use prowess_client::{RemoteSkill, RemoteVersion};
+use serde_json::{Value, json};
+
+use crate::client::{self, RemoteArgs};
+use crate::output::{self, format_count};
+use crate::{Exit, format_date};
+
+/// List the versions of a skill on a server, newest first.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The skill's id or name
+    skill: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = args.remote.connect()?;
+    let (skill, versions) = client::block_on(async {
+        let skill = client.find(&args.skill).await?;
+        let versions = client.versions(&skill.id).await?;
+        anyhow::Ok((skill, versions))
+    })?;
+    if args.json {
+        let versions: Vec<_> = versions.iter().map(|v| version_json(&skill, v)).collect();
+        output::print_json(&versions)?;
+    } else {
+        output::print_text(&format!(
+            "{}\n",
+            versions_table(&skill, &versions).trim_fmt()
+        ))?;
+        output::print_remark(&format!(
+            "{} {}: {}",
+            skill.name,
+            skill.id,
+            format_count(versions.len(), "version")
+        ));
+    }
+    Ok(Exit::Ok)
+}
+
+fn versions_table(skill: &RemoteSkill, versions: &[RemoteVersion]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["VERSION", "ID", "CREATED", "DESCRIPTION"]);
+    for version in versions {
+        let mark = if version.version == skill.default_version {
+            " default"
+        } else {
+            ""
+        };
+        table.add_row([
+            format!("{}{mark}", version.version),
+            version.id.clone(),
+            format_date(version.created_at),
+            version.description.clone(),
+        ]);
+    }
+    table
+}
+
+fn version_json(skill: &RemoteSkill, version: &RemoteVersion) -> Value {
+    json!({
+        "skill": skill.id,
+        "name": skill.name,
+        "version": version.version,
+        "id": version.id,
+        "default": version.version == skill.default_version,
+        "description": version.description,
+        "created_at": format_date(version.created_at),
+    })
+}
