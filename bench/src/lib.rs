@@ -9,8 +9,9 @@ pub mod sample;
 pub mod server;
 pub mod stop;
 
-use std::fmt::Write as _;
 use std::time::Duration;
+
+use prowess_bench_report::{Column, Table};
 
 /// The middle of some durations, and none of no durations.
 pub fn median(times: &[Duration]) -> Option<Duration> {
@@ -37,28 +38,33 @@ pub struct ComparisonRow {
     pub theirs: Vec<Duration>,
 }
 
-/// The comparison as a Markdown table.
-pub fn table(other: &str, rows: &[ComparisonRow]) -> String {
-    let mut out = format!("| | prowess | {other} | ratio |\n|---|---:|---:|---:|\n");
+/// The comparison as a table of this name.
+pub fn comparison_table(name: &str, other: &str, rows: &[ComparisonRow]) -> Table {
+    let columns = [
+        Column::number("prowess", "ms", 3),
+        Column::number(other, "ms", 3),
+        Column::number("ratio", "×", 2),
+    ];
+    let mut table = Table::new(name, columns);
     for row in rows {
         let (Some(ours), Some(theirs)) = (median(&row.ours), median(&row.theirs)) else {
             continue;
         };
         let ratio = theirs.as_secs_f64() / ours.as_secs_f64().max(f64::MIN_POSITIVE);
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {ratio:.2} × |",
-            row.what,
-            millis(ours),
-            millis(theirs),
-        );
+        let numbers = [millis(ours), millis(theirs), ratio];
+        table.push(&row.what, numbers.map(|number| Some(number.into())));
     }
-    out
+    table
 }
 
-fn millis(time: Duration) -> String {
-    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+/// A duration in milliseconds.
+pub fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Bytes in millions.
+pub fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }
 
 #[cfg(test)]
@@ -85,7 +91,7 @@ mod tests {
             theirs: millis([9, 4, 5]),
         };
         assert_eq!(
-            table("python", &[row]),
+            comparison_table("times", "python", &[row]).markdown(),
             "| | prowess | python | ratio |\n|---|---:|---:|---:|\n\
              | unpack | 2.000 ms | 5.000 ms | 2.50 × |\n"
         );

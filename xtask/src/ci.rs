@@ -1,6 +1,6 @@
 //! `cargo xtask ci`
 
-use crate::run::{self, cargo};
+use crate::run::{self, cargo, succeeds};
 use crate::test;
 
 /// Quick checks first, so that a small mistake is reported soon.
@@ -28,5 +28,24 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "target",
     ];
     run::run(cargo(&fuzz).current_dir(run::root()))?;
+    advisories()?;
     test::run_all(None)
+}
+
+/// Known vulnerabilities of dependencies. Licences, duplicates and sources need neither
+/// cargo-deny nor a network: `xtask/tests/dependencies.rs` checks them.
+fn advisories() -> anyhow::Result<()> {
+    if !succeeds(&mut cargo(&["deny", "--version"])) {
+        not_run("cargo-deny is not installed; `cargo install cargo-deny --locked`");
+        return Ok(());
+    }
+    if !succeeds(&mut cargo(&["deny", "fetch", "db"])) {
+        not_run("the advisory database cannot be fetched");
+        return Ok(());
+    }
+    run::run(&mut cargo(&["deny", "check"]))
+}
+
+fn not_run(reason: &str) {
+    eprintln!("NOT_RUN advisories: {reason}");
 }

@@ -14,9 +14,9 @@ use crate::setup::Step::{
 
 /// The steps of each test binary, by its crate's folder and its name. Others need none.
 const NEEDS: &[(&str, &str, &[Step])] = &[
-    ("prowess", "clients_agents", &[NodeClients, NodeAgents]),
+    ("cli", "clients_agents", &[NodeClients, NodeAgents]),
     (
-        "prowess",
+        "cli",
         "clients_failing",
         &[
             PythonClient("anthropic-2.8"),
@@ -25,7 +25,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     (
-        "prowess",
+        "cli",
         "clients_sdk",
         &[
             PythonClient("anthropic-0.100"),
@@ -40,7 +40,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     (
-        "prowess",
+        "cli",
         "contract",
         &[
             PythonClient("schemathesis"),
@@ -49,7 +49,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     (
-        "prowess",
+        "cli",
         "docs",
         &[
             PythonClient("anthropic-2.8"),
@@ -63,10 +63,10 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             NodeAgents,
         ],
     ),
-    ("prowess", "litellm_defects", &[PythonClient("litellm")]),
-    ("prowess", "readme", &[PythonClient("anthropic-2.8")]),
+    ("cli", "litellm_defects", &[PythonClient("litellm")]),
+    ("cli", "readme", &[PythonClient("anthropic-2.8")]),
     (
-        "prowess",
+        "cli",
         "mcp_clients",
         &[
             PythonClient("mcp"),
@@ -77,7 +77,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     (
-        "prowess",
+        "cli",
         "programs",
         &[
             PythonClient("frameworks"),
@@ -89,14 +89,14 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     (
-        "prowess",
+        "cli",
         "provider_files",
         &[PythonClient("anthropic-2.8"), PythonClient("openai-3.49")],
     ),
-    ("prowess", "python", &[Wheels]),
-    ("prowess", "reference", &[Reference]),
+    ("cli", "python", &[Wheels]),
+    ("cli", "reference", &[Reference]),
     (
-        "prowess",
+        "cli",
         "sdk",
         &[
             PythonClient("anthropic-0.100"),
@@ -108,7 +108,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         ],
     ),
     (
-        "prowess",
+        "cli",
         "skills_sdk",
         &[
             PythonClient("anthropic-2.8"),
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn every_binary_that_uses_installed_programs_has_an_entry() {
-        for entry in fs::read_dir(root().join("crates/prowess/tests")).unwrap() {
+        for entry in fs::read_dir(root().join("crates/cli/tests")).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap();
             let Ok(text) = fs::read_to_string(&path) else {

@@ -176,7 +176,7 @@ pub(crate) fn rivals() -> anyhow::Result<()> {
 
 /// Creates an environment, unless one with the same packages exists.
 pub(crate) fn environment(requirements: &Path, place: &Path) -> anyhow::Result<()> {
-    if same_content(requirements, &place.join("requirements.txt")) {
+    if is_installed(requirements, place) {
         return Ok(());
     }
     environment_on(&find_python()?, requirements, place)
@@ -184,8 +184,7 @@ pub(crate) fn environment(requirements: &Path, place: &Path) -> anyhow::Result<(
 
 /// Like [`environment`], with this Python.
 fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::Result<()> {
-    let stamp = place.join("requirements.txt");
-    if same_content(requirements, &stamp) {
+    if is_installed(requirements, place) {
         return Ok(());
     }
     run(&mut command(
@@ -204,8 +203,20 @@ fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::R
             &path_text(requirements)?,
         ],
     ))?;
-    std::fs::copy(requirements, &stamp).context("cannot record what was installed")?;
+    let stamp = place.join("requirements.txt");
+    std::fs::copy(requirements, stamp).context("cannot record what was installed")?;
     Ok(())
+}
+
+/// Whether these requirements are installed. The programs of an environment name its path, so
+/// one that was moved with its checkout does not count.
+fn is_installed(requirements: &Path, place: &Path) -> bool {
+    let names_place = std::fs::read_to_string(place.join("bin/pip")).is_ok_and(|pip| {
+        pip.lines()
+            .next()
+            .is_some_and(|line| line.contains(&*place.to_string_lossy()))
+    });
+    names_place && same_content(requirements, &place.join("requirements.txt"))
 }
 
 /// The JavaScript packages of a folder's `package.json`. Coding agents are large, and the

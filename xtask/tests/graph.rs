@@ -24,13 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
     (
         "prowess-toolbox",
-        &[
-            // Only for the helper that its tests start.
-            "prowess-launcher",
-            "prowess-sandbox",
-            "prowess-skill",
-            "prowess-source",
-        ],
+        &["prowess-sandbox", "prowess-skill", "prowess-source"],
     ),
     (
         "prowess-engine",
@@ -67,8 +61,25 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess",
         &[
+            "prowess-engine",
+            "prowess-mcp",
+            "prowess-provider",
+            "prowess-sandbox",
+            "prowess-server",
+            "prowess-skill",
+            "prowess-source",
+            "prowess-store",
+            "prowess-toolbox",
+            "prowess-wire",
+        ],
+    ),
+    (
+        "prowess-cli",
+        &[
+            "prowess",
             "prowess-client",
             "prowess-engine",
+            // Only for the scheduling class of threads.
             "prowess-launcher",
             "prowess-mcp",
             "prowess-provider",
@@ -81,7 +92,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-wire",
         ],
     ),
-    // Like the one above, but without models: the importing program calls them.
+    // Like the library, but without models: the importing program calls them.
     (
         "prowess-python",
         &[
@@ -97,6 +108,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess-bench",
         &[
+            "prowess-bench-report",
             "prowess-engine",
             "prowess-provider",
             "prowess-sandbox",
@@ -108,7 +120,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-wire",
         ],
     ),
-    ("xtask", &[]),
+    ("prowess-bench-report", &[]),
+    ("xtask", &["prowess-bench-report"]),
 ];
 
 /// What a crate that does no IO must not depend on, however far down.

@@ -65,3 +65,20 @@ fn no_file_grows_into_two() {
         assert!(lines <= MAX_LINES, "{path} has {lines} lines: split it");
     }
 }
+
+/// The surface of the library is a list of names: whoever uses it sees what it needs, and a
+/// change of a crate below it is not a change of the library.
+#[test]
+fn the_library_exports_names_and_no_whole_crates() {
+    let text = fs::read_to_string(root().join("crates/prowess/src/lib.rs")).unwrap();
+    let exports: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("pub use prowess_"))
+        .collect();
+    assert!(exports.len() > 5, "the search is broken");
+    for line in exports {
+        let named = line.contains("::") && !line.contains('*') && !line.contains(" as ");
+        assert!(named, "{line}");
+    }
+}

@@ -13,13 +13,16 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::{ComparisonRow, table};
+use prowess_bench::{ComparisonRow, comparison_table};
+use prowess_bench_report::Report;
 use prowess_skill::BundleLimits;
 use prowess_source::{LabelledSource, SearchBounds};
 use prowess_toolbox::{SkillSources, Toolbox, ToolboxOptions};
 
 const SKILLS: usize = 5_000;
 const RIVALS: [&str; 2] = ["llm-tools-skills", "loomflow"];
+/// The packages that are installed for this benchmark, with their versions.
+const REQUIREMENTS: &str = include_str!("../../discover/requirements.txt");
 const OURS: [&str; 3] = [
     "find and read all",
     "look again, nothing changed",
@@ -44,7 +47,7 @@ fn main() -> Result<()> {
             needed.display()
         );
     }
-    println!("{SKILLS} skills; medians of {rounds} rounds\n");
+    let mut report = Report::default();
     for name in RIVALS {
         let mut rival = RivalProcess::start(name, &python, dir.path())?;
         let mut rows = OURS.map(|what| ComparisonRow {
@@ -65,9 +68,20 @@ fn main() -> Result<()> {
                 row.theirs.push(theirs);
             }
         }
-        println!("{}", table(name, &rows));
+        let table = comparison_table(name, &with_version(name), &rows)
+            .with_caption(format!("{SKILLS} skills; medians of {rounds} rounds"));
+        println!("{}", report.add(table));
     }
-    Ok(())
+    report.finish()
+}
+
+/// A package's name with the version that is installed.
+fn with_version(name: &str) -> String {
+    let mut pinned = REQUIREMENTS
+        .lines()
+        .filter_map(|line| line.split_once("=="));
+    let version = pinned.find(|(package, _)| *package == name);
+    version.map_or(name.to_owned(), |(_, version)| format!("{name} {version}"))
 }
 
 fn skill_sources(tree: &Path) -> SkillSources {

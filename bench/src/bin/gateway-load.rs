@@ -11,6 +11,8 @@ use anyhow::{Result, ensure};
 use prowess_bench::gateway::client::{self, LoadClient, ModelRequest};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::gateway::rivals::{self, PASS_MODEL, RunningGateway, TRANSLATE_MODEL};
+use prowess_bench::megabytes;
+use prowess_bench_report::{Column, Report, Table};
 
 /// Memory that a long stream or a stalled reader may add.
 const MAX_ADDED_BYTES: u64 = 32 << 20;
@@ -25,15 +27,36 @@ fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
-        println!("| | peak or steady memory | |\n|---|---:|---|");
-        long_stream(PASS_MODEL).await?;
-        long_stream(TRANSLATE_MODEL).await?;
-        large_bodies().await?;
-        many_streams().await?;
-        slow_readers(PASS_MODEL).await?;
-        slow_readers(TRANSLATE_MODEL).await
-    })
+    let table = runtime.block_on(measure())?;
+    let mut report = Report::default();
+    report.add(table);
+    report.finish()
+}
+
+/// All cases; each prints its line when it is done.
+async fn measure() -> Result<Table> {
+    let columns = [
+        Column::number("peak or steady memory", "MB", 1),
+        Column::text("outcome"),
+    ];
+    let mut table = Table::new("memory", columns);
+    print!("{}", table.markdown_head());
+    for model in [PASS_MODEL, TRANSLATE_MODEL] {
+        long_stream(model, &mut table).await?;
+    }
+    large_bodies(&mut table).await?;
+    many_streams(&mut table).await?;
+    for model in [PASS_MODEL, TRANSLATE_MODEL] {
+        slow_readers(model, &mut table).await?;
+    }
+    Ok(table)
+}
+
+fn way(model: &str) -> &'static str {
+    match model {
+        PASS_MODEL => "passed through",
+        _ => "translated",
+    }
 }
 
 fn start() -> Result<(MockModel, RunningGateway)> {
@@ -43,7 +66,7 @@ fn start() -> Result<(MockModel, RunningGateway)> {
 }
 
 /// A stream of a million events passes whole, in no more memory than a short one.
-async fn long_stream(name: &str) -> Result<()> {
+async fn long_stream(name: &str, table: &mut Table) -> Result<()> {
     let (_model, gateway) = start()?;
     let mut client = LoadClient::connect(gateway.process.address()).await?;
     let short = ModelRequest::messages(name, "events=1000 pause_us=0", true);
@@ -58,27 +81,26 @@ async fn long_stream(name: &str) -> Result<()> {
     );
     let peak = gateway.process.peak_memory()?;
     check_growth(before, peak)?;
-    print_row(
-        &format!("a stream of {EVENTS} events, {name}"),
-        peak,
-        "complete",
-    )
+    let what = format!("a stream of 1,000,000 events, {}", way(name));
+    push_row(table, &what, peak, "complete");
+    Ok(())
 }
 
 /// Bodies of ten megabytes pass, one after the other and eight at once.
-async fn large_bodies() -> Result<()> {
+async fn large_bodies(table: &mut Table) -> Result<()> {
     let (_model, gateway) = start()?;
     let request = ModelRequest::messages(PASS_MODEL, &"0123456789".repeat(1 << 20), false);
     let clients = client::connect(gateway.process.address(), 8).await?;
     let (_, result) = client::send_concurrently(clients, &request, 4).await?;
     ensure!(result.times.len() == 32, "not all were answered");
     let peak = gateway.process.peak_memory()?;
-    print_row("bodies of 10 MB, 8 at once", peak, "32 answered")
+    push_row(table, "bodies of 10 MB, 8 at once", peak, "32 answered");
+    Ok(())
 }
 
 /// Two thousand streams are open at once; when their clients disconnect, the gateway ends
 /// every one of them.
-async fn many_streams() -> Result<()> {
+async fn many_streams(table: &mut Table) -> Result<()> {
     let (model, gateway) = start()?;
     let request = ModelRequest::messages(PASS_MODEL, "events=3 pause_us=0 hold=1", true);
     let mut clients = client::connect(gateway.process.address(), STREAMS).await?;
@@ -89,15 +111,13 @@ async fn many_streams() -> Result<()> {
     let held = gateway.process.memory()?;
     drop(clients);
     wait_until("all upstream streams end", || model.open_streams() == 0).await?;
-    print_row(
-        &format!("{STREAMS} streams open at once"),
-        held,
-        "all ended when their clients disconnected",
-    )
+    let outcome = "all ended when their clients disconnected";
+    push_row(table, "2,000 streams open at once", held, outcome);
+    Ok(())
 }
 
 /// Readers that stop reading block their upstream instead of filling the memory.
-async fn slow_readers(name: &str) -> Result<()> {
+async fn slow_readers(name: &str, table: &mut Table) -> Result<()> {
     let (model, gateway) = start()?;
     let before = gateway.process.memory()?;
     let request = ModelRequest::messages(name, "events=100000000 pause_us=0 pad=1000", true);
@@ -128,12 +148,11 @@ async fn slow_readers(name: &str) -> Result<()> {
     check_growth(before, held)?;
     drop(clients);
     wait_until("all upstream streams end", || model.open_streams() == 0).await?;
-    let each = sent_bytes / SLOW as u64 / 1024;
-    print_row(
-        &format!("{SLOW} stalled readers, {name}"),
-        held,
-        &format!("upstream is blocked after {each} KB each"),
-    )
+    let each = megabytes(sent_bytes / SLOW as u64);
+    let outcome = format!("upstream is blocked after {each:.0} MB each");
+    let what = format!("{SLOW} stalled readers, {}", way(name));
+    push_row(table, &what, held, &outcome);
+    Ok(())
 }
 
 async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
@@ -152,7 +171,9 @@ fn check_growth(before: u64, after: u64) -> Result<()> {
     Ok(())
 }
 
-fn print_row(what: &str, memory: u64, outcome: &str) -> Result<()> {
-    println!("| {what} | {:.1} MB | {outcome} |", memory as f64 / 1e6);
-    Ok(())
+fn push_row(table: &mut Table, what: &str, memory: u64, outcome: &str) {
+    table.push(what, [Some(megabytes(memory).into()), Some(outcome.into())]);
+    if let Some(row) = table.rows.last() {
+        print!("{}", table.markdown_row(row));
+    }
 }

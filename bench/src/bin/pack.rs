@@ -11,7 +11,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use prowess_bench::{ComparisonRow, sample, table};
+use prowess_bench::{ComparisonRow, comparison_table, sample};
+use prowess_bench_report::Report;
 use prowess_skill::{ArchiveLayout, Bundle, BundleLimits, Manifest};
 
 fn main() -> Result<()> {
@@ -44,9 +45,12 @@ fn main() -> Result<()> {
     }
     python.stop()?;
     let (files, bytes, packed) = (bundle.len(), bundle.total_bytes(), zip.len());
-    println!("{files} files, {bytes} bytes, {packed} packed; medians of {rounds} rounds\n");
-    println!("{}", table("Python zipfile", &rows));
-    Ok(())
+    let caption =
+        format!("{files} files, {bytes} bytes, {packed} packed; medians of {rounds} rounds");
+    let table = comparison_table("times", "Python zipfile", &rows).with_caption(caption);
+    let mut report = Report::default();
+    println!("{}", report.add(table));
+    report.finish()
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {

@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use prowess_bench::{ComparisonRow, table};
+use prowess_bench::{ComparisonRow, comparison_table};
+use prowess_bench_report::Report;
 use prowess_skill::frontmatter::SourceText;
 use prowess_skill::{BundleLimits, reference};
 use rayon::prelude::*;
@@ -70,9 +71,11 @@ fn main() -> Result<()> {
             row.theirs.push(theirs);
         }
     }
-    println!("{SKILLS} skills; medians of {rounds} rounds\n");
-    println!("{}", table("skills-ref 0.1.1", &rows));
-    Ok(())
+    let table = comparison_table("times", "skills-ref 0.1.1", &rows)
+        .with_caption(format!("{SKILLS} skills; medians of {rounds} rounds"));
+    let mut report = Report::default();
+    println!("{}", report.add(table));
+    report.finish()
 }
 
 /// The reference's work: read the SKILL.md of each folder and list what is wrong.

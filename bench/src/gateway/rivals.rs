@@ -16,6 +16,17 @@ pub const PASS_MODEL: &str = "pass/claude";
 /// The model's name by which Prowess translates to another dialect.
 pub const TRANSLATE_MODEL: &str = "translate/gpt";
 
+/// What is installed to measure LiteLLM.
+const LITELLM_REQUIREMENTS: &str = include_str!("../../gateway/litellm.txt");
+
+/// The version of LiteLLM that is measured.
+pub fn litellm_version() -> &'static str {
+    let mut pinned = LITELLM_REQUIREMENTS
+        .lines()
+        .filter_map(|line| line.strip_prefix("litellm[proxy]=="));
+    pinned.next().unwrap_or_default()
+}
+
 /// Below this everything started here keeps its files.
 fn folder() -> Result<TempDir> {
     tempfile::tempdir().context("no temporary folder")

@@ -41,6 +41,7 @@ use anyhow::{Context, Result, bail, ensure};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::server::BenchServer;
 use prowess_bench::server::tenant::BenchTenant;
+use prowess_bench_report::{Report, Table};
 use tokio::runtime::{Builder, Runtime};
 
 use fault::{Fault, PreparedFault};
@@ -62,29 +63,34 @@ fn main() -> Result<()> {
         .enable_all()
         .build()?;
     let model = MockModel::start()?;
-    println!(
-        "Each fault lasts {} s; a request without an answer after {} s counts as such.\n",
+    let caption = format!(
+        "Each fault lasts {} s; a request without an answer after {} s counts as such.",
         during.as_secs(),
         ANSWER_LIMIT.as_secs()
     );
-    report::print_head();
+    let mut table = report::table().with_caption(caption);
+    println!("{}\n", table.caption);
+    print!("{}", table.markdown_head());
     let mut reasons = Vec::new();
     let mut failed = Vec::new();
     for fault in faults {
         if let Some(missing) = fault.missing() {
-            report::print_untried(fault.name(), &format!("left out: {missing}"));
+            report::push_untried(&mut table, fault.name(), &format!("left out: {missing}"));
+            print_last(&table);
             continue;
         }
         match try_fault(&*fault, &runtime, &model, during) {
             Ok(row) => {
-                report::print_row(&row);
+                report::push(&mut table, &row);
                 reasons.push((row.name, row.reasons));
             }
             Err(error) => {
-                report::print_untried(fault.name(), &format!("could not be tried: {error:#}"));
+                let why = format!("could not be tried: {error:#}");
+                report::push_untried(&mut table, fault.name(), &why);
                 failed.push(fault.name());
             }
         }
+        print_last(&table);
     }
     report::print_reasons(&reasons);
     ensure!(
@@ -92,7 +98,16 @@ fn main() -> Result<()> {
         "could not be tried: {}",
         failed.join(", ")
     );
-    Ok(())
+    let mut report = Report::default();
+    report.add(table);
+    report.finish()
+}
+
+/// Each fault takes a minute, so its line is shown when it is over.
+fn print_last(table: &Table) {
+    if let Some(row) = table.rows.last() {
+        print!("{}", table.markdown_row(row));
+    }
 }
 
 /// One fault from start to recovery.
@@ -138,7 +153,7 @@ fn seconds() -> Result<Duration> {
         Ok(count) => {
             let count = count.parse();
             Ok(Duration::from_secs(
-                count.context("PROWESS_BENCH_SECONDS: no number")?,
+                count.context("PROWESS_BENCH_SECONDS must be a number")?,
             ))
         }
         Err(_) => Ok(Duration::from_secs(SECONDS)),
@@ -152,7 +167,7 @@ fn chosen() -> Result<Vec<Box<dyn Fault>>> {
     for name in &named {
         if !all.iter().any(|fault| fault.name() == name) {
             let names: Vec<_> = all.iter().map(|fault| fault.name()).collect();
-            bail!("`{name}` is not a fault; there are: {}", names.join(", "));
+            bail!("`{name}` is not a fault; available: {}", names.join(", "));
         }
     }
     all.retain(|fault| named.is_empty() || named.iter().any(|name| name == fault.name()));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use prowess_bench::megabytes;
 use prowess_bench::server::BenchServer;
+use prowess_bench_report::{Cell, Column, Table};
 
 use super::load::{FaultSample, RequestKind};
 
@@ -43,12 +45,11 @@ impl FaultRow {
     }
 
     pub(crate) fn with_process(mut self, alive: bool, server: &BenchServer) -> FaultRow {
-        let megabytes = |bytes: Option<u64>| bytes.unwrap_or_default() as f64 / 1e6;
         self.process = match alive {
             true => format!(
                 "running, {:.0} MB ({:.0} at most)",
-                megabytes(server.memory()),
-                megabytes(server.peak_memory())
+                megabytes(server.memory().unwrap_or_default()),
+                megabytes(server.peak_memory().unwrap_or_default())
             ),
             false => "ended".to_owned(),
         };
@@ -96,29 +97,29 @@ fn reasons(during: &[&FaultSample]) -> Vec<String> {
     all
 }
 
-pub(crate) fn print_head() {
-    let kinds = RequestKind::ALL.map(RequestKind::name).join(" | ");
-    println!("| during the fault; slowest answer | {kinds} | all served again after | process |");
-    println!("|---|{}---:|---|", "---|".repeat(RequestKind::ALL.len()));
+/// A table without rows yet.
+pub(crate) fn table() -> Table {
+    let kinds = RequestKind::ALL.map(|kind| Column::text(kind.name()));
+    let recovery = Column::number("all served again after", "s", 1);
+    let columns = kinds.into_iter().chain([recovery, Column::text("process")]);
+    Table::new("faults", columns).with_corner("during the fault; slowest answer")
 }
 
-pub(crate) fn print_row(row: &FaultRow) {
-    let recovered = match &row.recovered {
-        Ok(time) => format!("{:.1} s", time.as_secs_f64()),
-        Err(unserved) => format!("never ({unserved})"),
+pub(crate) fn push(table: &mut Table, row: &FaultRow) {
+    let during = row.during.iter().map(|cell| Some(cell.as_str().into()));
+    let recovered: Cell = match &row.recovered {
+        Ok(time) => time.as_secs_f64().into(),
+        Err(unserved) => format!("never ({unserved})").into(),
     };
-    println!(
-        "| {} | {} | {recovered} | {} |",
-        row.name,
-        row.during.join(" | "),
-        row.process
-    );
+    let process = Cell::from(row.process.as_str());
+    let rest = [Some(recovered), Some(process)];
+    table.push(row.name, during.chain(rest));
 }
 
 /// A fault that was not tried, or not to its end.
-pub(crate) fn print_untried(name: &str, why: &str) {
-    let empty = " |".repeat(RequestKind::ALL.len());
-    println!("| {name} |{empty} | {why} |");
+pub(crate) fn push_untried(table: &mut Table, name: &str, why: &str) {
+    let empty = RequestKind::ALL.map(|_| None);
+    table.push(name, empty.into_iter().chain([None, Some(why.into())]));
 }
 
 /// The errors of failed requests, below the table.

@@ -22,6 +22,7 @@ use anyhow::{Context, Result, ensure};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::server::tenant::BenchTenant;
 use prowess_bench::server::{BenchServer, ServerSetup};
+use prowess_bench_report::Report;
 use tokio::runtime::{Builder, Runtime};
 
 use load::Noise;
@@ -52,10 +53,14 @@ fn main() -> Result<()> {
         .build()?;
     let measuring = Builder::new_current_thread().enable_all().build()?;
     let quiet = measuring.block_on(run(&server, &noise, samples))?;
+    let mut report = Report::default();
+    let caption = format!("{samples} samples of each kind, {}", noisy_address());
+    let table = report::table(&quiet).with_caption(caption);
+    println!("{}", report.add(table));
     report::print(&quiet, &mut server);
     ensure!(quiet.errors() == 0, "requests of the quiet tenant failed");
     ensure!(quiet.lost() == 0, "data of the quiet tenant were lost");
-    Ok(())
+    report.finish()
 }
 
 async fn run(server: &BenchServer, noise: &Runtime, samples: usize) -> Result<QuietTenant> {
@@ -94,15 +99,28 @@ fn tenant(
 
 /// Tenants usually call from different addresses.
 fn noisy_source() -> Ipv4Addr {
-    match std::env::var_os("PROWESS_BENCH_SHARED_ADDRESS") {
-        Some(shared) if shared == "1" => Ipv4Addr::LOCALHOST,
-        _ => Ipv4Addr::new(127, 0, 0, 2),
+    match shares_address() {
+        true => Ipv4Addr::LOCALHOST,
+        false => Ipv4Addr::new(127, 0, 0, 2),
     }
+}
+
+fn noisy_address() -> &'static str {
+    match shares_address() {
+        true => "both tenants at one address",
+        false => "each tenant at an address of its own",
+    }
+}
+
+fn shares_address() -> bool {
+    std::env::var_os("PROWESS_BENCH_SHARED_ADDRESS").is_some_and(|shared| shared == "1")
 }
 
 fn samples() -> Result<usize> {
     match std::env::var("PROWESS_BENCH_SAMPLES") {
-        Ok(count) => count.parse().context("PROWESS_BENCH_SAMPLES: no number"),
+        Ok(count) => count
+            .parse()
+            .context("PROWESS_BENCH_SAMPLES must be a number"),
         Err(_) => Ok(SAMPLES),
     }
 }

@@ -16,7 +16,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::{ComparisonRow, sample, table};
+use prowess_bench::{ComparisonRow, comparison_table, sample};
+use prowess_bench_report::Report;
 use prowess_engine::RecordDetail;
 use prowess_skill::{ArchiveLayout, LoadOptions, Skill};
 use rustix::time::{ClockId, clock_gettime};
@@ -54,15 +55,18 @@ async fn run(rounds: usize) -> Result<()> {
     }
     let folder = tempfile::tempdir()?;
     let skills = skills()?;
-    println!("{SKILLS} skills of 60 files and 1 MB; medians of {rounds} rounds\n");
+    let conditions = format!("{SKILLS} skills of 60 files and 1 MB; medians of {rounds} rounds.");
+    let mut report = Report::default();
     let rows = before_the_model(folder.path(), &prowess, &python, &skills, rounds).await?;
-    println!("Processor time before the model is called, of the whole process:\n");
-    println!("{}", table("LiteLLM's hook", &rows));
+    let caption =
+        format!("{conditions} CPU time before the model is called, of the whole process:");
+    let table = comparison_table("before-the-model", "LiteLLM's hook", &rows);
+    println!("{}", report.add(table.with_caption(caption)));
     let place = folder.path().join("runs");
     let stage = EngineBench::open(&place, &prowess, &skills, RecordDetail::Steps, FRESH).await?;
-    println!("Whole runs with one call of a tool, and the sandbox alone:\n");
-    println!("{}", runs::table(&stage, &skills, rounds).await?);
-    Ok(())
+    let table = runs::table(&stage, &skills, rounds).await?;
+    println!("{}", report.add(table));
+    report.finish()
 }
 
 /// How long the store caches which version is the latest: its default, and not at all.

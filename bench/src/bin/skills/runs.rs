@@ -1,11 +1,11 @@
 //! Whole runs with one call of a tool, beside the sandbox by itself.
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use futures_util::StreamExt as _;
-use prowess_bench::median;
+use prowess_bench::{median, millis};
+use prowess_bench_report::{Column, Table};
 use prowess_engine::{RunEvent, RunStep};
 use prowess_sandbox::{Command, CommandOutcome, ContainerSpec, Execution, Policy, SkillFiles};
 use prowess_skill::Skill;
@@ -23,7 +23,7 @@ struct Times {
 }
 
 /// The runs with their tool, and the sandbox doing the same without us.
-pub(crate) async fn table(stage: &EngineBench, skills: &[Skill], rounds: usize) -> Result<String> {
+pub(crate) async fn table(stage: &EngineBench, skills: &[Skill], rounds: usize) -> Result<Table> {
     let mut times: [Times; 5] = Default::default();
     let (_, kept) = run(stage, "run", None).await?;
     let kept = kept.context("a run that ran code has no container")?;
@@ -47,28 +47,31 @@ pub(crate) async fn table(stage: &EngineBench, skills: &[Skill], rounds: usize) 
     }
     stage.engine.flush_records().await;
     let [load, first, alone_first, again, alone_again] = times;
-    let mut out = String::from(
-        "| | run, wall | run, CPU | sandbox, wall | sandbox, CPU | beyond it, wall | beyond it, CPU |\n\
-         |---|---:|---:|---:|---:|---:|---:|\n",
-    );
+    let columns = [
+        "run, wall",
+        "run, CPU",
+        "sandbox, wall",
+        "sandbox, CPU",
+        "beyond it, wall",
+        "beyond it, CPU",
+    ];
+    let columns = columns.map(|name| Column::number(name, "ms", 2));
+    let mut table = Table::new("runs", columns)
+        .with_caption("Whole runs with one tool call, and the sandbox alone:");
     let none = Times::default();
-    line(&mut out, "`load_skill`", &load, &none);
-    line(&mut out, "bash, new container", &first, &alone_first);
-    line(&mut out, "bash, existing container", &again, &alone_again);
-    Ok(out)
+    push(&mut table, "`load_skill`", &load, &none);
+    push(&mut table, "bash, new container", &first, &alone_first);
+    push(&mut table, "bash, existing container", &again, &alone_again);
+    Ok(table)
 }
 
-fn line(out: &mut String, what: &str, run: &Times, alone: &Times) {
-    let millis = |times: &[Duration]| median(times).unwrap_or_default().as_secs_f64() * 1e3;
-    let (wall, cpu) = (millis(&run.wall), millis(&run.cpu));
-    let (alone_wall, alone_cpu) = (millis(&alone.wall), millis(&alone.cpu));
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        out,
-        "| {what} | {wall:.2} ms | {cpu:.2} ms | {alone_wall:.2} ms | {alone_cpu:.2} ms | {:.2} ms | {:.2} ms |",
-        wall - alone_wall,
-        cpu - alone_cpu,
-    );
+fn push(table: &mut Table, what: &str, run: &Times, alone: &Times) {
+    let middle = |times: &[Duration]| millis(median(times).unwrap_or_default());
+    let (wall, cpu) = (middle(&run.wall), middle(&run.cpu));
+    let (alone_wall, alone_cpu) = (middle(&alone.wall), middle(&alone.cpu));
+    let beyond = [wall - alone_wall, cpu - alone_cpu];
+    let numbers = [wall, cpu, alone_wall, alone_cpu].into_iter().chain(beyond);
+    table.push(what, numbers.map(|number| Some(number.into())));
 }
 
 /// Measures the wall-clock and CPU time of an operation.

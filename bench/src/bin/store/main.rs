@@ -10,6 +10,7 @@ mod queries;
 mod report;
 
 use anyhow::{Context, Result, ensure};
+use prowess_bench_report::Report;
 
 use queries::{QUERIES, QueriedStore};
 use report::Times;
@@ -56,7 +57,11 @@ async fn run(sizes: &[usize]) -> Result<()> {
         }
     }
     let names: Vec<_> = QUERIES.iter().map(|question| question.name).collect();
-    println!("SQLite; medians of {ROUNDS} rounds\n");
-    println!("{}", times.table(&names, sizes));
-    Ok(())
+    let table = times.table(&names, sizes);
+    let mut report = Report::default();
+    println!(
+        "{}",
+        report.add(table.with_caption(format!("SQLite; medians of {ROUNDS} rounds")))
+    );
+    report.finish()
 }

@@ -1,9 +1,9 @@
 //! Medians of each question and size, and the ratio to the smallest store.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use prowess_bench::median;
+use prowess_bench::{median, millis};
+use prowess_bench_report::{Column, Table};
 
 /// What was measured: a row for each question, a column for each size.
 pub(crate) struct Times(Vec<Vec<Vec<Duration>>>);
@@ -20,41 +20,25 @@ impl Times {
         }
     }
 
-    /// As a Markdown table.
-    pub(crate) fn table(&self, names: &[&str], sizes: &[usize]) -> String {
-        let mut out = String::from("| |");
-        let mut line = String::from("|---|");
-        for size in sizes {
-            // Writing to a string cannot fail.
-            let _ = write!(out, " {size} skills |");
-            line += "---:|";
-        }
-        out = format!("{out} ratios |\n{line}---:|\n");
+    /// Medians for each size, and for all but the smallest the ratio to the smallest.
+    pub(crate) fn table(&self, names: &[&str], sizes: &[usize]) -> Table {
+        let medians = sizes
+            .iter()
+            .map(|size| Column::number(format!("{size} skills"), "ms", 3));
+        let larger = sizes.iter().skip(1);
+        let ratios = larger.map(|size| Column::number(format!("{size}, ratio"), "×", 2));
+        let mut table = Table::new("queries", medians.chain(ratios));
         for (name, row) in names.iter().zip(&self.0) {
             let medians: Vec<f64> = row
                 .iter()
-                .filter_map(|times| median(times))
-                .map(millis)
+                .map(|times| millis(median(times).unwrap_or_default()))
                 .collect();
-            let _ = write!(out, "| {name} |");
-            for median in &medians {
-                let _ = write!(out, " {median:.3} ms |");
-            }
-            let first = medians
-                .first()
-                .copied()
-                .unwrap_or_default()
-                .max(f64::MIN_POSITIVE);
-            let ratios = medians
-                .iter()
-                .skip(1)
-                .map(|median| format!("{:.2} ×", median / first));
-            let _ = writeln!(out, " {} |", ratios.collect::<Vec<_>>().join(", "));
+            let smallest = medians.first().copied().unwrap_or_default();
+            let smallest = smallest.max(f64::MIN_POSITIVE);
+            let ratios = medians.iter().skip(1).map(|median| median / smallest);
+            let numbers = medians.iter().copied().chain(ratios);
+            table.push(*name, numbers.map(|number| Some(number.into())));
         }
-        out
+        table
     }
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }

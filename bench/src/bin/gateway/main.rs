@@ -2,8 +2,14 @@
 //! the same model in the same run, alternating.
 //!
 //! `cargo xtask bench gateway [--with-litellm]`
+//!
+//! | module | owns |
+//! |---|---|
+//! | `tables` | what is shown of the measurements |
 
 #![expect(clippy::print_stdout, reason = "a report for people and for README.md")]
+
+mod tables;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +22,9 @@ use prowess_bench::gateway::rivals::{
     self, PASS_MODEL, RequestLog, RunningGateway, TRANSLATE_MODEL,
 };
 use prowess_bench::median;
+use prowess_bench_report::Report;
+
+use tables::{MemoryUse, ProxyCost, TranslationCost, WorkloadCosts};
 
 const ROUNDS: usize = 9;
 /// Asked before anything is counted.
@@ -62,17 +71,25 @@ async fn run() -> Result<()> {
         println!("LiteLLM is not measured; use `--with-litellm` to include it.\n");
     }
     let idle = memories(&rivals)?;
+    let mut costs = Vec::new();
     for workload in works() {
-        compare(&workload, &model, &rivals).await?;
+        costs.push(compare(&workload, &model, &rivals).await?);
     }
-    with_request_logs(&model).await?;
-    translation(&rivals).await?;
-    memory(&model, &rivals, &idle).await?;
-    ready(&model)
+    costs.extend(with_request_logs(&model).await?);
+    let mut report = Report::default();
+    println!("{}", report.add(tables::pass_through(&costs)));
+    println!("{}", report.add(tables::cpu(&costs)));
+    println!("{}", report.add(tables::added(&costs)));
+    let translation = translation(&rivals).await?;
+    println!("{}", report.add(tables::translation(&translation)));
+    let memory = memory(&model, &rivals, &idle).await?;
+    let ready = ready(&model)?;
+    println!("{}", report.add(tables::memory(&memory, ready)));
+    report.finish()
 }
 
 /// The same requests with a request log in a file, the default of both.
-async fn with_request_logs(model: &MockModel) -> Result<()> {
+async fn with_request_logs(model: &MockModel) -> Result<Vec<WorkloadCosts>> {
     let logging = [
         rivals::nginx(model.address(), RequestLog::On)?,
         rivals::prowess(model.address(), RequestLog::On)?,
@@ -81,10 +98,11 @@ async fn with_request_logs(model: &MockModel) -> Result<()> {
         small("a request, 1 connection, request logs on", 1, 2_000),
         small("a request, 16 connections, request logs on", 16, 300),
     ];
+    let mut costs = Vec::new();
     for workload in requests {
-        compare(&workload, model, &logging).await?;
+        costs.push(compare(&workload, model, &logging).await?);
     }
-    Ok(())
+    Ok(costs)
 }
 
 fn small(what: &'static str, clients: usize, each: usize) -> Workload {
@@ -109,21 +127,21 @@ fn works() -> Vec<Workload> {
         small("a request, 1 connection", 1, 2_000),
         small("a request, 16 connections", 16, 300),
         stream(
-            "a streamed event, 16 streams, 1 ms apart",
+            "an event, 16 streams, 1 ms apart",
             16,
             "events=500 pause_us=1000",
         ),
-        stream(
-            "a streamed event, unthrottled",
-            1,
-            "events=50000 pause_us=0",
-        ),
+        stream("an event, unthrottled", 1, "events=50000 pause_us=0"),
     ]
 }
 
-/// Prints one table: every rival's processor time, and what it adds to the time of a
-/// client that talks to the model itself.
-async fn compare(workload: &Workload, model: &MockModel, rivals: &[RunningGateway]) -> Result<()> {
+/// Every rival's processor time, and what it adds to the time of a client that talks to
+/// the model itself.
+async fn compare(
+    workload: &Workload,
+    model: &MockModel,
+    rivals: &[RunningGateway],
+) -> Result<WorkloadCosts> {
     let mut direct = Vec::new();
     let mut costs: Vec<Cost> = rivals.iter().map(|_| Cost::default()).collect();
     for _ in 0..ROUNDS {
@@ -145,36 +163,20 @@ async fn compare(workload: &Workload, model: &MockModel, rivals: &[RunningGatewa
         }
     }
     let direct = median(&direct).unwrap_or_default();
-    println!("### {}\n", workload.what);
-    println!("direct: p50 {}\n", micros(direct));
-    println!("| | CPU | × nginx | p50 added | × nginx |\n|---|---:|---:|---:|---:|");
-    let relative: Vec<(Duration, Duration)> = costs
-        .iter()
-        .map(|cost| relative_cost(cost, direct))
-        .collect();
-    let base = relative.first().copied().unwrap_or_default();
-    for (rival, (cpu, added)) in rivals.iter().zip(&relative) {
-        println!(
-            "| {} | {} | {} | {} | {} |",
-            rival.name,
-            micros(*cpu),
-            times(*cpu, base.0),
-            micros(*added),
-            times(*added, base.1),
-        );
-    }
-    println!();
-    Ok(())
+    let costs = rivals.iter().zip(&costs).map(|(rival, cost)| ProxyCost {
+        name: rival.name,
+        cpu: median(&cost.cpu).unwrap_or_default(),
+        added: median(&cost.p50).unwrap_or_default().saturating_sub(direct),
+    });
+    Ok(WorkloadCosts {
+        what: workload.what,
+        direct,
+        costs: costs.collect(),
+    })
 }
 
 fn is_slow(rival: &RunningGateway) -> bool {
     rival.name == "LiteLLM"
-}
-
-fn relative_cost(cost: &Cost, direct: Duration) -> (Duration, Duration) {
-    let cpu = median(&cost.cpu).unwrap_or_default();
-    let p50 = median(&cost.p50).unwrap_or_default();
-    (cpu, p50.saturating_sub(direct))
 }
 
 /// One round: the median time of an answer, and the processor time per request or event.
@@ -212,12 +214,11 @@ fn counted(workload: &Workload, volley: &LoadResult) -> Result<u32> {
 }
 
 /// Messages in and Chat out, compared with Prowess's own pass-through.
-async fn translation(rivals: &[RunningGateway]) -> Result<()> {
+async fn translation(rivals: &[RunningGateway]) -> Result<Vec<TranslationCost>> {
     let Some(prowess) = rivals.iter().find(|rival| rival.name == "prowess") else {
-        return Ok(());
+        return Ok(Vec::new());
     };
-    println!("### Translation: Messages in, Chat upstream\n");
-    println!("| | passed through | translated | ratio |\n|---|---:|---:|---:|");
+    let mut costs = Vec::new();
     for workload in works() {
         let translated = Workload {
             request: match workload.per_event {
@@ -249,18 +250,13 @@ async fn translation(rivals: &[RunningGateway]) -> Result<()> {
                 .1,
             );
         }
-        let passed = median(&passed).unwrap_or_default();
-        let other = median(&other).unwrap_or_default();
-        let ratio = times(other, passed);
-        println!(
-            "| CPU of {} | {} | {} | {ratio} |",
-            workload.what,
-            micros(passed),
-            micros(other)
-        );
+        costs.push(TranslationCost {
+            what: workload.what,
+            passed: median(&passed).unwrap_or_default(),
+            translated: median(&other).unwrap_or_default(),
+        });
     }
-    println!();
-    Ok(())
+    Ok(costs)
 }
 
 fn memories(rivals: &[RunningGateway]) -> Result<Vec<u64>> {
@@ -268,16 +264,23 @@ fn memories(rivals: &[RunningGateway]) -> Result<Vec<u64>> {
 }
 
 /// What each holds when idle, and with many streams open that have begun and wait.
-async fn memory(model: &MockModel, rivals: &[RunningGateway], idle: &[u64]) -> Result<()> {
-    println!("### Memory\n");
-    println!("| | idle | {OPEN_STREAMS} streams open | per stream |\n|---|---:|---:|---:|");
+async fn memory(
+    model: &MockModel,
+    rivals: &[RunningGateway],
+    idle: &[u64],
+) -> Result<Vec<MemoryUse>> {
+    let mut all = Vec::new();
     let ask = ModelRequest::messages(PASS_MODEL, "events=3 pause_us=0 hold=1", true);
     for (rival, idle) in rivals.iter().zip(idle) {
+        let mut used = MemoryUse {
+            name: rival.name,
+            idle: *idle,
+            streaming: None,
+        };
         if is_slow(rival) {
-            println!("| {} | {} | | |", rival.name, megabytes(*idle));
+            all.push(used);
             continue;
         }
-        let before = rival.process.memory()?;
         let mut clients = client::connect(rival.process.address(), OPEN_STREAMS).await?;
         for client in &mut clients {
             client.send_and_read_head(&ask).await?;
@@ -286,26 +289,18 @@ async fn memory(model: &MockModel, rivals: &[RunningGateway], idle: &[u64]) -> R
             model.open_streams() >= OPEN_STREAMS as u64,
             "not all streams are open"
         );
-        let open = rival.process.memory()?;
-        let each = open.saturating_sub(before) / OPEN_STREAMS as u64;
-        println!(
-            "| {} | {} | {} | {} KB |",
-            rival.name,
-            megabytes(*idle),
-            megabytes(open),
-            each / 1024
-        );
+        used.streaming = Some(rival.process.memory()?);
+        all.push(used);
         drop(clients);
         while model.open_streams() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    println!();
-    Ok(())
+    Ok(all)
 }
 
-/// How soon after its start each accepts connections.
-fn ready(model: &MockModel) -> Result<()> {
+/// How soon after its start each accepts connections, nginx and Prowess.
+fn ready(model: &MockModel) -> Result<[Duration; 2]> {
     let (mut nginx, mut prowess) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         nginx.push(
@@ -319,28 +314,5 @@ fn ready(model: &MockModel) -> Result<()> {
                 .ready(),
         );
     }
-    let millis = |times: &[Duration]| median(times).unwrap_or_default().as_secs_f64() * 1e3;
-    println!("### Ready after\n");
-    println!(
-        "nginx {:.0} ms, prowess {:.0} ms",
-        millis(&nginx),
-        millis(&prowess)
-    );
-    Ok(())
-}
-
-fn micros(time: Duration) -> String {
-    format!("{:.1} µs", time.as_secs_f64() * 1e6)
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
-}
-
-/// How many times the base; nothing where the base is too small to be a measure.
-fn times(time: Duration, base: Duration) -> String {
-    if base < Duration::from_nanos(100) {
-        return "–".to_owned();
-    }
-    format!("{:.2}", time.as_secs_f64() / base.as_secs_f64())
+    Ok([nginx, prowess].map(|times| median(&times).unwrap_or_default()))
 }
