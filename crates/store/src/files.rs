@@ -11,7 +11,7 @@ use crate::Store;
 use crate::blob::{
     ActivationOutcome, ContentStream, StagedBlob, UploadBounds, activate, parse_digest, touch_blobs,
 };
-use crate::db::{DbRow, Sql, Tx};
+use crate::db::{DbRow, Sql, SqlValue, Tx};
 use crate::error::{Error, ResourceKind, Result};
 use crate::id::{self, IdPrefix};
 use crate::page::{MAX_PAGE_ITEMS, PageCursor, PageRequest, RecordPage};
@@ -19,6 +19,9 @@ use crate::quota::{self, StorageUsage};
 use crate::skills::{ID_COLUMN, paginate};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
+
+/// Rows per statement, far below the limit of either database.
+const BATCH_ROWS: usize = 200;
 
 /// A file to be stored.
 #[derive(Debug, Clone)]
@@ -92,6 +95,22 @@ impl FileRecord {
         })
     }
 
+    fn to_row(&self, tenant: &TenantId) -> Vec<SqlValue> {
+        vec![
+            self.id.clone().into(),
+            tenant.as_str().into(),
+            self.name.clone().into(),
+            self.mime.clone().into(),
+            self.size.into(),
+            self.digest.to_string().into(),
+            self.purpose.clone().into(),
+            self.scope.clone().into(),
+            self.downloadable.into(),
+            self.created_at.into(),
+            self.expires_at.into(),
+        ]
+    }
+
     fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
@@ -105,6 +124,18 @@ impl Store {
         new: &NewFile<'_>,
         content: impl Stream<Item = io::Result<Bytes>>,
     ) -> Result<FileRecord> {
+        let (file, staged) = self.stage_new_file(tenant, new, content).await?;
+        self.insert_file(tenant, &file, staged).await?;
+        Ok(file)
+    }
+
+    /// Stores the content of a file that does not exist yet.
+    pub(crate) async fn stage_new_file(
+        &self,
+        tenant: &TenantId,
+        new: &NewFile<'_>,
+        content: impl Stream<Item = io::Result<Bytes>>,
+    ) -> Result<(FileRecord, StagedBlob)> {
         let one = StorageUsage {
             files: 1,
             ..StorageUsage::default()
@@ -127,8 +158,7 @@ impl Store {
             created_at: now,
             expires_at: new.expires_in.map(|time| now.after(time)),
         };
-        self.insert_file(tenant, &file, staged).await?;
-        Ok(file)
+        Ok((file, staged))
     }
 
     async fn insert_file(
@@ -169,37 +199,43 @@ impl Store {
         file: &FileRecord,
         staged: &[StagedBlob],
     ) -> Result<()> {
-        let row = vec![
-            file.id.clone().into(),
-            tenant.as_str().into(),
-            file.name.clone().into(),
-            file.mime.clone().into(),
-            file.size.into(),
-            file.digest.to_string().into(),
-            file.purpose.clone().into(),
-            file.scope.clone().into(),
-            file.downloadable.into(),
-            file.created_at.into(),
-            file.expires_at.into(),
-        ];
-        let sql = Sql::new(
-            "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, scope,
-                                downloadable, created_at, expires_at) VALUES ",
-        );
         quota::lock_totals(tx, tenant).await?;
-        tenant.map_unknown_tenant(tx.execute(sql.push_rows([row])).await)?;
-        let added = StorageUsage {
-            bytes: u64::try_from(file.size).unwrap_or_default(),
-            files: 1,
-            ..StorageUsage::default()
-        };
-        self.check_quota_in_tx(tx, tenant, &added).await?;
+        self.insert_file_rows(tx, tenant, std::slice::from_ref(file))
+            .await?;
         // The stream cannot be read twice. This happens only if a collector removes what
         // was just recorded as pending; the client can repeat the upload.
         match activate(tx, staged, file.created_at).await? {
             ActivationOutcome::Activated => Ok(()),
             ActivationOutcome::Collected => Err(Error::Busy),
         }
+    }
+
+    /// Inserts files within the tenant's quota. The totals must be locked, and the caller
+    /// activates the contents.
+    pub(crate) async fn insert_file_rows(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        files: &[FileRecord],
+    ) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        for batch in files.chunks(BATCH_ROWS) {
+            let sql = Sql::new(
+                "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, scope,
+                                    downloadable, created_at, expires_at) VALUES ",
+            );
+            let rows = batch.iter().map(|file| file.to_row(tenant));
+            tenant.map_unknown_tenant(tx.execute(sql.push_rows(rows)).await)?;
+        }
+        let bytes: i64 = files.iter().map(|file| file.size).sum();
+        let added = StorageUsage {
+            bytes: u64::try_from(bytes).unwrap_or_default(),
+            files: files.len() as u64,
+            ..StorageUsage::default()
+        };
+        self.check_quota_in_tx(tx, tenant, &added).await
     }
 
     /// Gets a file.

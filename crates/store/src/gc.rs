@@ -54,6 +54,7 @@ impl Store {
             .execute(sql.bind(now.before(REQUEST_KEY_RETENTION)))
             .await?;
         self.drop_old_runs(now).await?;
+        self.drop_ended_journal_runs(now).await?;
         self.drop_old_provider_files(now.before(PROVIDER_FILE_RETENTION))
             .await?;
         self.drop_old_usage(now.before(USAGE_RETENTION)).await?;
@@ -119,7 +120,9 @@ impl Store {
              WHERE touched_at <= $1 AND place > $2
                AND (state <> 'ready'
                     OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
-                        AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = b.digest)))
+                        AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = b.digest)
+                        AND NOT EXISTS (SELECT 1 FROM container_files c
+                                        WHERE c.digest = b.digest)))
              ORDER BY place LIMIT $3",
         );
         let sql = sql.bind(before).bind(after).bind(BATCH_ROWS);
@@ -170,7 +173,9 @@ const STILL_UNREFERENCED: &str = "
     WHERE place = $1 AND touched_at = $2
       AND (state <> 'ready'
            OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = blobs.digest)
-               AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = blobs.digest)))";
+               AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = blobs.digest)
+               AND NOT EXISTS (SELECT 1 FROM container_files c
+                               WHERE c.digest = blobs.digest)))";
 
 #[cfg(test)]
 #[path = "gc_tests.rs"]

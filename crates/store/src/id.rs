@@ -22,6 +22,7 @@ pub(crate) enum IdPrefix {
     Blob,
     Run,
     Usage,
+    WebhookDelivery,
 }
 
 impl IdPrefix {
@@ -34,6 +35,7 @@ impl IdPrefix {
             IdPrefix::Blob => "blob_",
             IdPrefix::Run => "run_",
             IdPrefix::Usage => "use_",
+            IdPrefix::WebhookDelivery => "whd_",
         }
     }
 }

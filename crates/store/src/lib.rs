@@ -42,6 +42,7 @@
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
 //! | `runs`, `containers`, `hidden_turns` | records of runs, their containers, and turns that a dialect cannot carry |
+//! | `journal` | runs in progress: their steps, leases, events, container files and webhooks |
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
 //! | `provider_files` | which provider stores a file, and for which tenant |
 //! | `usage`, `responses`, `items` | usage of models; stored responses and their items |
@@ -74,6 +75,7 @@ mod growth;
 mod hidden_turns;
 mod id;
 mod items;
+mod journal;
 mod key_limits;
 mod keys;
 mod lost_database;
@@ -104,6 +106,12 @@ pub use error::{Error, ResourceKind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
 pub use gc::GarbageReport;
 pub use items::NewItem;
+pub use journal::{
+    AppendOutcome, BeginOutcome, CancelOutcome, ClaimedRun, ContainerChange, ContainerEntry,
+    ContainerFiles, EndOutcome, EntryContent, EventChunk, HoldOutcome, JournalRun, JournalStep,
+    LeaseStatus, NewEventChunk, NewJournalRun, NewStep, NewWebhook, RunLease, RunResult, RunState,
+    StagedContent, StagedFile, StepChanges, StepKind, WebhookDelivery,
+};
 pub use key_limits::{BudgetPeriod, KeyBudget, KeyLimits};
 pub use keys::{KeyRecord, KeyScope, NewKey, SecretKey};
 pub use page::{

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::Store;
-use crate::db::{DbRow, Sql, SqlValue};
+use crate::db::{DbRow, Sql, SqlValue, Tx};
 use crate::error::{Error, Result};
 use crate::id::{self, IdPrefix};
 use crate::tenant::TenantId;
@@ -230,18 +230,26 @@ const SELECT_SUMS: &str = " AS part,
     CAST(SUM(millis) AS BIGINT) AS millis
     FROM usage";
 
+/// Writes rows within a transaction.
+pub(crate) async fn insert_usage(tx: &mut Tx, rows: &[UsageRow]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let now = Timestamp::now();
+    let values: Result<Vec<_>> = rows.iter().map(|row| row.values(now)).collect();
+    let sql = Sql::new(INSERT_USAGE).push_rows(values?);
+    tx.execute(sql).await.map(drop)
+}
+
 impl Store {
     /// Writes rows, all or none. Callers pass a few hundred at most.
     pub async fn record_usage(&self, rows: &[UsageRow]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
-        let now = Timestamp::now();
-        let values: Result<Vec<_>> = rows.iter().map(|row| row.values(now)).collect();
-        self.db()
-            .execute(Sql::new(INSERT_USAGE).push_rows(values?))
-            .await?;
-        Ok(())
+        let mut tx = self.db().begin().await?;
+        insert_usage(&mut tx, rows).await?;
+        tx.commit().await
     }
 
     /// The usage as sums, with the groups in order.

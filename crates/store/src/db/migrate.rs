@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 8] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -45,6 +45,11 @@ const MIGRATIONS: [Migration; 7] = [
     Migration {
         sqlite: include_str!("../../migrations/0007_sqlite.sql"),
         postgres: include_str!("../../migrations/0007_postgres.sql"),
+    },
+    // The journal of runs, webhooks, and the files of containers by generation.
+    Migration {
+        sqlite: include_str!("../../migrations/0008_sqlite.sql"),
+        postgres: include_str!("../../migrations/0008_postgres.sql"),
     },
 ];
 

@@ -14,6 +14,8 @@
 //! one; see [`fault`].
 
 mod connect;
+#[cfg(test)]
+pub(crate) mod crash;
 pub(crate) mod fault;
 mod migrate;
 mod row;
@@ -42,6 +44,18 @@ pub enum Database {
     Sqlite,
     /// A server. A build without the feature `postgres` opens none.
     Postgres,
+}
+
+impl Database {
+    /// The clock of the database, in microseconds since 1970. Leases are compared with it
+    /// only: the clocks of servers differ, and `now()` of PostgreSQL stands still within a
+    /// transaction.
+    pub(crate) const fn clock(self) -> &'static str {
+        match self {
+            Database::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+            Database::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+        }
+    }
 }
 
 /// The connection pools of one database.
@@ -140,6 +154,8 @@ impl Db {
 
     /// Begins a transaction that may write.
     pub(crate) async fn begin(&self) -> Result<Tx> {
+        #[cfg(test)]
+        crash::point()?;
         match self {
             Db::Sqlite { writer, faults, .. } => match writer.begin_with("BEGIN IMMEDIATE").await {
                 Ok(tx) => Ok(Tx::Sqlite(tx, Arc::clone(faults))),
@@ -188,6 +204,8 @@ impl Tx {
 
     /// All rows of a statement.
     pub(crate) async fn fetch_all(&mut self, sql: Sql) -> Result<Vec<DbRow>> {
+        #[cfg(test)]
+        crash::point()?;
         let sql = reject_nul(sql)?;
         match self {
             Tx::Sqlite(tx, faults) => match prepared!(sql).fetch_all(&mut **tx).await {
@@ -211,6 +229,8 @@ impl Tx {
 
     /// Executes a statement; returns the number of changed rows.
     pub(crate) async fn execute(&mut self, sql: Sql) -> Result<u64> {
+        #[cfg(test)]
+        crash::point()?;
         let sql = reject_nul(sql)?;
         match self {
             Tx::Sqlite(tx, faults) => match prepared!(sql).execute(&mut **tx).await {
@@ -227,14 +247,20 @@ impl Tx {
 
     /// Commits the transaction.
     pub(crate) async fn commit(self) -> Result<()> {
+        #[cfg(test)]
+        crash::point()?;
         match self {
             Tx::Sqlite(tx, faults) => match tx.commit().await {
-                Ok(()) => Ok(()),
-                Err(error) => Err(faults.on_writer_error(error).await),
+                Ok(()) => {}
+                Err(error) => return Err(faults.on_writer_error(error).await),
             },
             #[cfg(feature = "postgres")]
-            Tx::Postgres(tx) => Ok(with_statement_timeout(tx.commit()).await?),
+            Tx::Postgres(tx) => with_statement_timeout(tx.commit()).await?,
         }
+        // Committed, but the caller never learns it.
+        #[cfg(test)]
+        crash::point()?;
+        Ok(())
     }
 
     /// Rolls back the transaction. A failure can be ignored: nothing uncommitted is ever

@@ -22,6 +22,7 @@ mod deleting;
 mod disk;
 mod files;
 mod items;
+mod journal;
 mod keys;
 mod lost_database;
 mod object_store;

@@ -7,10 +7,9 @@ use prowess_store::{
     NewFile, NewSkill, NewVersion, SkillDeleteRule, StorageLimits, StorageUsage, Store, TenantId,
     UnchangedRule, VersionDeleteRule, VersionSelector,
 };
-use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection, raw_sql};
 
 use crate::attack_data::{NEW_FILE, upload};
-use crate::testbed::{TestBed, described, on_both_databases, skill};
+use crate::testbed::{TestBed, described, execute, on_both_databases, skill};
 
 on_both_databases! {
     a_file_beyond_the_quota_is_refused_and_leaves_nothing,
@@ -169,19 +168,6 @@ async fn tenants_do_not_share_a_quota(mut bed: TestBed) {
     }
 }
 
-async fn execute(bed: &TestBed, sql: &str) {
-    let sql = AssertSqlSafe(sql.to_owned());
-    if bed.config.database == "sqlite" {
-        let file = bed.config.data_dir.join("prowess.db");
-        let url = format!("sqlite://{}", file.display());
-        let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        raw_sql(sql).execute(&mut connection).await.unwrap();
-    } else {
-        let mut connection = PgConnection::connect(&bed.config.database).await.unwrap();
-        raw_sql(sql).execute(&mut connection).await.unwrap();
-    }
-}
-
 /// Undoes the migration that counts and those after it, to get a store of an earlier
 /// release.
 const EARLIER_SQLITE: &str = "
@@ -191,6 +177,10 @@ const EARLIER_SQLITE: &str = "
     DROP TABLE tenant_storage; DROP TABLE readiness;
     DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
+    DROP TABLE journal_events; DROP TABLE journal_steps; DROP TABLE journal_runs;
+    DROP TABLE webhook_deliveries; DROP TABLE container_files;
+    ALTER TABLE sessions DROP COLUMN generation; ALTER TABLE sessions DROP COLUMN held_by;
+    ALTER TABLE sessions DROP COLUMN held_epoch;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
@@ -198,6 +188,10 @@ const EARLIER_POSTGRES: &str = "
     DROP TABLE tenant_storage; DROP TABLE readiness;
     DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
+    DROP TABLE journal_events; DROP TABLE journal_steps; DROP TABLE journal_runs;
+    DROP TABLE webhook_deliveries; DROP TABLE container_files;
+    ALTER TABLE sessions DROP COLUMN generation; ALTER TABLE sessions DROP COLUMN held_by;
+    ALTER TABLE sessions DROP COLUMN held_epoch;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {

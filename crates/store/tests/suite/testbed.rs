@@ -10,6 +10,7 @@ use prowess_store::{
     Database, NewSkill, NewVersion, Store, StoreConfig, TenantId, UploadedVersion, VersionSelector,
 };
 use prowess_testkit::postgres::TestPostgres;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection, raw_sql};
 use tempfile::TempDir;
 
 /// One server for all tests of a process; each test has its own database.
@@ -151,4 +152,18 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.worker_threads(2).enable_all();
     runtime.build().unwrap().block_on(test);
+}
+
+/// Executes statements of a test, besides the store.
+pub(crate) async fn execute(bed: &TestBed, sql: &str) {
+    let sql = AssertSqlSafe(sql.to_owned());
+    if bed.config.database == "sqlite" {
+        let file = bed.config.data_dir.join("prowess.db");
+        let url = format!("sqlite://{}", file.display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        raw_sql(sql).execute(&mut connection).await.unwrap();
+    } else {
+        let mut connection = PgConnection::connect(&bed.config.database).await.unwrap();
+        raw_sql(sql).execute(&mut connection).await.unwrap();
+    }
 }

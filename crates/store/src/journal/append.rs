@@ -1,0 +1,272 @@
+//! Finished steps, each committed with everything it produced.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use prowess_skill::Digest;
+
+use crate::Store;
+use crate::blob::{ActivationOutcome, StagedBlob, activate};
+use crate::db::{Sql, Tx};
+use crate::error::{Error, Result};
+use crate::files::{FileRecord, NewFile};
+use crate::quota;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+use crate::usage::{UsageRow, insert_usage};
+
+use super::container_files::{ContainerChange, commit_container};
+use super::lease::{RunLease, micros};
+use super::read::StepKind;
+
+/// Bytes of one step.
+const MAX_STEP_BYTES: usize = 64 << 20;
+
+/// A step that has finished.
+#[derive(Debug, Clone, Copy)]
+pub struct NewStep<'a> {
+    /// Its kind.
+    pub kind: StepKind,
+    /// The id of the tool call, of a tool's result.
+    pub call: Option<&'a str>,
+    /// Its content, which the store does not interpret.
+    pub body: &'a str,
+}
+
+/// What a step produced. It exists once the step is committed, and not before.
+#[derive(Debug, Default)]
+pub struct StepChanges {
+    /// Files for the client.
+    pub files: Vec<StagedFile>,
+    /// Contents of the container's files.
+    pub contents: Vec<StagedContent>,
+    /// The container's new files.
+    pub container: Option<ContainerChange>,
+    /// Usage of models.
+    pub usage: Vec<UsageRow>,
+}
+
+/// A file whose content is stored, and which exists once its step is committed.
+#[derive(Debug)]
+pub struct StagedFile {
+    /// The file.
+    pub record: FileRecord,
+    blob: StagedBlob,
+}
+
+/// Content that is stored, and is referenced once its step is committed.
+#[derive(Debug)]
+pub struct StagedContent(StagedBlob);
+
+impl StagedContent {
+    /// Its digest.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.0.digest
+    }
+}
+
+/// What became of [`Store::append_step`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum AppendOutcome {
+    /// The step and its changes are stored.
+    Committed,
+    /// Nothing was stored: the run is to be cancelled.
+    CancelRequested,
+    /// Nothing was stored: another server owns the run, or it has ended. Stop at once.
+    Lost,
+    /// Nothing was stored: someone else has changed the container.
+    ContainerChanged,
+}
+
+impl Store {
+    /// Stores the content of a file that a step will create.
+    ///
+    /// # Errors
+    /// As [`Store::create_file`].
+    pub async fn stage_file(
+        &self,
+        tenant: &TenantId,
+        new: &NewFile<'_>,
+        content: impl Stream<Item = io::Result<Bytes>>,
+    ) -> Result<StagedFile> {
+        let (record, blob) = self.stage_new_file(tenant, new, content).await?;
+        Ok(StagedFile { record, blob })
+    }
+
+    /// Stores contents of a container's files that a step will reference.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub async fn stage_contents(
+        &self,
+        contents: BTreeMap<Digest, Bytes>,
+    ) -> Result<Vec<StagedContent>> {
+        let staged = self.blobs().stage(contents).await?;
+        Ok(staged.into_iter().map(StagedContent).collect())
+    }
+
+    /// Appends a step to a run and extends its lease, in one transaction with what the step
+    /// produced. Afterwards `lease` names the next step.
+    ///
+    /// # Errors
+    /// When the store cannot be written. Whether the step was stored is then unknown: give
+    /// the run up.
+    pub async fn append_step(
+        &self,
+        lease: &mut RunLease,
+        step: &NewStep<'_>,
+        changes: StepChanges,
+        time: Duration,
+    ) -> Result<AppendOutcome> {
+        if step.body.len() > MAX_STEP_BYTES {
+            return Err(Error::Invalid {
+                field: "step",
+                reason: format!(
+                    "it has {} bytes; the limit is {MAX_STEP_BYTES}",
+                    step.body.len()
+                ),
+            });
+        }
+        let StepChanges {
+            files,
+            contents,
+            container,
+            usage,
+        } = changes;
+        let (records, blobs, spare) = split_staged(files, contents);
+        let committed = self
+            .commit_step(
+                lease,
+                step,
+                time,
+                &records,
+                &blobs,
+                container.as_ref(),
+                &usage,
+            )
+            .await;
+        match &committed {
+            Ok(AppendOutcome::Committed) => {
+                lease.next_step += 1;
+                self.blobs().discard(&spare).await;
+            }
+            Ok(_) => {
+                self.blobs().discard(&spare).await;
+                self.blobs().discard(&blobs).await;
+            }
+            // Whether it was committed is unknown, so staged content is kept.
+            Err(_) => {}
+        }
+        committed
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one transaction has all of these parts"
+    )]
+    async fn commit_step(
+        &self,
+        lease: &RunLease,
+        step: &NewStep<'_>,
+        time: Duration,
+        files: &[FileRecord],
+        blobs: &[StagedBlob],
+        container: Option<&ContainerChange>,
+        usage: &[UsageRow],
+    ) -> Result<AppendOutcome> {
+        let mut tx = self.db().begin().await?;
+        if !files.is_empty() {
+            // Always before other rows: see `quota`.
+            quota::lock_totals(&mut tx, &lease.tenant).await?;
+        }
+        let refused = match advance(&mut tx, lease, time).await? {
+            AppendOutcome::Committed => None,
+            refused => Some(refused),
+        };
+        if let Some(refused) = refused {
+            tx.rollback().await;
+            return Ok(refused);
+        }
+        insert_step(&mut tx, lease, step).await?;
+        if let Some(change) = container
+            && !commit_container(&mut tx, lease, change).await?
+        {
+            tx.rollback().await;
+            return Ok(AppendOutcome::ContainerChanged);
+        }
+        self.insert_file_rows(&mut tx, &lease.tenant, files).await?;
+        insert_usage(&mut tx, usage).await?;
+        if activate(&mut tx, blobs, Timestamp::now()).await? == ActivationOutcome::Collected {
+            tx.rollback().await;
+            return Err(Error::Busy);
+        }
+        tx.commit().await?;
+        Ok(AppendOutcome::Committed)
+    }
+}
+
+/// Moves the run to its next step, if this lease still owns it.
+async fn advance(tx: &mut Tx, lease: &RunLease, time: Duration) -> Result<AppendOutcome> {
+    let sql = Sql::new("UPDATE journal_runs SET next_step = next_step + 1, lease_until = ")
+        .push(tx.database().clock())
+        .push_bind(" + ", micros(time))
+        .push_bind(" WHERE id = ", &lease.run)
+        .push_bind(" AND epoch = ", lease.epoch)
+        .push_bind(" AND next_step = ", lease.next_step)
+        .push(" AND state = 'running' AND cancel_requested = 0");
+    if tx.execute(sql).await? == 1 {
+        return Ok(AppendOutcome::Committed);
+    }
+    let sql = Sql::new("SELECT id FROM journal_runs WHERE id = ")
+        .push_bind("", &lease.run)
+        .push_bind(" AND epoch = ", lease.epoch)
+        .push_bind(" AND next_step = ", lease.next_step)
+        .push(" AND state = 'running' AND cancel_requested = 1");
+    Ok(match tx.fetch_optional(sql).await? {
+        Some(_) => AppendOutcome::CancelRequested,
+        None => AppendOutcome::Lost,
+    })
+}
+
+async fn insert_step(tx: &mut Tx, lease: &RunLease, step: &NewStep<'_>) -> Result<()> {
+    let row = vec![
+        lease.run.as_str().into(),
+        lease.next_step.into(),
+        lease.epoch.into(),
+        step.kind.as_str().into(),
+        step.call.into(),
+        step.body.into(),
+        Timestamp::now().into(),
+    ];
+    let sql = Sql::new(
+        "INSERT INTO journal_steps (run, seq, epoch, kind, call, body, created_at) VALUES ",
+    );
+    tx.execute(sql.push_rows([row])).await.map(drop)
+}
+
+/// The records of files; the contents, each digest once and in order; and those that were
+/// staged more than once.
+fn split_staged(
+    files: Vec<StagedFile>,
+    contents: Vec<StagedContent>,
+) -> (Vec<FileRecord>, Vec<StagedBlob>, Vec<StagedBlob>) {
+    let mut blobs: BTreeMap<Digest, StagedBlob> = BTreeMap::new();
+    let mut spare = Vec::new();
+    let mut records = Vec::new();
+    let contents = contents.into_iter().map(|content| content.0);
+    let files = files.into_iter().map(|file| {
+        records.push(file.record);
+        file.blob
+    });
+    for blob in contents.chain(files) {
+        if let Some(earlier) = blobs.insert(blob.digest, blob) {
+            spare.push(earlier);
+        }
+    }
+    (records, blobs.into_values().collect(), spare)
+}

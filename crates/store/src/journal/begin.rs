@@ -1,0 +1,159 @@
+//! The row with which a run begins.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::{Sql, Tx};
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+use super::lease::{RunLease, micros};
+use super::run_state::RunState;
+
+/// Bytes of an idempotency key.
+const MAX_IDEMPOTENCY_KEY_BYTES: usize = 255;
+
+/// A run that is about to begin.
+#[derive(Debug, Clone, Copy)]
+pub struct NewJournalRun<'a> {
+    /// `run_…`, from [`Store::new_run_id`].
+    pub id: &'a str,
+    /// The id of the key that the request was authenticated with; `None` for the operator.
+    pub api_key: Option<&'a str>,
+    /// The client's dialect.
+    pub dialect: &'a str,
+    /// The model name that the client sent.
+    pub model: &'a str,
+    /// Whether it goes on without its client, and is resumed by another server.
+    pub kept: bool,
+    /// The version of the form in which request and steps are stored.
+    pub format: i64,
+    /// The client's key under which the run is found again, if it sent one.
+    pub idempotency_key: Option<&'a str>,
+    /// Digest of the request. A repeated key with another digest is a mistake.
+    pub request_digest: &'a str,
+    /// What is needed to begin again from the start.
+    pub request: &'a [u8],
+}
+
+/// What became of [`Store::begin_run`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BeginOutcome {
+    /// The run begins, and this server owns it.
+    Started(RunLease),
+    /// The tenant has sent this idempotency key before.
+    Existing {
+        /// The run that began then.
+        run: String,
+        /// Whether its request was the same.
+        same_request: bool,
+    },
+}
+
+impl Store {
+    /// Begins a run that this server runs now.
+    ///
+    /// # Errors
+    /// When the idempotency key is too long, or the store cannot be written.
+    pub async fn begin_run(
+        &self,
+        tenant: &TenantId,
+        new: &NewJournalRun<'_>,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<BeginOutcome> {
+        self.insert_run(tenant, new, Some((owner, lease))).await
+    }
+
+    /// Stores a run for any server to claim. `Started` then has an expired lease.
+    ///
+    /// # Errors
+    /// As [`Store::begin_run`].
+    pub async fn enqueue_run(
+        &self,
+        tenant: &TenantId,
+        new: &NewJournalRun<'_>,
+    ) -> Result<BeginOutcome> {
+        self.insert_run(tenant, new, None).await
+    }
+
+    async fn insert_run(
+        &self,
+        tenant: &TenantId,
+        new: &NewJournalRun<'_>,
+        owner: Option<(&str, Duration)>,
+    ) -> Result<BeginOutcome> {
+        if let Some(key) = new.idempotency_key
+            && (key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY_BYTES)
+        {
+            return Err(Error::Invalid {
+                field: "Idempotency-Key",
+                reason: format!("it must have 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes"),
+            });
+        }
+        self.disk_space().check(new.request.len() as u64)?;
+        let state = match owner {
+            Some(_) => RunState::Running,
+            None => RunState::Queued,
+        };
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new(
+            "INSERT INTO journal_runs (id, tenant, api_key, dialect, model, kept, state, format,
+                owner, epoch, next_step, cancel_requested, idempotency_key, request_digest,
+                request, created_at, lease_until)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 0, 0, $10, $11, $12, $13, ",
+        )
+        .bind(new.id)
+        .bind(tenant.as_str())
+        .bind(new.api_key)
+        .bind(new.dialect)
+        .bind(new.model)
+        .bind(new.kept)
+        .bind(state.as_str())
+        .bind(new.format)
+        .bind(owner.map(|(name, _)| name))
+        .bind(new.idempotency_key)
+        .bind(new.request_digest)
+        .bind(new.request.to_vec())
+        .bind(Timestamp::now())
+        .push(tx.database().clock())
+        .push_bind(
+            " + ",
+            micros(owner.map_or(Duration::ZERO, |(_, lease)| lease)),
+        )
+        .push(
+            ") ON CONFLICT (tenant, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
+        );
+        let inserted = tenant.map_unknown_tenant(tx.execute(sql).await)?;
+        if inserted == 0 {
+            let existing = existing_run(&mut tx, tenant, new).await?;
+            tx.rollback().await;
+            return Ok(existing);
+        }
+        tx.commit().await?;
+        Ok(BeginOutcome::Started(RunLease {
+            run: new.id.to_owned(),
+            tenant: tenant.clone(),
+            epoch: 1,
+            next_step: 0,
+        }))
+    }
+}
+
+async fn existing_run(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    new: &NewJournalRun<'_>,
+) -> Result<BeginOutcome> {
+    let sql = Sql::new(
+        "SELECT id, request_digest FROM journal_runs WHERE tenant = $1 AND idempotency_key = $2",
+    );
+    let sql = sql.bind(tenant.as_str()).bind(new.idempotency_key);
+    // It may have been deleted since the insertion was refused.
+    let row = tx.fetch_optional(sql).await?.ok_or(Error::Busy)?;
+    Ok(BeginOutcome::Existing {
+        run: row.text("id")?,
+        same_request: row.text("request_digest")? == new.request_digest,
+    })
+}

@@ -1,0 +1,226 @@
+//! The files of a container by generation, and which run uses the container.
+//!
+//! A command's changes become the container's files in the transaction that commits its step.
+//! Every commit names the generation it started from, so that two runs can never mix their
+//! files, whatever else fails.
+
+use prowess_skill::Digest;
+
+use crate::Store;
+use crate::blob::parse_digest;
+use crate::db::{DbRow, Sql, Tx};
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+use super::lease::RunLease;
+
+/// Rows per statement.
+const BATCH_ROWS: usize = 200;
+/// Files of a container.
+const MAX_ENTRIES: usize = 100_000;
+
+/// The files of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerFiles {
+    /// How often they were changed.
+    pub generation: i64,
+    /// All of them, by path.
+    pub entries: Vec<ContainerEntry>,
+}
+
+/// A file of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerEntry {
+    /// Its path below the data folder.
+    pub path: String,
+    /// Its content.
+    pub content: EntryContent,
+    /// Its size in bytes.
+    pub size: i64,
+    /// Its permissions.
+    pub mode: i64,
+}
+
+/// What a file of a container is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryContent {
+    /// A regular file.
+    File(Digest),
+    /// A symbolic link with this target, which is never followed outside of the sandbox.
+    Link(String),
+}
+
+/// What a command changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerChange {
+    /// The container.
+    pub container: String,
+    /// The generation that the command started from.
+    pub generation: i64,
+    /// Files that are new or different.
+    pub changed: Vec<ContainerEntry>,
+    /// Paths of files that are gone.
+    pub removed: Vec<String>,
+}
+
+/// What became of [`Store::hold_container`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HoldOutcome {
+    /// The run uses the container until it ends.
+    Held {
+        /// The current generation.
+        generation: i64,
+    },
+    /// Another run uses it.
+    Busy {
+        /// That run.
+        run: String,
+    },
+    /// The tenant has no such container.
+    NotFound,
+}
+
+impl Store {
+    /// The files of a recorded container of the tenant.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn container_files(
+        &self,
+        tenant: &TenantId,
+        container: &str,
+    ) -> Result<Option<ContainerFiles>> {
+        // One statement, so that generation and files are of the same moment.
+        let sql = Sql::new(
+            "SELECT s.generation, f.path, f.digest, f.target, f.size, f.mode
+             FROM sessions s LEFT JOIN container_files f ON f.container = s.id
+             WHERE s.tenant = $1 AND s.id = $2 ORDER BY f.path",
+        );
+        let sql = sql.bind(tenant.as_str()).bind(container);
+        let rows = self.db().fetch_all(sql).await?;
+        let Some(first) = rows.first() else {
+            return Ok(None);
+        };
+        let entries = rows.iter().filter_map(|row| entry(row).transpose());
+        Ok(Some(ContainerFiles {
+            generation: first.int("generation")?,
+            entries: entries.collect::<Result<_>>()?,
+        }))
+    }
+
+    /// Reserves a container for a run. A run that lost its lease or has ended does not hold
+    /// one any more.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn hold_container(&self, lease: &RunLease, container: &str) -> Result<HoldOutcome> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("SELECT generation, held_by, held_epoch FROM sessions WHERE tenant = ")
+            .push_bind("", lease.tenant.as_str())
+            .push_bind(" AND id = ", container)
+            .for_update();
+        let Some(row) = tx.fetch_optional(sql).await? else {
+            tx.rollback().await;
+            return Ok(HoldOutcome::NotFound);
+        };
+        if let Some(run) = row.optional_text("held_by")?
+            && run != lease.run
+            && is_open(&mut tx, &run, row.optional_int("held_epoch")?).await?
+        {
+            tx.rollback().await;
+            return Ok(HoldOutcome::Busy { run });
+        }
+        let sql = Sql::new("UPDATE sessions SET held_by = ")
+            .push_bind("", &lease.run)
+            .push_bind(", held_epoch = ", lease.epoch)
+            .push_bind(" WHERE id = ", container);
+        tx.execute(sql).await?;
+        tx.commit().await?;
+        Ok(HoldOutcome::Held {
+            generation: row.int("generation")?,
+        })
+    }
+}
+
+/// Whether a run that holds a container is still to go on: kept runs are resumed, so they
+/// hold their containers while no server owns them.
+async fn is_open(tx: &mut Tx, run: &str, epoch: Option<i64>) -> Result<bool> {
+    let sql = Sql::new("SELECT id FROM journal_runs WHERE id = ")
+        .push_bind("", run)
+        .push_bind(" AND epoch >= ", epoch)
+        .push(" AND state IN ('queued', 'running') AND (kept = 1 OR lease_until > ")
+        .push(tx.database().clock())
+        .push(")");
+    Ok(tx.fetch_optional(sql).await?.is_some())
+}
+
+/// Applies a change within the transaction of its step. Returns false if the container is no
+/// longer of the generation that the change is based on.
+pub(super) async fn commit_container(
+    tx: &mut Tx,
+    lease: &RunLease,
+    change: &ContainerChange,
+) -> Result<bool> {
+    if change.changed.len() + change.removed.len() > MAX_ENTRIES {
+        return Err(Error::Invalid {
+            field: "container",
+            reason: format!("a step changes more than {MAX_ENTRIES} files"),
+        });
+    }
+    let sql = Sql::new("UPDATE sessions SET generation = generation + 1, used_at = ")
+        .push_bind("", Timestamp::now())
+        .push_bind(" WHERE tenant = ", lease.tenant.as_str())
+        .push_bind(" AND id = ", &change.container)
+        .push_bind(" AND generation = ", change.generation);
+    if tx.execute(sql).await? == 0 {
+        return Ok(false);
+    }
+    let changed = change.changed.iter().map(|entry| &entry.path);
+    let paths: Vec<&String> = change.removed.iter().chain(changed).collect();
+    for batch in paths.chunks(BATCH_ROWS) {
+        let sql = Sql::new("DELETE FROM container_files WHERE container = ")
+            .push_bind("", &change.container)
+            .push(" AND path IN ")
+            .push_list(batch.iter().copied());
+        tx.execute(sql).await?;
+    }
+    for batch in change.changed.chunks(BATCH_ROWS) {
+        let sql = Sql::new(
+            "INSERT INTO container_files (container, path, digest, target, size, mode) VALUES ",
+        );
+        let rows = batch.iter().map(|entry| {
+            let (digest, target) = match &entry.content {
+                EntryContent::File(digest) => (Some(digest.to_string()), None),
+                EntryContent::Link(target) => (None, Some(target.clone())),
+            };
+            vec![
+                change.container.as_str().into(),
+                entry.path.as_str().into(),
+                digest.into(),
+                target.into(),
+                entry.size.into(),
+                entry.mode.into(),
+            ]
+        });
+        tx.execute(sql.push_rows(rows)).await?;
+    }
+    Ok(true)
+}
+
+/// The file of a row; `None` if the container is empty.
+fn entry(row: &DbRow) -> Result<Option<ContainerEntry>> {
+    let Some(path) = row.optional_text("path")? else {
+        return Ok(None);
+    };
+    let content = match row.optional_text("digest")? {
+        Some(digest) => EntryContent::File(parse_digest(&digest)?),
+        None => EntryContent::Link(row.text("target")?),
+    };
+    Ok(Some(ContainerEntry {
+        path,
+        content,
+        size: row.int("size")?,
+        mode: row.int("mode")?,
+    }))
+}

@@ -1,0 +1,186 @@
+//! Leases: which server may continue a run.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::{Database, DbRow, Sql};
+use crate::error::Result;
+use crate::tenant::TenantId;
+
+use super::run_state::RunState;
+
+/// The right to continue a run. Every write names it; one that another server has taken over
+/// changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLease {
+    /// The run.
+    pub run: String,
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// Incremented each time the run changes its owner.
+    pub epoch: i64,
+    /// The number of steps that are finished.
+    pub next_step: i64,
+}
+
+/// A run that was taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedRun {
+    /// The lease.
+    pub lease: RunLease,
+    /// The id of the key that the request was authenticated with.
+    pub api_key: Option<String>,
+    /// The client's dialect.
+    pub dialect: String,
+    /// The model name that the client sent.
+    pub model: String,
+    /// The version of the form in which request and steps are stored.
+    pub format: i64,
+    /// What is needed to begin again from the start.
+    pub request: Vec<u8>,
+    /// Whether it is to be cancelled.
+    pub cancel_requested: bool,
+}
+
+/// What a renewal found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaseStatus {
+    /// The lease was renewed.
+    Held,
+    /// It was renewed, and the run is to be cancelled.
+    CancelRequested,
+    /// Another server owns the run, or it has ended: stop at once.
+    Lost,
+}
+
+impl Store {
+    /// Takes over up to `limit` kept runs that no server owns, those that have waited longest
+    /// first. Runs of a newer format than `newest_format` are left to newer servers.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub async fn claim_runs(
+        &self,
+        owner: &str,
+        lease: Duration,
+        newest_format: i64,
+        limit: u32,
+    ) -> Result<Vec<ClaimedRun>> {
+        let mut tx = self.db().begin().await?;
+        let clock = tx.database().clock();
+        let sql = Sql::new(
+            "SELECT id FROM journal_runs
+             WHERE kept = 1 AND state IN ('queued', 'running') AND lease_until <= ",
+        )
+        .push(clock)
+        .push_bind(" AND format <= ", newest_format)
+        .push_bind(" ORDER BY lease_until, id LIMIT ", i64::from(limit));
+        // Servers that claim at the same moment get different runs.
+        let sql = match tx.database() {
+            Database::Sqlite => sql,
+            Database::Postgres => sql.push(" FOR UPDATE SKIP LOCKED"),
+        };
+        let rows = tx.fetch_all(sql).await?;
+        let ids = rows.iter().map(|row| row.text("id"));
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        if ids.is_empty() {
+            tx.rollback().await;
+            return Ok(Vec::new());
+        }
+        let sql =
+            Sql::new("UPDATE journal_runs SET state = 'running', epoch = epoch + 1, owner = ")
+                .push_bind("", owner)
+                .push(", lease_until = ")
+                .push(clock)
+                .push_bind(" + ", micros(lease))
+                .push(" WHERE id IN ")
+                .push_list(&ids)
+                .push(
+                    " RETURNING id, tenant, epoch, next_step, api_key, dialect, model, format,
+                    request, cancel_requested",
+                );
+        let rows = tx.fetch_all(sql).await?;
+        let claimed = rows.iter().map(ClaimedRun::from_row);
+        let mut claimed = claimed.collect::<Result<Vec<_>>>()?;
+        tx.commit().await?;
+        claimed.sort_by_key(|run| ids.iter().position(|id| *id == run.lease.run));
+        Ok(claimed)
+    }
+
+    /// Extends a lease.
+    ///
+    /// # Errors
+    /// When the store cannot be written. The lease may or may not have been extended.
+    pub async fn renew_lease(&self, lease: &RunLease, time: Duration) -> Result<LeaseStatus> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("UPDATE journal_runs SET lease_until = ")
+            .push(tx.database().clock())
+            .push_bind(" + ", micros(time))
+            .push_bind(" WHERE id = ", &lease.run)
+            .push_bind(" AND epoch = ", lease.epoch)
+            .push(" AND state = 'running' RETURNING cancel_requested");
+        let row = tx.fetch_optional(sql).await?;
+        tx.commit().await?;
+        Ok(match row {
+            None => LeaseStatus::Lost,
+            Some(row) if row.flag("cancel_requested")? => LeaseStatus::CancelRequested,
+            Some(_) => LeaseStatus::Held,
+        })
+    }
+
+    /// Gives up a lease, so that any server may claim the run at once. Returns whether it was
+    /// still held.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn release_lease(&self, lease: &RunLease) -> Result<bool> {
+        let sql = Sql::new("UPDATE journal_runs SET owner = NULL, lease_until = 0 WHERE id = ")
+            .push_bind("", &lease.run)
+            .push_bind(" AND epoch = ", lease.epoch)
+            .push(" AND state = 'running'");
+        Ok(self.db().execute(sql).await? == 1)
+    }
+
+    /// Marks runs that are not kept and whose server has died as interrupted, and returns
+    /// their ids.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn interrupt_lost_runs(&self) -> Result<Vec<String>> {
+        let mut tx = self.db().begin().await?;
+        let clock = tx.database().clock();
+        let sql = Sql::new("UPDATE journal_runs SET state = ")
+            .push_bind("", RunState::Interrupted.as_str())
+            .push(", epoch = epoch + 1, ended_at = ")
+            .push(clock)
+            .push(" WHERE kept = 0 AND state IN ('queued', 'running') AND lease_until <= ")
+            .push(clock)
+            .push(" RETURNING id");
+        let rows = tx.fetch_all(sql).await?;
+        tx.commit().await?;
+        rows.iter().map(|row| row.text("id")).collect()
+    }
+}
+
+impl ClaimedRun {
+    fn from_row(row: &DbRow) -> Result<Self> {
+        Ok(ClaimedRun {
+            lease: RunLease {
+                run: row.text("id")?,
+                tenant: TenantId::new(row.text("tenant")?)?,
+                epoch: row.int("epoch")?,
+                next_step: row.int("next_step")?,
+            },
+            api_key: row.optional_text("api_key")?,
+            dialect: row.text("dialect")?,
+            model: row.text("model")?,
+            format: row.int("format")?,
+            request: row.optional_bytes("request")?.unwrap_or_default(),
+            cancel_requested: row.flag("cancel_requested")?,
+        })
+    }
+}
+
+pub(super) fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX / 4)
+}

@@ -1,0 +1,55 @@
+//! The journal of runs: what a run has done so far, so that it can be resumed by any server
+//! and is never done twice.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `run_state` | the states of a run |
+//! | `begin` | the row with which a run begins; idempotency keys |
+//! | `lease` | who may continue a run: claiming, renewing, releasing |
+//! | `append` | finished steps, with the files, usage and container changes they produced |
+//! | `read` | reading runs and their steps |
+//! | `events` | what was sent to the client, in order |
+//! | `end` | ending and cancelling a run |
+//! | `container_files` | the files of a container by generation, and which run uses it |
+//! | `webhooks` | deliveries to be made because a run has ended |
+//! | `expiry` | deleting runs that ended long ago |
+//!
+//! # Protocol
+//!
+//! A server owns a run while it holds its lease. Claiming a run increments its `epoch`, and
+//! every write of an owner names its epoch and the step it believes to be next. A write that
+//! changes no row means that another server owns the run, or that the run was cancelled or
+//! has ended: the caller must stop at once and discard what it was doing. Leases are
+//! compared with the clock of the database only.
+//!
+//! A step is committed in one transaction with everything it produced. An error while
+//! committing leaves unknown whether it was committed: the caller must give the run up, and
+//! whoever claims it next reads the truth.
+//!
+//! This module does not know what a step contains.
+
+mod append;
+mod begin;
+mod container_files;
+mod end;
+mod events;
+mod expiry;
+mod lease;
+mod read;
+mod run_state;
+mod webhooks;
+
+#[cfg(test)]
+mod protocol_tests;
+
+pub use append::{AppendOutcome, NewStep, StagedContent, StagedFile, StepChanges};
+pub use begin::{BeginOutcome, NewJournalRun};
+pub use container_files::{
+    ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome,
+};
+pub use end::{CancelOutcome, EndOutcome, RunResult};
+pub use events::{EventChunk, NewEventChunk};
+pub use lease::{ClaimedRun, LeaseStatus, RunLease};
+pub use read::{JournalRun, JournalStep, StepKind};
+pub use run_state::RunState;
+pub use webhooks::{NewWebhook, WebhookDelivery};

@@ -1,0 +1,154 @@
+//! Reading runs and their steps.
+
+use crate::Store;
+use crate::db::{DbRow, Sql};
+use crate::error::{Error, ResourceKind, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+use super::run_state::RunState;
+
+/// A run, as clients ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalRun {
+    /// `run_…`.
+    pub id: String,
+    /// The model name that the client sent.
+    pub model: String,
+    /// The client's dialect.
+    pub dialect: String,
+    /// Its state.
+    pub state: RunState,
+    /// Whether it goes on without its client.
+    pub kept: bool,
+    /// Number of finished steps.
+    pub steps: i64,
+    /// Whether it is to be cancelled, or was.
+    pub cancel_requested: bool,
+    /// The response or error with which it ended, as JSON.
+    pub result: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// The kind of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// What was fixed before the first turn.
+    Start,
+    /// A turn of the model.
+    Turn,
+    /// The result of a tool.
+    ToolResult,
+}
+
+impl StepKind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            StepKind::Start => "start",
+            StepKind::Turn => "turn",
+            StepKind::ToolResult => "tool_result",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let mut all = [StepKind::Start, StepKind::Turn, StepKind::ToolResult].into_iter();
+        all.find(|kind| kind.as_str() == text)
+            .ok_or_else(|| Error::MalformedRow {
+                table: "journal_steps",
+                reason: format!("unknown kind `{text}`"),
+            })
+    }
+}
+
+/// A finished step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalStep {
+    /// Its number, from 0.
+    pub seq: i64,
+    /// The epoch of the owner that wrote it.
+    pub epoch: i64,
+    /// Its kind.
+    pub kind: StepKind,
+    /// The id of the tool call, of a tool's result.
+    pub call: Option<String>,
+    /// Its content, as the caller wrote it.
+    pub body: String,
+}
+
+impl Store {
+    /// A run of the tenant that is in progress or ended recently.
+    ///
+    /// # Errors
+    /// When there is none with this id.
+    pub async fn journal_run(&self, tenant: &TenantId, id: &str) -> Result<JournalRun> {
+        let sql = Sql::new(
+            "SELECT id, model, dialect, state, kept, next_step, cancel_requested, result,
+                    created_at, ended_at
+             FROM journal_runs WHERE tenant = $1 AND id = $2",
+        );
+        let row = self
+            .db()
+            .fetch_optional(sql.bind(tenant.as_str()).bind(id))
+            .await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Run, id))?;
+        JournalRun::from_row(&row)
+    }
+
+    /// The number of the tenant's kept runs that have not ended.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn count_open_runs(&self, tenant: &TenantId) -> Result<u64> {
+        let sql = Sql::new(
+            "SELECT COUNT(*) AS open FROM journal_runs
+             WHERE tenant = $1 AND state IN ('queued', 'running') AND kept = 1",
+        );
+        let row = self.db().fetch_optional(sql.bind(tenant.as_str())).await?;
+        let open = row.map_or(Ok(0), |row| row.int("open"))?;
+        Ok(u64::try_from(open).unwrap_or_default())
+    }
+
+    /// The finished steps of a run, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn journal_steps(&self, run: &str) -> Result<Vec<JournalStep>> {
+        let sql = Sql::new(
+            "SELECT seq, epoch, kind, call, body FROM journal_steps WHERE run = $1 ORDER BY seq",
+        );
+        let rows = self.db().fetch_all(sql.bind(run)).await?;
+        rows.iter().map(JournalStep::from_row).collect()
+    }
+}
+
+impl JournalRun {
+    fn from_row(row: &DbRow) -> Result<Self> {
+        Ok(JournalRun {
+            id: row.text("id")?,
+            model: row.text("model")?,
+            dialect: row.text("dialect")?,
+            state: RunState::parse(&row.text("state")?)?,
+            kept: row.flag("kept")?,
+            steps: row.int("next_step")?,
+            cancel_requested: row.flag("cancel_requested")?,
+            result: row.optional_text("result")?,
+            created_at: row.time("created_at")?,
+            ended_at: row.optional_time("ended_at")?,
+        })
+    }
+}
+
+impl JournalStep {
+    fn from_row(row: &DbRow) -> Result<Self> {
+        Ok(JournalStep {
+            seq: row.int("seq")?,
+            epoch: row.int("epoch")?,
+            kind: StepKind::parse(&row.text("kind")?)?,
+            call: row.optional_text("call")?,
+            body: row.text("body")?,
+        })
+    }
+}
