@@ -187,6 +187,36 @@ fn a_prompt_may_come_from_standard_input() {
 }
 
 #[test]
+fn a_run_has_the_sandbox_of_the_configuration() {
+    let workdir = Workdir::new();
+    let config = |sandbox: &str| {
+        let text = format!("{CONFIG}[sandbox]\n{sandbox}\n");
+        std::fs::write(workdir.dir.path().join("prowess.toml"), text).unwrap();
+    };
+    let run = [
+        "run",
+        "-m",
+        "hero",
+        "--skill",
+        "greet",
+        "--reduced",
+        "--out",
+        "out",
+        "Hi.",
+    ];
+    config("container_entries = 1");
+    let limited = workdir.run(&run);
+    assert!(
+        !workdir.dir.path().join("out/card.txt").exists(),
+        "{limited}"
+    );
+    config("backend = 'off'");
+    let off = workdir.run(&run);
+    // Without a sandbox the tool is not offered: the script's call of it is the client's.
+    assert!(off.contains("cut short: tool_use"), "{off}");
+}
+
+#[test]
 fn exit_codes_separate_the_model_s_failures_from_ours() {
     let workdir = Workdir::new();
     assert_snapshot!(workdir.run(&["run", "-m", "hero", "fail"]), @"

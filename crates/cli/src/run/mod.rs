@@ -145,7 +145,7 @@ async fn open_prowess(args: &Args, config: &Config) -> anyhow::Result<Prowess> {
 }
 
 fn run_settings(args: &Args, config: &Config) -> RunSettings {
-    let mut settings = config.runs.clone();
+    let mut settings = config.run_settings();
     settings.limits.turns = args.max_turns.unwrap_or(settings.limits.turns);
     if let Some(seconds) = args.timeout {
         settings.limits.wall_time = Duration::from_secs(seconds);

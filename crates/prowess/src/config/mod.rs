@@ -25,6 +25,7 @@ use std::path::Path;
 
 use prowess_engine::EngineSettings;
 use prowess_provider::config::ProvidersConfig as Gateway;
+use prowess_sandbox::Policy;
 #[cfg(feature = "server")]
 use prowess_server::ServerSettings;
 use prowess_store::StoreConfig;
@@ -93,6 +94,19 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
+    /// The settings of runs, with the sandbox's limits and domains.
+    #[must_use]
+    pub fn run_settings(&self) -> EngineSettings {
+        EngineSettings {
+            policy: Policy {
+                limits: self.sandbox.limits.clone(),
+                ..self.runs.policy.clone()
+            },
+            domains: self.sandbox.domains.clone(),
+            ..self.runs.clone()
+        }
+    }
+
     /// Reads the given file, or [`CONFIG_FILE`] if it exists, and checks everything.
     pub fn load(file: Option<&Path>, overrides: &ConfigOverrides) -> Result<Config, ConfigError> {
         Config::load_all(file, overrides).map_err(first_problem)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prowess_engine::{Engine, EngineSettings, SandboxHandle};
 use prowess_provider::Providers;
 use prowess_provider::config::{ModelConfig, ProviderConfig, ProvidersConfig as Gateway};
-use prowess_sandbox::{Policy, Sandbox, SandboxSettings};
+use prowess_sandbox::{Sandbox, SandboxSettings};
 use prowess_source::url::FetchOptions;
 use prowess_store::{Store, StoreConfig, TenantId};
 
@@ -23,9 +23,13 @@ pub struct Builder {
     gateway: Gateway,
     runs: EngineSettings,
     sandbox: SandboxChoice,
+    tune_sandbox: Option<TuneSandbox>,
     tenant: Option<TenantId>,
     fetch: FetchOptions,
 }
+
+/// Changes settings of the sandbox.
+type TuneSandbox = Box<dyn FnOnce(&mut SandboxSettings) + Send>;
 
 /// Whether and how code runs.
 #[derive(Default)]
@@ -34,7 +38,6 @@ enum SandboxChoice {
     Default,
     /// From a configuration.
     Configured(Box<SandboxSettings>),
-    Tuned(Box<dyn FnOnce(&mut SandboxSettings) + Send>),
     Off,
 }
 
@@ -45,14 +48,7 @@ impl Builder {
         Builder {
             store: Some(config.store.clone()),
             gateway: config.gateway.clone(),
-            runs: EngineSettings {
-                policy: Policy {
-                    limits: config.sandbox.limits.clone(),
-                    ..config.runs.policy.clone()
-                },
-                domains: config.sandbox.domains.clone(),
-                ..config.runs.clone()
-            },
+            runs: config.run_settings(),
             sandbox: match config.sandbox.settings(config.sandbox.backend) {
                 Some(settings) => SandboxChoice::Configured(Box::new(settings)),
                 None => SandboxChoice::Off,
@@ -96,12 +92,13 @@ impl Builder {
         self
     }
 
-    /// Changes settings of the sandbox. The native sandbox starts this program again, which
+    /// Changes settings of the sandbox: those of a configuration, or the defaults. It does
+    /// not enable a sandbox that is disabled. The native sandbox starts this program again, which
     /// then becomes part of the sandbox before its `main`, unless the settings name another
     /// `launcher`.
     #[must_use]
     pub fn sandbox(mut self, tune: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Self {
-        self.sandbox = SandboxChoice::Tuned(Box::new(tune));
+        self.tune_sandbox = Some(Box::new(tune));
         self
     }
 
@@ -141,13 +138,17 @@ impl Builder {
             }
         };
         let store = Store::open(&config).await?;
-        let mut settings = SandboxSettings::new(config.data_dir.join("sandbox"));
-        let sandbox_handle = match self.sandbox {
-            SandboxChoice::Off => SandboxHandle::disabled("it is disabled"),
-            SandboxChoice::Default => SandboxHandle::opening(Sandbox::open(settings)),
-            SandboxChoice::Configured(settings) => SandboxHandle::opening(Sandbox::open(*settings)),
-            SandboxChoice::Tuned(tune) => {
-                tune(&mut settings);
+        let settings = match self.sandbox {
+            SandboxChoice::Off => None,
+            SandboxChoice::Default => Some(SandboxSettings::new(config.data_dir.join("sandbox"))),
+            SandboxChoice::Configured(settings) => Some(*settings),
+        };
+        let sandbox_handle = match settings {
+            None => SandboxHandle::disabled("it is disabled"),
+            Some(mut settings) => {
+                if let Some(tune) = self.tune_sandbox {
+                    tune(&mut settings);
+                }
                 SandboxHandle::opening(Sandbox::open(settings))
             }
         };
