@@ -210,10 +210,18 @@ pub(crate) fn exit(code: i32) -> ! {
 }
 
 /// Makes writing to a closed pipe or socket fail with an error instead of killing, as in
-/// any Rust program once its `main` runs. Programs that this process executes inherit it.
+/// any Rust program once its `main` runs.
 pub(crate) fn ignore_broken_pipes() {
     // SAFETY: installs no handler. It cannot fail for this signal.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
+/// Undoes [`ignore_broken_pipes`] before a command is executed, which would inherit it: a
+/// shell cannot change a signal that was ignored when it started, and `yes | head` would end
+/// with an error.
+pub(crate) fn die_of_broken_pipes() {
+    // SAFETY: installs no handler. It cannot fail for this signal.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 /// Gives a thread a scheduling policy and a priority within it.

@@ -135,6 +135,7 @@ fn become_command(
     if let Err(failure) = finish_confinement(cwd, descriptors, spec) {
         return StartError::Confinement(failure);
     }
+    sys::die_of_broken_pipes();
     StartError::Execute(execute(argv, env))
 }
 
