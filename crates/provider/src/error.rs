@@ -86,7 +86,7 @@ pub enum CallError {
         waiting: usize,
     },
     /// There is no key for the provider.
-    #[error("no key for {provider}: {error}")]
+    #[error("provider `{provider}` has no usable API key: {error}")]
     Key {
         /// The provider.
         provider: String,

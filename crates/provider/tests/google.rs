@@ -118,7 +118,7 @@ async fn a_users_credentials_are_exchanged_and_a_refusal_reveals_no_secret() {
     let error = error.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no key for v: could not obtain an access token: the token server returned 400 Bad Request"
+        "provider `v` has no usable API key: could not obtain an access token: the token server returned 400 Bad Request"
     );
     let token_request = upstream.next_request().await;
     assert_eq!(field(&token_request, "grant_type"), "refresh_token");

@@ -115,7 +115,7 @@ async fn a_well_known_key_does_not_go_to_another_address() {
     let error = call(&route, &hello(false)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no key for mine: set api_key in its configuration"
+        "provider `mine` has no usable API key: set api_key in its configuration"
     );
     assert_eq!(error.to_api_error().status, 401);
     assert!(upstream.requests().await.is_empty());

@@ -170,7 +170,7 @@ fn authorize<'a>(
     }
     app.anthropic_skills().ok_or_else(|| {
         unconfigured_error(
-            "no key for Anthropic is configured; set ANTHROPIC_API_KEY for the server, or write \
+            "no API key for Anthropic is configured; set ANTHROPIC_API_KEY for the server, or write \
              a provider of kind `anthropic` with its api_key in prowess.toml",
         )
     })

@@ -102,7 +102,7 @@ impl RoutingTable {
         if !well_known.is_ready(&self.env) {
             let variables = well_known.key_variables.join(" or ");
             return Err(not_ready(format!(
-                "no key for {}; set {variables}",
+                "provider `{}` has no API key; set {variables}",
                 well_known.name
             )));
         }
