@@ -15,10 +15,12 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Runs the server on a free port, with its output here, until our input ends.
+/// Runs the server on a free port, with its output here, until our input ends. Only the
+/// server writes to our output: if it ends at once, so does the output.
 const WATCHER: &str = r#"
     "$1" -H 127.0.0.1 -p 0 2>&1 </dev/null &
     server=$!
+    exec >/dev/null 2>&1
     read -r _
     kill "$server"
 "#;
