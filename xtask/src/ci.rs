@@ -16,6 +16,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "warnings",
     ];
     run::run(&mut cargo(&clippy))?;
+    // The library with the least, and with what has most of the conditions.
+    let lean = [
+        "check",
+        "--locked",
+        "-p",
+        "prowess",
+        "--no-default-features",
+    ];
+    run::run(&mut cargo(&lean))?;
+    run::run(cargo(&lean).args(["--features", "server"]))?;
     let doc = ["doc", "--locked", "--workspace", "--no-deps"];
     run::run(cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     // A workspace of its own, so nothing above compiles it.

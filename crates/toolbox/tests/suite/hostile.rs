@@ -53,7 +53,7 @@ async fn a_script_path_that_leaves_the_skill_is_no_tool() {
         let input = json!({ "name": "a", "path": path });
         let outcome = running.call("run_skill_script", input).await;
         assert!(
-            outcome.is_error && text(&outcome).contains("not a path inside the skill"),
+            outcome.is_error && text(&outcome).contains("not a valid path inside the skill"),
             "{path}"
         );
     }
