@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::sql::Sql;
+use super::sql::{RowLocks, Sql};
 
 /// How long a server may take for one statement. An unreachable server returns neither a
 /// response nor an error.
@@ -18,9 +18,10 @@ pub(super) async fn with_statement_timeout<T>(
     done.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
 }
 
-pub(super) fn with_row_locks(mut sql: Sql) -> Sql {
-    if sql.for_update {
-        sql = sql.push(" FOR UPDATE");
+pub(super) fn with_row_locks(sql: Sql) -> Sql {
+    match sql.row_locks {
+        RowLocks::None => sql,
+        RowLocks::Wait => sql.push(" FOR UPDATE"),
+        RowLocks::Skip => sql.push(" FOR UPDATE SKIP LOCKED"),
     }
-    sql
 }

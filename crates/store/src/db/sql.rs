@@ -11,7 +11,17 @@ use crate::time::Timestamp;
 pub(crate) struct Sql {
     pub(super) text: Cow<'static, str>,
     pub(super) values: Vec<SqlValue>,
-    pub(super) for_update: bool,
+    pub(super) row_locks: RowLocks,
+}
+
+/// Which of the rows that a statement reads it locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowLocks {
+    None,
+    /// All; waits for those that are locked.
+    Wait,
+    /// Those that are not locked; the others are not read.
+    Skip,
 }
 
 /// A value that both databases can store. Absent values keep their type, as PostgreSQL
@@ -28,7 +38,7 @@ impl Sql {
         Sql {
             text: Cow::Borrowed(text),
             values: Vec::new(),
-            for_update: false,
+            row_locks: RowLocks::None,
         }
     }
 
@@ -82,7 +92,14 @@ impl Sql {
     /// Locks the selected rows until the transaction ends. SQLite needs no clause for it:
     /// its writing transactions are exclusive.
     pub(crate) fn for_update(mut self) -> Self {
-        self.for_update = true;
+        self.row_locks = RowLocks::Wait;
+        self
+    }
+
+    /// Like [`Sql::for_update`], but leaves out rows that another transaction has locked, so
+    /// that servers that take work at the same moment get different rows.
+    pub(crate) fn for_update_skip_locked(mut self) -> Self {
+        self.row_locks = RowLocks::Skip;
         self
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Store;
-use crate::db::{Database, DbRow, Sql};
+use crate::db::{DbRow, Sql};
 use crate::error::Result;
 use crate::tenant::TenantId;
 
@@ -75,12 +75,7 @@ impl Store {
         .push(clock)
         .push_bind(" AND format <= ", newest_format)
         .push_bind(" ORDER BY lease_until, id LIMIT ", i64::from(limit));
-        // Servers that claim at the same moment get different runs.
-        let sql = match tx.database() {
-            Database::Sqlite => sql,
-            Database::Postgres => sql.push(" FOR UPDATE SKIP LOCKED"),
-        };
-        let rows = tx.fetch_all(sql).await?;
+        let rows = tx.fetch_all(sql.for_update_skip_locked()).await?;
         let ids = rows.iter().map(|row| row.text("id"));
         let ids = ids.collect::<Result<Vec<_>>>()?;
         if ids.is_empty() {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::Store;
-use crate::db::{Database, DbRow, Sql, Tx};
+use crate::db::{DbRow, Sql, Tx};
 use crate::error::Result;
 use crate::id::{self, IdPrefix};
 use crate::tenant::TenantId;
@@ -54,11 +54,7 @@ impl Store {
         let sql = Sql::new("SELECT id FROM webhook_deliveries WHERE due_at <= ")
             .push(clock)
             .push_bind(" ORDER BY due_at, id LIMIT ", i64::from(limit));
-        let sql = match tx.database() {
-            Database::Sqlite => sql,
-            Database::Postgres => sql.push(" FOR UPDATE SKIP LOCKED"),
-        };
-        let rows = tx.fetch_all(sql).await?;
+        let rows = tx.fetch_all(sql.for_update_skip_locked()).await?;
         let ids = rows.iter().map(|row| row.text("id"));
         let ids = ids.collect::<Result<Vec<_>>>()?;
         if ids.is_empty() {
