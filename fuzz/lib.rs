@@ -208,7 +208,7 @@ fn assert_well_formed(events: &[StreamEvent]) {
                 next += 1;
             }
             StreamEvent::BlockDelta { index, .. } => assert_eq!(open, Some(*index)),
-            StreamEvent::BlockStop { index } => {
+            StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
                 assert_eq!(open, Some(*index));
                 open = None;
             }

@@ -37,13 +37,14 @@
 //! | `run` | running commands, and their results |
 //! | `outcome`, `view`, `error` | results, for models and as native blocks; errors of a toolbox itself |
 //! | `skill_sources` | skills of folders and archives, reloaded when they change |
-//! | `names`, `folder`, `text`, `lock` | names of tools and folders; truncation of text; locking |
+//! | `names`, `folder`, `text`, `lock`, `base64_bytes` | names of tools and folders; truncation of text; locking; bytes in JSON |
 //!
 //! It contains no HTTP, no wire formats of models, and no skill storage.
 
 mod activation;
 mod allowed_tools;
 mod arguments;
+mod base64_bytes;
 mod bash;
 mod called_tool;
 mod catalogue;

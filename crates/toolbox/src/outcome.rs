@@ -1,11 +1,13 @@
-//! The result of a call, for the model and as native code execution.
+//! The result of a call, for the model and as native code execution. It can be stored as JSON
+//! and read again unchanged.
 
 use bytes::Bytes;
 use prowess_sandbox::{SandboxOutput, SkippedFile};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The result of one call. A failure is an outcome too.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// What the model reads.
     pub content: Vec<ContentPart>,
@@ -24,7 +26,8 @@ pub struct ToolOutcome {
 }
 
 /// A part of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ContentPart {
     /// Text.
     Text(String),
@@ -33,12 +36,14 @@ pub enum ContentPart {
         /// Its type.
         mime: String,
         /// Its bytes.
+        #[serde(with = "crate::base64_bytes")]
         data: Bytes,
     },
 }
 
 /// A call in the form of one of the two native code execution tools.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NativeCall {
     /// `bash_code_execution`.
     Bash {
@@ -57,7 +62,8 @@ pub enum NativeCall {
 }
 
 /// The result of a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BashResult {
     /// It ran and ended.
     Done {
@@ -76,7 +82,8 @@ pub enum BashResult {
 }
 
 /// Why a call failed: the codes of native clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// The arguments are wrong, or not permitted.
     InvalidToolInput,

@@ -161,12 +161,14 @@ pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
 pub use render::render_client_error;
 pub use rendered_error::RenderedError;
+pub use responses::{ResponseStatus, unfinished_response};
 pub use signature_scan::has_signature_envelope;
 pub use streams::{StreamReader, StreamWriter};
 pub use token_counts::{read_token_counts, token_counts_key};
 
 /// The API dialect of an upstream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// Anthropic Messages; also InvokeModel on Bedrock and rawPredict on Vertex, see
     /// [`hosting`].

@@ -3,7 +3,7 @@
 use prowess_wire::neutral::TokenUsage;
 
 /// Prices per million tokens, in any one currency.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Price {
     /// Of input.
     pub input: f64,

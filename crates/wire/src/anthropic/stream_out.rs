@@ -42,7 +42,7 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
         } => {}
         StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
         StreamEvent::BlockDelta { index, delta } => write_block_delta(*index, delta, out),
-        StreamEvent::BlockStop { index } => {
+        StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
             let data = json!({"type": "content_block_stop", "index": index});
             write_json(out, "content_block_stop", &data);
         }

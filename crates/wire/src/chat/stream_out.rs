@@ -80,7 +80,7 @@ impl ChatWriter {
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
             StreamEvent::BlockDelta { index, delta } => self.delta(*index, delta, out),
-            StreamEvent::BlockStop { .. } => self.stop(out),
+            StreamEvent::BlockStop { .. } | StreamEvent::BlockAbandoned { .. } => self.stop(out),
             StreamEvent::MessageDelta {
                 stop_reason,
                 stop_details,

@@ -70,7 +70,9 @@ impl GeminiWriter {
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
             StreamEvent::BlockDelta { index, delta } => self.delta(*index, delta, out),
-            StreamEvent::BlockStop { index } => self.stop(*index, out),
+            StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
+                self.stop(*index, out);
+            }
             StreamEvent::MessageDelta { .. } => self.last(event, out),
             StreamEvent::MessageStop => self.end(out),
             // The SDKs treat a comment as a fragment that is not JSON.

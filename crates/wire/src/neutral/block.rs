@@ -1,5 +1,6 @@
 //! Messages and their blocks.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ClientPath, DIALECT_FIELDS, Map};
@@ -61,7 +62,7 @@ impl Message {
 }
 
 /// One block of a message: what it holds, its cache mark, and unknown fields.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// What the block holds.
     pub content: Content,
@@ -70,11 +71,13 @@ pub struct Block {
     /// Fields of the original dialect that no codec understands.
     pub rest: Map,
     /// Its path in the client's body.
+    #[serde(skip)]
     pub client_path: ClientPath,
 }
 
 /// What a block holds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Plain text.
     Text(String),
@@ -160,7 +163,8 @@ impl Content {
 }
 
 /// Where the bytes of an image or document are.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MediaSource {
     /// In the message, base64.
     Base64 {

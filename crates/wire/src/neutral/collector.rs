@@ -40,6 +40,7 @@ impl ResponseCollector {
             StreamEvent::BlockStart { block, .. } => self.response.content.push(block),
             StreamEvent::BlockDelta { delta, .. } => self.grow(delta),
             StreamEvent::BlockStop { .. } => self.close(),
+            StreamEvent::BlockAbandoned { .. } => self.discard(),
             StreamEvent::MessageDelta {
                 stop_reason,
                 stop_sequence,
@@ -84,6 +85,11 @@ impl ResponseCollector {
             (_, Delta::Rest(more)) => merge(&mut block.rest, more),
             _ => {}
         }
+    }
+
+    fn discard(&mut self) {
+        self.input.clear();
+        self.response.content.pop();
     }
 
     fn close(&mut self) {

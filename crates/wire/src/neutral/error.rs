@@ -1,9 +1,11 @@
 //! An error for a client, in no dialect.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What went wrong, in Anthropic's classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The request is at fault.
     InvalidRequest,
@@ -74,7 +76,7 @@ impl ErrorKind {
 }
 
 /// An error for a client.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApiError {
     /// The HTTP status.
     pub status: u16,

@@ -1,12 +1,13 @@
 //! A whole response of a model.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Block, Map, TokenUsage};
 use crate::Dialect;
 
 /// A whole response.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// The dialect it was read from: the only one `rest` and `message_rest` can go
     /// back to. Unknown fields of blocks go to Messages clients unchanged.
@@ -56,7 +57,8 @@ impl Response {
 }
 
 /// Why a model stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It finished its turn.
     EndTurn,

@@ -1,12 +1,14 @@
 //! A response of a model as a stream of events.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ApiError, Block, Map, StopReason, TokenUsage};
 
 /// One event of a streamed response. Block indexes are dense and start at 0, and one
 /// block ends before the next begins; readers guarantee it, writers rely on it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StreamEvent {
     /// The response begins; once, first.
     MessageStart {
@@ -36,6 +38,12 @@ pub enum StreamEvent {
     },
     /// A block ends.
     BlockStop {
+        /// Its place.
+        index: usize,
+    },
+    /// A block ends before it is complete, and is not part of the response: its turn is
+    /// repeated.
+    BlockAbandoned {
         /// Its place.
         index: usize,
     },
@@ -71,7 +79,8 @@ pub enum StreamEvent {
 }
 
 /// How a block grows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delta {
     /// More text.
     Text(String),

@@ -1,11 +1,12 @@
 //! What a request cost, counted as Anthropic counts: cached input apart from input.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Map;
 
 /// Tokens a request cost.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
     /// Input that was neither read from nor written to a cache.
     pub input_tokens: u64,

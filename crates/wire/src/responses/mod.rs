@@ -43,6 +43,7 @@ pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;
 pub(crate) use response_out::write_response;
+pub use response_shape::{ResponseStatus, unfinished_response};
 pub(crate) use shell::{command, parse_command};
 pub(crate) use stream_in::ResponsesReader;
 pub(crate) use stream_out::ResponsesWriter;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::context::ReplyContext;
-use crate::neutral::Map;
+use crate::neutral::{ApiError, ErrorKind, Map};
 
 /// Values of settings that are not in the request.
 const DEFAULTS: [(&str, Value); 13] = [
@@ -55,6 +55,51 @@ pub(super) fn response_fields(id: &str, model: &str, context: &ReplyContext) -> 
     }
     map.extend(context.echo.clone());
     map
+}
+
+/// The status of a response that is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseStatus {
+    /// It has not started.
+    Queued,
+    /// The model responds.
+    InProgress,
+    /// It was cancelled.
+    Cancelled,
+    /// It failed.
+    Failed,
+}
+
+/// The object of a response that is not complete, for a client of the Responses API.
+pub fn unfinished_response(
+    model: &str,
+    context: &ReplyContext,
+    status: ResponseStatus,
+    error: Option<&ApiError>,
+) -> Value {
+    let id = context.id_for("", "resp_");
+    let mut response = response_fields(&id, context.model_or(model), context);
+    let name = match status {
+        ResponseStatus::Queued => "queued",
+        ResponseStatus::InProgress => "in_progress",
+        ResponseStatus::Cancelled => "cancelled",
+        ResponseStatus::Failed => "failed",
+    };
+    response.insert("status".to_owned(), name.into());
+    if let (ResponseStatus::Failed, Some(error)) = (status, error) {
+        let error = json!({"code": failure_code(error.kind), "message": error.message});
+        response.insert("error".to_owned(), error);
+    }
+    Value::Object(response)
+}
+
+/// The codes a failed response may carry are few.
+pub(super) fn failure_code(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::RateLimit => "rate_limit_exceeded",
+        ErrorKind::InvalidRequest | ErrorKind::TooLarge => "invalid_prompt",
+        _ => "server_error",
+    }
 }
 
 /// Sets how a response ended; only one that is complete has a time of completion.

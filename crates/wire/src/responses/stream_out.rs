@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::item_event::ItemEvent;
 use super::response_out::{NO_SUCH_ITEM, item_id, refusal_item, status, usage, write_item};
-use super::response_shape::{add_provider_fields, response_fields, set_status};
+use super::response_shape::{add_provider_fields, failure_code, response_fields, set_status};
 use super::stream_call::CallItem;
 use super::stream_message::MessageItem;
 use super::stream_thought::ThoughtItem;
@@ -15,7 +15,7 @@ use crate::dropped::Dropped;
 use crate::drops::Drops;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ApiError, Block, Content, Delta, ErrorKind, Map, ResponseDialectFields, StreamEvent,
+    ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
     without_dialect_fields,
 };
 use crate::openai::{StreamedText, explanation, render_error};
@@ -104,6 +104,7 @@ impl ResponsesWriter {
                 self.write_item_events(events, out);
             }
             StreamEvent::BlockStop { .. } => self.stop(out),
+            StreamEvent::BlockAbandoned { .. } => self.abandon(out),
             StreamEvent::MessageDelta { .. } => self.last = Some(self.end(event, out)),
             StreamEvent::MessageStop => self.finish(out),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
@@ -217,14 +218,38 @@ impl ResponsesWriter {
         self.close(out);
     }
 
+    /// A block has ended before it was complete.
+    fn abandon(&mut self, out: &mut Vec<u8>) {
+        if let OpenItem::Message(message) = &mut self.open {
+            let (events, _) = message.stop_part();
+            self.write_item_events(events, out);
+        }
+        self.close_as(Some("incomplete"), out);
+    }
+
     /// Closes the open item, if there is one.
     fn close(&mut self, out: &mut Vec<u8>) {
-        let (events, item) = match std::mem::replace(&mut self.open, OpenItem::Nothing) {
+        self.close_as(None, out);
+    }
+
+    /// The same, with this status instead of `completed`.
+    fn close_as(&mut self, status: Option<&str>, out: &mut Vec<u8>) {
+        let (mut events, mut item) = match std::mem::replace(&mut self.open, OpenItem::Nothing) {
             OpenItem::Message(message) => message.stop(),
             OpenItem::Thought(thought) => thought.stop(),
             OpenItem::Call(call) => call.stop(),
             OpenItem::Nothing | OpenItem::Hosted => return,
         };
+        if let Some(status) = status {
+            let items = events
+                .iter_mut()
+                .filter_map(|(_, fields)| fields.get_mut("item"));
+            for item in items.chain([&mut item]) {
+                if let Some(fields) = item.as_object_mut() {
+                    fields.insert("status".to_owned(), status.into());
+                }
+            }
+        }
         self.write_item_events(events, out);
         self.output
             .push(namespace::restored(item, &self.context.client_tools));
@@ -341,14 +366,5 @@ impl ResponsesWriter {
         }
         self.sequence += 1;
         write_json(out, name, &event);
-    }
-}
-
-/// The codes a failed response may carry are few.
-fn failure_code(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::RateLimit => "rate_limit_exceeded",
-        ErrorKind::InvalidRequest | ErrorKind::TooLarge => "invalid_prompt",
-        _ => "server_error",
     }
 }
