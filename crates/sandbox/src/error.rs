@@ -56,6 +56,12 @@ pub enum Error {
         /// The requested id.
         id: String,
     },
+    /// A container with this id exists already.
+    #[error("container {id} exists already")]
+    ContainerExists {
+        /// The id.
+        id: String,
+    },
     /// Another process uses the container.
     #[error("container {id} is in use by another process")]
     ContainerBusy {
@@ -247,6 +253,7 @@ impl Error {
             Self::Launch(_) => "sandbox-launch",
             Self::LauncherGone => "launcher-gone",
             Self::ContainerNotFound { .. } => "container-not-found",
+            Self::ContainerExists { .. } => "container-exists",
             Self::ContainerBusy { .. } => "container-busy",
             Self::ContainerQueueFull { .. } => "container-queue-full",
             Self::TooManyContainers { .. } => "too-many-containers",

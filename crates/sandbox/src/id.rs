@@ -15,6 +15,11 @@ pub(crate) fn random_id() -> Result<String, Error> {
     Ok(bytes.into_iter().filter_map(letter).collect())
 }
 
+/// Whether a text has the form of [`random_id`].
+pub(crate) fn is_random_id(text: &str) -> bool {
+    text.len() == 24 && text.bytes().all(|letter| LETTERS.contains(&letter))
+}
+
 /// A random number below `bound`.
 pub(crate) fn random_below(bound: u32) -> Result<u32, Error> {
     Ok(u32::from_le_bytes(random_bytes()?) % bound.max(1))

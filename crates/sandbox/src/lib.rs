@@ -10,7 +10,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `sandbox` | the API: open, create, exec, put, get, list, destroy, layer |
+//! | `sandbox` | the API: open, create, exec, put, get, list, snapshot, restore, destroy, layer |
 //! | `settings` | the operator's settings |
 //! | `policy` | limits and network access of a container |
 //! | `execution` | a command and its result |
@@ -23,6 +23,7 @@
 //! | `collect` | collecting written files safely |
 //! | `egress` | the proxy: network access to allowed domains |
 //! | `container` | owners, files, expiry, disk quotas, eviction |
+//! | `snapshot` | the files of a container at one moment, and restoring them |
 //! | `skills` | skills on disk, once per digest |
 //! | `packages` | requirements installed into read-only layers |
 //! | `probe` | checks of a host's isolation, and their grade |
@@ -69,6 +70,7 @@ mod queue;
 mod sandbox;
 mod settings;
 mod skills;
+mod snapshot;
 mod variable;
 
 pub use collect::{SandboxOutput, SkipReason, SkippedFile};
@@ -88,4 +90,5 @@ pub use prowess_launcher::{ContainerLayout, LAYOUT};
 pub use sandbox::{ContainerSpec, Sandbox};
 pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
+pub use snapshot::{ContentReader, Snapshot, SnapshotChanges, SnapshotContent, SnapshotEntry};
 pub use variable::check_variable;

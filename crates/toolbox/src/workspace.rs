@@ -10,7 +10,8 @@ use crate::error::ToolboxError;
 use crate::lock::lock;
 use crate::workspace_container::{OpenContainer, WorkspaceContainer};
 use prowess_sandbox::{
-    EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, Policy, Sandbox,
+    EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, Network, Policy,
+    Sandbox,
 };
 use prowess_skill::Skill;
 use std::sync::{Arc, Mutex};
@@ -104,6 +105,19 @@ impl Workspace {
     #[must_use]
     pub fn container_id(&self) -> Option<String> {
         lock(&self.container.container_id).clone()
+    }
+
+    /// Whether commands can reach the network, or nobody knows.
+    pub async fn allows_network(&self) -> bool {
+        let container = &self.container;
+        if !container.is_existing {
+            return container.policy.network != Network::Off;
+        }
+        let Some(id) = self.container_id() else {
+            return true;
+        };
+        let allowed = container.sandbox.network_allowed(&container.owner, &id);
+        allowed.await.unwrap_or(true)
     }
 
     /// The tenant that owns it.

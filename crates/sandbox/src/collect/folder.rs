@@ -2,7 +2,7 @@
 //! path, and follows no link.
 
 use crate::beneath::{self, PathLinks};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, DirEntry, FileType, Gid, Mode, OFlags, RawMode, Uid, fchown};
 use sha2::{Digest, Sha256};
 use std::ffi::{CStr, CString};
@@ -17,6 +17,12 @@ const OPAQUE_ATTRIBUTE: &str = "user.overlay.opaque";
 
 /// An open folder.
 pub(crate) struct FolderHandle(pub(super) OwnedFd);
+
+impl AsFd for FolderHandle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

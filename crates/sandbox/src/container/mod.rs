@@ -8,6 +8,7 @@ mod index;
 mod maintenance;
 mod meta;
 mod quota;
+mod recreate;
 mod storage;
 
 pub(crate) use account::tenant_for_owner;
@@ -15,6 +16,7 @@ pub use files::FileInfo;
 pub(crate) use files::{list, open, put, remove};
 pub(crate) use guard::ContainerGuard;
 pub(crate) use meta::{ContainerMeta, epoch_seconds};
+pub(crate) use recreate::check_id;
 pub(crate) use storage::remove_folder;
 
 use crate::collect::DiskUsage;
@@ -126,6 +128,17 @@ impl ContainerStore {
         self.sync();
         self.expire_known();
         let id = format!("{ID_PREFIX}{}", id::random_id()?);
+        self.create_with_id(id, owner, policy, mounts, claim_host_id)
+    }
+
+    fn create_with_id(
+        &self,
+        id: String,
+        owner: &str,
+        policy: Policy,
+        mounts: impl FnOnce() -> Result<Vec<(String, String)>, Error>,
+        claim_host_id: impl FnOnce(&SandboxLimits) -> Option<u32>,
+    ) -> Result<String, Error> {
         let free = self.free_host_id()?;
         self.claim(&id, owner, free)?;
         let mounts = mounts().inspect_err(|_| self.index.remove(&id))?;

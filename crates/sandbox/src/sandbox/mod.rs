@@ -6,6 +6,7 @@ mod files;
 mod layer;
 mod open;
 mod refusal;
+mod snapshot;
 mod start_backend;
 
 use crate::backend::{SandboxBackend, run_blocking};
@@ -94,6 +95,16 @@ impl Sandbox {
     /// When a skill's name or files are not valid paths, a disk limit is reached, or the
     /// policy needs network access that the backend does not support.
     pub async fn create(&self, owner: &str, new: ContainerSpec) -> Result<String, Error> {
+        self.create_with_id(owner, None, new).await
+    }
+
+    /// Creates a container with this id, or with a new one.
+    async fn create_with_id(
+        &self,
+        owner: &str,
+        id: Option<String>,
+        new: ContainerSpec,
+    ) -> Result<String, Error> {
         if !self.inner.has_proxy && new.policy.network != Network::Off {
             let what = "network access";
             return Err(Error::Unsupported { what });
@@ -114,7 +125,12 @@ impl Sandbox {
                 claimed = inner.backend.claim_warm(limits);
                 claimed
             };
-            let made = inner.containers.create(&owner, new.policy, mounts, claim);
+            let made = match id {
+                None => inner.containers.create(&owner, new.policy, mounts, claim),
+                Some(id) => inner
+                    .containers
+                    .recreate(&id, &owner, new.policy, mounts, claim),
+            };
             drop(in_use);
             inner.forget_removed();
             if let (Err(_), Some(host_id)) = (&made, claimed) {

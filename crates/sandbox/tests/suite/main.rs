@@ -26,6 +26,7 @@ mod network;
 mod outputs;
 mod package_index;
 mod packages;
+mod snapshots;
 mod support;
 mod terminal;
 mod warmth;
