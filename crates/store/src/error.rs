@@ -26,6 +26,8 @@ pub enum ResourceKind {
     ConversationItem,
     /// A stored chat completion.
     ChatCompletion,
+    /// A batch.
+    Batch,
 }
 
 impl ResourceKind {
@@ -42,6 +44,7 @@ impl ResourceKind {
             ResourceKind::Conversation => "conversation",
             ResourceKind::ConversationItem => "conversation item",
             ResourceKind::ChatCompletion => "chat completion",
+            ResourceKind::Batch => "batch",
         }
     }
 }
@@ -172,6 +175,18 @@ pub enum Error {
         /// The indexes of those new items.
         indexes: Vec<usize>,
     },
+    /// The tenant has as many batches in progress as it may.
+    #[error("{limit} batches are in progress; wait until one has ended, or cancel one")]
+    TooManyBatches {
+        /// The limit.
+        limit: u64,
+    },
+    /// The batch has not ended.
+    #[error("batch `{id}` is in progress; cancel it, and delete it when it has ended")]
+    BatchInProgress {
+        /// The batch.
+        id: String,
+    },
     /// An invalid value.
     #[error("{field}: {reason}")]
     Invalid {
@@ -280,6 +295,7 @@ impl Error {
                 ResourceKind::Conversation => "conversation-not-found",
                 ResourceKind::ConversationItem => "conversation-item-not-found",
                 ResourceKind::ChatCompletion => "chat-completion-not-found",
+                ResourceKind::Batch => "batch-not-found",
             },
             Error::NoVersion { .. } => "skill-without-version",
             Error::NameMismatch { .. } => "skill-name-mismatch",
@@ -295,6 +311,8 @@ impl Error {
             Error::NulInText => "nul-in-text",
             Error::ConversationFull { .. } => "conversation-full",
             Error::ItemIdsTaken { .. } => "item-id-taken",
+            Error::TooManyBatches { .. } => "too-many-batches",
+            Error::BatchInProgress { .. } => "batch-in-progress",
             Error::Invalid { .. } => "value-invalid",
             Error::Interrupted(_) => "upload-interrupted",
             Error::DamagedContent { .. } => "content-damaged",

@@ -55,6 +55,8 @@ impl Store {
             .await?;
         self.drop_old_runs(now).await?;
         self.drop_ended_journal_runs(now).await?;
+        self.drop_idle_container_files(now).await?;
+        self.drop_old_batches(now).await?;
         self.drop_old_provider_files(now.before(PROVIDER_FILE_RETENTION))
             .await?;
         self.drop_old_usage(now.before(USAGE_RETENTION)).await?;

@@ -23,6 +23,8 @@ pub(crate) enum IdPrefix {
     Run,
     Usage,
     WebhookDelivery,
+    MessageBatch,
+    FileBatch,
 }
 
 impl IdPrefix {
@@ -36,6 +38,8 @@ impl IdPrefix {
             IdPrefix::Run => "run_",
             IdPrefix::Usage => "use_",
             IdPrefix::WebhookDelivery => "whd_",
+            IdPrefix::MessageBatch => "msgbatch_",
+            IdPrefix::FileBatch => "batch_",
         }
     }
 }

@@ -120,6 +120,12 @@ impl KeyRecord {
         self.scopes.contains(&scope) || self.scopes.contains(&KeyScope::Admin)
     }
 
+    /// Whether it is neither expired nor revoked.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.is_valid(Timestamp::now())
+    }
+
     fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| at > now)
     }

@@ -43,6 +43,7 @@
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
 //! | `runs`, `containers`, `hidden_turns` | records of runs, their containers, and turns that a dialect cannot carry |
 //! | `journal` | runs in progress: their steps, leases, events, container files and webhooks |
+//! | `batches` | batches of requests, their items and results |
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
 //! | `provider_files` | which provider stores a file, and for which tenant |
 //! | `usage`, `responses`, `items` | usage of models; stored responses and their items |
@@ -59,6 +60,7 @@
 //!   even if the process is killed at any moment.
 //! - Listing, getting, searching and resolving read no content.
 
+mod batches;
 mod blob;
 mod chats;
 mod config;
@@ -95,6 +97,11 @@ mod upload_check;
 mod usage;
 mod words;
 
+pub use batches::{
+    AddItemsOutcome, BatchCounts, BatchFiles, BatchItemRef, BatchItemResult, BatchItemRun,
+    BatchItemState, BatchKind, BatchLimits, BatchRecord, BatchResult, BatchState, DuplicateItem,
+    FinishOutcome, NewBatch, NewBatchItem, UnsubmittedItem,
+};
 pub use blob::ContentStream;
 pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
 pub use config::StoreConfig;
@@ -110,7 +117,7 @@ pub use journal::{
     AppendOutcome, BeginOutcome, CancelOutcome, ClaimedRun, ContainerChange, ContainerEntry,
     ContainerFiles, EndOutcome, EntryContent, EventChunk, HoldOutcome, JournalRun, JournalStep,
     LeaseStatus, NewEventChunk, NewJournalRun, NewStep, NewWebhook, RunLease, RunResult, RunState,
-    StagedContent, StagedFile, StepChanges, StepKind, WebhookDelivery,
+    StagedContent, StagedFile, StagingPlace, StepChanges, StepKind, WebhookDelivery,
 };
 pub use key_limits::{BudgetPeriod, KeyBudget, KeyLimits};
 pub use keys::{KeyRecord, KeyScope, NewKey, SecretKey};

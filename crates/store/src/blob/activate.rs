@@ -113,6 +113,14 @@ impl StagedBlob {
         matches!(self.body, StagedBody::Known)
     }
 
+    /// Bytes that are in memory until it is activated.
+    pub(crate) fn inline_len(&self) -> usize {
+        match &self.body {
+            StagedBody::Inline(data) => data.len(),
+            _ => 0,
+        }
+    }
+
     fn row(&self, place: &str, now: Timestamp) -> Vec<SqlValue> {
         let data = match &self.body {
             StagedBody::Inline(data) => Some(data.to_vec()),

@@ -90,9 +90,46 @@ impl Blobs {
         }
     }
 
+    /// Those of these contents, given with their sizes, that can be referenced now.
+    pub(crate) async fn stage_stored(
+        &self,
+        contents: &BTreeMap<Digest, u64>,
+    ) -> Result<Vec<StagedBlob>> {
+        let known = self.find_stored(contents.keys()).await?;
+        let stored = contents
+            .iter()
+            .filter(|(digest, _)| known.contains(&digest.to_string()));
+        Ok(stored
+            .map(|(digest, size)| StagedBlob {
+                digest: *digest,
+                size: i64::try_from(*size).unwrap_or(i64::MAX),
+                body: StagedBody::Known,
+            })
+            .collect())
+    }
+
     /// Stages a stream, holding at most a few parts in memory.
     pub(crate) async fn stage_stream(
         &self,
+        content: impl Stream<Item = io::Result<Bytes>>,
+        bounds: UploadBounds,
+    ) -> Result<StagedBlob> {
+        self.stage_stream_above(self.inline_bytes, content, bounds)
+            .await
+    }
+
+    /// The same, written to the storage however small it is.
+    pub(crate) async fn stage_stream_in_storage(
+        &self,
+        content: impl Stream<Item = io::Result<Bytes>>,
+        bounds: UploadBounds,
+    ) -> Result<StagedBlob> {
+        self.stage_stream_above(0, content, bounds).await
+    }
+
+    async fn stage_stream_above(
+        &self,
+        inline_bytes: usize,
         content: impl Stream<Item = io::Result<Bytes>>,
         bounds: UploadBounds,
     ) -> Result<StagedBlob> {
@@ -100,7 +137,7 @@ impl Blobs {
         self.space.check(0)?;
         let mut intake = UploadMeter::new(bounds);
         let mut start = BytesMut::new();
-        while start.len() <= self.inline_bytes {
+        while start.len() <= inline_bytes {
             match content.next().await {
                 Some(chunk) => start.extend_from_slice(&intake.accept(chunk)?),
                 None => {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -50,6 +50,11 @@ const MIGRATIONS: [Migration; 8] = [
     Migration {
         sqlite: include_str!("../../migrations/0008_sqlite.sql"),
         postgres: include_str!("../../migrations/0008_postgres.sql"),
+    },
+    // Batches.
+    Migration {
+        sqlite: include_str!("../../migrations/0009_sqlite.sql"),
+        postgres: include_str!("../../migrations/0009_postgres.sql"),
     },
 ];
 

@@ -18,9 +18,12 @@ use crate::tenant::TenantId;
 use crate::time::Timestamp;
 use crate::usage::{UsageRow, insert_usage};
 
+use super::append_outcome::AppendOutcome;
 use super::container_files::{ContainerChange, commit_container};
+use super::events::{EventChunk, insert_events};
 use super::lease::{RunLease, micros};
 use super::read::StepKind;
+use super::staged_content::StagedContent;
 
 /// Bytes of one step.
 const MAX_STEP_BYTES: usize = 64 << 20;
@@ -47,6 +50,8 @@ pub struct StepChanges {
     pub container: Option<ContainerChange>,
     /// Usage of models.
     pub usage: Vec<UsageRow>,
+    /// Events that the client gets once the step is committed.
+    pub events: Option<EventChunk>,
 }
 
 /// A file whose content is stored, and which exists once its step is committed.
@@ -55,32 +60,6 @@ pub struct StagedFile {
     /// The file.
     pub record: FileRecord,
     blob: StagedBlob,
-}
-
-/// Content that is stored, and is referenced once its step is committed.
-#[derive(Debug)]
-pub struct StagedContent(StagedBlob);
-
-impl StagedContent {
-    /// Its digest.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        self.0.digest
-    }
-}
-
-/// What became of [`Store::append_step`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum AppendOutcome {
-    /// The step and its changes are stored.
-    Committed,
-    /// Nothing was stored: the run is to be cancelled.
-    CancelRequested,
-    /// Nothing was stored: another server owns the run, or it has ended. Stop at once.
-    Lost,
-    /// Nothing was stored: someone else has changed the container.
-    ContainerChanged,
 }
 
 impl Store {
@@ -96,18 +75,6 @@ impl Store {
     ) -> Result<StagedFile> {
         let (record, blob) = self.stage_new_file(tenant, new, content).await?;
         Ok(StagedFile { record, blob })
-    }
-
-    /// Stores contents of a container's files that a step will reference.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub async fn stage_contents(
-        &self,
-        contents: BTreeMap<Digest, Bytes>,
-    ) -> Result<Vec<StagedContent>> {
-        let staged = self.blobs().stage(contents).await?;
-        Ok(staged.into_iter().map(StagedContent).collect())
     }
 
     /// Appends a step to a run and extends its lease, in one transaction with what the step
@@ -137,6 +104,7 @@ impl Store {
             contents,
             container,
             usage,
+            events,
         } = changes;
         let (records, blobs, spare) = split_staged(files, contents);
         let committed = self
@@ -148,6 +116,7 @@ impl Store {
                 &blobs,
                 container.as_ref(),
                 &usage,
+                events.as_ref(),
             )
             .await;
         match &committed {
@@ -178,6 +147,7 @@ impl Store {
         blobs: &[StagedBlob],
         container: Option<&ContainerChange>,
         usage: &[UsageRow],
+        events: Option<&EventChunk>,
     ) -> Result<AppendOutcome> {
         let mut tx = self.db().begin().await?;
         if !files.is_empty() {
@@ -201,6 +171,9 @@ impl Store {
         }
         self.insert_file_rows(&mut tx, &lease.tenant, files).await?;
         insert_usage(&mut tx, usage).await?;
+        if let Some(events) = events {
+            insert_events(&mut tx, &lease.run, &events.as_new()).await?;
+        }
         if activate(&mut tx, blobs, Timestamp::now()).await? == ActivationOutcome::Collected {
             tx.rollback().await;
             return Err(Error::Busy);

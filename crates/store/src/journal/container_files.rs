@@ -49,6 +49,8 @@ pub enum EntryContent {
     File(Digest),
     /// A symbolic link with this target, which is never followed outside of the sandbox.
     Link(String),
+    /// A directory. What it contains are entries of their own.
+    Directory,
 }
 
 /// What a command changed.
@@ -109,6 +111,23 @@ impl Store {
         }))
     }
 
+    /// Whether a run that goes on without its client uses a container of the tenant.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn is_container_held(&self, tenant: &TenantId, container: &str) -> Result<bool> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("SELECT held_by, held_epoch FROM sessions WHERE tenant = ")
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND id = ", container);
+        let held = match tx.fetch_optional(sql).await? {
+            Some(row) => is_held(&mut tx, &row).await?,
+            None => false,
+        };
+        tx.rollback().await;
+        Ok(held)
+    }
+
     /// Reserves a container for a run. A run that lost its lease or has ended does not hold
     /// one any more.
     ///
@@ -140,6 +159,14 @@ impl Store {
         Ok(HoldOutcome::Held {
             generation: row.int("generation")?,
         })
+    }
+}
+
+/// Whether a run holds the container of this row.
+pub(super) async fn is_held(tx: &mut Tx, row: &DbRow) -> Result<bool> {
+    match row.optional_text("held_by")? {
+        Some(run) => is_open(tx, &run, row.optional_int("held_epoch")?).await,
+        None => Ok(false),
     }
 }
 
@@ -193,6 +220,7 @@ pub(super) async fn commit_container(
             let (digest, target) = match &entry.content {
                 EntryContent::File(digest) => (Some(digest.to_string()), None),
                 EntryContent::Link(target) => (None, Some(target.clone())),
+                EntryContent::Directory => (None, None),
             };
             vec![
                 change.container.as_str().into(),
@@ -213,9 +241,10 @@ fn entry(row: &DbRow) -> Result<Option<ContainerEntry>> {
     let Some(path) = row.optional_text("path")? else {
         return Ok(None);
     };
-    let content = match row.optional_text("digest")? {
-        Some(digest) => EntryContent::File(parse_digest(&digest)?),
-        None => EntryContent::Link(row.text("target")?),
+    let content = match (row.optional_text("digest")?, row.optional_text("target")?) {
+        (Some(digest), _) => EntryContent::File(parse_digest(&digest)?),
+        (None, Some(target)) => EntryContent::Link(target),
+        (None, None) => EntryContent::Directory,
     };
     Ok(Some(ContainerEntry {
         path,

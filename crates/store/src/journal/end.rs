@@ -5,6 +5,7 @@ use crate::db::{Sql, Tx};
 use crate::error::{Error, ResourceKind, Result};
 use crate::tenant::TenantId;
 
+use super::events::{EventChunk, insert_events};
 use super::lease::RunLease;
 use super::run_state::RunState;
 use super::webhooks::{NewWebhook, insert_webhooks};
@@ -16,6 +17,8 @@ pub struct RunResult<'a> {
     pub state: RunState,
     /// The response or error, as JSON.
     pub body: &'a str,
+    /// The last events.
+    pub events: Option<&'a EventChunk>,
 }
 
 /// What became of [`Store::end_run`].
@@ -70,6 +73,9 @@ impl Store {
         if tx.execute(sql).await? == 0 {
             tx.rollback().await;
             return Ok(EndOutcome::Lost);
+        }
+        if let Some(events) = result.events {
+            insert_events(&mut tx, &lease.run, &events.as_new()).await?;
         }
         release_containers(&mut tx, &lease.run).await?;
         insert_webhooks(&mut tx, &lease.tenant, &lease.run, webhooks).await?;

@@ -4,11 +4,11 @@
 //! once it is stored, so nobody has ever seen a number that a later owner uses again.
 
 use crate::Store;
-use crate::db::Sql;
+use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
-use super::append::AppendOutcome;
+use super::append_outcome::AppendOutcome;
 use super::lease::RunLease;
 
 /// Chunks read at once.
@@ -36,6 +36,16 @@ pub struct EventChunk {
     pub body: String,
 }
 
+impl EventChunk {
+    pub(super) fn as_new(&self) -> NewEventChunk<'_> {
+        NewEventChunk {
+            first_seq: self.first_seq,
+            last_seq: self.last_seq,
+            body: &self.body,
+        }
+    }
+}
+
 impl Store {
     /// Stores events of a run that this lease still owns.
     ///
@@ -58,30 +68,18 @@ impl Store {
             tx.rollback().await;
             return Ok(AppendOutcome::Lost);
         }
-        let sql = Sql::new("SELECT COALESCE(MAX(last_seq), -1) AS last FROM journal_events")
-            .push_bind(" WHERE run = ", &lease.run);
-        let last = tx.fetch_optional(sql).await?;
-        let last = last.map_or(Ok(-1), |row| row.int("last"))?;
-        if chunk.first_seq != last + 1 || chunk.last_seq < chunk.first_seq {
-            tx.rollback().await;
-            return Err(Error::Invalid {
-                field: "events",
-                reason: format!(
-                    "{} to {} do not follow {last}",
-                    chunk.first_seq, chunk.last_seq
-                ),
-            });
-        }
-        let row = vec![
-            lease.run.as_str().into(),
-            chunk.first_seq.into(),
-            chunk.last_seq.into(),
-            chunk.body.into(),
-        ];
-        let sql = Sql::new("INSERT INTO journal_events (run, first_seq, last_seq, body) VALUES ");
-        tx.execute(sql.push_rows([row])).await?;
+        insert_events(&mut tx, &lease.run, chunk).await?;
         tx.commit().await?;
         Ok(AppendOutcome::Committed)
+    }
+
+    /// The number of the last stored event of a run; -1 if there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn last_event(&self, run: &str) -> Result<i64> {
+        let row = self.db().fetch_optional(last_event(run)).await?;
+        row.map_or(Ok(-1), |row| row.int("last"))
     }
 
     /// The next chunks with events after number `after` (-1 for all) of a run of the tenant.
@@ -112,4 +110,32 @@ impl Store {
         };
         rows.iter().map(read).collect()
     }
+}
+
+fn last_event(run: &str) -> Sql {
+    Sql::new("SELECT COALESCE(MAX(last_seq), -1) AS last FROM journal_events")
+        .push_bind(" WHERE run = ", run)
+}
+
+/// Stores events in a transaction that has locked the row of the run.
+pub(super) async fn insert_events(tx: &mut Tx, run: &str, chunk: &NewEventChunk<'_>) -> Result<()> {
+    let last = tx.fetch_optional(last_event(run)).await?;
+    let last = last.map_or(Ok(-1), |row| row.int("last"))?;
+    if chunk.first_seq != last + 1 || chunk.last_seq < chunk.first_seq {
+        return Err(Error::Invalid {
+            field: "events",
+            reason: format!(
+                "{} to {} do not follow {last}",
+                chunk.first_seq, chunk.last_seq
+            ),
+        });
+    }
+    let row = vec![
+        run.into(),
+        chunk.first_seq.into(),
+        chunk.last_seq.into(),
+        chunk.body.into(),
+    ];
+    let sql = Sql::new("INSERT INTO journal_events (run, first_seq, last_seq, body) VALUES ");
+    tx.execute(sql.push_rows([row])).await.map(drop)
 }

@@ -55,7 +55,8 @@ pub enum LeaseStatus {
 
 impl Store {
     /// Takes over up to `limit` kept runs that no server owns, those that have waited longest
-    /// first. Runs of a newer format than `newest_format` are left to newer servers.
+    /// first. Runs of a newer format than `newest_format` are left to newer servers, and those
+    /// of the tenants in `except` to servers that have a place for them.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -65,6 +66,7 @@ impl Store {
         lease: Duration,
         newest_format: i64,
         limit: u32,
+        except: &[TenantId],
     ) -> Result<Vec<ClaimedRun>> {
         let mut tx = self.db().begin().await?;
         let clock = tx.database().clock();
@@ -73,8 +75,14 @@ impl Store {
              WHERE kept = 1 AND state IN ('queued', 'running') AND lease_until <= ",
         )
         .push(clock)
-        .push_bind(" AND format <= ", newest_format)
-        .push_bind(" ORDER BY lease_until, id LIMIT ", i64::from(limit));
+        .push_bind(" AND format <= ", newest_format);
+        let sql = if except.is_empty() {
+            sql
+        } else {
+            sql.push(" AND tenant NOT IN ")
+                .push_list(except.iter().map(TenantId::as_str))
+        };
+        let sql = sql.push_bind(" ORDER BY lease_until, id LIMIT ", i64::from(limit));
         let rows = tx.fetch_all(sql.for_update_skip_locked()).await?;
         let ids = rows.iter().map(|row| row.text("id"));
         let ids = ids.collect::<Result<Vec<_>>>()?;

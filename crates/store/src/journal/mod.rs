@@ -7,10 +7,14 @@
 //! | `begin` | the row with which a run begins; idempotency keys |
 //! | `lease` | who may continue a run: claiming, renewing, releasing |
 //! | `append` | finished steps, with the files, usage and container changes they produced |
+//! | `append_outcome` | whether a write was stored |
 //! | `read` | reading runs and their steps |
+//! | `open_runs` | listing the runs that have not ended |
 //! | `events` | what was sent to the client, in order |
 //! | `end` | ending and cancelling a run |
 //! | `container_files` | the files of a container by generation, and which run uses it |
+//! | `container_expiry` | deleting files of containers that no run needs any more |
+//! | `staged_content` | contents of a container's files, before and after the commit |
 //! | `webhooks` | deliveries to be made because a run has ended |
 //! | `expiry` | deleting runs that ended long ago |
 //!
@@ -29,20 +33,25 @@
 //! This module does not know what a step contains.
 
 mod append;
+mod append_outcome;
 mod begin;
+mod container_expiry;
 mod container_files;
 mod end;
 mod events;
 mod expiry;
 mod lease;
+mod open_runs;
 mod read;
 mod run_state;
+mod staged_content;
 mod webhooks;
 
 #[cfg(test)]
 mod protocol_tests;
 
-pub use append::{AppendOutcome, NewStep, StagedContent, StagedFile, StepChanges};
+pub use append::{NewStep, StagedFile, StepChanges};
+pub use append_outcome::AppendOutcome;
 pub use begin::{BeginOutcome, NewJournalRun};
 pub use container_files::{
     ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome,
@@ -52,4 +61,5 @@ pub use events::{EventChunk, NewEventChunk};
 pub use lease::{ClaimedRun, LeaseStatus, RunLease};
 pub use read::{JournalRun, JournalStep, StepKind};
 pub use run_state::RunState;
+pub use staged_content::{StagedContent, StagingPlace};
 pub use webhooks::{NewWebhook, WebhookDelivery};

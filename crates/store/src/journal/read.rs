@@ -97,6 +97,34 @@ impl Store {
         JournalRun::from_row(&row)
     }
 
+    /// The run of the tenant that began with this idempotency key, if there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn run_by_idempotency_key(
+        &self,
+        tenant: &TenantId,
+        key: &str,
+    ) -> Result<Option<String>> {
+        let sql = Sql::new("SELECT id FROM journal_runs WHERE tenant = ")
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND idempotency_key = ", key);
+        let row = self.db().fetch_optional(sql).await?;
+        row.map(|row| row.text("id")).transpose()
+    }
+
+    /// The request of a run of the tenant, as it was stored.
+    ///
+    /// # Errors
+    /// When there is none with this id.
+    pub async fn journal_request(&self, tenant: &TenantId, id: &str) -> Result<Vec<u8>> {
+        let sql = Sql::new("SELECT request FROM journal_runs WHERE tenant = $1 AND id = $2");
+        let sql = sql.bind(tenant.as_str()).bind(id);
+        let row = self.db().fetch_optional(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Run, id))?;
+        Ok(row.optional_bytes("request")?.unwrap_or_default())
+    }
+
     /// The number of the tenant's kept runs that have not ended.
     ///
     /// # Errors
@@ -125,7 +153,7 @@ impl Store {
 }
 
 impl JournalRun {
-    fn from_row(row: &DbRow) -> Result<Self> {
+    pub(super) fn from_row(row: &DbRow) -> Result<Self> {
         Ok(JournalRun {
             id: row.text("id")?,
             model: row.text("model")?,

@@ -39,8 +39,8 @@ pub struct WebhookDelivery {
 }
 
 impl Store {
-    /// Takes up to `limit` webhooks that are due. Each is due again after `retry`, unless it
-    /// is reported as delivered, or postponed, before.
+    /// Takes up to `limit` webhooks that are due, none of them of the tenants `except`. Each is
+    /// due again after `retry`, unless it is reported as delivered, or postponed, before.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -48,12 +48,16 @@ impl Store {
         &self,
         retry: Duration,
         limit: u32,
+        except: &[TenantId],
     ) -> Result<Vec<WebhookDelivery>> {
         let mut tx = self.db().begin().await?;
         let clock = tx.database().clock();
-        let sql = Sql::new("SELECT id FROM webhook_deliveries WHERE due_at <= ")
-            .push(clock)
-            .push_bind(" ORDER BY due_at, id LIMIT ", i64::from(limit));
+        let mut sql = Sql::new("SELECT id FROM webhook_deliveries WHERE due_at <= ").push(clock);
+        if !except.is_empty() {
+            let except = except.iter().map(TenantId::as_str);
+            sql = sql.push(" AND tenant NOT IN ").push_list(except);
+        }
+        let sql = sql.push_bind(" ORDER BY due_at, id LIMIT ", i64::from(limit));
         let rows = tx.fetch_all(sql.for_update_skip_locked()).await?;
         let ids = rows.iter().map(|row| row.text("id"));
         let ids = ids.collect::<Result<Vec<_>>>()?;

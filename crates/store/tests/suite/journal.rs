@@ -22,6 +22,7 @@ on_both_databases! {
     a_container_is_used_by_one_run_at_a_time,
     the_end_of_a_run_and_its_webhooks_are_one,
     a_webhook_is_due_until_it_was_delivered,
+    webhooks_of_some_tenants_can_be_left_for_later,
     runs_that_are_not_kept_are_interrupted_when_their_server_dies,
     another_tenant_finds_nothing,
     ended_runs_are_deleted_in_the_end,
@@ -132,19 +133,19 @@ async fn many_servers_claim_each_run_once(bed: TestBed) {
     }
     let servers: Vec<Store> = futures_util::future::join_all((0..4).map(|_| bed.open())).await;
     let claims = servers.iter().flat_map(|server| {
-        (0..4).map(move |_| async move { server.claim_runs("s", LEASE, 1, 3).await.unwrap() })
+        (0..4).map(move |_| async move { server.claim_runs("s", LEASE, 1, 3, &[]).await.unwrap() })
     });
     let claimed = futures_util::future::join_all(claims).await;
     let mut runs: Vec<_> = claimed.into_iter().flatten().collect();
     assert!(runs.iter().all(|run| run.lease.epoch == 2));
     assert!(runs.iter().all(|run| run.request == b"\0request"));
     // Locked rows are skipped, so some may be left for the next round.
-    runs.extend(store.claim_runs("s", LEASE, 1, 100).await.unwrap());
+    runs.extend(store.claim_runs("s", LEASE, 1, 100, &[]).await.unwrap());
     let mut ids: Vec<_> = runs.into_iter().map(|run| run.lease.run).collect();
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 20);
-    assert_eq!(store.claim_runs("s", LEASE, 1, 100).await.unwrap(), []);
+    assert_eq!(store.claim_runs("s", LEASE, 1, 100, &[]).await.unwrap(), []);
     assert_eq!(store.count_open_runs(&bed.tenant).await.unwrap(), 20);
 }
 
@@ -155,8 +156,11 @@ async fn a_run_of_a_newer_format_is_left_alone(bed: TestBed) {
         ..new_run("run_1")
     };
     store.enqueue_run(&bed.tenant, &new).await.unwrap();
-    assert_eq!(store.claim_runs("s", LEASE, 1, 9).await.unwrap(), []);
-    assert_eq!(store.claim_runs("s", LEASE, 2, 9).await.unwrap().len(), 1);
+    assert_eq!(store.claim_runs("s", LEASE, 1, 9, &[]).await.unwrap(), []);
+    assert_eq!(
+        store.claim_runs("s", LEASE, 2, 9, &[]).await.unwrap().len(),
+        1
+    );
 }
 
 async fn events_are_consecutive_and_read_from_any_number(bed: TestBed) {
@@ -201,7 +205,7 @@ async fn a_server_without_its_lease_stores_no_events(bed: TestBed) {
     let store = bed.open().await;
     let lease = begin(&store, &bed.tenant).await;
     assert!(store.release_lease(&lease).await.unwrap());
-    let claimed = store.claim_runs("b", LEASE, 1, 1).await.unwrap();
+    let claimed = store.claim_runs("b", LEASE, 1, 1, &[]).await.unwrap();
     let chunk = NewEventChunk {
         first_seq: 0,
         last_seq: 0,
@@ -243,7 +247,7 @@ async fn a_container_is_used_by_one_run_at_a_time(bed: TestBed) {
         store.hold_container(&two, "container_1").await.unwrap(),
         busy
     );
-    let claimed = store.claim_runs("b", LEASE, 1, 9).await.unwrap();
+    let claimed = store.claim_runs("b", LEASE, 1, 9, &[]).await.unwrap();
     let one = &claimed[0].lease;
     assert_eq!(
         store.hold_container(one, "container_1").await.unwrap(),
@@ -252,6 +256,7 @@ async fn a_container_is_used_by_one_run_at_a_time(bed: TestBed) {
     let result = RunResult {
         state: RunState::Failed,
         body: "{}",
+        events: None,
     };
     let ended = store.end_run(one, &result, &[]).await.unwrap();
     assert_eq!(ended, EndOutcome::Ended);
@@ -274,6 +279,7 @@ async fn the_end_of_a_run_and_its_webhooks_are_one(bed: TestBed) {
     let result = RunResult {
         state: RunState::Completed,
         body: r#"{"answer":1}"#,
+        events: None,
     };
     let webhooks = [NewWebhook {
         url: "https://example.com/hook",
@@ -290,7 +296,7 @@ async fn the_end_of_a_run_and_its_webhooks_are_one(bed: TestBed) {
     assert_eq!(run.state, RunState::Completed);
     assert_eq!(run.result.as_deref(), Some(r#"{"answer":1}"#));
     assert!(run.ended_at.is_some());
-    let due = store.take_due_webhooks(LEASE, 9).await.unwrap();
+    let due = store.take_due_webhooks(LEASE, 9, &[]).await.unwrap();
     assert_eq!(due.len(), 1);
     assert_eq!(due[0].run, lease.run);
     let cancelled = store.cancel_run(&bed.tenant, &lease.run, &webhooks).await;
@@ -301,6 +307,7 @@ async fn the_end_of_a_run_and_its_webhooks_are_one(bed: TestBed) {
     let running = RunResult {
         state: RunState::Running,
         body: "{}",
+        events: None,
     };
     assert!(store.end_run(&lease, &running, &[]).await.is_err());
 }
@@ -318,7 +325,7 @@ async fn a_webhook_is_due_until_it_was_delivered(bed: TestBed) {
     }];
     let cancelled = store.cancel_run(&bed.tenant, &queued, &webhooks).await;
     assert_eq!(cancelled.unwrap(), CancelOutcome::Cancelled);
-    let take = |retry| store.take_due_webhooks(retry, 9);
+    let take = |retry| store.take_due_webhooks(retry, 9, &[]);
     let first = take(Duration::ZERO).await.unwrap();
     let second = take(LEASE).await.unwrap();
     assert_eq!((first[0].attempts, second[0].attempts), (1, 2));
@@ -331,6 +338,33 @@ async fn a_webhook_is_due_until_it_was_delivered(bed: TestBed) {
     assert_eq!(take(Duration::ZERO).await.unwrap()[0].attempts, 3);
     store.remove_webhook(&first[0].id).await.unwrap();
     assert_eq!(take(LEASE).await.unwrap(), []);
+}
+
+async fn webhooks_of_some_tenants_can_be_left_for_later(bed: TestBed) {
+    let store = bed.open().await;
+    let other = other_tenant(&store).await;
+    for (tenant, run) in [
+        (&bed.tenant, "run_1"),
+        (&bed.tenant, "run_2"),
+        (&other, "run_3"),
+    ] {
+        store.enqueue_run(tenant, &new_run(run)).await.unwrap();
+        let webhook = NewWebhook {
+            url: "https://example.com/hook",
+            body: "{}",
+        };
+        store.cancel_run(tenant, run, &[webhook]).await.unwrap();
+    }
+    let take = async |except: &[TenantId]| {
+        let due = store.take_due_webhooks(LEASE, 1, except).await.unwrap();
+        due.into_iter()
+            .map(|webhook| webhook.run)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(take(std::slice::from_ref(&bed.tenant)).await, ["run_3"]);
+    assert_eq!(take(&[bed.tenant.clone(), other.clone()]).await, [""; 0]);
+    assert_eq!(take(&[other]).await, ["run_1"]);
+    assert_eq!(take(&[]).await, ["run_2"]);
 }
 
 async fn runs_that_are_not_kept_are_interrupted_when_their_server_dies(bed: TestBed) {
@@ -358,7 +392,7 @@ async fn runs_that_are_not_kept_are_interrupted_when_their_server_dies(bed: Test
         let run = store.journal_run(&bed.tenant, id).await.unwrap();
         assert_eq!(run.state, state, "{id}");
     }
-    let claimed = store.claim_runs("b", LEASE, 1, 9).await.unwrap();
+    let claimed = store.claim_runs("b", LEASE, 1, 9, &[]).await.unwrap();
     assert_eq!(claimed.len(), 1);
     assert_eq!(claimed[0].lease.run, "run_kept");
 }
@@ -398,6 +432,7 @@ async fn ended_runs_are_deleted_in_the_end(bed: TestBed) {
     let result = RunResult {
         state: RunState::Completed,
         body: "{}",
+        events: None,
     };
     assert_eq!(
         store.end_run(&ended, &result, &[]).await.unwrap(),

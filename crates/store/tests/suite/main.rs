@@ -13,9 +13,11 @@
 mod testbed;
 
 mod attack_data;
+mod batches;
 mod bucket_access;
 mod chats;
 mod collecting;
+mod container_files;
 mod conversations;
 mod crash;
 mod deleting;
@@ -26,6 +28,7 @@ mod journal;
 mod keys;
 mod lost_database;
 mod object_store;
+mod open_runs;
 mod outages;
 mod pages;
 mod provider_files;

@@ -177,6 +177,7 @@ const EARLIER_SQLITE: &str = "
     DROP TABLE tenant_storage; DROP TABLE readiness;
     DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
+    DROP TABLE batch_items; DROP TABLE batches; DROP TABLE batch_scheduler;
     DROP TABLE journal_events; DROP TABLE journal_steps; DROP TABLE journal_runs;
     DROP TABLE webhook_deliveries; DROP TABLE container_files;
     ALTER TABLE sessions DROP COLUMN generation; ALTER TABLE sessions DROP COLUMN held_by;
@@ -188,6 +189,7 @@ const EARLIER_POSTGRES: &str = "
     DROP TABLE tenant_storage; DROP TABLE readiness;
     DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
+    DROP TABLE batch_items; DROP TABLE batches; DROP TABLE batch_scheduler;
     DROP TABLE journal_events; DROP TABLE journal_steps; DROP TABLE journal_runs;
     DROP TABLE webhook_deliveries; DROP TABLE container_files;
     ALTER TABLE sessions DROP COLUMN generation; ALTER TABLE sessions DROP COLUMN held_by;

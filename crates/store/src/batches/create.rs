@@ -1,0 +1,318 @@
+//! Creating a batch, and adding its requests.
+//!
+//! Requests are added in parts, while they are read, so a batch is not visible to its
+//! scheduler before [`Store::start_batch`]. Each reading has a number, its attempt: one that
+//! another server has begun since then makes the earlier one end.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::{Sql, SqlValue, Tx};
+use crate::error::{Error, Result};
+use crate::id;
+use crate::quota;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+use super::record::{BatchKind, BatchRecord, BatchState};
+
+/// Items per statement, far below the limit of either database.
+const INSERT_ROWS: usize = 200;
+/// Items deleted per statement.
+pub(super) const DELETE_ROWS: i64 = 1_000;
+
+/// A batch to be created.
+#[derive(Debug, Clone, Copy)]
+pub struct NewBatch<'a> {
+    /// Its kind.
+    pub kind: BatchKind,
+    /// The dialect of its requests.
+    pub dialect: &'a str,
+    /// The id of the key that the request was authenticated with; `None` for the operator.
+    pub api_key: Option<&'a str>,
+    /// The client's metadata, as JSON.
+    pub metadata: &'a str,
+    /// The file with the requests.
+    pub input_file: Option<&'a str>,
+    /// How long its files are stored.
+    pub output_lifetime: Duration,
+    /// How long its requests have to end.
+    pub expires_in: Duration,
+}
+
+/// How much of batches a tenant may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Batches that have not ended.
+    pub open: u64,
+    /// Bytes of requests and results of all batches.
+    pub stored_bytes: u64,
+}
+
+/// A request of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBatchItem {
+    /// Its number in the batch.
+    pub seq: i64,
+    /// The client's name for it.
+    pub custom_id: String,
+    /// The request.
+    pub body: Vec<u8>,
+}
+
+/// A request whose name another request of the batch has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuplicateItem {
+    /// Its number.
+    pub seq: i64,
+    /// The name.
+    pub custom_id: String,
+}
+
+/// What became of [`Store::add_batch_items`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AddItemsOutcome {
+    /// They were added.
+    Added,
+    /// All but these were added.
+    Duplicates(Vec<DuplicateItem>),
+    /// None was added: the batch was cancelled or deleted, or another server reads its
+    /// requests.
+    Lost,
+}
+
+impl Store {
+    /// Creates a batch without requests. One of a file is visible at once, as validating; its
+    /// requests are added in an attempt of [`Store::begin_batch_validation`]. One of messages
+    /// is visible after [`Store::start_batch`]; its only attempt is 0.
+    ///
+    /// # Errors
+    /// When the tenant has too many batches, or the store cannot be written.
+    pub async fn create_batch(
+        &self,
+        tenant: &TenantId,
+        new: &NewBatch<'_>,
+        limits: &BatchLimits,
+    ) -> Result<BatchRecord> {
+        let now = Timestamp::now();
+        let state = match new.kind {
+            BatchKind::Messages => BatchState::Receiving,
+            BatchKind::File => BatchState::Validating,
+        };
+        let lifetime = i64::try_from(new.output_lifetime.as_micros()).unwrap_or(i64::MAX);
+        let row: Vec<SqlValue> = vec![
+            id::new_id(new.kind.id_prefix(), now)?.into(),
+            tenant.as_str().into(),
+            new.kind.as_str().into(),
+            new.dialect.into(),
+            new.api_key.into(),
+            state.as_str().into(),
+            0.into(),
+            new.metadata.into(),
+            new.input_file.into(),
+            lifetime.into(),
+            now.into(),
+            now.after(new.expires_in).into(),
+            0.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+            0.into(),
+        ];
+        self.disk_space().check(0)?;
+        let mut tx = self.db().begin().await?;
+        // Batches that the tenant creates at the same moment are counted one after the other.
+        quota::lock_totals(&mut tx, tenant).await?;
+        check_limits(&mut tx, tenant, limits).await?;
+        let sql = Sql::new(
+            "INSERT INTO batches (id, tenant, kind, dialect, api_key, state, attempt, metadata,
+                input_file, output_lifetime, created_at, expires_at, bytes, total, succeeded,
+                errored, cancelled, expired) VALUES ",
+        );
+        let sql = BatchRecord::returning(sql.push_rows([row]));
+        let inserted = tenant.map_unknown_tenant(tx.fetch_optional(sql).await)?;
+        let record = BatchRecord::from_row(&inserted.ok_or(Error::Busy)?)?;
+        tx.commit().await?;
+        Ok(record)
+    }
+
+    /// Begins to read the requests of a validating batch from the start: removes those that an
+    /// earlier attempt has added, and returns the number of this attempt. `None` when the
+    /// batch is no longer validating.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn begin_batch_validation(&self, batch: &str) -> Result<Option<i64>> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("UPDATE batches SET attempt = attempt + 1, bytes = 0 WHERE id = ")
+            .push_bind("", batch)
+            .push(" AND state = 'validating' RETURNING attempt");
+        let row = tx.fetch_optional(sql).await?;
+        tx.commit().await?;
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        self.drop_batch_items(batch).await?;
+        row.int("attempt").map(Some)
+    }
+
+    /// Adds requests.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn add_batch_items(
+        &self,
+        tenant: &TenantId,
+        batch: &str,
+        attempt: i64,
+        items: Vec<NewBatchItem>,
+    ) -> Result<AddItemsOutcome> {
+        let bytes: usize = items.iter().map(|item| item.body.len()).sum();
+        self.disk_space().check(bytes as u64)?;
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("UPDATE batches SET bytes = bytes + ")
+            .push_bind("", i64::try_from(bytes).unwrap_or(i64::MAX))
+            .push_bind(" WHERE tenant = ", tenant.as_str())
+            .push_bind(" AND id = ", batch)
+            .push_bind(" AND attempt = ", attempt)
+            .push(" AND state IN ('receiving', 'validating')");
+        if tx.execute(sql).await? == 0 {
+            tx.rollback().await;
+            return Ok(AddItemsOutcome::Lost);
+        }
+        let mut duplicates = Vec::new();
+        let mut rest = items.into_iter().peekable();
+        while rest.peek().is_some() {
+            let part: Vec<_> = rest.by_ref().take(INSERT_ROWS).collect();
+            duplicates.extend(insert_items(&mut tx, tenant, batch, part).await?);
+        }
+        tx.commit().await?;
+        Ok(match duplicates.is_empty() {
+            true => AddItemsOutcome::Added,
+            false => AddItemsOutcome::Duplicates(duplicates),
+        })
+    }
+
+    /// Lets a batch run whose requests are complete. `None` when it was cancelled or deleted,
+    /// or another server reads its requests.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn start_batch(
+        &self,
+        tenant: &TenantId,
+        batch: &str,
+        attempt: i64,
+    ) -> Result<Option<BatchRecord>> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("UPDATE batches SET state = 'in_progress', started_at = ")
+            .push_bind("", Timestamp::now())
+            .push(", total = (SELECT COUNT(*) FROM batch_items i WHERE i.batch = batches.id)")
+            .push_bind(" WHERE tenant = ", tenant.as_str())
+            .push_bind(" AND id = ", batch)
+            .push_bind(" AND attempt = ", attempt)
+            .push(" AND state IN ('receiving', 'validating')");
+        let row = tx.fetch_optional(BatchRecord::returning(sql)).await?;
+        tx.commit().await?;
+        row.as_ref().map(BatchRecord::from_row).transpose()
+    }
+
+    /// Ends a batch whose file of requests is not valid. Returns whether it was still
+    /// validating.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn fail_batch(&self, batch: &str, attempt: i64, errors: &str) -> Result<bool> {
+        let now = Timestamp::now();
+        let sql = Sql::new("UPDATE batches SET state = 'failed', bytes = 0, errors = ")
+            .push_bind("", errors)
+            .push_bind(", ended_at = ", now)
+            .push_bind(" WHERE id = ", batch)
+            .push_bind(" AND attempt = ", attempt)
+            .push(" AND state = 'validating'");
+        let failed = self.db().execute(sql).await? == 1;
+        if failed {
+            self.drop_batch_items(batch).await?;
+        }
+        Ok(failed)
+    }
+
+    /// Deletes a batch whose requests were not received completely.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn discard_batch(&self, tenant: &TenantId, batch: &str) -> Result<()> {
+        let sql = Sql::new("UPDATE batches SET attempt = attempt + 1 WHERE tenant = ")
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND id = ", batch)
+            .push(" AND state = 'receiving'");
+        if self.db().execute(sql).await? == 1 {
+            self.drop_batch(batch).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn check_limits(tx: &mut Tx, tenant: &TenantId, limits: &BatchLimits) -> Result<()> {
+    let sql = Sql::new(
+        "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes,
+                CAST(COUNT(*) - COUNT(ended_at) AS BIGINT) AS open FROM batches WHERE tenant = ",
+    );
+    let row = tx
+        .fetch_optional(sql.push_bind("", tenant.as_str()))
+        .await?;
+    let row = row.ok_or(Error::Busy)?;
+    let count = |column| -> Result<u64> { Ok(u64::try_from(row.int(column)?).unwrap_or_default()) };
+    if count("open")? >= limits.open {
+        return Err(Error::TooManyBatches { limit: limits.open });
+    }
+    let used = count("bytes")?;
+    if used >= limits.stored_bytes {
+        return Err(Error::QuotaExceeded {
+            what: "bytes of batches",
+            limit: limits.stored_bytes,
+            used,
+            more: 1,
+        });
+    }
+    Ok(())
+}
+
+/// Inserts items; returns those whose name was taken.
+async fn insert_items(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    batch: &str,
+    items: Vec<NewBatchItem>,
+) -> Result<Vec<DuplicateItem>> {
+    let names: Vec<_> = items
+        .iter()
+        .map(|item| (item.seq, item.custom_id.clone()))
+        .collect();
+    let row = |item: NewBatchItem| -> Vec<SqlValue> {
+        vec![
+            batch.into(),
+            item.seq.into(),
+            tenant.as_str().into(),
+            item.custom_id.into(),
+            "pending".into(),
+            item.body.into(),
+        ]
+    };
+    let sql =
+        Sql::new("INSERT INTO batch_items (batch, seq, tenant, custom_id, state, body) VALUES ");
+    let sql = sql
+        .push_rows(items.into_iter().map(row))
+        .push(" ON CONFLICT (batch, custom_id) DO NOTHING RETURNING seq");
+    let inserted = tx.fetch_all(sql).await?;
+    if inserted.len() == names.len() {
+        return Ok(Vec::new());
+    }
+    let inserted = inserted.iter().map(|row| row.int("seq"));
+    let inserted = inserted.collect::<Result<std::collections::HashSet<_>>>()?;
+    let refused = names.into_iter().filter(|(seq, _)| !inserted.contains(seq));
+    Ok(refused
+        .map(|(seq, custom_id)| DuplicateItem { seq, custom_id })
+        .collect())
+}
