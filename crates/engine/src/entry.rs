@@ -2,7 +2,7 @@
 //! tokens, and the containers of a tenant.
 
 use prowess_provider::{InputTokenCount, Route};
-use prowess_store::TenantId;
+use prowess_store::{Store, TenantId};
 use prowess_wire::ClientDialect;
 use prowess_wire::raw::RawObject;
 use tokio::sync::mpsc;
@@ -17,6 +17,7 @@ use crate::intake::plan::Purpose;
 use crate::intake::prepare::prepare_run;
 use crate::intake::resolve::Resolver;
 use crate::intake::skill_request::{SkillRequest, SkillSelector};
+use crate::turns::answer_writer::EventSink;
 use crate::turns::run_loop::RunLoop;
 use crate::turns::run_stream::{EVENT_BUFFER, RunStream};
 
@@ -81,12 +82,22 @@ impl Engine {
     /// When the request cannot be run.
     pub async fn start(&self, request: RunRequest) -> Result<RunStream, RunError> {
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
-        let prepared = prepare_run(self, request, Purpose::Run).await?;
+        let prepared = prepare_run(self, request, Purpose::Run, None).await?;
         let tools = prepared.tools.toolbox.tools().len();
-        let run_loop = RunLoop::new(prepared, sender)?;
-        let id = run_loop.id().to_owned();
+        let id = Store::new_run_id()?;
+        let run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));
         tracing::debug!(run = id, tools, "run started");
         Ok(RunStream::new(id, run_loop.run(), events))
+    }
+
+    /// Checks that a request can be run, without running or storing anything.
+    ///
+    /// # Errors
+    /// When the request cannot be run.
+    pub async fn check(&self, request: RunRequest) -> Result<(), RunError> {
+        prepare_run(self, request, Purpose::Count, None)
+            .await
+            .map(drop)
     }
 
     /// Counts the tokens of the first turn of a run, with the provider's own counter where it
@@ -96,7 +107,7 @@ impl Engine {
     /// # Errors
     /// When the request cannot be run, or the provider fails.
     pub async fn count_tokens(&self, request: RunRequest) -> Result<InputTokenCount, RunError> {
-        let prepared = prepare_run(self, request, Purpose::Count).await?;
+        let prepared = prepare_run(self, request, Purpose::Count, None).await?;
         prepared.count_tokens().await
     }
 

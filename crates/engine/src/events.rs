@@ -125,7 +125,7 @@ pub struct TurnStarted {
 }
 
 /// A file that a run created.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct OutputFile {
     /// `file_…`.
     pub file_id: String,

@@ -62,6 +62,13 @@ pub(crate) fn skill_id(written: &str) -> &str {
         .unwrap_or(written)
 }
 
+/// Whether a request's bytes may contain secrets for its code.
+#[must_use]
+pub fn names_secrets(body: &[u8]) -> bool {
+    static MARK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"domain_secrets\""));
+    MARK.find(body).is_some()
+}
+
 /// The placeholder of a secret inside the sandbox.
 pub(crate) fn new_secret_placeholder() -> String {
     format!("secret_pw{}", random_suffix())

@@ -10,6 +10,7 @@
 //! | `intake` | before a model is called: selectors, resolving, native skills, plan, prompt, tools |
 //! | `history` | what earlier runs left in a conversation |
 //! | `turns` | the loop: turn, dispatch, collect, writing the response |
+//! | `kept` | runs that go on without their client and are resumed by another server |
 //! | `containers` | the sandbox containers of runs and of the API |
 //! | `tool_call` | a call of one of Prowess's tools, and its form as native code execution |
 //! | `model_text` | every text of this crate that a model reads |
@@ -47,6 +48,7 @@ mod events;
 mod history;
 mod ids;
 mod intake;
+mod kept;
 mod model_text;
 mod record;
 mod settings;
@@ -60,7 +62,14 @@ pub use containers::sandbox_handle::SandboxHandle;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;
 pub use events::{OutputFile, RunEvent, RunStep, TurnStarted};
+pub use ids::names_secrets;
+pub use kept::fail_point::fail_point;
+pub use kept::journal::{JournalStop, RunJournal, lease_time, parse_chunk};
+pub use kept::log_event::LogEvent;
+pub use kept::output::EventObserver;
+pub use kept::run::{KeptEnd, KeptRun};
+pub use kept::step_record::FORMAT;
 pub use prowess_sandbox::LAYOUT;
-pub use settings::{Disclosure, EngineSettings, RecordDetail, RunLimits};
+pub use settings::{Disclosure, EngineSettings, RecordDetail, RerunPolicy, RunLimits};
 pub use turns::budget::LimitKind;
 pub use turns::run_stream::RunStream;

@@ -11,6 +11,9 @@ pub(crate) const LIMIT_REACHED: &str =
     "Error: not run, because the run has reached its limit; call it again to continue";
 /// A call that was stopped because the run's time is over.
 pub(crate) const TIME_OVER: &str = "Error: stopped, because the time limit of this run is reached";
+/// A call that may have been made by a server that died.
+pub(crate) const INTERRUPTED: &str =
+    "Error: interrupted; it may have had effects outside of the sandbox. Its files are lost";
 /// A call of an earlier run without a result.
 pub(crate) const RESULT_LOST: &str = "Error: not run, or its result was lost";
 /// Results of the text editor.

@@ -2,6 +2,7 @@
 //! A run that is dropped before its end is recorded too.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use prowess_store::{NewRun, Store, TenantId, Timestamp};
@@ -117,20 +118,22 @@ pub(crate) struct RunLog {
     files: Vec<OutputFile>,
     events: Vec<Value>,
     omitted_events: usize,
+    condition: Option<Arc<AtomicBool>>,
 }
 
 impl RunLog {
     pub(crate) fn new(
         recorder: &RunRecorder,
         detail: RecordDetail,
+        id: String,
         tenant: &TenantId,
         model: &str,
         dialect: &'static str,
-    ) -> Result<Self, prowess_store::Error> {
-        Ok(RunLog {
+    ) -> Self {
+        RunLog {
             queue: (detail != RecordDetail::Off).then(|| recorder.queue()),
             detail,
-            id: Store::new_run_id()?,
+            id,
             tenant: tenant.clone(),
             model: model.to_owned(),
             dialect,
@@ -147,7 +150,14 @@ impl RunLog {
             files: Vec::new(),
             events: Vec::new(),
             omitted_events: 0,
-        })
+            condition: None,
+        }
+    }
+
+    /// Writes the record only if this is true at the end: another server may continue the run,
+    /// and writes the record then.
+    pub(crate) fn write_if(&mut self, condition: Arc<AtomicBool>) {
+        self.condition = Some(condition);
     }
 
     pub(crate) fn set_skills(&mut self, chosen: &[RunSkill]) {
@@ -266,6 +276,10 @@ impl Drop for RunLog {
         let Some(queue) = self.queue.take() else {
             return;
         };
+        let condition = self.condition.as_deref();
+        if condition.is_some_and(|condition| !condition.load(Ordering::Relaxed)) {
+            return;
+        }
         let run = QueueEntry::Run(self.tenant.clone(), Box::new(self.take_record()));
         if queue.try_send(run).is_err() {
             tracing::warn!(

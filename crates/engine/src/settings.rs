@@ -31,6 +31,8 @@ pub struct EngineSettings {
     pub file_retention: Option<Duration>,
     /// How much of the conversation is written into the record of a run.
     pub record_detail: RecordDetail,
+    /// Which calls of a kept run are made again when the server that made them has died.
+    pub rerun: RerunPolicy,
 }
 
 impl Default for EngineSettings {
@@ -47,6 +49,7 @@ impl Default for EngineSettings {
             turn_retention: Duration::from_secs(24 * 3600),
             file_retention: None,
             record_detail: RecordDetail::Steps,
+            rerun: RerunPolicy::Pure,
         }
     }
 }
@@ -86,6 +89,19 @@ impl Default for RunLimits {
             sandbox_time: Duration::from_secs(10 * 60),
         }
     }
+}
+
+/// Which calls of a kept run are made again when the server that made them has died, so that
+/// their results are unknown. The files are as before the calls in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RerunPolicy {
+    /// Those that could not reach the network: they had no effects outside of the container.
+    #[default]
+    Pure,
+    /// All.
+    Always,
+    /// Only those that read skills.
+    Never,
 }
 
 /// How much of the conversation is written into the record of a run.

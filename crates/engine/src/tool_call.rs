@@ -3,6 +3,7 @@
 
 use prowess_sandbox::LAYOUT;
 use prowess_toolbox::{Toolbox, skill_folder};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Names of the upstream's own code execution tools, where it has any.
@@ -13,7 +14,7 @@ pub(crate) const NATIVE_TOOL_NAMES: [&str; 3] = [
 ];
 
 /// A call of one of Prowess's tools.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ToolCall {
     pub(crate) id: String,
     pub(crate) name: String,

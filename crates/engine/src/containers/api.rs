@@ -80,7 +80,10 @@ impl Containers {
     pub async fn delete(&self, id: &str) -> Result<(), RunError> {
         let (sandbox, container_id) = self.find(id).await?;
         let destroyed = sandbox.destroy(self.owner(), &container_id).await;
-        destroyed.map_err(|error| to_run_error(error, id, ""))
+        destroyed.map_err(|error| to_run_error(error, id, ""))?;
+        let store = self.engine.store();
+        let deleted = store.delete_container_files(&self.tenant, &container_id);
+        Ok(deleted.await?)
     }
 
     pub(super) fn owner(&self) -> &str {

@@ -25,16 +25,20 @@ pub(crate) struct RunContainer {
     pub(crate) pins: Vec<SkillPin>,
     /// The upstream's own skills, as it last sent them.
     pub(crate) native_skills: Vec<Value>,
+    /// Whether it had expired and was created again, without its skills.
+    pub(crate) is_recreated: bool,
 }
 
 impl RunContainer {
-    /// Finds it. Any other id may be the upstream's, where `allows_native`.
+    /// Finds it. Any other id may be the upstream's, where `allows_native`. One that another
+    /// run uses is an error if it is to be used now; a kept run waits for it.
     pub(crate) async fn find(
         store: &Store,
         sandbox: &SandboxHandle,
         tenant: &TenantId,
         requested_id: Option<&str>,
         allows_native: bool,
+        use_now: bool,
     ) -> Result<Self, RunError> {
         let Some(requested_id) = requested_id else {
             return Ok(RunContainer::default());
@@ -55,6 +59,10 @@ impl RunContainer {
                 ..RunContainer::default()
             });
         };
+        // The files that a kept run has not committed yet must not be seen or changed.
+        if use_now && store.is_container_held(tenant, &id).await? {
+            return Err(RunError::Toolbox(SandboxError::ContainerBusy { id }.into()));
+        }
         match sandbox.sandbox().await?.expiry(tenant.as_str(), &id).await {
             Ok(_) => {}
             Err(SandboxError::ContainerNotFound { .. }) => return Err(not_found()),
@@ -65,6 +73,7 @@ impl RunContainer {
             upstream_id: record.upstream,
             pins,
             native_skills,
+            is_recreated: false,
         })
     }
 
@@ -78,7 +87,9 @@ impl RunContainer {
         let Some(id) = &self.id else {
             return Ok(());
         };
-        let known = |pin: &SkillPin| self.pins.iter().any(|p| p.version_id == pin.version_id);
+        let known = |pin: &SkillPin| {
+            !self.is_recreated && self.pins.iter().any(|p| p.version_id == pin.version_id)
+        };
         let new: Vec<SkillFiles> = skills
             .iter()
             .filter(|chosen| !chosen.pin.as_ref().is_some_and(known))

@@ -35,8 +35,10 @@ pub(crate) struct RunPlan {
 /// What a run is prepared for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It is run.
+    /// It is run while its client waits.
     Run,
+    /// It is run with or without its client.
+    KeptRun,
     /// Only its tokens are counted: nothing is run, written or stored.
     Count,
 }
@@ -48,18 +50,20 @@ pub(crate) async fn plan_run(
     skill_request: &SkillRequest,
     features: &ClientFeatures,
     native_skills: NativeSkills,
+    purpose: Purpose,
+    continues: Option<RunContainer>,
 ) -> Result<RunPlan, RunError> {
     let (store, tenant) = (engine.store(), &run_request.tenant);
     let requested_id = skill_request.container.as_deref();
     let allows_native = native_skills != NativeSkills::Unsupported;
-    let container = RunContainer::find(
-        store,
-        engine.sandbox_handle(),
-        tenant,
-        requested_id,
-        allows_native,
-    )
-    .await?;
+    let container = match continues {
+        Some(container) => container,
+        None => {
+            let sandbox = engine.sandbox_handle();
+            let use_now = purpose == Purpose::Run;
+            RunContainer::find(store, sandbox, tenant, requested_id, allows_native, use_now).await?
+        }
+    };
     let resolver = Resolver {
         store,
         tenant,

@@ -6,6 +6,7 @@ use prowess_toolbox::{Member, Toolbox, ToolboxLimits, ToolboxOptions, Workspace}
 use prowess_wire::neutral::{Block, Message, Request, Tool};
 
 use crate::client_features::ClientFeatures;
+use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
 use crate::history::restore::{RestoreContext, RestoredConversation, restore_conversation};
@@ -18,11 +19,13 @@ use crate::intake::uploads::{self, ExistingUpload};
 use crate::intake::{disclosure, run_tools};
 use crate::tool_call::{NATIVE_TOOL_NAMES, ToolNames};
 
-/// Prepares a request to be run, or to have its tokens counted.
+/// Prepares a request to be run, or to have its tokens counted. A run that is resumed
+/// `continues` with the container and the versions of skills that it had.
 pub(crate) async fn prepare_run(
     engine: &Engine,
     run_request: RunRequest,
     purpose: Purpose,
+    continues: Option<RunContainer>,
 ) -> Result<PreparedRun, RunError> {
     let features = ClientFeatures::for_dialect(run_request.client);
     let skill_request = SkillRequest::from_request(run_request.client, &run_request.request)?;
@@ -34,6 +37,8 @@ pub(crate) async fn prepare_run(
         &skill_request,
         &features,
         native_skills,
+        purpose,
+        continues,
     )
     .await?;
     let RunRequest {
@@ -64,7 +69,7 @@ pub(crate) async fn prepare_run(
     let allows_native = native_skills != NativeSkills::Unsupported;
     let files = find_files(&context, &skill_request.files, &mut messages, allows_native).await?;
     let workspace = open_workspace(&context.tenant, &plan, purpose).await?;
-    if let (Some(workspace), Purpose::Run) = (&workspace, purpose) {
+    if let Some(workspace) = workspace.as_ref().filter(|_| purpose != Purpose::Count) {
         let (store, existing) = (engine.store(), ExistingUpload::Keep);
         uploads::place_uploads(store, &context.tenant, workspace, &files, existing).await?;
     }

@@ -1,10 +1,11 @@
 //! A prepared run: everything that its turns need, in a few named parts.
 
 use prowess_provider::{ClientCredentials, InputTokenCount, Route};
-use prowess_store::TenantId;
+use prowess_store::{ContainerRecord, TenantId};
 use prowess_toolbox::{Member, Toolbox};
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Request, Tool};
+use serde_json::json;
 
 use crate::client_features::ClientFeatures;
 use crate::containers::run_container::RunContainer;
@@ -73,6 +74,19 @@ impl PreparedRun {
     /// The id of the container that Prowess's tools use, once there is one.
     pub(crate) fn container_id(&self) -> Option<String> {
         self.tools.toolbox.workspace()?.container_id()
+    }
+
+    /// Saves the record of the container that Prowess's tools use.
+    pub(crate) async fn save_container(&self, id: &str) -> Result<(), RunError> {
+        let pins = self.pins().into_iter().map(|pin| json!(pin));
+        let native = self.container.native_skills.iter().cloned();
+        let record = ContainerRecord {
+            id: id.to_owned(),
+            upstream: self.container.upstream_id.clone(),
+            skills: pins.chain(native).collect(),
+        };
+        let store = self.context.engine.store();
+        Ok(store.save_container(&self.context.tenant, &record).await?)
     }
 
     pub(crate) fn members(&self) -> Vec<Member> {

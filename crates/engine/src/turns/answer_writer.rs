@@ -1,5 +1,7 @@
 //! Writes the one response of a run as it comes: one start, dense indexes, one end.
 
+use std::sync::Arc;
+
 use prowess_wire::neutral::{Block, Content, Delta, Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -8,29 +10,43 @@ use crate::client_features::ClientFeatures;
 use crate::events::{OutputFile, RunEvent, RunStep};
 use crate::history::citations;
 use crate::ids;
+use crate::kept::log_event::{LogEvent, LogSummary};
+use crate::kept::output::KeptOutput;
+
+/// Where the events of a run go.
+#[derive(Debug)]
+pub(crate) enum EventSink {
+    /// To the reader of its stream.
+    Stream(mpsc::Sender<RunEvent>),
+    /// Into the log of a kept run.
+    Kept(Arc<KeptOutput>),
+}
 
 /// Writes the response.
 #[derive(Debug)]
 pub(crate) struct AnswerWriter {
     pub(crate) features: ClientFeatures,
-    events: mpsc::Sender<RunEvent>,
+    sink: EventSink,
     /// The index of the next block.
     next_index: usize,
     started: bool,
     /// Whether any text was written.
     pub(crate) has_text: bool,
+    /// Whether the log has text of a turn that was not finished.
+    has_abandoned_text: bool,
     /// Files that no text has cited yet, after the ids of their containers.
     uncited_files: Vec<(String, OutputFile)>,
 }
 
 impl AnswerWriter {
-    pub(crate) fn new(features: ClientFeatures, events: mpsc::Sender<RunEvent>) -> Self {
+    pub(crate) fn new(features: ClientFeatures, sink: EventSink) -> Self {
         AnswerWriter {
             features,
-            events,
+            sink,
             next_index: 0,
             started: false,
             has_text: false,
+            has_abandoned_text: false,
             uncited_files: Vec::new(),
         }
     }
@@ -45,8 +61,34 @@ impl AnswerWriter {
     }
 
     pub(crate) async fn send(&self, event: RunEvent) {
-        // The receiver is polled by the same task, and dropped together with this.
-        let _ = self.events.send(event).await;
+        match &self.sink {
+            // The receiver is polled by the same task, and dropped together with this.
+            EventSink::Stream(events) => drop(events.send(event).await),
+            EventSink::Kept(output) => output.send(event).await,
+        }
+    }
+
+    /// Holds back what follows until the turn is stored, if the run is kept.
+    pub(crate) fn hold_calls(&self) {
+        if let EventSink::Kept(output) = &self.sink {
+            output.hold();
+        }
+    }
+
+    /// Continues a log that has events of a turn that was not finished. They are not part of
+    /// the response.
+    pub(crate) fn continue_log(&mut self, output: &KeptOutput, log: &LogSummary) {
+        self.next_index = log.next_index;
+        self.has_abandoned_text = log.has_text;
+        if let Some(index) = log.open_block {
+            output.log(LogEvent::Response(Box::new(StreamEvent::BlockAbandoned {
+                index,
+            })));
+        }
+        if let (false, Some(start)) = (self.started, &log.start) {
+            output.collect(start.clone());
+            self.started = true;
+        }
     }
 
     /// Starts the response, unless it has started.
@@ -65,6 +107,22 @@ impl AnswerWriter {
                 rest,
             })
             .await;
+        }
+    }
+
+    /// Whether the text of the next turn follows other text, for a client that joins texts.
+    pub(crate) fn needs_separator(&self) -> bool {
+        self.features.joins_texts && (self.has_text || self.has_abandoned_text)
+    }
+
+    /// Separates the text of a turn from that before it. Text of a turn that was not finished
+    /// is in the log only, and so is what separates it.
+    pub(crate) async fn write_separator(&mut self, index: usize) {
+        let delta = Delta::Text("\n\n".to_owned());
+        let event = StreamEvent::BlockDelta { index, delta };
+        match (&self.sink, self.has_text) {
+            (EventSink::Kept(output), false) => output.log(LogEvent::Response(Box::new(event))),
+            _ => self.write(event).await,
         }
     }
 

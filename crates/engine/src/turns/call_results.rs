@@ -1,20 +1,32 @@
 //! Calls of Prowess's tools within a run: made all at once, their results written for the
 //! client and added to the conversation for the model.
 
+use prowess_store::StagedFile;
 use prowess_wire::neutral::Block;
 
+use crate::error::RunError;
 use crate::events::RunStep;
 use crate::history::client_view::ClientView;
 use crate::history::tool_results;
+use crate::kept::steps::KeptSteps;
 use crate::tool_call::{ToolCall, with_original_call};
 use crate::turns::collect::OutputStore;
 use crate::turns::dispatch::{self, FinishedCall};
-use crate::turns::run_loop::RunLoop;
+use crate::turns::run_loop::{RunLoop, RunStop};
 
 impl RunLoop {
-    /// Makes calls and writes their results.
-    pub(super) async fn dispatch_calls(&mut self, calls: Vec<ToolCall>) {
+    /// Makes calls and writes their results, read from the journal if they were made before.
+    pub(super) async fn dispatch_calls(&mut self, calls: Vec<ToolCall>) -> Result<(), RunStop> {
         self.has_server_calls = true;
+        let recorded = self.kept.as_mut().map_or(Ok(None), KeptSteps::next_results);
+        if let Some(done) = recorded.map_err(RunError::from)? {
+            self.replay_results(done).await;
+            return Ok(());
+        }
+        let calls = match &mut self.kept {
+            Some(kept) => kept.take_repeatable(calls, &self.run.tools.toolbox).await,
+            None => calls,
+        };
         for ToolCall {
             id, name, input, ..
         } in &calls
@@ -24,7 +36,7 @@ impl RunLoop {
                 .await;
         }
         let ping_interval = self.run.context.engine.settings().ping_interval;
-        let done = dispatch::call_all(
+        let mut done = dispatch::call_all(
             &self.run.tools.toolbox,
             calls,
             self.budget.time_left(),
@@ -32,7 +44,71 @@ impl RunLoop {
             ping_interval,
         )
         .await;
+        let mut staged = self.kept.is_some().then(Vec::new);
+        self.collect_outputs(&mut done, staged.as_mut()).await;
+        let Some(kept) = &mut self.kept else {
+            self.write_results(done).await;
+            return Ok(());
+        };
+        kept.add_not_repeated(&mut done);
+        kept.hold_results();
+        let changes = kept
+            .stage_results(&self.run, staged.unwrap_or_default())
+            .await?;
+        self.write_results(done.clone()).await;
+        let container = self.run.container_id();
+        match &mut self.kept {
+            Some(kept) => Ok(kept.store_results(done, container, changes).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Stores the files that calls created.
+    async fn collect_outputs(
+        &mut self,
+        done: &mut [FinishedCall],
+        mut staged: Option<&mut Vec<StagedFile>>,
+    ) {
+        let context = &self.run.context;
+        let Some(workspace) = self.run.tools.toolbox.workspace() else {
+            return;
+        };
+        let store = OutputStore {
+            store: context.engine.store(),
+            tenant: &context.tenant,
+            workspace,
+            retention: context.engine.settings().file_retention,
+        };
+        for done in done {
+            let outputs = &done.outcome.outputs;
+            let collected = self.outputs.collect(store, outputs, staged.as_deref_mut());
+            done.collected = collected.await;
+        }
+    }
+
+    /// Continues with results from the journal.
+    async fn replay_results(&mut self, done: Vec<FinishedCall>) {
+        for FinishedCall {
+            call,
+            outcome,
+            collected,
+            ..
+        } in &done
+        {
+            let ToolCall {
+                id, name, input, ..
+            } = call.clone();
+            self.emit_step(RunStep::ToolStarted { id, name, input })
+                .await;
+            self.outputs.add_recorded(&outcome.outputs, collected);
+            // Problems with their tools were in the results.
+            let loaded = &outcome.loaded_skills;
+            self.run.tools.toolbox.restore_loaded(loaded).await;
+        }
         self.write_results(done).await;
+        if let Some(kept) = &mut self.kept {
+            kept.finish_replayed_step(&mut self.writer);
+        }
     }
 
     /// Writes calls that have ended: first those that the client has not received yet, then
@@ -54,20 +130,13 @@ impl RunLoop {
 
     /// Writes one result for the client, and returns it as the model reads it.
     async fn write_result(&mut self, done: FinishedCall) -> Block {
-        let context = &self.run.context;
-        let workspace = self.run.tools.toolbox.workspace();
-        let output_store = workspace.map(|workspace| OutputStore {
-            store: context.engine.store(),
-            tenant: &context.tenant,
-            workspace,
-            retention: context.engine.settings().file_retention,
-        });
-        let collected = match output_store {
-            Some(store) => self.outputs.collect(store, &done.outcome.outputs).await,
-            None => Default::default(),
-        };
         self.record_call(&done).await;
-        let FinishedCall { call, outcome, .. } = done;
+        let FinishedCall {
+            call,
+            outcome,
+            collected,
+            ..
+        } = done;
         let mut content = dispatch::native_content(&outcome.native, &collected.file_ids);
         for file in collected.new_files {
             let container_id = self.run.container_id().unwrap_or_default();
@@ -103,6 +172,7 @@ impl RunLoop {
             call,
             outcome,
             duration,
+            ..
         } = done;
         if outcome.native.tool() == "bash_code_execution" {
             self.budget.add_sandbox_time(*duration);

@@ -6,8 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use prowess_sandbox::SandboxOutput;
-use prowess_store::{Error as StoreError, NewFile, Store, TenantId};
+use prowess_store::{Error as StoreError, NewFile, StagedFile, Store, TenantId};
 use prowess_toolbox::Workspace;
+use serde::{Deserialize, Serialize};
 
 use crate::events::OutputFile;
 use crate::model_text;
@@ -21,7 +22,7 @@ pub(crate) struct OutputFiles {
 }
 
 /// The files of one call.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct CollectedOutputs {
     /// Ids of all its files.
     pub(crate) file_ids: Vec<String>,
@@ -41,10 +42,12 @@ pub(crate) struct OutputStore<'a> {
 }
 
 impl OutputFiles {
+    /// Stores the outputs of a call. With `staged` they exist once their step is committed.
     pub(crate) async fn collect(
         &mut self,
         store: OutputStore<'_>,
         outputs: &[SandboxOutput],
+        mut staged: Option<&mut Vec<StagedFile>>,
     ) -> CollectedOutputs {
         let mut collected = CollectedOutputs::default();
         for output in outputs {
@@ -53,7 +56,7 @@ impl OutputFiles {
                 collected.file_ids.push(id.clone());
                 continue;
             }
-            match store.save(output).await {
+            match store.save(output, staged.as_deref_mut()).await {
                 Ok(file) => {
                     self.known.insert(key, file.file_id.clone());
                     self.files.push(file.clone());
@@ -68,10 +71,26 @@ impl OutputFiles {
         }
         collected
     }
+
+    /// Adds the outputs of a call that was recorded.
+    pub(crate) fn add_recorded(&mut self, outputs: &[SandboxOutput], collected: &CollectedOutputs) {
+        // Outputs that could not be stored have no id, and are not known.
+        if collected.problems.is_empty() {
+            for (output, id) in outputs.iter().zip(&collected.file_ids) {
+                let key = (output.path.clone(), output.sha256.clone());
+                self.known.insert(key, id.clone());
+            }
+        }
+        self.files.extend(collected.new_files.iter().cloned());
+    }
 }
 
 impl OutputStore<'_> {
-    async fn save(&self, output: &SandboxOutput) -> Result<OutputFile, String> {
+    async fn save(
+        &self,
+        output: &SandboxOutput,
+        staged: Option<&mut Vec<StagedFile>>,
+    ) -> Result<OutputFile, String> {
         let bytes = self.workspace.get(&output.path).await;
         let bytes = Bytes::from(bytes.map_err(|error| error.to_string())?);
         let container_id = self.workspace.container_id();
@@ -85,8 +104,21 @@ impl OutputStore<'_> {
             limit: bytes.len() as u64,
         };
         let content = stream::iter([Ok(bytes)]);
-        let created = self.store.create_file(self.tenant, &new, content).await;
-        let file = created.map_err(|error| {
+        let file_id = match staged {
+            None => {
+                let created = self.store.create_file(self.tenant, &new, content).await;
+                created.map(|file| file.id)
+            }
+            Some(staged) => {
+                let file = self.store.stage_file(self.tenant, &new, content).await;
+                file.map(|file| {
+                    let id = file.record.id.clone();
+                    staged.push(file);
+                    id
+                })
+            }
+        };
+        let file_id = file_id.map_err(|error| {
             tracing::error!(code = error.code(), %error, "cannot store a file of a run");
             match error {
                 StoreError::QuotaExceeded { .. } => error.to_string(),
@@ -95,7 +127,7 @@ impl OutputStore<'_> {
             }
         })?;
         Ok(OutputFile {
-            file_id: file.id,
+            file_id,
             filename: output.path.clone(),
             mime_type: output.mime_type.clone(),
             size_bytes: output.size,

@@ -7,19 +7,35 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use prowess_toolbox::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox};
 use prowess_wire::neutral::{Block, Content, MediaSource, StreamEvent};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::OutputFile;
 use crate::model_text;
 use crate::tool_call::ToolCall;
 use crate::turns::answer_writer::AnswerWriter;
+use crate::turns::collect::CollectedOutputs;
 
 /// A call that has ended.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct FinishedCall {
     pub(crate) call: ToolCall,
     pub(crate) outcome: ToolOutcome,
     pub(crate) duration: Duration,
+    /// Its files, once they are stored.
+    pub(crate) collected: CollectedOutputs,
+}
+
+impl FinishedCall {
+    /// A call that was not run.
+    pub(crate) fn not_run(call: ToolCall, text: &str, error_code: ErrorCode) -> Self {
+        FinishedCall {
+            outcome: not_run(&call, text, error_code),
+            duration: Duration::ZERO,
+            collected: CollectedOutputs::default(),
+            call,
+        }
+    }
 }
 
 /// Calls tools, all at once, and waits for all of them. None runs longer than `time_left`.
@@ -42,6 +58,7 @@ pub(crate) async fn call_all(
             call,
             outcome,
             duration,
+            collected: CollectedOutputs::default(),
         }
     });
     let all = join_all(running);
@@ -65,7 +82,7 @@ fn timed_out(call: &ToolCall) -> ToolOutcome {
 }
 
 /// The outcome of a call that was not run to its end.
-pub(crate) fn not_run(call: &ToolCall, text: &str, error_code: ErrorCode) -> ToolOutcome {
+fn not_run(call: &ToolCall, text: &str, error_code: ErrorCode) -> ToolOutcome {
     let command = call.input.get("command").and_then(Value::as_str);
     ToolOutcome {
         content: vec![ContentPart::Text(text.to_owned())],

@@ -12,7 +12,7 @@ use crate::turns::run_loop::{RunEnd, RunLoop};
 
 impl RunLoop {
     /// Ends the run well: stores what the client does not send back, and ends the response.
-    pub(super) async fn finish(&mut self, end: RunEnd) {
+    pub(crate) async fn finish(&mut self, end: RunEnd) {
         self.save_originals().await;
         let container = self.final_container().await;
         let status = match &end.stop_reason {

@@ -1,25 +1,33 @@
 //! The loop of a run: a turn of the model, then the calls of Prowess's tools, until the model
 //! makes none. `call_results` and `finish` have the rest of [`RunLoop`].
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use prowess_provider::ModelOutput;
+use prowess_store::Error as StoreError;
 use prowess_toolbox::ErrorCode;
 use prowess_wire::neutral::{Block, Map, Message, Role, StopReason, TokenUsage};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use crate::error::RunError;
 use crate::events::{RunEvent, RunStep, TurnStarted};
 use crate::intake::plan::{skills_in_request, upstream_container};
 use crate::intake::prepared::PreparedRun;
 use crate::intake::run_tools;
+use crate::kept::fail_point::fail_point;
+use crate::kept::journal::JournalStop;
+use crate::kept::step_record::TurnRecord;
+use crate::kept::steps::KeptSteps;
 use crate::model_text;
 use crate::record::RunLog;
 use crate::tool_call::{ToolCall, with_original_call};
-use crate::turns::answer_writer::AnswerWriter;
+use crate::turns::answer_writer::{AnswerWriter, EventSink};
 use crate::turns::budget::{LimitKind, RunBudget};
 use crate::turns::collect::OutputFiles;
-use crate::turns::dispatch::{self, FinishedCall};
+use crate::turns::dispatch::FinishedCall;
 use crate::turns::provider_files::{ProviderFileTracker, file_host};
-use crate::turns::turn::{TurnOutput, stream_turn};
+use crate::turns::turn::{CallIds, TurnOutput, stream_turn};
 use crate::turns::upstream_output::UpstreamOutput;
 
 /// A run in progress.
@@ -36,58 +44,97 @@ pub(crate) struct RunLoop {
     pub(super) originals: Vec<(String, String)>,
     /// Whether any tool was called that the client did not offer itself.
     pub(super) has_server_calls: bool,
+    /// The journal, if the run is kept.
+    pub(super) kept: Option<KeptSteps>,
+}
+
+/// Why a run stops before its end.
+#[derive(Debug)]
+pub(crate) enum RunStop {
+    /// It failed.
+    Failed(RunError),
+    /// Its journal does not accept more.
+    Journal(JournalStop),
+}
+
+impl From<RunError> for RunStop {
+    fn from(error: RunError) -> Self {
+        RunStop::Failed(error)
+    }
+}
+
+impl From<JournalStop> for RunStop {
+    fn from(stop: JournalStop) -> Self {
+        match stop {
+            // Nothing was stored, and trying again would not help.
+            JournalStop::Store(
+                error @ (StoreError::QuotaExceeded { .. } | StoreError::StorageFull { .. }),
+            ) => RunStop::Failed(error.into()),
+            stop => RunStop::Journal(stop),
+        }
+    }
 }
 
 /// Why and how the response ends.
-pub(super) struct RunEnd {
-    pub(super) stop_reason: Option<StopReason>,
+pub(crate) struct RunEnd {
+    pub(crate) stop_reason: Option<StopReason>,
     pub(super) stop_sequence: Option<String>,
     pub(super) stop_details: Option<Value>,
 }
 
 impl RunLoop {
-    pub(crate) fn new(run: PreparedRun, events: mpsc::Sender<RunEvent>) -> Result<Self, RunError> {
+    pub(crate) fn new(run: PreparedRun, id: String, sink: EventSink) -> Self {
         let context = &run.context;
         let settings = context.engine.settings();
         let mut log = RunLog::new(
             context.engine.recorder(),
             settings.record_detail,
+            id,
             &context.tenant,
             context.route.name(),
             context.features.name,
-        )?;
+        );
         log.set_skills(&run.skills);
-        Ok(RunLoop {
+        RunLoop {
             budget: RunBudget::new(settings.limits.clone()),
-            writer: AnswerWriter::new(context.features, events),
+            writer: AnswerWriter::new(context.features, sink),
             log,
             outputs: OutputFiles::default(),
             upstream: UpstreamOutput::default(),
             originals: Vec::new(),
             has_server_calls: false,
+            kept: None,
             run,
-        })
+        }
     }
 
-    pub(crate) fn id(&self) -> &str {
-        &self.log.id
+    /// Makes it a kept run. Its record is written if `writes_record` is true at its end.
+    pub(crate) fn keep(&mut self, mut kept: KeptSteps, writes_record: Arc<AtomicBool>) {
+        kept.start(&mut self.writer);
+        self.kept = Some(kept);
+        self.log.write_if(writes_record);
     }
 
     /// Runs all turns, and writes how the run ended.
     pub(crate) async fn run(mut self) {
         match self.run_turns().await {
             Ok(end) => self.finish(end).await,
-            Err(error) => {
-                self.log.set_end("failed", Some(error.to_string()));
-                self.log.set_container(self.run.container_id());
-                self.writer.send(RunEvent::Failed(error)).await;
-            }
+            Err(RunStop::Failed(error)) => self.fail(error).await,
+            // Only kept runs have a journal.
+            Err(RunStop::Journal(_)) => {}
         }
     }
 
+    /// Ends the run with an error.
+    pub(crate) async fn fail(&mut self, error: RunError) {
+        self.log.set_end("failed", Some(error.to_string()));
+        self.log.set_container(self.run.container_id());
+        self.writer.send(RunEvent::Failed(error)).await;
+    }
+
     /// The loop.
-    async fn run_turns(&mut self) -> Result<RunEnd, RunError> {
-        self.run_open_calls().await;
+    pub(crate) async fn run_turns(&mut self) -> Result<RunEnd, RunStop> {
+        self.run_open_calls().await?;
         loop {
             let TurnOutput {
                 response,
@@ -116,7 +163,7 @@ impl RunLoop {
             if let (true, Some(limit)) = (client_calls.is_empty(), self.budget.reached_limit()) {
                 return Ok(self.pause(server_calls, limit).await);
             }
-            self.dispatch_calls(server_calls).await;
+            self.dispatch_calls(server_calls).await?;
             if !client_calls.is_empty() {
                 self.suspend_turns(&client_calls).await;
                 return Ok(end);
@@ -132,32 +179,29 @@ impl RunLoop {
             && self.budget.reached_limit().is_none()
     }
 
-    /// One turn of the model.
-    async fn run_turn(&mut self) -> Result<TurnOutput, RunError> {
-        let context = &self.run.context;
-        let conversation = &mut self.run.conversation;
-        let request = &mut conversation.request;
-        request.tools = run_tools::all_tools(&conversation.client_tools, &self.run.tools.toolbox);
-        let reply = context.route.call(request, &context.credentials).await?;
-        let mut dropped = std::mem::take(&mut conversation.dropped);
-        dropped.extend(reply.dropped);
-        let provider = reply.provider.clone();
-        self.emit_step(RunStep::TurnStarted(TurnStarted {
-            number: self.budget.turns() + 1,
-            provider: reply.provider,
-            model: reply.model,
-            price: reply.price,
-            dropped,
-        }))
-        .await;
+    /// One turn of the model, read from the journal if it was made before.
+    async fn run_turn(&mut self) -> Result<TurnOutput, RunStop> {
+        let recorded = self.kept.as_mut().map_or(Ok(None), KeptSteps::next_turn);
+        let (call_ids, source) = match recorded.map_err(RunError::from)? {
+            Some(turn) => (CallIds::Recorded, self.recorded_turn(turn)),
+            None => (CallIds::FromModel, self.call_model().await?),
+        };
+        let (started, output) = source;
+        let provider = started.provider.clone();
+        self.emit_step(RunStep::TurnStarted(started.clone())).await;
         let context = &self.run.context;
         let tracker = ProviderFileTracker {
             store: context.engine.store(),
             tenant: &context.tenant,
             provider: file_host(&context.route, &provider),
         };
-        let output = stream_turn(reply.output, &self.run.tools, &tracker, &mut self.writer).await;
+        let tools = &self.run.tools;
+        let output = stream_turn(output, call_ids, tools, &tracker, &mut self.writer).await;
         let mut output = output.map_err(|error| RunError::ResponseInterrupted(Box::new(error)))?;
+        if let Some(kept) = &mut self.kept {
+            kept.store_turn(call_ids, &started, &output.response, &mut self.writer)
+                .await?;
+        }
         let usage = &output.response.usage;
         self.budget.add_turn(usage);
         self.log.add_turn(usage);
@@ -169,6 +213,38 @@ impl RunLoop {
         self.has_server_calls |= self.upstream.add_turn(&content, rest, &provider);
         self.add_response(content, !output.server_calls.is_empty());
         Ok(output)
+    }
+
+    /// Calls the model.
+    async fn call_model(&mut self) -> Result<(TurnStarted, ModelOutput), RunError> {
+        fail_point("before-turn");
+        let context = &self.run.context;
+        let conversation = &mut self.run.conversation;
+        let request = &mut conversation.request;
+        request.tools = run_tools::all_tools(&conversation.client_tools, &self.run.tools.toolbox);
+        let reply = context.route.call(request, &context.credentials).await?;
+        let mut dropped = std::mem::take(&mut conversation.dropped);
+        dropped.extend(reply.dropped);
+        let started = TurnStarted {
+            number: self.budget.turns() + 1,
+            provider: reply.provider,
+            model: reply.model,
+            price: reply.price,
+            dropped,
+        };
+        Ok((started, reply.output))
+    }
+
+    /// A turn from the journal.
+    fn recorded_turn(&self, turn: TurnRecord) -> (TurnStarted, ModelOutput) {
+        let started = TurnStarted {
+            number: self.budget.turns() + 1,
+            provider: turn.provider,
+            model: turn.model,
+            price: turn.price,
+            dropped: Vec::new(),
+        };
+        (started, ModelOutput::Response(Box::new(turn.response)))
     }
 
     fn add_response(&mut self, content: Vec<Block>, has_calls: bool) {
@@ -195,17 +271,17 @@ impl RunLoop {
     }
 
     /// A paused conversation continues with the calls that were open.
-    async fn run_open_calls(&mut self) {
+    async fn run_open_calls(&mut self) -> Result<(), RunStop> {
         let conversation = &mut self.run.conversation;
         let open = std::mem::take(&mut conversation.open_calls);
         if open.is_empty() {
-            return;
+            return Ok(());
         }
         let (id, model) = (self.log.id.clone(), conversation.request.model.clone());
         self.writer
             .start_message(id, model, TokenUsage::default(), Map::new())
             .await;
-        self.dispatch_calls(open).await;
+        self.dispatch_calls(open).await
     }
 
     /// Ends the run before the model does. Clients that can resume get the open calls;
@@ -232,11 +308,9 @@ impl RunLoop {
 
     /// Writes an error as the result of calls that are not run.
     async fn skip_calls(&mut self, calls: Vec<ToolCall>, why: &str) {
-        let done = calls.into_iter().map(|call| FinishedCall {
-            outcome: dispatch::not_run(&call, why, ErrorCode::Unavailable),
-            duration: std::time::Duration::ZERO,
-            call,
-        });
+        let done = calls
+            .into_iter()
+            .map(|call| FinishedCall::not_run(call, why, ErrorCode::Unavailable));
         self.write_results(done.collect()).await;
     }
 

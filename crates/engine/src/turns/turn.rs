@@ -28,17 +28,28 @@ pub(crate) struct TurnOutput {
     pub(crate) client_calls: Vec<String>,
 }
 
+/// The ids of the calls in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallIds {
+    /// The model's, which are replaced.
+    FromModel,
+    /// Those that the calls got when the turn was recorded.
+    Recorded,
+}
+
 /// Reads a turn to its end, and forwards it to the client.
 pub(crate) async fn stream_turn(
     response: ModelOutput,
+    call_ids: CallIds,
     tools: &RunTools,
     tracker: &ProviderFileTracker<'_>,
     writer: &mut AnswerWriter,
 ) -> Result<TurnOutput, ApiError> {
     let mut reader = TurnReader {
+        call_ids,
         tools,
         tracker,
-        needs_separator: writer.has_text && writer.features.joins_texts,
+        needs_separator: writer.needs_separator(),
         writer,
         collector: ResponseCollector::new(Dialect::Messages),
         blocks: 0,
@@ -63,6 +74,7 @@ pub(crate) async fn stream_turn(
 }
 
 struct TurnReader<'a> {
+    call_ids: CallIds,
     tools: &'a RunTools,
     tracker: &'a ProviderFileTracker<'a>,
     writer: &'a mut AnswerWriter,
@@ -103,9 +115,11 @@ impl TurnReader<'_> {
             StreamEvent::BlockDelta { delta, .. } => self.on_delta(delta).await,
             StreamEvent::BlockStop { .. } => self.on_block_stop().await,
             StreamEvent::Ping | StreamEvent::Other { .. } => self.writer.write(event).await,
-            // One end is written, after the last turn.
-            StreamEvent::MessageDelta { .. } | StreamEvent::MessageStop | StreamEvent::Error(_) => {
-            }
+            // One end is written, after the last turn. Providers abandon no block.
+            StreamEvent::MessageDelta { .. }
+            | StreamEvent::MessageStop
+            | StreamEvent::BlockAbandoned { .. }
+            | StreamEvent::Error(_) => {}
         }
         Ok(())
     }
@@ -113,10 +127,16 @@ impl TurnReader<'_> {
     async fn on_block_start(&mut self, mut block: Block) {
         let place = self.blocks;
         self.blocks += 1;
+        let is_recorded = self.call_ids == CallIds::Recorded;
         if let Content::ToolUse { id, name, input } = &mut block.content {
+            self.writer.hold_calls();
             if self.tools.toolbox.has_tool(name) {
                 let call = ToolCall {
-                    id: ids::new_server_call_id(),
+                    id: if is_recorded {
+                        id.clone()
+                    } else {
+                        ids::new_server_call_id()
+                    },
                     name: name.clone(),
                     input: input.clone(),
                     is_announced: false,
@@ -126,7 +146,7 @@ impl TurnReader<'_> {
                 self.open = OpenBlock::ServerCall { call, json };
                 return;
             }
-            if self.writer.features.loses_turns {
+            if self.writer.features.loses_turns && !is_recorded {
                 *id = ids::new_chat_call_id();
                 self.renamed_ids.push((place, id.clone()));
             }
@@ -144,13 +164,10 @@ impl TurnReader<'_> {
                 if let Delta::Text(text) = &delta
                     && !text.is_empty()
                 {
-                    self.writer.has_text = true;
                     if std::mem::take(&mut self.needs_separator) {
-                        let delta = Delta::Text("\n\n".to_owned());
-                        self.writer
-                            .write(StreamEvent::BlockDelta { index, delta })
-                            .await;
+                        self.writer.write_separator(index).await;
                     }
+                    self.writer.has_text = true;
                 }
                 self.writer
                     .write(StreamEvent::BlockDelta { index, delta })

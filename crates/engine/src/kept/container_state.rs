@@ -1,0 +1,264 @@
+//! The files of a kept run's container: they are committed with the run's steps, and put back
+//! to the last committed generation when the run is resumed.
+//!
+//! A run that has not committed anything of a container begins with [`ContainerState::open`],
+//! and commits what it finds there, such as a client's uploads, before its first command: from
+//! then on a lost command leaves no trace. A run that has done so is resumed with
+//! [`ContainerState::restore`].
+//!
+//! This module does not know what a step contains, and appends none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prowess_sandbox::{
+    ContainerSpec, Error as SandboxError, Sandbox, Snapshot, SnapshotContent, SnapshotEntry,
+};
+use prowess_store::{
+    ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome, RunLease,
+    StagedContent, Store, TenantId,
+};
+use tokio::time::Instant;
+
+use super::container_contents::{StoredContents, stage_files};
+use crate::error::RunError;
+
+#[cfg(test)]
+mod tests;
+
+/// How long a run waits for a container that is in use.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+/// The first and the longest time between two attempts to get a container that is in use.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(25), Duration::from_secs(1));
+
+/// The files of a container that a run holds.
+#[derive(Debug)]
+pub(crate) struct ContainerState {
+    tenant: TenantId,
+    container: String,
+    generation: i64,
+    /// The files of that generation.
+    committed: Arc<Snapshot>,
+    /// The files when they were last read: those that have not changed are not read again.
+    seen: Arc<Snapshot>,
+    /// The files of the next generation, once the step that changes them is committed.
+    staged: Option<Arc<Snapshot>>,
+}
+
+impl ContainerState {
+    /// Holds a container for a run that has not committed anything of it yet. Files that are
+    /// not part of the container's last generation, because others have changed them, are
+    /// part of the next change.
+    ///
+    /// # Errors
+    /// The sandbox's `container-busy` when another run has it for too long.
+    pub(crate) async fn open(
+        store: &Store,
+        sandbox: &Sandbox,
+        lease: &RunLease,
+        container: &str,
+    ) -> Result<Self, RunError> {
+        Self::open_until(store, sandbox, lease, container, Instant::now() + MAX_WAIT).await
+    }
+
+    async fn open_until(
+        store: &Store,
+        sandbox: &Sandbox,
+        lease: &RunLease,
+        container: &str,
+        deadline: Instant,
+    ) -> Result<Self, RunError> {
+        let mut retry = Retry::new(deadline);
+        let files = hold(store, lease, container, &mut retry).await?;
+        let owner = lease.tenant.as_str();
+        let seen = loop {
+            match sandbox.snapshot(owner, container, None).await {
+                Err(SandboxError::ContainerBusy { .. }) => retry.wait(container).await?,
+                other => break other.map_err(sandbox_error)?,
+            }
+        };
+        Ok(Self::new(lease, container, &files, seen))
+    }
+
+    /// Holds the container of a resumed run and makes its files those of the last committed
+    /// generation. A container that has expired is created again, as `spec` describes it.
+    ///
+    /// # Errors
+    /// The sandbox's `container-busy` when another run, or a server that lost this run and
+    /// still runs a command, has it for too long.
+    pub(crate) async fn restore(
+        store: &Store,
+        sandbox: &Sandbox,
+        lease: &RunLease,
+        container: &str,
+        spec: impl Into<ContainerSpec>,
+    ) -> Result<Self, RunError> {
+        let mut retry = Retry::new(Instant::now() + MAX_WAIT);
+        let files = hold(store, lease, container, &mut retry).await?;
+        let owner = lease.tenant.as_str();
+        let entries: Vec<_> = files.entries.iter().map(to_snapshot_entry).collect();
+        let contents = StoredContents::new(store, &lease.tenant, container);
+        let mut spec = Some(spec.into());
+        let seen = loop {
+            let (entries, source) = (entries.clone(), contents.clone());
+            let restored = sandbox
+                .restore(owner, container, entries, move |entry| source.open(entry))
+                .await;
+            match restored {
+                Ok(seen) => break seen,
+                Err(SandboxError::ContainerBusy { .. }) => retry.wait(container).await?,
+                Err(error @ SandboxError::ContainerNotFound { .. }) => {
+                    let spec = spec.take().ok_or(sandbox_error(error))?;
+                    let created = sandbox.recreate(owner, container, spec).await;
+                    created.map_err(sandbox_error)?;
+                }
+                Err(error) => {
+                    let cause = contents.take_error().map(RunError::from);
+                    return Err(cause.unwrap_or_else(|| sandbox_error(error)));
+                }
+            }
+        };
+        Ok(Self::new(lease, container, &files, seen))
+    }
+
+    fn new(lease: &RunLease, container: &str, files: &ContainerFiles, seen: Snapshot) -> Self {
+        let entries = files.entries.iter().map(to_snapshot_entry).collect();
+        Self {
+            tenant: lease.tenant.clone(),
+            container: container.to_owned(),
+            generation: files.generation,
+            committed: Arc::new(Snapshot::from_entries(entries)),
+            seen: Arc::new(seen),
+            staged: None,
+        }
+    }
+
+    /// The container's id.
+    pub(crate) fn id(&self) -> &str {
+        &self.container
+    }
+
+    /// Stores what has changed since the last committed generation, for the step that is
+    /// about to be appended. Returns no change if nothing has changed.
+    ///
+    /// # Errors
+    /// When the files cannot be read or stored.
+    pub(crate) async fn stage_changes(
+        &mut self,
+        store: &Store,
+        sandbox: &Sandbox,
+    ) -> Result<(Vec<StagedContent>, Option<ContainerChange>), RunError> {
+        self.staged = None;
+        let (owner, id) = (self.tenant.as_str(), self.container.as_str());
+        let before = Some(Arc::clone(&self.seen));
+        let found = sandbox.snapshot(owner, id, before).await;
+        let found = Arc::new(found.map_err(sandbox_error)?);
+        self.seen = Arc::clone(&found);
+        if found.omitted() > 0 {
+            let omitted = found.omitted();
+            tracing::warn!(container = id, omitted, "paths too long to be stored");
+        }
+        let changes = found.changes_since(Some(&self.committed));
+        if changes.is_empty() {
+            return Ok((Vec::new(), None));
+        }
+        let contents = stage_files(store, sandbox, owner, id, &changes.changed).await?;
+        let change = ContainerChange {
+            container: id.to_owned(),
+            generation: self.generation,
+            changed: changes.changed.iter().map(to_container_entry).collect(),
+            removed: changes.removed,
+        };
+        self.staged = Some(found);
+        Ok((contents, Some(change)))
+    }
+
+    /// The step with the staged change was committed.
+    pub(crate) fn committed(&mut self) {
+        if let Some(staged) = self.staged.take() {
+            self.generation += 1;
+            self.committed = staged;
+        }
+    }
+}
+
+/// Holds a container for a run and reads its committed files.
+async fn hold(
+    store: &Store,
+    lease: &RunLease,
+    container: &str,
+    retry: &mut Retry,
+) -> Result<ContainerFiles, RunError> {
+    let not_found = || RunError::ContainerNotFound {
+        id: container.to_owned(),
+    };
+    loop {
+        match store.hold_container(lease, container).await? {
+            HoldOutcome::Held { .. } => break,
+            HoldOutcome::Busy { .. } => retry.wait(container).await?,
+            HoldOutcome::NotFound => return Err(not_found()),
+        }
+    }
+    let files = store.container_files(&lease.tenant, container).await?;
+    files.ok_or_else(not_found)
+}
+
+/// Repeated attempts to get a container.
+struct Retry {
+    deadline: Instant,
+    delay: Duration,
+}
+
+impl Retry {
+    fn new(deadline: Instant) -> Self {
+        Self {
+            deadline,
+            delay: RETRY_DELAYS.0,
+        }
+    }
+
+    /// Waits before the next attempt, or fails if there is no time for one.
+    async fn wait(&mut self, container: &str) -> Result<(), RunError> {
+        let now = Instant::now();
+        if now >= self.deadline {
+            return Err(sandbox_error(SandboxError::ContainerBusy {
+                id: container.to_owned(),
+            }));
+        }
+        // Different delays, so that those who wait do not all try at the same moment.
+        let delay = self.delay.mul_f64(0.5 + fastrand::f64());
+        tokio::time::sleep_until(self.deadline.min(now + delay)).await;
+        self.delay = RETRY_DELAYS.1.min(self.delay * 2);
+        Ok(())
+    }
+}
+
+fn sandbox_error(error: SandboxError) -> RunError {
+    RunError::Toolbox(error.into())
+}
+
+fn to_snapshot_entry(entry: &ContainerEntry) -> SnapshotEntry {
+    SnapshotEntry {
+        path: entry.path.clone(),
+        content: match &entry.content {
+            EntryContent::File(digest) => SnapshotContent::File(*digest),
+            EntryContent::Link(target) => SnapshotContent::Link(target.clone()),
+            EntryContent::Directory => SnapshotContent::Directory,
+        },
+        size: u64::try_from(entry.size).unwrap_or_default(),
+        mode: entry.mode,
+    }
+}
+
+fn to_container_entry(entry: &SnapshotEntry) -> ContainerEntry {
+    ContainerEntry {
+        path: entry.path.clone(),
+        content: match &entry.content {
+            SnapshotContent::File(digest) => EntryContent::File(*digest),
+            SnapshotContent::Link(target) => EntryContent::Link(target.clone()),
+            SnapshotContent::Directory => EntryContent::Directory,
+        },
+        size: i64::try_from(entry.size).unwrap_or(i64::MAX),
+        mode: entry.mode,
+    }
+}

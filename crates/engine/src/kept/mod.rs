@@ -1,0 +1,26 @@
+//! Kept runs: they go on without their client, and another server resumes them.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `run` | a kept run, from its beginning or from where another server left it |
+//! | `journal` | the lease, finished steps and events, as the owner of a run writes them |
+//! | `steps` | reading finished steps again, and storing new ones |
+//! | `step_record` | what is stored of a step |
+//! | `log_event` | what is stored of an event |
+//! | `output` | where the events of a run go: its log and its result |
+//! | `container_state`, `container_contents` | the files of the container, committed with the steps |
+//! | `fail_point` | places where tests end the process |
+//!
+//! A finished step is read and never made again: `turns` runs the same loop for a resumed run,
+//! and `steps` provides the turns and results that are in the journal. What was not finished
+//! is made again, from the files of the last finished step.
+
+mod container_contents;
+mod container_state;
+pub(crate) mod fail_point;
+pub(crate) mod journal;
+pub(crate) mod log_event;
+pub(crate) mod output;
+pub(crate) mod run;
+pub(crate) mod step_record;
+pub(crate) mod steps;

@@ -1,0 +1,56 @@
+//! What is stored of a finished step: enough to continue the run as if the step had just
+//! finished. The form has a version, `FORMAT`.
+
+use prowess_provider::config::Price;
+use prowess_store::{Error as StoreError, JournalStep};
+use prowess_wire::neutral::Response;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::intake::resolve::SkillPin;
+use crate::turns::dispatch::FinishedCall;
+
+/// The version of the form in which steps are stored. A server claims only runs of a version
+/// that it knows.
+pub const FORMAT: i64 = 1;
+
+/// What is fixed before the first turn.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StartRecord {
+    /// The container that the request continues in.
+    pub(crate) container: Option<String>,
+    /// The upstream's own container.
+    pub(crate) upstream_container: Option<String>,
+    /// The versions of the skills.
+    pub(crate) pins: Vec<SkillPin>,
+    /// The upstream's own skills.
+    pub(crate) native_skills: Vec<Value>,
+}
+
+/// A turn of the model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TurnRecord {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) price: Option<Price>,
+    /// With the ids that the calls have in this run.
+    pub(crate) response: Response,
+}
+
+/// The calls of one turn and their results. They are one step, because they may run in one
+/// container at the same time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ResultsRecord {
+    /// The container after the calls.
+    pub(crate) container: Option<String>,
+    pub(crate) calls: Vec<FinishedCall>,
+}
+
+/// Reads what is stored of a step.
+pub(crate) fn parse_step<T: DeserializeOwned>(step: &JournalStep) -> Result<T, StoreError> {
+    serde_json::from_str(&step.body).map_err(|error| StoreError::MalformedRow {
+        table: "journal_steps",
+        reason: error.to_string(),
+    })
+}
