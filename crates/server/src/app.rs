@@ -8,11 +8,13 @@ use std::sync::Arc;
 use prowess_engine::Engine;
 use prowess_provider::{AnthropicSkills, Env};
 use prowess_store::Store;
+use tokio::sync::Notify;
 
 use crate::auth::key_activity::KeyActivity;
 use crate::bodies::BodyBudget;
 use crate::context::Metrics;
 use crate::form::transfers::Transfers;
+use crate::kept_runs::local_runs::LocalRuns;
 use crate::limits::KeyRateLimits;
 use crate::meter::ledger::UsageLedger;
 use crate::route::discovery::archive_digests::ArchiveDigests;
@@ -46,6 +48,9 @@ struct AppState {
     socket_memories: SocketMemories,
     telemetry: Option<Telemetry>,
     mcp: Mcp,
+    webhook_wake: Arc<Notify>,
+    batch_wake: Arc<Notify>,
+    local_runs: LocalRuns,
 }
 
 impl App {
@@ -67,6 +72,9 @@ impl App {
             socket_memories: SocketMemories::default(),
             model_lists: UpstreamModelLists::default(),
             mcp: Mcp::new(),
+            webhook_wake: Arc::default(),
+            batch_wake: Arc::default(),
+            local_runs: LocalRuns::new(),
             telemetry,
             store,
             engine,
@@ -126,6 +134,21 @@ impl App {
 
     pub(crate) fn mcp(&self) -> &Mcp {
         &self.0.mcp
+    }
+
+    /// Notified when a run with webhooks has ended, so that they are sent at once.
+    pub(crate) fn webhook_wake(&self) -> &Arc<Notify> {
+        &self.0.webhook_wake
+    }
+
+    /// The kept runs of this server.
+    pub(crate) fn local_runs(&self) -> &LocalRuns {
+        &self.0.local_runs
+    }
+
+    /// Notified when there may be more to schedule for batches.
+    pub(crate) fn batch_wake(&self) -> &Arc<Notify> {
+        &self.0.batch_wake
     }
 
     pub(crate) fn settings(&self) -> &ServerSettings {

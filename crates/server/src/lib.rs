@@ -27,14 +27,18 @@
 //! | `intake`, `skill_compose` | from an uploaded form to a checked and scanned skill |
 //! | `render` | database rows as JSON of each dialect |
 //! | `limits` | rate limits and budgets of keys |
+//! | `kept_runs` | runs that go on without their client: submitting, running, following, cancelling |
 //! | `meter`, `telemetry` | usage of model calls: rows and traces |
 //! | `route` | the route table, the router, and the routes, one file per verb |
 //! | `anthropic_skills` | requests about skills at Anthropic: which these are, and who may send them |
+//! | `webhooks` | requests that announce the end of runs: endpoints, signatures, delivery |
+//! | `batches` | batches of requests: reading them, scheduling, results |
 //! | `openapi` | the OpenAPI document, from the route table |
 
 mod anthropic_skills;
 mod app;
 mod auth;
+mod batches;
 mod bodies;
 mod connection_server;
 mod connections;
@@ -48,6 +52,7 @@ mod google;
 mod http_service;
 mod ids;
 mod intake;
+mod kept_runs;
 mod limits;
 mod metadata;
 mod meter;
@@ -65,9 +70,11 @@ mod skill_compose;
 mod telemetry;
 mod tenant_requests;
 mod text;
+mod webhooks;
 mod workers;
 
 pub use app::App;
+pub use batches::settings::BatchSettings;
 pub use http_service::HttpService;
 pub use prowess_provider::AnthropicAccount;
 #[doc(hidden)]
@@ -75,3 +82,7 @@ pub use route::table::{RouteSummary, route_table};
 pub use secret::SecretString;
 pub use serve::{ServeOptions, serve};
 pub use settings::{ServerSettings, SkillsLocation, TelemetrySettings};
+pub use webhooks::host::WebhookHost;
+pub use webhooks::settings::{WEBHOOK_EVENTS, WebhookEndpoint, WebhookSettings};
+pub use webhooks::signature::{InvalidSigningSecret, SigningSecret};
+pub use webhooks::webhook_url::InvalidWebhook;

@@ -14,8 +14,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::app::App;
+use crate::batches::scheduler::BatchScheduler;
 use crate::connection_server::ConnectionServer;
 use crate::connections::{ConnectionBounds, Connections};
+use crate::kept_runs::batch_runs::KeptBatchRuns;
+use crate::kept_runs::claim;
+use crate::webhooks::deliver;
 use crate::workers::WorkerPool;
 
 /// Options for connections.
@@ -76,6 +80,14 @@ pub async fn serve(
         options.housekeeping,
         stop.clone(),
     ));
+    let webhooks = AbortOnDropHandle::new(tokio::spawn(deliver::run(
+        app.store().clone(),
+        Arc::new(app.settings().webhooks.clone()),
+        Arc::clone(app.webhook_wake()),
+        stop.clone(),
+    )));
+    let claims = AbortOnDropHandle::new(tokio::spawn(claim::run(app.clone(), stop.clone())));
+    let batches = AbortOnDropHandle::new(tokio::spawn(schedule_batches(&app, stop.clone())));
     let connections = Connections::new(options.connection_bounds());
     let sweep = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&connections).sweep()));
     tokio::select! {
@@ -86,12 +98,30 @@ pub async fn serve(
     // Their streams have no end and would otherwise be waited for.
     app.mcp().close().await;
     connections.close_all();
+    let _ = claims.await;
+    // Another server, or this one after a restart, continues them at once.
+    claim::release_all(&app).await;
     workers.finish().await;
     drop(sweep);
     app.flush().await;
-    // It stops by the same token.
+    // They stop by the same token.
     let _ = housekeeping.await;
+    let _ = webhooks.await;
+    let _ = batches.await;
     Ok(())
+}
+
+/// Schedules batches, while no other server with the same store does.
+fn schedule_batches(app: &App, stop: CancellationToken) -> impl Future<Output = ()> + Send + use<> {
+    let settings = app.settings();
+    let scheduler = BatchScheduler::new(
+        app.store().clone(),
+        settings.batches,
+        settings.request_bytes,
+        KeptBatchRuns::new(app.clone()),
+        app.local_runs().owner().to_owned(),
+    );
+    scheduler.run(Arc::clone(app.batch_wake()), stop)
 }
 
 impl ServeOptions {

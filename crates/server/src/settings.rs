@@ -7,7 +7,9 @@ use prowess_provider::{AnthropicAccount, Providers};
 use prowess_skill::BundleLimits;
 use prowess_store::TenantId;
 
+use crate::batches::settings::BatchSettings;
 use crate::secret::SecretString;
+use crate::webhooks::settings::WebhookSettings;
 
 /// The settings for serving requests.
 #[derive(Debug, Clone)]
@@ -37,6 +39,10 @@ pub struct ServerSettings {
     pub upstream_models: bool,
     /// Where traces are sent; nowhere by default.
     pub telemetry: Option<TelemetrySettings>,
+    /// Which webhooks announce the end of runs; none by default.
+    pub webhooks: WebhookSettings,
+    /// Limits of batches.
+    pub batches: BatchSettings,
     /// Limits on an uploaded skill.
     pub skill_limits: BundleLimits,
     /// Maximum bytes of an uploaded file.
@@ -75,6 +81,8 @@ impl Default for ServerSettings {
             response_retention: Duration::from_secs(30 * 24 * 3_600),
             upstream_models: false,
             telemetry: None,
+            webhooks: WebhookSettings::default(),
+            batches: BatchSettings::default(),
             skill_limits: BundleLimits::default(),
             file_bytes: 500_000_000,
             uploads: 16,

@@ -28,8 +28,10 @@ impl From<StoreError> for HttpError {
             | StoreError::NulInText
             | StoreError::ConversationFull { .. }
             | StoreError::ItemIdsTaken { .. }
+            | StoreError::BatchInProgress { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
+            StoreError::TooManyBatches { .. } => StatusCode::TOO_MANY_REQUESTS,
             StoreError::FileTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             StoreError::RequestKeyReused { .. } => {
                 let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());

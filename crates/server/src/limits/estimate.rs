@@ -1,6 +1,7 @@
 //! Upper estimate of what a request may use.
 
 use prowess_provider::Route;
+use prowess_wire::ClientDialect;
 use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::RawObject;
 
@@ -25,6 +26,14 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
+    /// Estimates a request to generate, in a client's dialect.
+    pub(crate) fn for_client(client: ClientDialect, body: &[u8], raw: &RawObject<'_>) -> Estimate {
+        match client {
+            ClientDialect::Gemini => Estimate::from_gemini_request(body, raw),
+            _ => Estimate::from_request(body, raw),
+        }
+    }
+
     /// Estimates a request to generate.
     pub(crate) fn from_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
         let number = |field: &str| parse_bound(raw.get(field)?);

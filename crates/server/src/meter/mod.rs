@@ -57,6 +57,8 @@ struct MeterState {
     is_disabled: bool,
     reservation: Option<SpendReservation>,
     tap: Option<UsageTap>,
+    /// Whether the request and its tokens are in rows of their own.
+    is_stored: bool,
 }
 
 impl Meter {
@@ -68,14 +70,28 @@ impl Meter {
         model: &str,
         streamed: bool,
     ) -> Meter {
+        let (tenant, key) = (&principal.tenant, principal.key());
+        let mut meter = Meter::for_run(app, tenant, key, client, model);
+        meter.set_streamed(streamed);
+        meter
+    }
+
+    /// For a run without a request.
+    pub(crate) fn for_run(
+        app: &App,
+        tenant: &TenantId,
+        key: Option<&Arc<KeyRecord>>,
+        client: ClientDialect,
+        model: &str,
+    ) -> Meter {
         Meter(Box::new(MeterState {
             app: app.clone(),
-            tenant: principal.tenant.clone(),
-            key: principal.key().cloned(),
+            tenant: tenant.clone(),
+            key: key.cloned(),
             client,
             model: truncate_model(model),
             routed: false,
-            streamed,
+            streamed: false,
             parent: None,
             arrived: Instant::now(),
             started_at: SystemTime::now(),
@@ -90,7 +106,17 @@ impl Meter {
             is_disabled: false,
             reservation: None,
             tap: None,
+            is_stored: false,
         }))
+    }
+
+    pub(crate) fn set_streamed(&mut self, streamed: bool) {
+        self.0.streamed = streamed;
+    }
+
+    /// The request and its tokens are in rows of their own, one for each turn.
+    pub(crate) fn exclude_request(&mut self) {
+        self.0.is_stored = true;
     }
 
     /// Sets the client's span, whose trace is continued.
@@ -215,6 +241,13 @@ impl MeterState {
     }
 
     fn row(&mut self, cost: Option<u64>) -> UsageRow {
+        let no_usage = TokenUsage::default();
+        let (usage, cost_nanos) = if self.is_stored {
+            (&no_usage, 0)
+        } else {
+            (&self.usage, cost.unwrap_or_default())
+        };
+        let requests = u64::from(!self.is_stored);
         UsageRow {
             tenant: self.tenant.clone(),
             key: self.key.as_ref().map(|key| key.id.clone()),
@@ -227,14 +260,14 @@ impl MeterState {
             upstream_model: std::mem::take(&mut self.upstream_model),
             dialect: dialect_name(self.client).to_owned(),
             status: self.status,
-            requests: 1,
-            unpriced: u64::from(cost.is_none()),
+            requests,
+            unpriced: requests * u64::from(cost.is_none()),
             estimated: u64::from(self.estimated),
-            input_tokens: self.usage.input_tokens,
-            output_tokens: self.usage.output_tokens,
-            cache_read_tokens: self.usage.cache_read_input_tokens,
-            cache_write_tokens: self.usage.cache_creation_input_tokens,
-            cost_nanos: cost.unwrap_or_default(),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_input_tokens,
+            cache_write_tokens: usage.cache_creation_input_tokens,
+            cost_nanos,
             millis: u64::try_from(self.arrived.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::{ApiMount, Operation, OperationBody, OperationResponse};
+use crate::batches::openai::{COMPLETION_WINDOW, ENDPOINTS};
 
 /// A verb at a path of one API.
 pub(super) struct DescribedRoute<'a> {
@@ -214,6 +215,34 @@ impl OperationBody {
             OperationBody::Metadata => {
                 let all = json!({ "metadata": metadata_schema() });
                 ("application/json", json!(["metadata"]), all)
+            }
+            OperationBody::MessageBatch => {
+                let request = json!({
+                    "type": "object",
+                    "required": ["custom_id", "params"],
+                    "properties": {
+                        "custom_id": { "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" },
+                        "params": { "type": "object" },
+                    },
+                });
+                let list = json!({ "type": "array", "items": request, "minItems": 1 });
+                (
+                    "application/json",
+                    json!(["requests"]),
+                    json!({ "requests": list }),
+                )
+            }
+            OperationBody::Batch => {
+                let id = json!({ "type": "string", "minLength": 1 });
+                let endpoints = json!({ "enum": ENDPOINTS.map(|(endpoint, _)| endpoint) });
+                let all = json!({
+                    "input_file_id": id,
+                    "endpoint": endpoints,
+                    "completion_window": { "const": COMPLETION_WINDOW },
+                    "metadata": metadata_schema(),
+                });
+                let required = json!(["input_file_id", "endpoint", "completion_window"]);
+                ("application/json", required, all)
             }
             OperationBody::ContainerFile => {
                 let all = json!({ "file": binary });

@@ -47,6 +47,10 @@ pub(crate) enum OperationBody {
     /// Items for a conversation.
     Items,
     Metadata,
+    /// Requests of a batch, as in Anthropic's API.
+    MessageBatch,
+    /// A batch of a file, as in OpenAI's API.
+    Batch,
     /// A JSON-RPC message.
     Message,
 }

@@ -82,6 +82,11 @@ pub(crate) const REPLAY: &[Parameter] = &[
         "Skip events up to this sequence number",
     ),
 ];
+pub(crate) const FOLLOW: &[Parameter] = &[(
+    "after",
+    ParameterKind::Number,
+    "Skip events up to this id; as the header `Last-Event-ID`",
+)];
 pub(crate) const CHATS: &[Parameter] = &[
     (
         "limit",
@@ -124,6 +129,19 @@ const AFTER_ANY: Parameter = (
 pub(crate) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(crate) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
 pub(crate) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
+pub(crate) const ANTHROPIC_BATCHES: &[Parameter] = &[
+    LIMIT,
+    (
+        "after_id",
+        ParameterKind::Text,
+        "`last_id` of the previous page",
+    ),
+    (
+        "before_id",
+        ParameterKind::Text,
+        "`first_id` of the next page; excludes after_id",
+    ),
+];
 pub(crate) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
 pub(crate) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
 pub(crate) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];

@@ -32,6 +32,15 @@ fn anthropic() -> Value {
             ("id", text()), ("type", constant("model")), ("display_name", text()),
             ("created_at", time),
         ]),
+        "AnthropicMessageBatch": object(&[
+            ("id", text()), ("type", constant("message_batch")), ("processing_status", text()),
+            ("request_counts", json!({ "type": "object" })), ("results_url", nullable.clone()),
+            ("ended_at", nullable.clone()), ("cancel_initiated_at", nullable.clone()),
+        ]),
+        "AnthropicMessageBatchList": object(&[
+            ("data", array("AnthropicMessageBatch")), ("has_more", json!({ "type": "boolean" })),
+            ("first_id", nullable.clone()), ("last_id", nullable.clone()),
+        ]),
         "AnthropicDeleted": object(&[("id", text()), ("type", text())]),
         "AnthropicSkillList": anthropic_list("AnthropicSkill"),
         "AnthropicVersionList": anthropic_list("AnthropicVersion"),
@@ -85,6 +94,12 @@ fn openai() -> Value {
             ("id", text()), ("object", constant("conversation")), ("created_at", seconds.clone()),
             ("metadata", json!({ "type": "object" })),
         ]),
+        "OpenAiBatch": object(&[
+            ("id", text()), ("object", constant("batch")), ("endpoint", text()),
+            ("input_file_id", text()), ("completion_window", text()), ("status", text()),
+            ("created_at", seconds.clone()), ("request_counts", json!({ "type": "object" })),
+        ]),
+        "OpenAiBatchList": openai_list("OpenAiBatch"),
         "OpenAiModel": object(&[
             ("id", text()), ("object", constant("model")), ("created", seconds),
             ("owned_by", text()),

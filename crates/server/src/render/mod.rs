@@ -3,7 +3,7 @@
 pub(crate) mod anthropic;
 pub(crate) mod openai;
 
-use prowess_store::{RunRecord, Timestamp};
+use prowess_store::{JournalRun, RunRecord, Timestamp};
 use serde_json::{Value, json};
 
 /// A run. No vendor has such an object, so all dialects get the same.
@@ -27,8 +27,23 @@ pub(crate) fn run(run: &RunRecord) -> Value {
     })
 }
 
+/// A kept run, which may be in progress.
+pub(crate) fn kept_run(run: &JournalRun) -> Value {
+    json!({
+        "id": run.id,
+        "type": "run",
+        "model": run.model,
+        "dialect": run.dialect,
+        "status": run.state.as_str(),
+        "steps": run.steps,
+        "cancel_requested": run.cancel_requested,
+        "created_at": rfc3339(run.created_at),
+        "ended_at": run.ended_at.map(rfc3339),
+    })
+}
+
 /// RFC 3339 in UTC with six digits of a second, as Anthropic writes times.
-fn rfc3339(time: Timestamp) -> String {
+pub(crate) fn rfc3339(time: Timestamp) -> String {
     match jiff::Timestamp::from_microsecond(time.as_micros()) {
         Ok(time) => format!("{time:.6}"),
         // Only a corrupt row is out of range.

@@ -8,6 +8,7 @@
 //! | `unmatched` | errors for requests that match no route |
 //! | [`gateway`] | calls to models, and what clients of OpenAI's API store here |
 //! | `skills`, `files`, `containers`, `models`, `runs`, `usage` | the vendors' other resources |
+//! | `message_batches`, `openai_batches` | batches of requests, as each vendor has them |
 //! | `litellm` | endpoints of LiteLLM's proxy |
 //! | [`discovery`] | the public index of skills |
 //! | `mcp` | a tenant's skills over MCP |
@@ -20,7 +21,9 @@ pub(crate) mod gateway;
 mod health;
 mod litellm;
 pub(crate) mod mcp;
+mod message_batches;
 pub(crate) mod models;
+mod openai_batches;
 pub(crate) mod router;
 mod runs;
 mod skills;

@@ -34,10 +34,12 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 73] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 85] = [
     // Records of model calls may contain their texts.
     ("GET", "/v1/runs", &[KeyScope::Use]),
     ("GET", "/v1/runs/run_x", &[KeyScope::Use]),
+    ("GET", "/v1/runs/run_x/events", &[KeyScope::Use]),
+    ("POST", "/v1/runs/run_x/cancel", &[KeyScope::Use]),
     ("GET", "/v1/responses/resp_x", &[KeyScope::Use]),
     ("GET", "/v1/responses/resp_x/input_items", &[KeyScope::Use]),
     ("DELETE", "/v1/responses/resp_x", &[KeyScope::Use]),
@@ -243,6 +245,28 @@ const ROUTES: [(&str, &str, &[KeyScope]); 73] = [
         "/v1beta/files/file_x:download",
         &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
+    ("GET", "/v1/messages/batches", &[KeyScope::Use]),
+    ("POST", "/v1/messages/batches", &[KeyScope::Use]),
+    ("GET", "/v1/messages/batches/msgbatch_x", &[KeyScope::Use]),
+    (
+        "DELETE",
+        "/v1/messages/batches/msgbatch_x",
+        &[KeyScope::Use],
+    ),
+    (
+        "POST",
+        "/v1/messages/batches/msgbatch_x/cancel",
+        &[KeyScope::Use],
+    ),
+    (
+        "GET",
+        "/v1/messages/batches/msgbatch_x/results",
+        &[KeyScope::Use],
+    ),
+    ("GET", "/v1/batches", &[KeyScope::Use]),
+    ("POST", "/v1/batches", &[KeyScope::Use]),
+    ("GET", "/v1/batches/batch_x", &[KeyScope::Use]),
+    ("POST", "/v1/batches/batch_x/cancel", &[KeyScope::Use]),
     ("GET", "/metrics", &[]),
     (
         "GET",

@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use prowess_server::{SecretString, ServerSettings, route_table};
 use prowess_store::{
-    KeyScope, NewChat, NewConversation, NewItem, NewResponse, NewRun, Store, TenantId, Timestamp,
+    BatchKind, BatchLimits, KeyScope, NewBatch, NewChat, NewConversation, NewItem, NewResponse,
+    NewRun, Store, TenantId, Timestamp,
 };
 use prowess_testkit::SkillFixture;
 use serde_json::json;
@@ -25,6 +26,8 @@ struct Tenants {
     conversation: String,
     item: String,
     completion: String,
+    message_batch: String,
+    batch: String,
 }
 
 const WORDS: &str = "unmistakable-words-of-the-owner";
@@ -65,7 +68,11 @@ async fn tenants() -> Tenants {
     keep_conversation(&server, &conversation, &item).await;
     let completion = "chatcmpl-theowners".to_owned();
     keep_chat(&server, &completion).await;
+    let message_batch = keep_batch(&server, BatchKind::Messages).await;
+    let batch = keep_batch(&server, BatchKind::File).await;
     Tenants {
+        message_batch,
+        batch,
         run,
         response,
         conversation,
@@ -153,6 +160,26 @@ async fn keep_chat(server: &Server, id: &str) {
     server.app.store().save_chat(&owner, &new).await.unwrap();
 }
 
+async fn keep_batch(server: &Server, kind: BatchKind) -> String {
+    let new = NewBatch {
+        kind,
+        dialect: "chat",
+        api_key: None,
+        metadata: &json!({ "note": WORDS }).to_string(),
+        input_file: None,
+        output_lifetime: Duration::ZERO,
+        expires_in: Duration::from_secs(600),
+    };
+    let limits = BatchLimits {
+        open: 10,
+        stored_bytes: 10,
+    };
+    let (owner, store) = (TenantId::new("owner").unwrap(), server.app.store());
+    let batch = store.create_batch(&owner, &new, &limits).await.unwrap();
+    store.start_batch(&owner, &batch.id, 0).await.unwrap();
+    batch.id
+}
+
 impl Tenants {
     /// The owner's object that a parameter of a path names, and one that never existed.
     fn object(&self, parameter: &str) -> (&str, &'static str) {
@@ -165,6 +192,8 @@ impl Tenants {
             "conversation" => (&self.conversation, "conv_0"),
             "item" => (&self.item, "msg_0"),
             "completion" => (&self.completion, "chatcmpl-0"),
+            "message_batch" => (&self.message_batch, "msgbatch_0"),
+            "batch" => (&self.batch, "batch_0"),
             _ => panic!("which object does {{{parameter}}} name?"),
         }
     }
@@ -219,6 +248,8 @@ impl Tenants {
             "conversation",
             "item",
             "completion",
+            "message_batch",
+            "batch",
             "file",
             "version",
         ];

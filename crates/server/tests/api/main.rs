@@ -10,6 +10,7 @@
 )]
 
 mod auth;
+mod batches;
 mod client;
 mod connections;
 mod discovery;
@@ -27,3 +28,4 @@ mod skill_fields;
 mod skills;
 mod uploads;
 mod upstream;
+mod webhooks;

@@ -40,7 +40,8 @@ impl GatewayRequest<'_> {
     }
 }
 
-fn resolve_route(app: &App, model: &str) -> Result<Route, RouteError> {
+/// The route to a model.
+pub(crate) fn resolve_route(app: &App, model: &str) -> Result<Route, RouteError> {
     match &app.settings().providers {
         Some(providers) => providers.route(model),
         None => Err(RouteError::Unknown {

@@ -31,7 +31,7 @@ use prowess_wire::raw::Edit;
 use serde_json::Value;
 
 pub(super) use passthrough::{completed_response, record_passthrough};
-pub(super) use recorder::AnswerRecorder;
+pub(crate) use recorder::{AnswerRecorder, StoredRecorder};
 
 pub(super) use self::input_shift::InputShift;
 use super::error::GatewayError;

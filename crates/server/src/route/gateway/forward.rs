@@ -22,6 +22,7 @@ use super::conversation::{self, AnswerRecorder};
 use super::endpoint::Endpoint;
 use super::error::GatewayError;
 use super::file_tracking::{self, FileTracker};
+use super::keep_run::KeptReply;
 use super::reply;
 use super::request::GatewayRequest;
 use super::run::{self, StartedRun};
@@ -58,7 +59,7 @@ where
     let limit = app.settings().request_bytes;
     let body = read_body(app, &principal.tenant, body, limit).await?;
     let client = endpoint.client;
-    let request = GatewayRequest::new(app, &principal, endpoint, parts, id);
+    let request = GatewayRequest::new(app, &principal, endpoint, parts, id)?;
     // Boxed: the future is large and would otherwise be moved through every layer around this
     // one.
     match Box::pin(request.respond(&body.bytes)).await {
@@ -84,6 +85,8 @@ enum Outcome {
     /// With a response built here.
     Answered(Value),
     Run(Box<StartedRun>),
+    /// By a run that goes on without its client.
+    Kept(Box<KeptReply>),
 }
 
 /// The outcome of a request, and what stores its response.
@@ -121,21 +124,33 @@ impl GatewayRequest<'_> {
         meter: &mut Meter,
     ) -> Result<RecordedOutcome, GatewayError> {
         let route = self.admit(&incoming, meter).await?;
-        let needs_run = self.needs_run(&incoming, &route).await?;
+        let mut needs_run = self.needs_run(&incoming, &route).await?;
+        let keep = self.keep(&incoming, &route, needs_run)?;
+        needs_run |= keep.is_some();
         let prepared =
             conversation::prepare(self.app, self.principal, &incoming, &route, needs_run).await?;
         let Some((changed, recorder)) = prepared else {
+            if let Some(keep) = keep {
+                let kept =
+                    Box::pin(self.keep_run(incoming, keep, route, None, incoming.body)).await?;
+                return Ok((Outcome::Kept(Box::new(kept)), None));
+            }
             let outcome = self
                 .run_or_forward(incoming, route, needs_run, meter)
                 .await?;
             return Ok((outcome, None));
         };
         let raw = RawObject::parse(&changed)?;
+        let original = incoming.body;
         let incoming = ClientRequest {
             body: &changed,
             raw: &raw,
             ..incoming
         };
+        if let Some(keep) = keep {
+            let kept = self.keep_run(incoming, keep, route, recorder.as_ref(), original);
+            return Ok((Outcome::Kept(Box::new(Box::pin(kept).await?)), None));
+        }
         // Stored items may contain calls of an earlier run.
         let needs_run = needs_run || self.needs_run(&incoming, &route).await?;
         let shift = recorder
@@ -237,6 +252,7 @@ impl GatewayRequest<'_> {
             }
             Outcome::Answered(body) => Ok(Json(body).into_response()),
             Outcome::Run(started) => Box::pin(started.respond(reply)).await,
+            Outcome::Kept(kept) => Box::pin(kept.respond(self.app, reply.meter)).await,
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | rate limit, budget, and the route to the model | `admit` |
 //! | stored conversations that it continues | [`conversation`] |
 //! | a run of the engine, if it needs one | [`run`] |
+//! | a run that goes on without its client | `keep_run` |
 //! | compaction of a conversation by a model that has no such call | `compact`, `transcript`, `model_text` |
 //! | the response: unchanged or translated | [`client_reply`], [`reply`] |
 //! | bodies that pass unchanged | [`sse_passthrough`], [`usage_scan`], `observed_body` |
@@ -33,6 +34,7 @@ mod endpoint;
 mod error;
 mod file_tracking;
 mod forward;
+mod keep_run;
 mod list_query;
 mod model_text;
 mod observed_body;
@@ -47,7 +49,9 @@ mod transcript;
 mod unsupported_fields;
 mod usage_scan;
 
+pub(crate) use admit::resolve_route;
 pub(super) use chats::ROUTES as CHAT_ROUTES;
+pub(crate) use conversation::{AnswerRecorder, StoredRecorder};
 pub(super) use conversations::ROUTES as CONVERSATION_ROUTES;
 pub(crate) use endpoint::Endpoint;
 pub(super) use error::GatewayError;
@@ -55,3 +59,4 @@ pub(crate) use forward::forward;
 pub(super) use request::client_credentials;
 pub(super) use responses::ROUTES as RESPONSE_ROUTES;
 pub(super) use socket::ROUTES as SOCKET_ROUTES;
+pub(crate) use unsupported_fields::UnsupportedFields;

@@ -10,8 +10,10 @@ use prowess_wire::raw::RawObject;
 use super::endpoint::Endpoint;
 use crate::app::App;
 use crate::auth::Principal;
+use crate::error::HttpError;
 use crate::extract::Query;
 use crate::google::ModelMethod;
+use crate::kept_runs::keep::KeepHeaders;
 use crate::meter::Meter;
 use crate::request_id::RequestId;
 use crate::telemetry::TraceParent;
@@ -30,6 +32,8 @@ pub(super) struct GatewayRequest<'a> {
     pub(super) json_array: bool,
     parent: Option<TraceParent>,
     pub(super) credentials: ClientCredentials,
+    /// What the headers say about keeping its run.
+    pub(super) keep: KeepHeaders,
     pub(super) id: RequestId,
 }
 
@@ -38,10 +42,10 @@ impl<'a> GatewayRequest<'a> {
         app: &'a App,
         principal: &'a Principal,
         endpoint: Endpoint,
-        parts: Parts,
+        mut parts: Parts,
         id: RequestId,
-    ) -> GatewayRequest<'a> {
-        GatewayRequest {
+    ) -> Result<GatewayRequest<'a>, HttpError> {
+        Ok(GatewayRequest {
             app,
             principal,
             json_array: is_json_array(&endpoint, parts.uri.query()),
@@ -50,9 +54,10 @@ impl<'a> GatewayRequest<'a> {
             parent: app
                 .telemetry()
                 .and_then(|_| TraceParent::from_headers(&parts.headers)),
+            keep: KeepHeaders::read(&mut parts.headers, &app.settings().webhooks)?,
             credentials: client_credentials(parts.headers),
             id,
-        }
+        })
     }
 
     /// Model and stream flag: from the path, or from the body.

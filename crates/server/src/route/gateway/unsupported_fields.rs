@@ -18,7 +18,7 @@ const MAX_FIELD_CHARS: usize = 100;
 
 /// Unsupported fields, each once.
 #[derive(Debug, Default)]
-pub(super) struct UnsupportedFields {
+pub(crate) struct UnsupportedFields {
     fields: Vec<String>,
     more: usize,
 }
@@ -32,6 +32,13 @@ impl UnsupportedFields {
     ) {
         for Dropped { field, .. } in dropped {
             self.add(header_safe(&client_path(field)));
+        }
+    }
+
+    /// Adds fields of the request by their names in the client's body.
+    pub(crate) fn add_names<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        for name in names {
+            self.add(header_safe(name));
         }
     }
 
@@ -66,7 +73,7 @@ impl UnsupportedFields {
     }
 
     /// Writes the fields to a header.
-    pub(super) fn write_header(&self, headers: &mut HeaderMap) {
+    pub(crate) fn write_header(&self, headers: &mut HeaderMap) {
         let value = self.render().map(|text| HeaderValue::from_str(&text));
         if let Some(Ok(value)) = value {
             headers.insert(DROPPED_HEADER, value);

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use prowess_store::Error as StoreError;
 use serde_json::Value;
 
 use crate::app::App;
@@ -16,7 +17,14 @@ pub(crate) async fn get(
     PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadRuns)?;
-    let run = app.store().run(&principal.tenant, &id).await?;
+    let run = match app.store().run(&principal.tenant, &id).await {
+        Err(StoreError::NotFound { .. }) => {
+            // A kept run has a record when it has ended.
+            let run = app.store().journal_run(&principal.tenant, &id).await?;
+            return Ok(Json(render::kept_run(&run)));
+        }
+        found => found?,
+    };
     let mut shown = render::run(&run.run);
     if let Some(map) = shown.as_object_mut() {
         map.insert("usage".to_owned(), run.usage);

@@ -1,5 +1,7 @@
-//! `/v1/runs`: records of requests with skills. One file per verb.
+//! `/v1/runs`: records of requests with skills, and kept runs. One file per verb.
 
+mod cancel;
+mod events;
 mod get;
 mod list;
 
@@ -25,6 +27,25 @@ pub(super) static ROUTES: &[RouteRow] = &[
         mounts: VENDORS,
         action: RouteAction::Handler(|method, _| on(method, get::get)),
         operations: Operations::both(Operation::new("Get a run", OperationResponse::Json)),
+        names: PathNames::Objects(&[ObjectKind::Run]),
+    },
+    RouteRow {
+        method: RouteMethod::Get,
+        path: "/runs/{run}/events",
+        mounts: VENDORS,
+        action: RouteAction::Handler(|method, _| on(method, events::events)),
+        operations: Operations::both(
+            Operation::new("Follow the events of a kept run", OperationResponse::Stream)
+                .query(query::FOLLOW),
+        ),
+        names: PathNames::Objects(&[ObjectKind::Run]),
+    },
+    RouteRow {
+        method: RouteMethod::Post,
+        path: "/runs/{run}/cancel",
+        mounts: VENDORS,
+        action: RouteAction::Handler(|method, _| on(method, cancel::cancel)),
+        operations: Operations::both(Operation::new("Cancel a kept run", OperationResponse::Json)),
         names: PathNames::Objects(&[ObjectKind::Run]),
     },
 ];

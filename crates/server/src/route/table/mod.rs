@@ -25,7 +25,8 @@ pub use summary::{RouteSummary, route_table};
 use self::model_calls::MODEL_CALLS;
 use self::row::RouteRow;
 use super::{
-    containers, discovery, files, gateway, health, litellm, mcp, models, runs, skills, usage,
+    containers, discovery, files, gateway, health, litellm, mcp, message_batches, models,
+    openai_batches, runs, skills, usage,
 };
 use crate::openapi;
 
@@ -42,6 +43,8 @@ static HANDLERS: &[&[RouteRow]] = &[
     runs::ROUTES,
     usage::ROUTES,
     containers::ROUTES,
+    message_batches::ROUTES,
+    openai_batches::ROUTES,
     gateway::RESPONSE_ROUTES,
     gateway::SOCKET_ROUTES,
     gateway::CONVERSATION_ROUTES,

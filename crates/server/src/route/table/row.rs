@@ -80,6 +80,8 @@ pub(crate) enum ObjectKind {
     Conversation,
     ConversationItem,
     ChatCompletion,
+    MessageBatch,
+    Batch,
 }
 
 impl ObjectKind {
@@ -95,6 +97,8 @@ impl ObjectKind {
             ObjectKind::Conversation => "conversation",
             ObjectKind::ConversationItem => "item",
             ObjectKind::ChatCompletion => "completion",
+            ObjectKind::MessageBatch => "message_batch",
+            ObjectKind::Batch => "batch",
         }
     }
 }

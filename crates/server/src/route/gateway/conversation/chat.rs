@@ -11,6 +11,7 @@ use prowess_store::{NewChat, Store, TenantId};
 use prowess_wire::neutral::{Delta, ResponseCollector, StreamEvent};
 use prowess_wire::raw::Edit;
 use prowess_wire::{ClientDialect, Dialect, ReplyContext, write_response};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{AnswerRecorder, PreparedRequest, items};
@@ -24,7 +25,7 @@ use crate::route::gateway::error::GatewayError;
 const MAX_COMPLETION_BYTES: usize = 16 << 20;
 
 /// Stores a chat completion.
-pub(in crate::route::gateway) struct ChatRecorder {
+pub(crate) struct ChatRecorder {
     store: Store,
     tenant: TenantId,
     model: String,
@@ -36,6 +37,14 @@ pub(in crate::route::gateway) struct ChatRecorder {
     /// Bytes of it.
     bytes: usize,
     context: ReplyContext,
+}
+
+/// What is stored of a recorder with a kept run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredChat {
+    model: String,
+    metadata: BTreeMap<String, String>,
+    messages: String,
 }
 
 /// The request as sent to the model, and how its response is stored; none when it is not to be
@@ -77,6 +86,33 @@ pub(super) fn prepare(
 }
 
 impl ChatRecorder {
+    pub(super) fn to_stored(&self) -> StoredChat {
+        StoredChat {
+            model: self.model.clone(),
+            metadata: self.metadata.clone(),
+            messages: self.messages.clone(),
+        }
+    }
+
+    pub(super) fn from_stored(
+        store: Store,
+        tenant: TenantId,
+        stored: StoredChat,
+        expires_in: Duration,
+    ) -> Self {
+        ChatRecorder {
+            store,
+            tenant,
+            model: stored.model,
+            metadata: stored.metadata,
+            messages: stored.messages,
+            expires_in,
+            streamed: None,
+            bytes: 0,
+            context: ReplyContext::default(),
+        }
+    }
+
     pub(super) fn adjust(&mut self, context: &mut ReplyContext) {
         let id = items::new_id("chatcmpl");
         context.id = Some(id.replacen("chatcmpl_", "chatcmpl-", 1));
@@ -152,6 +188,7 @@ fn event_size(event: &StreamEvent) -> usize {
             debug_size(rest)
         }
         StreamEvent::BlockStop { .. }
+        | StreamEvent::BlockAbandoned { .. }
         | StreamEvent::MessageStop
         | StreamEvent::Ping
         | StreamEvent::Error(_)

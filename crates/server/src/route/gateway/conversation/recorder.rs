@@ -5,22 +5,24 @@ use std::time::Duration;
 use prowess_store::{Error as StoreError, NewItem, NewResponse, Store, TenantId};
 use prowess_wire::neutral::StreamEvent;
 use prowess_wire::{ReplyContext, StreamWriter};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::chat::ChatRecorder;
+use super::chat::{ChatRecorder, StoredChat};
 use super::{InputShift, MAX_HISTORY_BYTES, items};
+use crate::app::App;
 
 /// Items of a response that can be referenced.
 const MAX_RESPONSE_ITEMS: usize = 10_000;
 
 /// How a response is stored.
-pub(in crate::route::gateway) enum AnswerRecorder {
+pub(crate) enum AnswerRecorder {
     Response(Box<ResponseRecorder>),
     Chat(Box<ChatRecorder>),
 }
 
 /// Stores a response, or appends it to a conversation.
-pub(in crate::route::gateway) struct ResponseRecorder {
+pub(crate) struct ResponseRecorder {
     pub(super) store: Store,
     pub(super) tenant: TenantId,
     pub(super) previous: Option<String>,
@@ -35,14 +37,96 @@ pub(in crate::route::gateway) struct ResponseRecorder {
     pub(super) expires_in: Duration,
 }
 
+/// What is stored of a recorder with a kept run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StoredRecorder {
+    /// Of a response.
+    Response {
+        /// The response that the request continues.
+        previous: Option<String>,
+        /// The conversation that it is appended to.
+        conversation: Option<String>,
+        /// The input that is appended before it.
+        input: Vec<Value>,
+        /// Id and history, if it is stored separately.
+        slot: Option<ResponseSlot>,
+    },
+    /// Of a chat completion.
+    Chat(StoredChat),
+}
+
+impl StoredRecorder {
+    /// Adds the settings that the response repeats.
+    pub(crate) fn echo_settings(&self, context: &mut ReplyContext) {
+        let StoredRecorder::Response {
+            previous,
+            conversation,
+            slot,
+            ..
+        } = self
+        else {
+            return;
+        };
+        context.echo_setting("store", slot.is_some().into());
+        context.echo_setting("previous_response_id", json!(previous));
+        if let Some(id) = conversation {
+            context.echo_setting("conversation", json!({ "id": id }));
+        }
+    }
+}
+
 /// A response stored separately.
-pub(super) struct ResponseSlot {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ResponseSlot {
     pub(super) id: String,
     /// All items before the response.
     pub(super) conversation: String,
 }
 
 impl AnswerRecorder {
+    /// What is stored of it with a kept run, whose response has this id.
+    pub(in crate::route::gateway) fn to_stored(&self, id: Option<&str>) -> StoredRecorder {
+        match self {
+            AnswerRecorder::Chat(recorder) => StoredRecorder::Chat(recorder.to_stored()),
+            AnswerRecorder::Response(recorder) => StoredRecorder::Response {
+                previous: recorder.previous.clone(),
+                conversation: recorder.conversation.clone(),
+                input: recorder.input.clone(),
+                slot: recorder.slot.as_ref().map(|slot| ResponseSlot {
+                    id: id.unwrap_or(&slot.id).to_owned(),
+                    conversation: slot.conversation.clone(),
+                }),
+            },
+        }
+    }
+
+    /// The recorder of a kept run of a tenant.
+    pub(crate) fn from_stored(app: &App, tenant: &TenantId, stored: StoredRecorder) -> Self {
+        let (store, expires_in) = (app.store().clone(), app.settings().response_retention);
+        match stored {
+            StoredRecorder::Chat(chat) => {
+                let recorder = ChatRecorder::from_stored(store, tenant.clone(), chat, expires_in);
+                AnswerRecorder::Chat(Box::new(recorder))
+            }
+            StoredRecorder::Response {
+                previous,
+                conversation,
+                input,
+                slot,
+            } => AnswerRecorder::Response(Box::new(ResponseRecorder {
+                store,
+                tenant: tenant.clone(),
+                previous,
+                conversation,
+                input,
+                shift: InputShift::default(),
+                slot,
+                expires_in,
+            })),
+        }
+    }
+
     /// Sets the fields of the response that refer to its conversation.
     pub(in crate::route::gateway) fn adjust(&mut self, context: &mut ReplyContext) {
         match self {
@@ -101,7 +185,7 @@ impl AnswerRecorder {
 
     /// Stores the response. On failure the client still has its response; it just cannot
     /// continue from it.
-    pub(in crate::route::gateway) async fn save(self, response: &Value) {
+    pub(crate) async fn save(self, response: &Value) {
         match self {
             AnswerRecorder::Response(recorder) => recorder.save(response).await,
             AnswerRecorder::Chat(recorder) => recorder.save(response).await,

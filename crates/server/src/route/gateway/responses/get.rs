@@ -1,14 +1,16 @@
 //! `GET /v1/responses/{id}`
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use super::replay;
+use super::{kept, replay};
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
+use crate::kept_runs::attach::FollowOptions;
 
 /// The response as sent to its client; with `stream=true` as events, after `starting_after` if
 /// given.
@@ -20,8 +22,19 @@ pub(super) async fn get(
 ) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
     let starting_after = query.parse_value("starting_after", "a sequence number")?;
+    let streams = query.get("stream") == Some("true");
+    if let Some(run) = kept::find(&app, &principal.tenant, &id).await? {
+        if streams {
+            let options = FollowOptions {
+                after: starting_after,
+                ..FollowOptions::default()
+            };
+            return run.follow(options).await;
+        }
+        return Ok(Json(run.response_object().await?).into_response());
+    }
     let record = app.store().load_response(&principal.tenant, &id).await?;
-    if query.get("stream") != Some("true") {
+    if !streams {
         return Ok(([(CONTENT_TYPE, "application/json")], record.response).into_response());
     }
     let response = serde_json::from_str(&record.response)

@@ -7,6 +7,7 @@ mod cancel;
 mod delete;
 mod get;
 mod input_items;
+mod kept;
 pub(super) mod replay;
 
 use crate::openapi::operation::{Operation, OperationResponse};

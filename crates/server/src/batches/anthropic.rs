@@ -1,0 +1,52 @@
+//! Batches and results in Anthropic's format.
+
+use prowess_store::{BatchItemState, BatchRecord, BatchResult, BatchState};
+use serde_json::{Value, json};
+
+use crate::render::rfc3339;
+
+/// A batch.
+pub(crate) fn batch(batch: &BatchRecord) -> Value {
+    let status = match batch.state {
+        BatchState::Cancelling => "canceling",
+        state if state.is_terminal() => "ended",
+        _ => "in_progress",
+    };
+    let has_ended = batch.ended_at.is_some();
+    json!({
+        "id": batch.id,
+        "type": "message_batch",
+        "processing_status": status,
+        "request_counts": {
+            "processing": batch.counts.processing(),
+            "succeeded": batch.counts.succeeded,
+            "errored": batch.counts.errored,
+            "canceled": batch.counts.cancelled,
+            "expired": batch.counts.expired,
+        },
+        "ended_at": batch.ended_at.map(rfc3339),
+        "created_at": rfc3339(batch.created_at),
+        "expires_at": rfc3339(batch.expires_at),
+        "archived_at": null,
+        "cancel_initiated_at": batch.cancel_requested_at.map(rfc3339),
+        // Relative to the client's base URL: a server behind a proxy does not know its own.
+        "results_url": has_ended.then(|| format!("/v1/messages/batches/{}/results", batch.id)),
+    })
+}
+
+/// A line of the results, without its end.
+pub(crate) fn result_line(result: &BatchResult) -> String {
+    let custom_id = Value::from(result.custom_id.as_str());
+    // The body is JSON already, and may be large.
+    let outcome = match (&result.body, result.state) {
+        (Some(message), BatchItemState::Succeeded) => {
+            format!("{{\"type\":\"succeeded\",\"message\":{message}}}")
+        }
+        (Some(error), BatchItemState::Errored) => {
+            format!("{{\"type\":\"errored\",\"error\":{error}}}")
+        }
+        (_, BatchItemState::Expired) => "{\"type\":\"expired\"}".to_owned(),
+        _ => "{\"type\":\"canceled\"}".to_owned(),
+    };
+    format!("{{\"custom_id\":{custom_id},\"result\":{outcome}}}")
+}

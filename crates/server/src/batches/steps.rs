@@ -1,0 +1,228 @@
+//! What the scheduler does in one round. Each step can be repeated, also by another server.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use prowess_store::{
+    BatchItemResult, BatchItemRun, BatchItemState, Result as StoreResult, RunState, Store,
+    TenantId, Timestamp, UnsubmittedItem,
+};
+use prowess_wire::neutral::{ApiError, ErrorKind};
+use prowess_wire::{ClientDialect, render_client_error};
+
+use super::runs::{BatchRuns, NewBatchRun};
+use super::settings::BatchSettings;
+
+/// Batches or runs handled in one step; the next round continues.
+const STEP_LIMIT: u32 = 64;
+/// How long a tenant whose requests are refused for now is left alone, at first and at most.
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+const MAX_DELAY: Duration = Duration::from_secs(30);
+
+/// The steps of a scheduler, and what it remembers between rounds.
+pub(super) struct ScheduleSteps<R> {
+    pub(super) store: Store,
+    pub(super) settings: BatchSettings,
+    pub(super) runs: R,
+    delays: HashMap<TenantId, Delay>,
+}
+
+/// A tenant whose requests are refused for now.
+#[derive(Clone, Copy)]
+struct Delay {
+    until: Instant,
+    length: Duration,
+}
+
+impl<R: BatchRuns> ScheduleSteps<R> {
+    pub(super) fn new(store: Store, settings: BatchSettings, runs: R) -> ScheduleSteps<R> {
+        ScheduleSteps {
+            store,
+            settings,
+            runs,
+            delays: HashMap::new(),
+        }
+    }
+
+    /// One round. Returns whether anything has changed, so that more may follow at once.
+    pub(super) async fn round(&mut self, now: Timestamp) -> StoreResult<bool> {
+        let mut changed = self.expire(now).await?;
+        changed |= self.stop_runs().await?;
+        changed |= self.collect_results().await?;
+        changed |= self
+            .store
+            .mark_running_items(self.settings.concurrency)
+            .await?
+            > 0;
+        changed |= self.submit().await?;
+        Ok(changed)
+    }
+
+    async fn expire(&self, now: Timestamp) -> StoreResult<bool> {
+        let runs = self.store.expire_batches(now, STEP_LIMIT).await?;
+        for run in &runs {
+            self.cancel(run).await;
+        }
+        Ok(!runs.is_empty())
+    }
+
+    /// Cancels the runs of cancelled batches.
+    async fn stop_runs(&self) -> StoreResult<bool> {
+        let runs = self.store.item_runs_to_stop(STEP_LIMIT).await?;
+        for run in &runs {
+            if self.cancel(run).await {
+                self.store.mark_item_stopping(&run.item).await?;
+            }
+        }
+        Ok(!runs.is_empty())
+    }
+
+    async fn cancel(&self, run: &BatchItemRun) -> bool {
+        let cancelled = self.runs.cancel(&run.tenant, &run.run).await;
+        if let Err(error) = &cancelled {
+            tracing::warn!(run = run.run, %error, "cannot cancel a run of a batch");
+        }
+        cancelled.is_ok()
+    }
+
+    async fn collect_results(&self) -> StoreResult<bool> {
+        let ended = self.store.ended_item_runs(STEP_LIMIT).await?;
+        let mut changed = false;
+        for run in &ended {
+            changed |= self.collect_result(run).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn collect_result(&self, run: &BatchItemRun) -> StoreResult<bool> {
+        let (state, status, body) = match self.runs.outcome(&run.tenant, &run.run).await {
+            Ok(Some(outcome)) => {
+                let state = match outcome.state {
+                    RunState::Cancelled => BatchItemState::Cancelled,
+                    _ if (200..300).contains(&outcome.status) => BatchItemState::Succeeded,
+                    _ => BatchItemState::Errored,
+                };
+                (state, outcome.status, Some(outcome.body.to_string()))
+            }
+            Ok(None) => {
+                // Its run was deleted before its result was collected.
+                let error = ApiError::new(ErrorKind::Api, "the result of the request was lost");
+                let rendered = render_client_error(self.client(run).await?, &error);
+                let body = Some(rendered.body.to_string());
+                (BatchItemState::Errored, rendered.status, body)
+            }
+            Err(error) => {
+                tracing::warn!(run = run.run, %error, "cannot read the result of a run");
+                return Ok(false);
+            }
+        };
+        let body = body.filter(|_| state != BatchItemState::Cancelled);
+        let result = BatchItemResult {
+            state,
+            status: status.into(),
+            body: body.as_deref(),
+        };
+        self.store.record_batch_result(&run.item, &result).await
+    }
+
+    /// The dialect of a request that has become a run.
+    async fn client(&self, run: &BatchItemRun) -> StoreResult<ClientDialect> {
+        let dialect = self.store.batch_dialect(&run.item.batch).await?;
+        Ok(client_dialect(&dialect))
+    }
+
+    /// Submits requests that are marked as running and have no run.
+    async fn submit(&mut self) -> StoreResult<bool> {
+        let mut changed = false;
+        for tenant in self.store.tenants_with_unsubmitted_items().await? {
+            if self.is_delayed(&tenant) {
+                continue;
+            }
+            let limit = self.settings.concurrency;
+            for item in self.store.unsubmitted_items(&tenant, limit).await? {
+                match self.submit_item(&tenant, &item).await? {
+                    Submission::Done => {
+                        self.delays.remove(&tenant);
+                        changed = true;
+                    }
+                    Submission::RefusedForNow => {
+                        self.delay(&tenant);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    async fn submit_item(
+        &self,
+        tenant: &TenantId,
+        item: &UnsubmittedItem,
+    ) -> StoreResult<Submission> {
+        let reference = &item.item;
+        let Some(body) = self.store.batch_item_body(reference).await? else {
+            return Ok(Submission::Done);
+        };
+        let client = client_dialect(&item.dialect);
+        let new = NewBatchRun {
+            tenant,
+            api_key: item.api_key.as_deref(),
+            client,
+            body: body.into(),
+            idempotency_key: format!("batch:{}:{}", reference.batch, reference.seq),
+        };
+        let error = match self.runs.submit(new).await {
+            Ok(run) => {
+                self.store.set_batch_item_run(reference, &run).await?;
+                return Ok(Submission::Done);
+            }
+            Err(error) => error,
+        };
+        if is_temporary(&error) {
+            tracing::debug!(batch = reference.batch, %error, "a request of a batch has to wait");
+            return Ok(Submission::RefusedForNow);
+        }
+        let rendered = render_client_error(client, &error);
+        let body = rendered.body.to_string();
+        let result = BatchItemResult {
+            state: BatchItemState::Errored,
+            status: rendered.status.into(),
+            body: Some(&body),
+        };
+        self.store.record_batch_result(reference, &result).await?;
+        Ok(Submission::Done)
+    }
+
+    fn is_delayed(&self, tenant: &TenantId) -> bool {
+        let delay = self.delays.get(tenant);
+        delay.is_some_and(|delay| delay.until > Instant::now())
+    }
+
+    fn delay(&mut self, tenant: &TenantId) {
+        let before = self.delays.get(tenant);
+        let length = before.map_or(FIRST_DELAY, |delay| (delay.length * 2).min(MAX_DELAY));
+        let until = Instant::now() + length;
+        self.delays.insert(tenant.clone(), Delay { until, length });
+    }
+}
+
+enum Submission {
+    /// It is a run, or has its result.
+    Done,
+    RefusedForNow,
+}
+
+/// Whether the same request may be accepted later: rate limits, budgets of a period and
+/// failures of the server.
+fn is_temporary(error: &ApiError) -> bool {
+    error.status >= 500 || matches!(error.status, 408 | 429)
+}
+
+fn client_dialect(text: &str) -> ClientDialect {
+    match text {
+        "chat" => ClientDialect::Chat,
+        "responses" => ClientDialect::Responses,
+        _ => ClientDialect::Messages,
+    }
+}

@@ -1,0 +1,298 @@
+//! Responses to clients that wait for a kept run, or follow it. A client that leaves does not
+//! end the run.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use prowess_engine::LogEvent;
+use prowess_store::{Error as StoreError, JournalRun, TenantId};
+use prowess_wire::neutral::StreamEvent;
+use prowess_wire::{ClientDialect, ReplyContext, StreamWriter};
+
+use super::numbered_events::NumberedEvents;
+use super::outcome::RunOutcome;
+use super::response_object::response_object;
+use super::run_events::RunEvents;
+use super::stored_request::StoredRequest;
+use crate::app::App;
+use crate::error::HttpError;
+use crate::route::gateway::UnsupportedFields;
+
+/// Header with the id of the run.
+pub(crate) const RUN_HEADER: HeaderName = HeaderName::from_static("prowess-run");
+/// How long a stream is silent before a ping, if none is configured.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+
+/// A run to attach to.
+pub(crate) struct Attachment {
+    app: App,
+    tenant: TenantId,
+    run: String,
+    request: StoredRequest,
+}
+
+/// How a client follows the events of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FollowOptions {
+    /// The number of the last event that it has.
+    pub(crate) after: Option<u64>,
+    /// Whether events carry their numbers as ids.
+    pub(crate) adds_ids: bool,
+    /// Whether a stream of a Gemini client is one JSON array.
+    pub(crate) json_array: bool,
+    /// Whether a run that fails before its response starts is an error response.
+    pub(crate) waits_for_start: bool,
+}
+
+impl Attachment {
+    /// The run of a tenant.
+    ///
+    /// # Errors
+    /// When the tenant has no such run.
+    pub(crate) async fn open(app: &App, tenant: &TenantId, run: &str) -> Result<Self, HttpError> {
+        let stored = app.store().journal_request(tenant, run).await?;
+        Ok(Attachment {
+            app: app.clone(),
+            tenant: tenant.clone(),
+            run: run.to_owned(),
+            request: StoredRequest::parse(&stored)?,
+        })
+    }
+
+    /// The run of a tenant, if there is one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn find(
+        app: &App,
+        tenant: &TenantId,
+        run: &str,
+    ) -> Result<Option<Self>, HttpError> {
+        let stored = match app.store().journal_request(tenant, run).await {
+            Err(StoreError::NotFound { .. } | StoreError::NulInText) => return Ok(None),
+            stored => stored?,
+        };
+        Ok(Some(Attachment {
+            app: app.clone(),
+            tenant: tenant.clone(),
+            run: run.to_owned(),
+            request: StoredRequest::parse(&stored)?,
+        }))
+    }
+
+    /// The run.
+    pub(crate) fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(crate) fn request(&self) -> &StoredRequest {
+        &self.request
+    }
+
+    /// The run as it is now.
+    pub(crate) async fn current(&self) -> Result<JournalRun, HttpError> {
+        let store = self.app.store();
+        Ok(store.journal_run(&self.tenant, &self.run).await?)
+    }
+
+    /// The response that a client gets which sent the request, now or again.
+    pub(crate) async fn respond(self) -> Result<Response, HttpError> {
+        let request = &self.request;
+        let options = FollowOptions {
+            adds_ids: !request.json_array,
+            json_array: request.json_array,
+            waits_for_start: !request.background,
+            after: None,
+        };
+        let name = HeaderValue::from_str(&self.run);
+        let mut response = match (request.stream, request.background) {
+            (true, _) => self.follow(options).await?,
+            (false, true) => Json(self.response_object().await?).into_response(),
+            (false, false) => self.wait().await?,
+        };
+        if let Ok(name) = name {
+            response.headers_mut().insert(RUN_HEADER, name);
+        }
+        Ok(response)
+    }
+
+    /// The run as an object of the Responses API.
+    pub(crate) async fn response_object(&self) -> Result<serde_json::Value, HttpError> {
+        response_object(&self.current().await?, &self.request)
+    }
+
+    /// Waits for the end of the run.
+    async fn wait(self) -> Result<Response, HttpError> {
+        let mut events = RunEvents::new(&self.app, &self.tenant, &self.run);
+        let mut unsupported = UnsupportedFields::default();
+        while let Some(more) = events.next().await? {
+            for event in more {
+                if let LogEvent::Dropped(fields) = event {
+                    unsupported.add_names(fields.iter().map(|(field, _)| field.as_str()));
+                }
+            }
+        }
+        let run = match events.ended() {
+            Some(run) => run.clone(),
+            None => self.current().await?,
+        };
+        let mut response = outcome_response(&run, self.request.client())?;
+        unsupported.write_header(response.headers_mut());
+        Ok(response)
+    }
+
+    /// The events of the run as a stream in its client's dialect.
+    pub(crate) async fn follow(self, options: FollowOptions) -> Result<Response, HttpError> {
+        let client = self.request.client();
+        let mut context = self.context()?;
+        context.json_array = options.json_array;
+        let mut events = RunEvents::new(&self.app, &self.tenant, &self.run);
+        let mut first = Vec::new();
+        let mut unsupported = UnsupportedFields::default();
+        if options.waits_for_start {
+            let has_started = |events: &[LogEvent]| {
+                let is_response = |event: &LogEvent| matches!(event, LogEvent::Response(_));
+                events.iter().any(is_response)
+            };
+            while !has_started(&first) {
+                match events.next().await? {
+                    Some(more) => first.extend(more),
+                    None => break,
+                }
+            }
+            for event in &first {
+                if let LogEvent::Dropped(fields) = event {
+                    unsupported.add_names(fields.iter().map(|(field, _)| field.as_str()));
+                }
+            }
+            if failed_at_start(&first) {
+                // It is written when the run has ended.
+                while events.next().await?.is_some() {}
+                if let Some(run) = events.ended() {
+                    return outcome_response(run, client);
+                }
+            }
+        }
+        let kind = if options.json_array {
+            "application/json; charset=utf-8"
+        } else {
+            "text/event-stream; charset=utf-8"
+        };
+        let headers = [
+            (CONTENT_TYPE, kind),
+            (CACHE_CONTROL, "no-cache"),
+            (HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        let follower = Follower {
+            writer: StreamWriter::new(client, context),
+            numbers: NumberedEvents::new(options.after, options.adds_ids),
+            is_numbered: !options.json_array,
+            ping: self.app.settings().ping_interval.unwrap_or(PING_INTERVAL),
+            events,
+            first: Some(first),
+            is_over: false,
+        };
+        let mut response = (headers, Body::from_stream(follower.into_stream())).into_response();
+        unsupported.write_header(response.headers_mut());
+        Ok(response)
+    }
+
+    fn context(&self) -> Result<ReplyContext, HttpError> {
+        let context = self.request.reply_context(&self.run);
+        context.map_err(|error| HttpError::internal("run-malformed", &error))
+    }
+}
+
+/// Whether the run has failed before its response started.
+fn failed_at_start(events: &[LogEvent]) -> bool {
+    let mut responses = events.iter().filter_map(|event| match event {
+        LogEvent::Response(event) => Some(&**event),
+        _ => None,
+    });
+    matches!(responses.next(), Some(StreamEvent::Error(_)) | None)
+}
+
+/// The response for a run that has ended.
+fn outcome_response(run: &JournalRun, client: ClientDialect) -> Result<Response, HttpError> {
+    let outcome = RunOutcome::from_run(run)?;
+    let outcome = outcome.unwrap_or_else(|| RunOutcome::without_result(run.state));
+    let (status, body) = outcome.render(client);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    Ok((status, Json(body)).into_response())
+}
+
+/// Writes the events of a run for one client.
+struct Follower {
+    events: RunEvents,
+    /// Events that were read already.
+    first: Option<Vec<LogEvent>>,
+    writer: StreamWriter,
+    numbers: NumberedEvents,
+    is_numbered: bool,
+    ping: Duration,
+    is_over: bool,
+}
+
+impl Follower {
+    fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+        stream::unfold(self, |mut follower| async move {
+            let bytes = follower.next_bytes().await?;
+            Some((Ok(Bytes::from(bytes)), follower))
+        })
+    }
+
+    async fn next_bytes(&mut self) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        while out.is_empty() {
+            if self.is_over {
+                return None;
+            }
+            let events = match self.first.take() {
+                Some(first) => first,
+                None => match tokio::time::timeout(self.ping, self.events.next()).await {
+                    Err(_) => {
+                        self.writer.write(&StreamEvent::Ping, &mut out);
+                        return Some(out);
+                    }
+                    Ok(Ok(Some(events))) => events,
+                    Ok(Ok(None)) => {
+                        self.is_over = true;
+                        return None;
+                    }
+                    Ok(Err(error)) => {
+                        // The client reconnects.
+                        tracing::warn!(%error, "cannot read the events of a run");
+                        return None;
+                    }
+                },
+            };
+            for event in events {
+                self.write(event, &mut out);
+            }
+        }
+        Some(out)
+    }
+
+    fn write(&mut self, event: LogEvent, out: &mut Vec<u8>) {
+        match event {
+            LogEvent::CompletedAt(at) => self.writer.set_completed(at),
+            LogEvent::Response(event) => {
+                let mut bytes = Vec::new();
+                self.writer.write(&event, &mut bytes);
+                if self.is_numbered {
+                    self.numbers.write(&bytes, out);
+                } else {
+                    out.extend_from_slice(&bytes);
+                }
+            }
+            LogEvent::Dropped(_) | LogEvent::StepStored => {}
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Kept runs for the requests of batches.
+
+use prowess_provider::CallError;
+use prowess_skill::Digest;
+use prowess_store::{Error as StoreError, Store, TenantId};
+use prowess_wire::WireError;
+use prowess_wire::neutral::{ApiError, ErrorKind};
+use prowess_wire::raw::RawObject;
+
+use super::cancel;
+use super::key::find_key;
+use super::outcome::RunOutcome;
+use super::stored_request::{NewStoredRequest, StoredRequest};
+use super::submit::{Submission, Submitted, submit};
+use crate::app::App;
+use crate::batches::runs::{BatchRunOutcome, BatchRuns, NewBatchRun};
+use crate::error::HttpError;
+use crate::limits::{Estimate, RequestRefusal};
+use crate::route::gateway::resolve_route;
+
+/// The kept runs of a server.
+#[derive(Clone)]
+pub(crate) struct KeptBatchRuns {
+    app: App,
+}
+
+impl KeptBatchRuns {
+    pub(crate) fn new(app: App) -> Self {
+        KeptBatchRuns { app }
+    }
+}
+
+impl BatchRuns for KeptBatchRuns {
+    async fn submit(&self, new: NewBatchRun<'_>) -> Result<String, ApiError> {
+        let store = self.app.store();
+        let key = &new.idempotency_key;
+        let existing = store.run_by_idempotency_key(new.tenant, key).await;
+        if let Some(run) = existing.map_err(|error| http_error(&HttpError::from(error)))? {
+            // It was admitted before.
+            return Ok(run);
+        }
+        if prowess_engine::names_secrets(&new.body) {
+            return Err(ApiError {
+                code: Some("keep-with-secrets".to_owned()),
+                ..ApiError::new(
+                    ErrorKind::InvalidRequest,
+                    "a request of a batch cannot have `domain_secrets`, because secrets are not \
+                     stored",
+                )
+            });
+        }
+        let request =
+            stored_request(&new).map_err(|error| CallError::from(error).to_api_error())?;
+        self.admit(&new, &request).await?;
+        let run = Store::new_run_id().map_err(|error| http_error(&HttpError::from(error)))?;
+        let submission = Submission {
+            tenant: new.tenant,
+            key: new.api_key,
+            idempotency_key: Some(&new.idempotency_key),
+            digest: &Digest::from_content(&new.body).hex(),
+            run: &run,
+            request,
+        };
+        // Queued, so that requests of clients have the places first.
+        let submitted = submit(&self.app, submission, false).await;
+        match submitted.map_err(|error| http_error(&error))? {
+            Submitted::Existing { run } => Ok(run),
+            Submitted::Started(_) | Submitted::Queued => Ok(run),
+        }
+    }
+
+    async fn outcome(
+        &self,
+        tenant: &TenantId,
+        run: &str,
+    ) -> Result<Option<BatchRunOutcome>, ApiError> {
+        let fail = |error: StoreError| http_error(&HttpError::from(error));
+        let store = self.app.store();
+        let found = match store.journal_run(tenant, run).await {
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            found => found.map_err(fail)?,
+        };
+        if !found.state.is_terminal() {
+            return Ok(None);
+        }
+        let stored = store.journal_request(tenant, run).await.map_err(fail)?;
+        let client = StoredRequest::parse(&stored).map_err(fail)?.client();
+        let outcome = RunOutcome::from_run(&found).map_err(fail)?;
+        let outcome = outcome.unwrap_or_else(|| RunOutcome::without_result(found.state));
+        let (status, body) = outcome.render(client);
+        Ok(Some(BatchRunOutcome {
+            state: found.state,
+            status,
+            body,
+        }))
+    }
+
+    async fn cancel(&self, tenant: &TenantId, run: &str) -> Result<(), ApiError> {
+        match cancel::request(&self.app, tenant, run).await {
+            Err(error) if error.status == axum::http::StatusCode::NOT_FOUND => Ok(()),
+            Err(error) => Err(http_error(&error)),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+impl KeptBatchRuns {
+    /// Checks the limits of the key, as for a request that is sent by itself. What the run
+    /// uses is reserved when it starts.
+    async fn admit(&self, new: &NewBatchRun<'_>, request: &StoredRequest) -> Result<(), ApiError> {
+        let app = &self.app;
+        let route = resolve_route(app, &request.model);
+        let route = route.map_err(|error| CallError::from(error).to_api_error())?;
+        let Some(id) = new.api_key else {
+            return Ok(());
+        };
+        let key = find_key(app, new.tenant, id).await?;
+        let refuse = |refusal: RequestRefusal| *refusal.error;
+        if !key.limits.allows_model(&request.model) {
+            return Err(refuse(RequestRefusal::model_not_allowed(
+                &key,
+                &request.model,
+            )));
+        }
+        app.limits().count_request(&key).map_err(refuse)?;
+        let client = new.client;
+        let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
+        let admitted = app.limits().admit(app.store(), &key, &route, estimate);
+        admitted.await.map(drop).map_err(refuse)
+    }
+}
+
+fn stored_request(new: &NewBatchRun<'_>) -> Result<StoredRequest, WireError> {
+    let raw = RawObject::parse(&new.body)?;
+    raw.check_unique()?;
+    let model = raw
+        .routing_fields()
+        .model
+        .ok_or_else(|| WireError::Missing {
+            field: "model".to_owned(),
+        })?;
+    let request = StoredRequest::new(NewStoredRequest {
+        client: new.client,
+        model: &model,
+        stream: false,
+        json_array: false,
+        background: false,
+        headers: &axum::http::HeaderMap::new(),
+        body: &new.body,
+        created: prowess_store::Timestamp::now().as_micros().unsigned_abs() / 1_000_000,
+        recorder: None,
+        webhook: None,
+    });
+    request.to_neutral()?;
+    Ok(request)
+}
+
+fn http_error(error: &HttpError) -> ApiError {
+    ApiError {
+        status: error.status.as_u16(),
+        code: Some(error.code.to_owned()),
+        ..ApiError::new(
+            ErrorKind::from_status(error.status.as_u16()),
+            error.message.clone(),
+        )
+    }
+}

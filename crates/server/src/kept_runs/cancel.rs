@@ -1,0 +1,70 @@
+//! Cancelling a kept run.
+
+use std::time::Duration;
+
+use prowess_store::{CancelOutcome, JournalRun, NewWebhook, RunState, TenantId};
+
+use super::stored_request::StoredRequest;
+use super::task;
+use crate::app::App;
+use crate::error::HttpError;
+
+/// How long to wait until the server of a run has ended it.
+const MAX_WAIT: Duration = Duration::from_secs(8);
+/// How often to look.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Cancels a run, and returns it as it is then. One that has ended stays as it is.
+///
+/// # Errors
+/// When the tenant has no such run, or the store fails.
+pub(crate) async fn cancel(
+    app: &App,
+    tenant: &TenantId,
+    run: &str,
+) -> Result<JournalRun, HttpError> {
+    match request(app, tenant, run).await? {
+        CancelOutcome::Requested => wait(app, tenant, run).await,
+        _ => Ok(app.store().journal_run(tenant, run).await?),
+    }
+}
+
+/// Requests that a run be cancelled, and does not wait until it is.
+///
+/// # Errors
+/// As [`cancel`].
+pub(crate) async fn request(
+    app: &App,
+    tenant: &TenantId,
+    run: &str,
+) -> Result<CancelOutcome, HttpError> {
+    let store = app.store();
+    let stored = store.journal_request(tenant, run).await?;
+    let request = StoredRequest::parse(&stored)?;
+    let webhooks = task::cancelled_webhooks(app, (tenant, run), &request);
+    let new: Vec<NewWebhook<'_>> = webhooks
+        .iter()
+        .map(|(url, body)| NewWebhook { url, body })
+        .collect();
+    let outcome = store.cancel_run(tenant, run, &new).await?;
+    match outcome {
+        CancelOutcome::Cancelled if !new.is_empty() => app.webhook_wake().notify_one(),
+        CancelOutcome::Requested => app.local_runs().notice_cancel(run),
+        CancelOutcome::Cancelled | CancelOutcome::AlreadyEnded(_) => {}
+    }
+    Ok(outcome)
+}
+
+/// Waits until a run has ended. If its server does not answer, it is returned as it is: the
+/// run ends when that server finds out, or when its lease has run out.
+async fn wait(app: &App, tenant: &TenantId, run: &str) -> Result<JournalRun, HttpError> {
+    let deadline = tokio::time::Instant::now() + MAX_WAIT;
+    loop {
+        let current = app.store().journal_run(tenant, run).await?;
+        let is_over = current.state != RunState::Running;
+        if is_over || tokio::time::Instant::now() >= deadline {
+            return Ok(current);
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}

@@ -1,0 +1,111 @@
+//! Taking over runs that no server has: those that wait for their first server, and those whose
+//! server died.
+
+use std::time::{Duration, Instant};
+
+use prowess_engine::{FORMAT, RunJournal, lease_time};
+use prowess_store::{ClaimedRun, RunResult, RunState};
+use tokio_util::sync::CancellationToken;
+
+use super::outcome::RunOutcome;
+use super::pending_run::PendingRun;
+use super::stored_request::StoredRequest;
+use super::task;
+use crate::app::App;
+
+/// How often runs are looked for. Those that this server queues are claimed at once.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The same, when the store has failed.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(10);
+/// Runs claimed at once.
+const MAX_CLAIMS: usize = 8;
+
+/// Claims runs until the server stops.
+pub(crate) async fn run(app: App, stop: CancellationToken) {
+    let mut interval = POLL_INTERVAL;
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = tokio::time::sleep(interval) => {}
+            () = app.local_runs().woken() => {}
+        }
+        interval = match claim(&app).await {
+            Ok(()) => POLL_INTERVAL,
+            Err(error) => {
+                tracing::warn!(%error, "cannot claim runs");
+                FAILURE_INTERVAL
+            }
+        };
+    }
+}
+
+/// Gives the runs of this server to others, or to itself after a restart.
+pub(crate) async fn release_all(app: &App) {
+    for journal in app.local_runs().close() {
+        release(&journal).await;
+    }
+}
+
+async fn release(journal: &RunJournal) {
+    if let Err(error) = journal.release().await {
+        tracing::warn!(%error, run = journal.run(), "cannot release a run");
+    }
+}
+
+async fn claim(app: &App) -> Result<(), prowess_store::Error> {
+    loop {
+        let local = app.local_runs();
+        let (free, full_tenants) = local.capacity();
+        let limit = u32::try_from(free.min(MAX_CLAIMS)).unwrap_or_default();
+        if limit == 0 {
+            return Ok(());
+        }
+        let claimed = Instant::now();
+        let runs = app
+            .store()
+            .claim_runs(local.owner(), lease_time(), FORMAT, limit, &full_tenants)
+            .await?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            start(app, run, claimed).await?;
+        }
+    }
+}
+
+async fn start(app: &App, run: ClaimedRun, claimed: Instant) -> Result<(), prowess_store::Error> {
+    let Some(slot) = app.local_runs().reserve(&run.lease.tenant) else {
+        // Others of its tenant were claimed with it, or requests took the place.
+        return app.store().release_lease(&run.lease).await.map(drop);
+    };
+    let request = match StoredRequest::parse(&run.request) {
+        Ok(request) => request,
+        Err(error) => {
+            tracing::error!(%error, run = run.lease.run, "the request of a run cannot be read");
+            let outcome = RunOutcome::without_result(RunState::Failed).to_json();
+            let result = RunResult {
+                state: RunState::Failed,
+                body: &outcome,
+                events: None,
+            };
+            return app
+                .store()
+                .end_run(&run.lease, &result, &[])
+                .await
+                .map(drop);
+        }
+    };
+    let is_cancelled = run.cancel_requested;
+    let name = run.lease.run.clone();
+    let pending = PendingRun {
+        lease: run.lease,
+        claimed,
+        request,
+        key: run.api_key,
+        slot,
+    };
+    tracing::debug!(run = name, "run claimed");
+    task::spawn(app, pending, None, is_cancelled);
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Whether a request is to be kept: its run then goes on without its client.
+
+use axum::http::{HeaderMap, HeaderName};
+use prowess_provider::ModelTask;
+use prowess_wire::ClientDialect;
+use prowess_wire::raw::RawObject;
+
+use crate::error::HttpError;
+use crate::webhooks::request_url::requested_url;
+use crate::webhooks::settings::WebhookSettings;
+
+/// Names a run, so that a request that is sent again finds it.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Keeps a run in any dialect.
+const KEEP_HEADER: HeaderName = HeaderName::from_static("prowess-keep");
+
+/// What the headers of a request say about keeping its run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeepHeaders {
+    idempotency_key: Option<String>,
+    keep: bool,
+    webhook: Option<String>,
+}
+
+/// How a run is to be kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Keep {
+    /// The client does not wait for the response.
+    pub(crate) background: bool,
+    /// The client's name for the request.
+    pub(crate) idempotency_key: Option<String>,
+    /// Where the end of the run is announced.
+    pub(crate) webhook: Option<String>,
+}
+
+impl KeepHeaders {
+    /// Reads them; most requests have none.
+    ///
+    /// # Errors
+    /// When one of them is invalid.
+    pub(crate) fn read(
+        headers: &mut HeaderMap,
+        webhooks: &WebhookSettings,
+    ) -> Result<KeepHeaders, HttpError> {
+        let keep = match headers.get(&KEEP_HEADER).map(|value| value.as_bytes()) {
+            None | Some(b"false") => false,
+            Some(b"true") => true,
+            Some(_) => {
+                let message = format!("`{KEEP_HEADER}` must be `true` or `false`");
+                return Err(HttpError::bad_request("keep-invalid", message));
+            }
+        };
+        // It names the run here; an upstream must not take it for its own.
+        let idempotency_key = match headers.remove(&IDEMPOTENCY_KEY) {
+            None => None,
+            Some(key) => Some(read_key(&key)?),
+        };
+        Ok(KeepHeaders {
+            idempotency_key,
+            keep,
+            webhook: requested_url(webhooks, headers)?,
+        })
+    }
+
+    /// Whether and how a request is kept. An upstream that has background responses of its
+    /// own (`is_native`) keeps them itself, unless a header requests it here.
+    ///
+    /// # Errors
+    /// When the request contradicts itself.
+    pub(crate) fn keep(
+        &self,
+        client: ClientDialect,
+        task: ModelTask,
+        raw: &RawObject<'_>,
+        is_native: bool,
+    ) -> Result<Option<Keep>, HttpError> {
+        if task != ModelTask::Generate {
+            return Ok(None);
+        }
+        let background =
+            client == ClientDialect::Responses && raw.get("background") == Some("true");
+        let by_header = self.keep || self.idempotency_key.is_some() || self.webhook.is_some();
+        if !by_header && (!background || is_native) {
+            return Ok(None);
+        }
+        if background && raw.get("store") == Some("false") {
+            let message = "background: a response in the background must be stored; remove \
+                           `store: false`";
+            return Err(HttpError::bad_request("background-not-stored", message));
+        }
+        Ok(Some(Keep {
+            background,
+            idempotency_key: self.idempotency_key.clone(),
+            webhook: self.webhook.clone(),
+        }))
+    }
+}
+
+fn read_key(key: &axum::http::HeaderValue) -> Result<String, HttpError> {
+    let text = key.to_str().ok().map(str::trim);
+    let text = text.filter(|text| !text.is_empty() && text.len() <= 255);
+    let text = text.ok_or_else(|| {
+        let message = format!("`{IDEMPOTENCY_KEY}` must be 1 to 255 characters of ASCII text");
+        HttpError::bad_request("idempotency-key-invalid", message)
+    })?;
+    // A prefix of its own: other parts of the server name runs too.
+    Ok(format!("client:{text}"))
+}

@@ -1,0 +1,157 @@
+//! The kept runs that this server has, and how many it may have at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prowess_engine::RunJournal;
+use prowess_store::TenantId;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+
+/// Kept runs that a server runs at once, and those of one tenant.
+const MAX_RUNS: usize = 64;
+const MAX_RUNS_PER_TENANT: usize = 16;
+
+/// The kept runs of this server. Clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalRuns(Arc<LocalState>);
+
+#[derive(Debug)]
+struct LocalState {
+    /// The runtime of the runs: requests are served by others, which may end earlier.
+    runtime: Option<Handle>,
+    /// The name under which this server owns runs.
+    owner: String,
+    runs: Mutex<RunTable>,
+    /// Notified when a run may be claimed.
+    wake: Notify,
+}
+
+#[derive(Debug, Default)]
+struct RunTable {
+    journals: HashMap<String, Arc<RunJournal>>,
+    running: usize,
+    by_tenant: HashMap<TenantId, usize>,
+    /// Whether no more runs are started, because the server stops.
+    is_closed: bool,
+}
+
+/// The place of one run.
+#[derive(Debug)]
+pub(crate) struct RunSlot {
+    runs: LocalRuns,
+    tenant: TenantId,
+}
+
+impl LocalRuns {
+    pub(crate) fn new() -> Self {
+        let random: u64 = fastrand::u64(..);
+        LocalRuns(Arc::new(LocalState {
+            runtime: Handle::try_current().ok(),
+            owner: format!("server_{random:016x}"),
+            runs: Mutex::default(),
+            wake: Notify::new(),
+        }))
+    }
+
+    /// The name under which this server owns runs.
+    pub(crate) fn owner(&self) -> &str {
+        &self.0.owner
+    }
+
+    /// Reserves a place for a run of a tenant, if there is one.
+    pub(crate) fn reserve(&self, tenant: &TenantId) -> Option<RunSlot> {
+        let mut table = self.table();
+        let of_tenant = table.by_tenant.get(tenant).copied().unwrap_or_default();
+        if table.is_closed || table.running >= MAX_RUNS || of_tenant >= MAX_RUNS_PER_TENANT {
+            return None;
+        }
+        table.running += 1;
+        *table.by_tenant.entry(tenant.clone()).or_default() += 1;
+        drop(table);
+        Some(RunSlot {
+            runs: self.clone(),
+            tenant: tenant.clone(),
+        })
+    }
+
+    /// How many more runs there may be, and the tenants that may have no more.
+    pub(crate) fn capacity(&self) -> (usize, Vec<TenantId>) {
+        let table = self.table();
+        let full = table.by_tenant.iter();
+        let full = full.filter(|(_, running)| **running >= MAX_RUNS_PER_TENANT);
+        let free = if table.is_closed {
+            0
+        } else {
+            MAX_RUNS.saturating_sub(table.running)
+        };
+        (free, full.map(|(tenant, _)| tenant.clone()).collect())
+    }
+
+    /// Runs a task on the runtime of the runs.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        match &self.0.runtime {
+            Some(runtime) => drop(runtime.spawn(task)),
+            None => drop(tokio::spawn(task)),
+        }
+    }
+
+    pub(super) fn insert(&self, journal: &Arc<RunJournal>) {
+        let mut table = self.table();
+        let run = journal.run().to_owned();
+        table.journals.insert(run, Arc::clone(journal));
+    }
+
+    pub(super) fn remove(&self, run: &str) {
+        self.table().journals.remove(run);
+    }
+
+    /// Changes when events of a run are stored, if this server has the run.
+    pub(crate) fn subscribe(&self, run: &str) -> Option<watch::Receiver<i64>> {
+        let table = self.table();
+        table.journals.get(run).map(|journal| journal.subscribe())
+    }
+
+    /// Makes a run stop at once that was cancelled, if this server has it.
+    pub(crate) fn notice_cancel(&self, run: &str) {
+        if let Some(journal) = self.table().journals.get(run) {
+            journal.notice_cancel();
+        }
+    }
+
+    /// Looks for runs to claim at once.
+    pub(crate) fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
+    /// Waits until there may be runs to claim.
+    pub(crate) async fn woken(&self) {
+        self.0.wake.notified().await;
+    }
+
+    /// Starts no more runs, and returns those that this server has.
+    pub(crate) fn close(&self) -> Vec<Arc<RunJournal>> {
+        let mut table = self.table();
+        table.is_closed = true;
+        table.journals.values().cloned().collect()
+    }
+
+    fn table(&self) -> MutexGuard<'_, RunTable> {
+        self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RunSlot {
+    fn drop(&mut self) {
+        let mut table = self.runs.table();
+        table.running = table.running.saturating_sub(1);
+        if let Some(running) = table.by_tenant.get_mut(&self.tenant) {
+            *running = running.saturating_sub(1);
+            if *running == 0 {
+                table.by_tenant.remove(&self.tenant);
+            }
+        }
+        drop(table);
+        self.runs.wake();
+    }
+}

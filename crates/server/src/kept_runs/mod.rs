@@ -1,0 +1,39 @@
+//! Kept runs: runs that go on without their client, on this server or on another.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `keep` | whether a request is to be kept |
+//! | `stored_request` | a request, as stored with its run |
+//! | `submit` | beginning a run, or finding the one that an idempotency key names |
+//! | `pending_run` | a run that is about to start |
+//! | `local_runs` | the runs that this server has, and how many it may have |
+//! | `task` | the task of one run, to its end |
+//! | `key` | the key of a run |
+//! | `run_meter` | the meter of a run |
+//! | `claim` | taking over runs that no server has |
+//! | `outcome` | how a run ended, as stored and as its client reads it |
+//! | `run_events` | reading the events of a run as they are stored |
+//! | `numbered_events` | server-sent events with numbers |
+//! | `attach` | responses to clients that wait for a run or follow it |
+//! | `response_object` | a run as an object of the Responses API |
+//! | `cancel` | cancelling a run |
+//! | `batch_runs` | runs for the requests of batches |
+//!
+//! Steps, leases and resuming belong to `prowess-engine`; the dialects to `prowess-wire`.
+
+pub(crate) mod attach;
+pub(crate) mod batch_runs;
+pub(crate) mod cancel;
+pub(crate) mod claim;
+pub(crate) mod keep;
+mod key;
+pub(crate) mod local_runs;
+mod numbered_events;
+pub(crate) mod outcome;
+pub(crate) mod pending_run;
+pub(crate) mod response_object;
+mod run_events;
+mod run_meter;
+pub(crate) mod stored_request;
+pub(crate) mod submit;
+pub(crate) mod task;

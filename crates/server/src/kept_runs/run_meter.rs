@@ -1,0 +1,66 @@
+//! The meter of a kept run: target and usage become known while it runs.
+
+use std::sync::{Mutex, PoisonError};
+
+use prowess_engine::{RunEvent, RunStep};
+use prowess_provider::Target;
+
+use crate::meter::{Meter, UsageTap};
+
+/// Follows the events of a run.
+pub(super) struct RunMeter {
+    targets: Vec<Target>,
+    state: Mutex<MeterState>,
+}
+
+struct MeterState {
+    meter: Meter,
+    tap: Option<UsageTap>,
+}
+
+impl RunMeter {
+    pub(super) fn new(meter: Meter, targets: Vec<Target>) -> Self {
+        RunMeter {
+            targets,
+            state: Mutex::new(MeterState { meter, tap: None }),
+        }
+    }
+
+    /// Takes an event that is not part of the response.
+    pub(super) fn observe(&self, event: &RunEvent) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            RunEvent::Step(RunStep::TurnStarted(turn)) => {
+                let meter = &mut state.meter;
+                meter.set_target(&turn.provider, &turn.model, turn.price.as_ref());
+                let mut targets = self.targets.iter();
+                if let Some(target) = targets.find(|target| target.provider() == turn.provider) {
+                    meter.set_provider_kind(target.kind());
+                }
+            }
+            RunEvent::Usage(usage) => {
+                let MeterState { meter, tap } = &mut *state;
+                // The stored turns have the tokens, and count the request.
+                meter.exclude_request();
+                let tap = tap.get_or_insert_with(|| meter.usage_tap());
+                tap.record_usage(usage);
+            }
+            _ => {}
+        }
+    }
+
+    /// The run has ended with this status, and code if it failed.
+    pub(super) fn end(&self, status: u16, code: Option<&str>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match code {
+            None => state.meter.record_end(status),
+            Some(code) => state.meter.record_failure(status, code),
+        }
+    }
+
+    /// Another server continues the run, and reports it.
+    pub(super) fn give_up(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.meter.disable();
+    }
+}

@@ -1,0 +1,126 @@
+//! Beginning a kept run, or finding the one that an idempotency key names.
+
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use prowess_engine::{FORMAT, lease_time};
+use prowess_store::{BeginOutcome, NewJournalRun, Store, TenantId};
+
+use super::local_runs::LocalRuns;
+use super::pending_run::PendingRun;
+use super::stored_request::StoredRequest;
+use crate::app::App;
+use crate::error::HttpError;
+
+/// Runs of one tenant that have not ended.
+const MAX_OPEN_RUNS: u64 = 100_000;
+/// Retry delay when a tenant has too many.
+const RETRY_SECONDS: u64 = 10;
+
+/// A run to be submitted.
+pub(crate) struct Submission<'a> {
+    pub(crate) tenant: &'a TenantId,
+    /// The id of the key of the request; none for the operator.
+    pub(crate) key: Option<&'a str>,
+    pub(crate) idempotency_key: Option<&'a str>,
+    /// Digest of the request as the client sent it.
+    pub(crate) digest: &'a str,
+    pub(crate) run: &'a str,
+    pub(crate) request: StoredRequest,
+}
+
+/// What became of a submission.
+pub(crate) enum Submitted {
+    /// This server runs it, once the caller starts its task.
+    Started(Box<PendingRun>),
+    /// It waits until a server has a place for it.
+    Queued,
+    /// The request was sent before, and this is its run.
+    Existing { run: String },
+}
+
+/// Stores a run. It is started if this server has a place for it and `may_start`.
+///
+/// # Errors
+/// When the tenant has too many runs, the idempotency key was used for another request, or
+/// the store fails.
+pub(crate) async fn submit(
+    app: &App,
+    submission: Submission<'_>,
+    may_start: bool,
+) -> Result<Submitted, HttpError> {
+    let store = app.store();
+    let tenant = submission.tenant;
+    if store.count_open_runs(tenant).await? >= MAX_OPEN_RUNS {
+        let message = format!("this tenant has {MAX_OPEN_RUNS} runs that have not ended");
+        let error = HttpError::new(StatusCode::TOO_MANY_REQUESTS, "runs-too-many", message);
+        return Err(error.retry_after(RETRY_SECONDS));
+    }
+    let bytes = submission.request.to_bytes()?;
+    let new = NewJournalRun {
+        id: submission.run,
+        api_key: submission.key,
+        dialect: submission.request.dialect(),
+        model: &submission.request.model,
+        kept: true,
+        format: FORMAT,
+        idempotency_key: submission.idempotency_key,
+        request_digest: submission.digest,
+        request: &bytes,
+    };
+    let local = app.local_runs();
+    let slot = may_start.then(|| local.reserve(tenant)).flatten();
+    let claimed = Instant::now();
+    let outcome = begin(store, local, tenant, &new, slot.is_some()).await?;
+    match (outcome, slot) {
+        (BeginOutcome::Started(lease), Some(slot)) => {
+            let key = submission.key.map(str::to_owned);
+            Ok(Submitted::Started(Box::new(PendingRun {
+                lease,
+                claimed,
+                request: submission.request,
+                key,
+                slot,
+            })))
+        }
+        (BeginOutcome::Started(_), None) => {
+            local.wake();
+            Ok(Submitted::Queued)
+        }
+        (
+            BeginOutcome::Existing {
+                run,
+                same_request: true,
+            },
+            _,
+        ) => Ok(Submitted::Existing { run }),
+        (
+            BeginOutcome::Existing {
+                run,
+                same_request: false,
+            },
+            _,
+        ) => {
+            let message = "this `Idempotency-Key` was sent with another request; use another \
+                           key, or send the same request";
+            let error = HttpError::new(StatusCode::CONFLICT, "idempotency-key-reused", message);
+            Err(error.with_detail("run", run).without_retry())
+        }
+    }
+}
+
+async fn begin(
+    store: &Store,
+    local: &LocalRuns,
+    tenant: &TenantId,
+    new: &NewJournalRun<'_>,
+    starts: bool,
+) -> Result<BeginOutcome, HttpError> {
+    Ok(if starts {
+        store
+            .begin_run(tenant, new, local.owner(), lease_time())
+            .await?
+    } else {
+        store.enqueue_run(tenant, new).await?
+    })
+}

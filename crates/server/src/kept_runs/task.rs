@@ -1,0 +1,254 @@
+//! The task of one kept run on this server: resolves what the request names, runs it, and
+//! writes how it ended.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prowess_engine::{KeptEnd, KeptRun};
+use prowess_provider::Route;
+use prowess_store::{KeyRecord, NewWebhook, RunState, TenantId, UsageRow};
+use prowess_wire::neutral::{ApiError, Response};
+use prowess_wire::{ReplyContext, write_response};
+
+use super::key::find_key;
+use super::local_runs::RunSlot;
+use super::outcome::RunOutcome;
+use super::pending_run::PendingRun;
+use super::run_meter::RunMeter;
+use super::stored_request::{StoredRequest, response_id};
+use crate::app::App;
+use crate::limits::{Estimate, RequestRefusal};
+use crate::meter::Meter;
+use crate::route::gateway::{AnswerRecorder, resolve_route};
+use crate::webhooks::payload::{EndedRun, webhooks_for};
+
+/// Starts the task of a run. `meter` is that of its request; a run that was claimed has none.
+/// A run that is to be cancelled is ended.
+pub(crate) fn spawn(app: &App, pending: PendingRun, meter: Option<Meter>, is_cancelled: bool) {
+    let task = run(app.clone(), pending, meter, is_cancelled);
+    app.local_runs().spawn(task);
+}
+
+async fn run(app: App, pending: PendingRun, meter: Option<Meter>, is_cancelled: bool) {
+    let PendingRun {
+        lease,
+        claimed,
+        request,
+        key,
+        slot,
+    } = pending;
+    let (run, tenant) = (lease.run.clone(), lease.tenant.clone());
+    let kept = match app.engine().open_kept(lease, claimed).await {
+        Ok(kept) => kept,
+        Err(error) => {
+            // Its lease runs out, and it is claimed again.
+            tracing::warn!(%error, run, "cannot open the journal of a run");
+            return;
+        }
+    };
+    let journal = Arc::clone(kept.journal());
+    app.local_runs().insert(&journal);
+    if is_cancelled {
+        journal.notice_cancel();
+    }
+    let task = RunTask {
+        app: app.clone(),
+        tenant,
+        run: run.clone(),
+        request,
+        key: None,
+    };
+    task.run(kept, key, meter).await;
+    app.local_runs().remove(&run);
+    drop::<RunSlot>(slot);
+}
+
+/// A run in progress.
+struct RunTask {
+    app: App,
+    tenant: TenantId,
+    run: String,
+    request: StoredRequest,
+    key: Option<Arc<KeyRecord>>,
+}
+
+impl RunTask {
+    async fn run(mut self, kept: KeptRun, key: Option<String>, meter: Option<Meter>) {
+        let journal = Arc::clone(kept.journal());
+        let prepared = self.prepare(key).await;
+        let (end, meter) = match prepared {
+            Ok(route) => {
+                let meter = match meter {
+                    Some(meter) => meter,
+                    None => self.claimed_meter(&route).await,
+                };
+                let meter = Arc::new(RunMeter::new(meter, route.targets().to_vec()));
+                (self.run_kept(kept, route, &meter).await, Some(meter))
+            }
+            Err(error) => (KeptEnd::Failed(Box::new(error)), None),
+        };
+        let (state, outcome) = match end {
+            KeptEnd::Completed { response, state } => (state, self.respond(*response).await),
+            KeptEnd::Failed(error) => (RunState::Failed, RunOutcome::Error(*error)),
+            KeptEnd::Cancelled => (
+                RunState::Cancelled,
+                RunOutcome::without_result(RunState::Cancelled),
+            ),
+            KeptEnd::GivenUp(why) => {
+                tracing::warn!(%why, run = self.run, "a kept run is given up");
+                if let Some(meter) = meter {
+                    meter.give_up();
+                }
+                return;
+            }
+        };
+        let webhooks = self.webhooks(state);
+        let new: Vec<NewWebhook<'_>> = webhooks
+            .iter()
+            .map(|(url, body)| NewWebhook { url, body })
+            .collect();
+        match journal.end(state, &outcome.to_json(), &new).await {
+            Ok(()) => {
+                tracing::debug!(run = self.run, state = state.as_str(), "kept run ended");
+                if let (Some(meter), RunOutcome::Error(error)) = (&meter, &outcome) {
+                    meter.end(
+                        error.status,
+                        Some(error.code.as_deref().unwrap_or("run-failed")),
+                    );
+                } else if let Some(meter) = &meter {
+                    meter.end(200, None);
+                }
+                if !new.is_empty() {
+                    self.app.webhook_wake().notify_one();
+                }
+                self.app.batch_wake().notify_one();
+            }
+            // Whoever claims it ends it.
+            Err(why) => tracing::warn!(%why, run = self.run, "cannot end a kept run"),
+        }
+    }
+
+    /// Finds the key and the route, which may have changed since the request.
+    async fn prepare(&mut self, key: Option<String>) -> Result<Route, ApiError> {
+        if let Some(id) = key {
+            self.key = Some(find_key(&self.app, &self.tenant, &id).await?);
+        }
+        if let Some(key) = &self.key
+            && !key.limits.allows_model(&self.request.model)
+        {
+            return Err(*RequestRefusal::model_not_allowed(key, &self.request.model).error);
+        }
+        resolve_route(&self.app, &self.request.model)
+            .map_err(|error| prowess_provider::CallError::from(error).to_api_error())
+    }
+
+    /// The meter of a run whose request was counted before. What it will use is reserved as
+    /// far as the key's limits have it: the run itself was admitted with its request.
+    async fn claimed_meter(&self, route: &Route) -> Meter {
+        let (client, stream) = (self.request.client(), self.request.stream);
+        let model = &self.request.model;
+        let mut meter = Meter::for_run(&self.app, &self.tenant, self.key.as_ref(), client, model);
+        meter.set_streamed(stream);
+        meter.mark_routed();
+        if let Some(key) = &self.key {
+            let (limits, store) = (self.app.limits(), self.app.store());
+            let request = &self.request;
+            let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
+            let admitted = limits.admit(store, key, route, estimate).await;
+            meter.set_reservation(admitted.unwrap_or_default());
+        }
+        meter
+    }
+
+    async fn run_kept(&self, kept: KeptRun, route: Route, meter: &Arc<RunMeter>) -> KeptEnd {
+        let request = match self.request.run_request(self.tenant.clone(), route) {
+            Ok(request) => request,
+            Err(error) => {
+                let error = prowess_provider::CallError::from(error).to_api_error();
+                return KeptEnd::Failed(Box::new(error));
+            }
+        };
+        let observer = Arc::clone(meter);
+        let observer = Box::new(move |event: &_| observer.observe(event));
+        let engine = self.app.engine().clone();
+        // Boxed: the future is large.
+        Box::pin(kept.run(engine, request, self.usage(), observer)).await
+    }
+
+    /// Who pays for a turn.
+    fn usage(&self) -> UsageRow {
+        UsageRow {
+            tenant: self.tenant.clone(),
+            key: self.key.as_ref().map(|key| key.id.clone()),
+            model: self.request.model.chars().take(200).collect(),
+            provider: String::new(),
+            upstream_model: String::new(),
+            dialect: self.request.dialect().to_owned(),
+            status: 200,
+            requests: 0,
+            unpriced: 0,
+            estimated: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+            cost_nanos: 0,
+            millis: 0,
+        }
+    }
+
+    /// The response in the client's dialect, stored where later requests find it.
+    async fn respond(&self, response: Response) -> RunOutcome {
+        let client = self.request.client();
+        let mut context = self.request.reply_context(&self.run).unwrap_or_else(|_| {
+            // The request was valid when it was run.
+            ReplyContext::default()
+        });
+        context.completed = Some(unix_now());
+        let (body, _) = write_response(client, &response, &context);
+        if let Some(recorder) = &self.request.recorder {
+            let recorder = AnswerRecorder::from_stored(&self.app, &self.tenant, recorder.clone());
+            recorder.save(&body).await;
+        }
+        RunOutcome::Response(body)
+    }
+
+    fn webhooks(&self, state: RunState) -> Vec<(String, String)> {
+        let client = self.request.client();
+        let response = response_id(client, &self.run).filter(|id| id.starts_with("resp_"));
+        let key = self.key.as_ref();
+        let ended = EndedRun {
+            run: &self.run,
+            response: response.as_deref(),
+            tenant: &self.tenant,
+            key: key.map(|key| (key.id.as_str(), key.name.as_str())),
+            requested_url: self.request.webhook.as_deref(),
+            state,
+            ended_at: i64::try_from(unix_now()).unwrap_or_default(),
+        };
+        let webhooks = webhooks_for(&self.app.settings().webhooks, &ended);
+        let pairs = webhooks.into_iter().map(|one| (one.url, one.body));
+        pairs.collect()
+    }
+}
+
+/// The webhooks of a run that was cancelled before any server had it.
+pub(super) fn cancelled_webhooks(
+    app: &App,
+    lease: (&TenantId, &str),
+    request: &StoredRequest,
+) -> Vec<(String, String)> {
+    let task = RunTask {
+        app: app.clone(),
+        tenant: lease.0.clone(),
+        run: lease.1.to_owned(),
+        request: request.clone(),
+        key: None,
+    };
+    task.webhooks(RunState::Cancelled)
+}
+
+fn unix_now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
+}

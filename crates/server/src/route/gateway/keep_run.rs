@@ -1,0 +1,145 @@
+//! A request whose run goes on without its client: stored, started or found, and answered.
+
+use axum::response::Response;
+use bytes::Bytes;
+use prowess_engine::RunRequest;
+use prowess_provider::{ClientRequest, Route, Target};
+use prowess_skill::Digest;
+use prowess_store::{Store, TenantId};
+use prowess_wire::raw::Edit;
+
+use super::clock::unix_now;
+use super::conversation::AnswerRecorder;
+use super::error::GatewayError;
+use super::request::GatewayRequest;
+use crate::app::App;
+use crate::error::HttpError;
+use crate::kept_runs::attach::Attachment;
+use crate::kept_runs::keep::Keep;
+use crate::kept_runs::pending_run::PendingRun;
+use crate::kept_runs::stored_request::{NewStoredRequest, StoredRequest, response_id};
+use crate::kept_runs::submit::{self, Submission, Submitted};
+use crate::kept_runs::task;
+use crate::meter::Meter;
+
+/// The run that answers a request.
+pub(super) struct KeptReply {
+    tenant: TenantId,
+    run: String,
+    state: ReplyState,
+}
+
+/// What is to be done for the run.
+enum ReplyState {
+    /// This server runs it now.
+    Pending(Box<PendingRun>),
+    /// It waits for a server.
+    Queued,
+    /// It was begun by another request.
+    Existing,
+}
+
+impl GatewayRequest<'_> {
+    /// Whether and how the run of a request is kept.
+    pub(super) fn keep(
+        &self,
+        incoming: &ClientRequest<'_>,
+        route: &Route,
+        needs_run: bool,
+    ) -> Result<Option<Keep>, GatewayError> {
+        let ClientRequest {
+            client, task, raw, ..
+        } = *incoming;
+        let speaks = |target: &Target| target.supports_pass_through(client, task);
+        let is_native = !needs_run && route.targets().iter().all(speaks);
+        let keep = self.keep.keep(client, task, raw, is_native)?;
+        if keep.is_some() && self.credentials.key.is_some() {
+            let message = "a kept run cannot use your own key of the provider, because keys are \
+                           not stored; remove `prowess-provider-key`, or do not keep the run";
+            return Err(HttpError::bad_request("keep-with-provider-key", message).into());
+        }
+        if keep.is_some() && prowess_engine::names_secrets(incoming.body) {
+            let message = "a kept run cannot have `domain_secrets`, because secrets are not \
+                           stored; remove them, or do not keep the run";
+            return Err(HttpError::bad_request("keep-with-secrets", message).into());
+        }
+        Ok(keep)
+    }
+
+    /// Stores the run of a request, or finds the one of a request that was sent before.
+    pub(super) async fn keep_run(
+        &self,
+        incoming: ClientRequest<'_>,
+        keep: Keep,
+        route: Route,
+        recorder: Option<&AnswerRecorder>,
+        original: &Bytes,
+    ) -> Result<KeptReply, GatewayError> {
+        // Errors of the request itself are found before anything is stored.
+        let check = RunRequest {
+            tenant: self.principal.tenant.clone(),
+            client: incoming.client,
+            request: incoming.to_neutral()?,
+            members: Vec::new(),
+            route,
+            credentials: self.credentials.clone(),
+        };
+        Box::pin(self.app.engine().check(check)).await?;
+        let client = incoming.client;
+        let run = Store::new_run_id().map_err(HttpError::from)?;
+        let response = response_id(client, &run);
+        let body = incoming.raw.with_edits(&[Edit::Remove("background")]);
+        let request = StoredRequest::new(NewStoredRequest {
+            client,
+            model: incoming.model,
+            stream: incoming.stream,
+            json_array: incoming.json_array,
+            background: keep.background,
+            headers: &self.credentials.headers,
+            body: &body,
+            created: unix_now(),
+            recorder: recorder.map(|recorder| recorder.to_stored(response.as_deref())),
+            webhook: keep.webhook,
+        });
+        let tenant = self.principal.tenant.clone();
+        let submission = Submission {
+            tenant: &tenant,
+            key: self.principal.key_id(),
+            idempotency_key: keep.idempotency_key.as_deref(),
+            digest: &digest(incoming.model, incoming.stream, original),
+            run: &run,
+            request,
+        };
+        let (run, state) = match submit::submit(self.app, submission, true).await? {
+            Submitted::Started(pending) => (run, ReplyState::Pending(pending)),
+            Submitted::Queued => (run, ReplyState::Queued),
+            Submitted::Existing { run } => (run, ReplyState::Existing),
+        };
+        Ok(KeptReply { tenant, run, state })
+    }
+}
+
+impl KeptReply {
+    /// Starts the run, if this server is to run it, and answers the client.
+    pub(super) async fn respond(
+        self,
+        app: &App,
+        mut meter: Meter,
+    ) -> Result<Response, GatewayError> {
+        match self.state {
+            ReplyState::Pending(pending) => task::spawn(app, *pending, Some(meter), false),
+            // The run counts the request.
+            ReplyState::Queued => meter.disable(),
+            ReplyState::Existing => meter.record_end(200),
+        }
+        let attachment = Attachment::open(app, &self.tenant, &self.run).await?;
+        Ok(attachment.respond().await?)
+    }
+}
+
+/// Identifies a request: its body, and what its path adds.
+fn digest(model: &str, stream: bool, body: &[u8]) -> String {
+    let mut text = format!("{model}\n{stream}\n").into_bytes();
+    text.extend_from_slice(body);
+    Digest::from_content(&text).hex()
+}

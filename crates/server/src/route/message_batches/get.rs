@@ -1,0 +1,23 @@
+//! `GET /v1/messages/batches/{message_batch}`
+
+use axum::Json;
+use axum::extract::State;
+use prowess_store::BatchKind;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::{Permission, Principal};
+use crate::batches::anthropic;
+use crate::error::HttpError;
+use crate::extract::PathParams;
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    principal: Principal,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<Value>, HttpError> {
+    principal.require(Permission::UseModels)?;
+    let kind = BatchKind::Messages;
+    let batch = app.store().batch(&principal.tenant, kind, &id).await?;
+    Ok(Json(anthropic::batch(&batch)))
+}

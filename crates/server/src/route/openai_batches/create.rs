@@ -1,0 +1,116 @@
+//! `POST /v1/batches`
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request, State};
+use axum::http::StatusCode;
+use prowess_store::{BatchKind, NewBatch};
+use prowess_wire::excerpt;
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::auth::{Permission, Principal};
+use crate::batches::openai::{self, COMPLETION_WINDOW, ENDPOINTS};
+use crate::error::HttpError;
+use crate::extract::Json;
+use crate::metadata;
+
+/// How long the requests of a batch have to end.
+const TIME_TO_END: Duration = Duration::from_secs(24 * 3_600);
+/// How long files of results are stored, unless the client chooses.
+const OUTPUT_LIFETIME: Duration = Duration::from_secs(29 * 24 * 3_600);
+/// Values of `output_expires_after.seconds`.
+const OUTPUT_SECONDS: std::ops::RangeInclusive<u64> = 3_600..=2_592_000;
+
+pub(crate) async fn create(
+    State(app): State<App>,
+    principal: Principal,
+    request: Request,
+) -> Result<axum::Json<Value>, HttpError> {
+    // Checked before the body is read.
+    principal.require(Permission::UseModels)?;
+    principal.require(Permission::ReadFiles)?;
+    let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
+    let dialect = parse_endpoint(&body)?;
+    if text(&body, "completion_window")? != COMPLETION_WINDOW {
+        let message = format!("it must be `{COMPLETION_WINDOW}`");
+        return Err(invalid("completion_window", &message));
+    }
+    let metadata = metadata::to_json(&metadata::parse(body.get("metadata"))?).to_string();
+    let file = text(&body, "input_file_id")?;
+    check_file(&app, &principal, file).await?;
+    let new = NewBatch {
+        kind: BatchKind::File,
+        dialect,
+        api_key: principal.key_id(),
+        metadata: &metadata,
+        input_file: Some(file),
+        output_lifetime: parse_output_lifetime(&body)?,
+        expires_in: TIME_TO_END,
+    };
+    let limits = app.settings().batches.tenant_limits();
+    let batch = app.store().create_batch(&principal.tenant, &new, &limits);
+    let batch = batch.await?;
+    app.batch_wake().notify_one();
+    Ok(axum::Json(openai::batch(&batch)))
+}
+
+fn parse_endpoint(body: &Map<String, Value>) -> Result<&'static str, HttpError> {
+    let endpoint = text(body, "endpoint")?;
+    let mut all = ENDPOINTS.into_iter();
+    let found = all.find(|(own, _)| *own == endpoint);
+    found.map(|(_, dialect)| dialect).ok_or_else(|| {
+        let known = ENDPOINTS.map(|(endpoint, _)| endpoint).join(", ");
+        let message = format!("`{}` is not one of {known}", excerpt(endpoint));
+        invalid("endpoint", &message)
+    })
+}
+
+/// Refuses a file that cannot be the requests of a batch.
+async fn check_file(app: &App, principal: &Principal, id: &str) -> Result<(), HttpError> {
+    let file = app.store().file(&principal.tenant, id).await?;
+    if file.purpose != "batch" {
+        let message = format!(
+            "file `{id}` has the purpose `{}`; upload it with the purpose `batch`",
+            file.purpose
+        );
+        return Err(invalid("input_file_id", &message));
+    }
+    let limit = app.settings().batches.max_bytes;
+    if u64::try_from(file.size).unwrap_or_default() > limit {
+        let message =
+            format!("input_file_id: the file has more than {limit} bytes; use several batches");
+        let error = HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", message);
+        return Err(error.with_detail("param", "input_file_id"));
+    }
+    Ok(())
+}
+
+fn parse_output_lifetime(body: &Map<String, Value>) -> Result<Duration, HttpError> {
+    let expiry = match body.get("output_expires_after") {
+        None | Some(Value::Null) => return Ok(OUTPUT_LIFETIME),
+        Some(expiry) => expiry,
+    };
+    let anchor = expiry.get("anchor").and_then(Value::as_str);
+    let seconds = expiry.get("seconds").and_then(Value::as_u64);
+    match (anchor, seconds) {
+        (Some("created_at"), Some(seconds)) if OUTPUT_SECONDS.contains(&seconds) => {
+            Ok(Duration::from_secs(seconds))
+        }
+        _ => {
+            let message = "it must have the anchor `created_at` and 3600 to 2592000 seconds";
+            Err(invalid("output_expires_after", message))
+        }
+    }
+}
+
+fn text<'a>(body: &'a Map<String, Value>, field: &str) -> Result<&'a str, HttpError> {
+    let value = body.get(field).and_then(Value::as_str);
+    let value = value.filter(|value| !value.is_empty());
+    value.ok_or_else(|| invalid(field, "it must be a string that is not empty"))
+}
+
+fn invalid(field: &str, message: &str) -> HttpError {
+    let message = format!("{field}: {message}");
+    HttpError::bad_request("batch-invalid", message).with_detail("param", field)
+}

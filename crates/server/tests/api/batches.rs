@@ -1,0 +1,164 @@
+//! Batches over HTTP, up to where their requests are run.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use prowess_server::{BatchSettings, ServerSettings};
+use serde_json::{Value, json};
+
+use crate::client::{ClientResponse, Form, Server, TestDialect};
+
+const MESSAGES: &str = "/v1/messages/batches";
+
+async fn server() -> Server {
+    Server::with(ServerSettings {
+        request_bytes: 10_000,
+        batches: BatchSettings {
+            max_requests: 3,
+            max_bytes: 100_000,
+            max_open: 2,
+            ..BatchSettings::default()
+        },
+        ..ServerSettings::default()
+    })
+    .await
+}
+
+fn request(custom_id: &str) -> Value {
+    let params = json!({"model": "m", "max_tokens": 1, "messages": []});
+    json!({"custom_id": custom_id, "params": params})
+}
+
+async fn create(server: &Server, requests: &[Value]) -> ClientResponse {
+    let call = server.post(TestDialect::Ga, MESSAGES);
+    call.json(&json!({ "requests": requests })).await
+}
+
+fn message(response: &ClientResponse) -> String {
+    assert_eq!(response.status, StatusCode::BAD_REQUEST, "{response:?}");
+    let body = response.json();
+    body["error"]["message"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_batch_of_messages_is_created_listed_cancelled_and_deleted() {
+    let server = server().await;
+    let batch = create(&server, &[request("a"), request("b")]).await.ok();
+    assert_eq!(batch["type"], "message_batch");
+    assert_eq!(batch["processing_status"], "in_progress");
+    assert_eq!(batch["request_counts"]["processing"], 2);
+    assert_eq!(batch["results_url"], Value::Null);
+    let path = format!("{MESSAGES}/{}", batch["id"].as_str().unwrap());
+    let get = async |path: &str| server.get(TestDialect::Ga, path).send().await;
+    assert_eq!(get(&path).await.ok(), batch);
+    let list = get(MESSAGES).await.ok();
+    assert_eq!(
+        (&list["data"][0], &list["has_more"]),
+        (&batch, &json!(false))
+    );
+    let results = format!("{path}/results");
+    assert_eq!(get(&results).await.code(), "batch-in-progress");
+    let refused = server.delete(TestDialect::Ga, &path).send().await;
+    assert_eq!(refused.code(), "batch-in-progress");
+    let cancel = server.post(TestDialect::Ga, &format!("{path}/cancel"));
+    let cancelled = cancel.send().await.ok();
+    assert_eq!(cancelled["processing_status"], "ended");
+    assert_eq!(cancelled["request_counts"]["canceled"], 2);
+    let results = get(cancelled["results_url"].as_str().unwrap()).await;
+    let lines = String::from_utf8(results.body.to_vec()).unwrap();
+    assert_eq!(
+        lines.lines().next(),
+        Some(r#"{"custom_id":"a","result":{"type":"canceled"}}"#)
+    );
+    assert_eq!(lines.lines().count(), 2);
+    let deleted = server.delete(TestDialect::Ga, &path).send().await.ok();
+    assert_eq!(deleted["type"], "message_batch_deleted");
+    assert_eq!(get(&path).await.code(), "batch-not-found");
+}
+
+#[tokio::test]
+async fn a_mistake_names_its_request_and_leaves_no_batch() {
+    let server = server().await;
+    let twice = create(&server, &[request("a"), request("a")]).await;
+    assert!(message(&twice).starts_with("requests.1.custom_id: `a` is used"));
+    let name = create(&server, &[request("a"), request("a b")]).await;
+    assert!(message(&name).starts_with("requests.1.custom_id: `a b` is not"));
+    let four: Vec<_> = ["a", "b", "c", "d"].map(request).into();
+    let many = create(&server, &four).await;
+    assert_eq!(many.code(), "batch-too-many-requests");
+    assert_eq!(create(&server, &[]).await.code(), "batch-empty");
+    let large = request(&"x".repeat(20_000));
+    let large = create(&server, &[large]).await;
+    assert!(message(&large).starts_with("requests.0: the request has more than 10000"));
+    for text in ["", "[]", "{\"requests\":[", "{}"] {
+        let call = server.post(TestDialect::Ga, MESSAGES);
+        let refused = call.body(Body::from(text)).await;
+        assert_eq!(refused.code(), "json-invalid", "{text}");
+    }
+    let spaces = " ".repeat(200_000);
+    let call = server.post(TestDialect::Ga, MESSAGES);
+    let refused = call.body(Body::from(spaces)).await;
+    assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let list = server.get(TestDialect::Ga, MESSAGES).send().await.ok();
+    assert_eq!(list["data"], json!([]));
+}
+
+#[tokio::test]
+async fn a_batch_of_a_file_is_created_listed_and_cancelled() {
+    let server = server().await;
+    let upload = async |purpose: &str| {
+        let form = Form::default()
+            .text("purpose", purpose)
+            .file("file", "in.jsonl", b"{}\n");
+        let file = server.post(TestDialect::OpenAi, "/v1/files").form(&form);
+        file.await.ok()["id"].as_str().unwrap().to_owned()
+    };
+    let create = async |change: Value| {
+        let mut body = json!({
+            "input_file_id": upload("batch").await,
+            "endpoint": "/v1/responses",
+            "completion_window": "24h",
+            "metadata": {"a": "b"},
+        });
+        let body_fields = body.as_object_mut().unwrap();
+        body_fields.extend(change.as_object().unwrap().clone());
+        let call = server.post(TestDialect::OpenAi, "/v1/batches");
+        call.json(&body).await
+    };
+    let other = upload("user_data").await;
+    for (change, field) in [
+        (json!({"endpoint": "/v1/embeddings"}), "endpoint"),
+        (json!({"completion_window": "1h"}), "completion_window"),
+        (json!({"input_file_id": other}), "input_file_id"),
+        (json!({"output_expires_after": {}}), "output_expires_after"),
+    ] {
+        let refused = create(change).await;
+        assert_eq!(refused.json()["error"]["param"], field);
+    }
+    let missing = create(json!({"input_file_id": "file_0"})).await;
+    assert_eq!(missing.code(), "file-not-found");
+    let batch = create(json!({})).await.ok();
+    assert_eq!(
+        (&batch["object"], &batch["status"]),
+        (&json!("batch"), &json!("validating"))
+    );
+    assert_eq!(batch["metadata"], json!({"a": "b"}));
+    let path = format!("/v1/batches/{}", batch["id"].as_str().unwrap());
+    let found = server.get(TestDialect::OpenAi, &path).send().await.ok();
+    assert_eq!(found, batch);
+    let list = server.get(TestDialect::OpenAi, "/v1/batches").send().await;
+    assert_eq!(list.ok()["data"], json!([batch]));
+    let cancel = async || {
+        let call = server.post(TestDialect::OpenAi, &format!("{path}/cancel"));
+        call.send().await.ok()["status"].clone()
+    };
+    assert_eq!(cancel().await, "cancelled");
+    assert_eq!(cancel().await, "cancelled");
+    // A tenant has so many at once.
+    create(json!({})).await.ok();
+    create(json!({})).await.ok();
+    let refused = create(json!({})).await;
+    assert_eq!(
+        (refused.status.as_u16(), refused.code().as_str()),
+        (429, "too-many-batches")
+    );
+}
