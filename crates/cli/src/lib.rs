@@ -12,7 +12,8 @@
 //! | `tools`, `call` | `prowess tools`, `prowess call` |
 //! | `mcp` | `prowess mcp` |
 //! | `serve` | `prowess serve` |
-//! | `keys`, `runs`, `usage` | the commands of those names, on the store itself |
+//! | `keys`, `usage` | the commands of those names, on the store itself |
+//! | `runs` | `prowess runs …`, on the store itself or on a server |
 //! | `config` | `prowess config …` |
 //! | `sandbox`, `doctor` | `prowess sandbox …`, `prowess doctor` |
 //! | `completions` | `prowess completions` |
@@ -118,7 +119,7 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Keys(keys::Command),
-    /// List skill runs, or show one
+    /// List runs, show one, follow or cancel a run of a server
     Runs(runs::Args),
     /// Check a configuration, print its schema, or import one from LiteLLM
     #[command(subcommand)]

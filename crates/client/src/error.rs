@@ -38,6 +38,12 @@ pub enum Error {
     /// The response was interrupted or is invalid.
     #[error("unexpected response from the server")]
     InvalidResponse(#[source] reqwest::Error),
+    /// The server has answered a request for a kept run without naming a run.
+    #[error("the server does not keep runs; it may be an older version of Prowess")]
+    RunsNotKept,
+    /// An event of a run exceeds the size limit.
+    #[error("an event of the run is larger than {0} bytes")]
+    EventTooLarge(usize),
     /// No skill has this name.
     #[error("no skill is called `{0}`")]
     NotFound(String),
@@ -85,6 +91,8 @@ impl Error {
             Error::Refused { code, .. } if code == "-" => "server-refused",
             Error::Refused { code, .. } => code,
             Error::InvalidResponse(_) => "server-response",
+            Error::RunsNotKept => "runs-not-kept",
+            Error::EventTooLarge(_) => "event-too-large",
             Error::NotFound(_) => "skill-not-found",
             Error::Ambiguous { .. } => "skill-ambiguous",
             Error::ListTooLong(_) => "list-too-long",

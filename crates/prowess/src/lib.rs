@@ -125,7 +125,10 @@ pub mod neutral {
 /// The HTTP server: [`Prowess::app`] and [`serve`](server::serve).
 #[cfg(feature = "server")]
 pub mod server {
-    pub use prowess_server::{App, SecretString, ServeOptions, ServerSettings, serve};
+    pub use prowess_server::{
+        App, SecretString, ServeOptions, ServerSettings, SigningSecret, WebhookEndpoint,
+        WebhookHost, WebhookSettings, serve,
+    };
 }
 
 /// An MCP server for skills in folders: [`serve`](mcp::serve) with

@@ -2,10 +2,13 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `terminal` | output for people |
+//! | `background` | submitting a run to a server, which goes on with it alone |
+//! | `terminal`, `printer` | output for people; its lines, also for runs of a server |
 //! | `json_lines` | output as JSON lines |
 
+mod background;
 mod json_lines;
+pub(crate) mod printer;
 mod terminal;
 
 use std::io::Read;
@@ -36,7 +39,7 @@ The answer is streamed to standard output, tool calls and other events go to sta
 error. Files that the model's code creates are saved.
 
 Exit codes:
-  0  the model completed its answer
+  0  the model completed its answer, or the server accepted the run (--background)
   1  the run failed or was cut short by a limit; partial results are printed and saved
   2  wrong usage
   3  a skill, the configuration or a file could not be read or written";
@@ -73,6 +76,23 @@ pub(super) struct Args {
     /// Continue in the container of an earlier run, with its files
     #[arg(long, value_name = "ID")]
     container: Option<String>,
+    /// Submit the run to a server, print its id and return at once; see `prowess runs attach`.
+    /// The server's settings apply
+    #[arg(long, conflicts_with_all = [
+        "max_turns", "timeout", "no_code", "reduced", "out", "force",
+    ])]
+    background: bool,
+    /// With --background: the server's URL; default: PROWESS_URL
+    #[arg(long, value_name = "URL", requires = "background")]
+    server: Option<String>,
+    /// With --background: the API key
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "PROWESS_API_KEY",
+        hide_env_values = true
+    )]
+    api_key: Option<String>,
     /// Run no code: skills can only be read
     #[arg(long)]
     no_code: bool,
@@ -103,6 +123,9 @@ trait RunReporter {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.background {
+        return background::run(args);
+    }
     let config = args.place.load(None)?;
     let request = build_request(args, &config)?;
     let mut reporter: Box<dyn RunReporter> = if args.json {

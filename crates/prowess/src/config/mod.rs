@@ -2,7 +2,7 @@
 //!
 //! One file per section, with its keys, their checks and the resulting settings. An unknown
 //! key is an error that names the closest known one. A build without the feature `server`
-//! reads `[server]` and `[telemetry]` too, but does not check their values.
+//! reads `[server]`, `[telemetry]` and `[webhooks]` too, but does not check their values.
 
 mod blobs;
 mod error;
@@ -13,12 +13,14 @@ mod overrides;
 mod paths;
 mod problems;
 mod providers;
+mod runs;
 mod sandbox;
 mod secret;
 mod server;
 mod skills;
 mod store;
 mod telemetry;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,7 +75,9 @@ struct ConfigToml {
     providers: BTreeMap<String, providers::ProviderToml>,
     models: Vec<models::ModelToml>,
     skills: skills::SkillsToml,
+    runs: runs::RunsToml,
     telemetry: telemetry::TelemetryToml,
+    webhooks: webhooks::WebhooksToml,
 }
 
 /// Every section and its keys.
@@ -85,7 +89,9 @@ const SECTIONS: &[ConfigSection] = &[
     ConfigSection::named_tables("providers", providers::KEYS),
     ConfigSection::table_list("models", models::KEYS),
     ConfigSection::table("skills", skills::KEYS),
+    ConfigSection::table("runs", runs::KEYS),
     ConfigSection::table("telemetry", telemetry::KEYS),
+    ConfigSection::table("webhooks", webhooks::KEYS),
 ];
 
 /// The JSON schema of the file, for editors.
@@ -156,26 +162,31 @@ impl Config {
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
         let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
         let runs = problems.record(skills::check(raw.skills));
+        let rerun = problems.record(runs::check(&raw.runs));
         #[cfg(feature = "server")]
         let telemetry = problems.record(telemetry::check::check(&raw.telemetry));
+        #[cfg(feature = "server")]
+        let webhooks = problems.record(webhooks::check::check(&raw.webhooks));
         let models = problems.record(models::check_all(raw.models));
         problems.ensure_none()?;
-        let (Some(sandbox), Some(store), Some(runs), Some(models)) = (sandbox, store, runs, models)
+        let (Some(sandbox), Some(store), Some(runs), Some(rerun), Some(models)) =
+            (sandbox, store, runs, rerun, models)
         else {
             return Err(problems);
         };
         #[cfg(feature = "server")]
-        let (Some(server), Some(telemetry)) = (server, telemetry) else {
+        let (Some(server), Some(telemetry), Some(webhooks)) = (server, telemetry, webhooks) else {
             return Err(problems);
         };
         Ok(Config {
             sandbox,
             store,
-            runs,
+            runs: EngineSettings { rerun, ..runs },
             #[cfg(feature = "server")]
             server: ServerConfig {
                 settings: ServerSettings {
                     telemetry,
+                    webhooks,
                     ..server.settings
                 },
                 ..server
@@ -372,11 +383,12 @@ mod tests {
         let config = read_config(
             "[skills]\ndisclosure = \"auto\"\nlitellm = true\naliases = { xlsx = \"skill_1\" }\n\
              turns = 3\nwall_seconds = 60\ntokens = 1000\nsandbox_seconds = 30\nrecord = \"full\"\n\
-             catalogue_tokens = 500\n",
+             catalogue_tokens = 500\n[runs]\nrerun = \"never\"\n",
         );
         let runs = config.unwrap().runs;
         assert!(runs.litellm && runs.aliases["xlsx"] == "skill_1");
         assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
+        assert_eq!(runs.rerun, prowess_engine::RerunPolicy::Never);
         insta::assert_snapshot!(first_problem("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
         insta::assert_snapshot!(first_problem("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must be the id of a stored skill: skill_…");
         insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: must be 1 or more");

@@ -1,0 +1,77 @@
+//! `prowess runs`: records of skill runs from the store, without a server, and kept runs of a
+//! server.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `list`, `show` | `prowess runs`, `prowess runs ID`: on the store itself |
+//! | `attach` | `prowess runs attach`: following a kept run of a server |
+//! | `reconnect` | how long a broken connection is repaired |
+//! | `follow_report` | what is printed of a run that is followed |
+//! | `cancel` | `prowess runs cancel` |
+//! | `summary` | a run as JSON |
+
+mod attach;
+mod cancel;
+mod follow_report;
+mod list;
+mod reconnect;
+mod show;
+mod summary;
+
+use anyhow::Context;
+use prowess_store::{Store, TenantId};
+
+use super::Exit;
+use super::serve::ConfigArgs;
+
+/// List runs, show one with its events, follow or cancel a run of a server.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The run to show (run_…); without one, the newest are listed
+    id: Option<String>,
+    /// How many to list
+    #[arg(long, default_value_t = 20)]
+    limit: u32,
+    /// The tenant
+    #[arg(long, default_value = "default")]
+    tenant: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: ConfigArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Follow a run of a server until it ends
+    Attach(attach::Args),
+    /// Cancel a run of a server
+    Cancel(cancel::Args),
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    match &args.command {
+        Some(Command::Attach(args)) => return attach::run(args),
+        Some(Command::Cancel(args)) => return cancel::run(args),
+        None => {}
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let tenant = TenantId::new(args.tenant.as_str())?;
+        let config = args.place.load(None)?;
+        let store = Store::open(&config.store)
+            .await
+            .context("cannot open the store")?;
+        match &args.id {
+            Some(id) => show::show(&store, &tenant, id, args.json).await,
+            None => list::list(&store, &tenant, args.limit, args.json).await,
+        }
+    })?;
+    Ok(Exit::Ok)
+}

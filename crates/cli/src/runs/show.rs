@@ -1,0 +1,101 @@
+//! `prowess runs ID`
+
+use prowess_store::{Error, JournalRun, RunDetail, Store, TenantId};
+use serde_json::Value;
+
+use super::summary::{journal_summary, run_millis, run_summary};
+use crate::output;
+
+/// Shows the record of a run, or the state of one that has none yet.
+pub(super) async fn show(
+    store: &Store,
+    tenant: &TenantId,
+    id: &str,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    match store.run(tenant, id).await {
+        Err(Error::NotFound { .. }) => {
+            print_journal_run(&store.journal_run(tenant, id).await?, as_json)
+        }
+        found => print_run(&found?, as_json),
+    }
+}
+
+fn print_journal_run(run: &JournalRun, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return output::print_json(&journal_summary(run));
+    }
+    let cancelled = match run.cancel_requested && !run.state.is_terminal() {
+        true => ", to be cancelled",
+        false => "",
+    };
+    let steps = output::format_count(usize::try_from(run.steps).unwrap_or_default(), "step");
+    let (id, state, model) = (&run.id, run.state.as_str(), &run.model);
+    output::print_text(&format!(
+        "{id} {state}{cancelled}: {model}, {steps} finished\n"
+    ))
+}
+
+fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
+    let run = &detail.run;
+    if as_json {
+        let mut shown = run_summary(run);
+        if let Some(map) = shown.as_object_mut() {
+            map.insert("usage".to_owned(), detail.usage.clone());
+            map.insert("skills".to_owned(), detail.skills.clone());
+            map.insert("files".to_owned(), detail.files.clone());
+            map.insert("events".to_owned(), detail.events.clone());
+        }
+        return output::print_json(&shown);
+    }
+    let mut text = format!(
+        "{} {} in {} ms: {}, {} turns, {} calls, {}+{} tokens\n",
+        run.id,
+        run.status,
+        run_millis(run),
+        run.model,
+        run.turns,
+        run.calls,
+        run.input_tokens,
+        run.output_tokens
+    );
+    if let Some(error) = &run.error {
+        text.push_str(&format!("error: {error}\n"));
+    }
+    for event in detail.events.as_array().into_iter().flatten() {
+        text.push_str(&format!("{}\n", event_line(event)));
+    }
+    output::print_text(&text)
+}
+
+/// One event: time, kind and details.
+fn event_line(event: &Value) -> String {
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let at = event
+        .get("at_ms")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
+    let about = match text("kind") {
+        "turn" => format!("{} {}", text("provider"), text("model")),
+        "tool_ended" => {
+            let failed = event.get("is_error").and_then(Value::as_bool) == Some(true);
+            let millis = event
+                .get("millis")
+                .and_then(Value::as_i64)
+                .unwrap_or_default();
+            let how = if failed { "failed" } else { "ok" };
+            format!("{} {how}, {millis} ms", text("name"))
+        }
+        "file_made" => {
+            let file = |key: &str| event.get("file").and_then(|f| f.get(key)?.as_str());
+            let name = file("filename").unwrap_or_default();
+            format!("{name} {}", file("file_id").unwrap_or_default())
+        }
+        "limit_met" => text("limit").to_owned(),
+        _ => text("name").to_owned(),
+    };
+    format!(
+        "{at:>7} ms  {:<12}  {about}",
+        text("kind").replace('_', " ")
+    )
+}
