@@ -14,6 +14,13 @@ use crate::setup::Step::{
 
 /// The steps of each test binary, by its crate's folder and its name. Others need none.
 const NEEDS: &[(&str, &str, &[Step])] = &[
+    (
+        "cli",
+        "batches",
+        &[PythonClient("anthropic-2.8"), PythonClient("openai-3.49")],
+    ),
+    ("cli", "background_sdk", &[PythonClient("openai-3.49")]),
+    ("cli", "webhooks", &[PythonClient("openai-3.49")]),
     ("cli", "clients_agents", &[NodeClients, NodeAgents]),
     (
         "cli",

@@ -27,7 +27,7 @@ use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path}
 use server::TestServer;
 
 /// Pages whose blocks run against the server that they start.
-const SERVING_PAGES: [&str; 10] = [
+const SERVING_PAGES: [&str; 11] = [
     "guide.md",
     "gateway.md",
     "skills.md",
@@ -36,17 +36,20 @@ const SERVING_PAGES: [&str; 10] = [
     "gemini.md",
     "mcp.md",
     "publish.md",
+    "long-runs.md",
     PYTHON_PAGE,
     AGENTS_PAGE,
 ];
 
 /// Pages that start no server, and the languages of their blocks that tests of this file
 /// use.
-const OTHER_PAGES: [(&str, &[&str]); 4] = [
+const OTHER_PAGES: [(&str, &[&str]); 5] = [
     ("tools.md", &["python"]),
     ("frontmatter.md", &["yaml"]),
     ("operations.md", &["toml"]),
     ("conformance.md", &[]),
+    // Its receiver runs in `webhooks.rs`.
+    ("webhooks.md", &["toml", "python", "json"]),
 ];
 
 /// Variables that configurations on the pages name.
@@ -58,6 +61,10 @@ const SECRETS: [&str; 6] = [
     "S3_KEY_ID",
     "S3_SECRET_KEY",
 ];
+
+/// Variables with secrets of webhooks, which have a format.
+const WEBHOOK_SECRETS: [&str; 2] = ["WEBHOOK_SECRET", "CI_WEBHOOK_SECRET"];
+const WEBHOOK_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// The environments of the clients, by what a program imports.
 const CLIENTS: [(&str, &str); 6] = [
@@ -285,6 +292,11 @@ fn the_page_about_publishing_runs() {
 }
 
 #[test]
+fn the_page_about_long_runs_runs() {
+    Page::run("long-runs.md");
+}
+
+#[test]
 fn the_page_about_python_runs() {
     Page::run(PYTHON_PAGE);
 }
@@ -352,6 +364,7 @@ fn the_configurations_on_the_pages_are_accepted() {
                 std::fs::write(&file, &block.text).unwrap();
                 let mut check =
                     prowess(folder.path(), &["config", "check", file.to_str().unwrap()]);
+                check.envs(WEBHOOK_SECRETS.map(|name| (name, WEBHOOK_SECRET)));
                 succeeded(check.envs(SECRETS.map(|name| (name, "a"))));
             }
         }

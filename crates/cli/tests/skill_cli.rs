@@ -82,7 +82,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       mcp              Run an MCP server for skills on standard input and output
       serve            Run the server: model gateway, skills API, files, MCP
       keys             Create, list and revoke API keys
-      runs             List skill runs, or show one
+      runs             List runs, show one, follow or cancel a run of a server
       config           Check a configuration, print its schema, or import one from LiteLLM
       usage            Show model usage and cost
       sandbox          Run commands in the sandbox, without a server

@@ -1,0 +1,3 @@
+//! What the tests of long runs share.
+
+pub(crate) mod proxy;
