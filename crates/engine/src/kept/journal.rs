@@ -12,6 +12,7 @@ use prowess_store::{
     AppendOutcome, EndOutcome, Error as StoreError, EventChunk, LeaseStatus, NewEventChunk,
     NewStep, NewWebhook, RunLease, RunResult, RunState, StepChanges, Store,
 };
+use prowess_wire::neutral::{ApiError, StreamEvent};
 use tokio::sync::watch;
 
 use super::fail_point::fail_point;
@@ -169,6 +170,13 @@ impl RunJournal {
         pending.bytes += json.len();
         pending.log_bytes += json.len() as u64;
         pending.events.push(json);
+    }
+
+    /// Adds the error with which the run ends to the log: its listeners must not take the end
+    /// of their stream for the end of a response.
+    pub fn log_error(&self, error: &ApiError) {
+        let event = StreamEvent::Error(error.clone());
+        self.push(&LogEvent::Response(Box::new(event)));
     }
 
     /// Waits if too many events are not stored yet.

@@ -60,10 +60,8 @@ impl KeptOutput {
         match event {
             RunEvent::Response(StreamEvent::Ping) => {}
             RunEvent::Response(event) => self.add_response_event(event).await,
-            RunEvent::Failed(error) => {
-                let event = StreamEvent::Error(error.to_api_error());
-                self.log(LogEvent::Response(Box::new(event)));
-            }
+            // Logged when the run is ended, also if other events are held back.
+            RunEvent::Failed(_) => {}
             other => {
                 if let RunEvent::Step(RunStep::TurnStarted(turn)) = &other
                     && turn.number == 1

@@ -6,18 +6,17 @@ use std::time::Instant;
 
 use prowess_sandbox::ContainerSpec;
 use prowess_store::{JournalStep, RunLease, RunState, StepChanges, StepKind, UsageRow};
-use prowess_wire::neutral::{ApiError, Response, StopReason, StreamEvent};
+use prowess_wire::neutral::{ApiError, Response, StopReason};
 
 use super::container_state::ContainerState;
 use super::journal::{JournalStop, RunJournal};
-use super::log_event::{LogEvent, LogSummary};
+use super::log_event::LogSummary;
 use super::output::{EventObserver, KeptOutput};
 use super::step_record::{ResultsRecord, StartRecord, parse_step};
 use super::steps::{KeptSteps, append_record};
 use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
-use crate::events::RunEvent;
 use crate::intake::plan::Purpose;
 use crate::intake::prepare::prepare_run;
 use crate::intake::prepared::PreparedRun;
@@ -86,7 +85,7 @@ impl KeptRun {
         let writes_record = Arc::new(AtomicBool::new(false));
         let running = self.run_steps(engine, request, usage, observer, &writes_record);
         // The journal is flushed and the lease renewed while the run waits for anything.
-        let end = tokio::select! {
+        tokio::select! {
             end = running => end,
             stop = journal.maintain() => {
                 // Set before the run is dropped, which writes its record.
@@ -94,12 +93,7 @@ impl KeptRun {
                 writes_record.store(is_cancelled, Ordering::Relaxed);
                 KeptEnd::from(stop)
             }
-        };
-        if matches!(end, KeptEnd::Cancelled) {
-            let error = cancelled_error();
-            journal.push(&LogEvent::Response(Box::new(StreamEvent::Error(error))));
         }
-        end
     }
 
     async fn run_steps(
@@ -116,10 +110,7 @@ impl KeptRun {
         let mut run_loop = match prepared.await {
             Ok(run_loop) => run_loop,
             Err(RunStop::Failed(error)) => {
-                output.set_replays(false);
-                let api_error = error.to_api_error();
-                output.send(RunEvent::Failed(error)).await;
-                return KeptEnd::Failed(Box::new(api_error));
+                return KeptEnd::Failed(Box::new(error.to_api_error()));
             }
             Err(RunStop::Journal(stop)) => return stop.into(),
         };
@@ -226,17 +217,6 @@ impl From<JournalStop> for KeptEnd {
             }
             stop @ (JournalStop::Lost | JournalStop::Store(_)) => KeptEnd::GivenUp(stop),
         }
-    }
-}
-
-/// The error with which the stream of a cancelled run ends.
-fn cancelled_error() -> ApiError {
-    ApiError {
-        code: Some("run-cancelled".to_owned()),
-        ..ApiError::new(
-            prowess_wire::neutral::ErrorKind::Conflict,
-            "the run was cancelled",
-        )
     }
 }
 

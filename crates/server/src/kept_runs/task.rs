@@ -102,6 +102,9 @@ impl RunTask {
                 return;
             }
         };
+        if let RunOutcome::Error(error) = &outcome {
+            journal.log_error(error);
+        }
         let webhooks = self.webhooks(state);
         let new: Vec<NewWebhook<'_>> = webhooks
             .iter()
