@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
 use axum::http::Request;
 use axum::http::header::UPGRADE;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -62,11 +63,10 @@ impl ConnectionServer {
                     // The connection is about to be dropped.
                     return std::future::pending().await;
                 };
-                let work = async {
-                    match slot {
-                        ConnectionSlot::Regular => http_service.respond(request).await,
-                        ConnectionSlot::Spare => http_service.respond_in_spare_slot(request).await,
-                    }
+                // Boxed: hyper moves this future twice for each request, so it must be small.
+                let work: Pin<Box<dyn Future<Output = Response> + Send>> = match slot {
+                    ConnectionSlot::Regular => Box::pin(http_service.respond(request)),
+                    ConnectionSlot::Spare => Box::pin(http_service.respond_in_spare_slot(request)),
                 };
                 let (mut response, active) = current::scope(active, work).await;
                 let tenant_request = response.extensions_mut().remove();

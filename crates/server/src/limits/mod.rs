@@ -165,7 +165,8 @@ impl KeyRateLimits {
                 .is_none_or(|at| now.duration_since(at) > RESEED_INTERVAL)
         });
         if stale {
-            let spent = store.spent_nanos(&key.id, period_start).await;
+            // Boxed: few requests read the store, and all would carry its future.
+            let spent = Box::pin(store.spent_nanos(&key.id, period_start)).await;
             let spent = spent.map_err(|error| RequestRefusal::spending_unknown(&error))?;
             self.with_usage(key, |used, now| {
                 // Rows that are still to be written are counted here already.
