@@ -38,6 +38,9 @@ fn main() -> std::io::Result<()> {
         )?;
     }
     fs::write(corpus.join("client_hello").join("seed-000"), CLIENT_HELLO)?;
+    // Two terms, each once in the body.
+    let terms = b"\x01\x00\x00\x00\x02\x02\x00\x04page\x18\x01\x02df\x18";
+    fs::write(corpus.join("skill_terms").join("seed-000"), terms)?;
     write_wire(&corpus)
 }
 
@@ -90,7 +93,7 @@ fn converse_lines(fixture: &[u8]) -> Vec<u8> {
 }
 
 /// Every target, which has a folder of its own in the corpus.
-const TARGETS: [&str; 9] = [
+const TARGETS: [&str; 10] = [
     "zip",
     "tar_gz",
     "frontmatter",
@@ -99,6 +102,7 @@ const TARGETS: [&str; 9] = [
     "sse",
     "aws_frames",
     "request",
+    "skill_terms",
     "stream",
 ];
 

@@ -3,7 +3,7 @@
 use crate::run::{self, command, root, succeeds};
 
 /// Every fuzz target of the package in `fuzz/`.
-const ALL: [&str; 9] = [
+const ALL: [&str; 10] = [
     "zip",
     "tar_gz",
     "frontmatter",
@@ -12,6 +12,7 @@ const ALL: [&str; 9] = [
     "sse",
     "aws_frames",
     "request",
+    "skill_terms",
     "stream",
 ];
 

@@ -17,19 +17,26 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-skill", &[]),
     ("prowess-wire", &[]),
     ("prowess-launcher", &[]),
+    ("prowess-ranking", &[]),
     ("prowess-source", &["prowess-skill"]),
     ("prowess-client", &["prowess-skill"]),
-    ("prowess-store", &["prowess-skill"]),
+    ("prowess-store", &["prowess-ranking", "prowess-skill"]),
     ("prowess-provider", &["prowess-wire"]),
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
     (
         "prowess-toolbox",
-        &["prowess-sandbox", "prowess-skill", "prowess-source"],
+        &[
+            "prowess-ranking",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-source",
+        ],
     ),
     (
         "prowess-engine",
         &[
             "prowess-provider",
+            "prowess-ranking",
             "prowess-sandbox",
             "prowess-skill",
             "prowess-store",
@@ -83,6 +90,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-launcher",
             "prowess-mcp",
             "prowess-provider",
+            "prowess-ranking",
             "prowess-sandbox",
             "prowess-server",
             "prowess-skill",
@@ -111,6 +119,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-bench-report",
             "prowess-engine",
             "prowess-provider",
+            "prowess-ranking",
             "prowess-sandbox",
             "prowess-server",
             "prowess-skill",
@@ -137,7 +146,7 @@ const IMPURE: &[&str] = &[
     "tokio",
     "ureq",
 ];
-const PURE: &[&str] = &["prowess-skill", "prowess-wire"];
+const PURE: &[&str] = &["prowess-ranking", "prowess-skill", "prowess-wire"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))

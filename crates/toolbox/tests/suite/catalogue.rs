@@ -200,7 +200,6 @@ async fn a_search_finds_by_name_description_and_use_best_first() {
     - charts: Draws charts and diagrams of numbers. For pie charts too.
     chart of numbers:
     - charts: Draws charts and diagrams of numbers. For pie charts too.
-    - letters: Writes letters, and forms of address.
     forms:
     - pdf-forms: Fills PDF forms. Use when a form is to be filled.
     - letters: Writes letters, and forms of address.

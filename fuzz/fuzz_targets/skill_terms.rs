@@ -1,0 +1,31 @@
+//! Any bytes as the encoded terms of a skill, and as the text of one: what is decoded has one
+//! form only, and what is encoded is decoded again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prowess_ranking::{
+    MAX_MENTIONS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, SkillQuery, SkillTerms, SkillText, mentions,
+    rank,
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(terms) = SkillTerms::decode(bytes) {
+        assert_eq!(terms.encode(), bytes);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let terms = SkillTerms::new(&SkillText {
+        name: "",
+        description: &text,
+        when_to_use: "",
+        body: &text,
+    });
+    assert_eq!(SkillTerms::decode(&terms.encode()).as_ref(), Ok(&terms));
+    assert!(mentions(&text).len() <= MAX_MENTIONS);
+    let query = SkillQuery::parse(&text);
+    assert!(query.terms().len() <= MAX_QUERY_TERMS);
+    // A longer query is cut, perhaps within its only word.
+    if text.len() <= MAX_QUERY_CHARS {
+        let found = rank(&query, &[terms], 1);
+        assert_eq!(found.len(), usize::from(!query.is_empty()));
+    }
+});
