@@ -270,3 +270,52 @@ fn the_log_is_json_and_holds_no_key_no_query_and_no_content() {
         assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
     }
 }
+
+#[test]
+fn a_task_is_routed_on_a_server_and_in_folders_alike() {
+    let server = TestServer::start(&[]);
+    let skills = server.folder().join("skills");
+    fs::create_dir(&skills).unwrap();
+    for (name, description) in [
+        ("pdf-forms", "Fills in PDF forms."),
+        ("pdf-merge", "Merges PDF files into one."),
+        ("slides", "Makes presentations."),
+    ] {
+        let skill = SkillFixture::new(name).field("description", description);
+        let folder = skill.write_to(&skills);
+        run_command(
+            &server,
+            &["skill", "push", folder.to_str().unwrap(), "--json"],
+        )
+        .json();
+    }
+    let task = "Could you merge these two PDF files?";
+    let path = skills.to_str().unwrap();
+    let stored = run_command(&server, &["skill", "route", task, "--json", "--server"]).json();
+    let local = run_command(&server, &["skill", "route", task, path, "--json"]).json();
+    for ranking in [&stored, &local] {
+        let best = ranking.pointer("/data/0").unwrap();
+        assert_eq!(best["name"], "pdf-merge", "{ranking}");
+        assert_eq!(best["in_catalogue"], true);
+        let words = best["matched"].as_array().unwrap().iter();
+        assert!(
+            words.clone().any(|matched| matched["word"] == "merge"),
+            "{best}"
+        );
+        let other = ranking.pointer("/data/1/name").unwrap();
+        assert_eq!(other, "pdf-forms");
+        assert_eq!(ranking.pointer("/catalogue/limit_bytes").unwrap(), 16_000);
+    }
+    let score = |ranking: &Value| ranking.pointer("/data/0/score").cloned();
+    assert_eq!(score(&stored), score(&local));
+    let shown = run_command(&server, &["skill", "route", task, path]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("pdf-merge"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("merge (name, description, headings)"),
+        "{}",
+        shown.stdout
+    );
+    let empty = run_command(&server, &["skill", "route", " ", path]);
+    assert_ne!(empty.code, 0);
+}

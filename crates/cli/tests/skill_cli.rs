@@ -76,6 +76,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
     Commands:
       demo             Run a local end-to-end demo (no API key)
       run              Send a prompt to a model, with skills
+      batch            Send many prompts to a model, with skills
       skill            Create, validate, show, pack, scan, upload and download skills
       tools            List the tools that skills provide to a model
       call             Call a tool as a model would
@@ -83,6 +84,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       serve            Run the server: model gateway, skills API, files, MCP
       keys             Create, list and revoke API keys
       runs             List runs, show one, follow or cancel a run of a server
+      batches          List batches, show one, or cancel one
       config           Check a configuration, print its schema, or import one from LiteLLM
       usage            Show model usage and cost
       sandbox          Run commands in the sandbox, without a server
@@ -115,6 +117,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       validate  Validate skills and explain problems
       show      Show the content of a skill
       list      List the skills of folders and archives, or of a server
+      route     Rank skills for a task, and show why
       pack      Pack a skill into an archive
       scan      Scan skills for security problems, without running anything
       explain   Explain a rule, or list all of them

@@ -9,6 +9,8 @@ mod new;
 mod pack;
 mod pull;
 mod push;
+mod route;
+mod route_local;
 mod scan;
 mod show;
 mod validate;
@@ -28,6 +30,8 @@ pub(super) enum Command {
     Show(show::Args),
     /// List the skills of folders and archives, or of a server
     List(list::Args),
+    /// Rank skills for a task, and show why
+    Route(route::Args),
     /// Pack a skill into an archive
     Pack(pack::Args),
     /// Scan skills for security problems, without running anything
@@ -50,6 +54,7 @@ pub(super) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Validate(args) => validate::run(&args),
         Command::Show(args) => show::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Route(args) => route::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Explain(args) => explain::run(&args),

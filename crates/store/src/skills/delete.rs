@@ -4,12 +4,13 @@
 use super::default_version::lock_skill;
 use super::read::select_version;
 use super::read::skill_in_tx;
-use super::{SkillRecord, VersionRecord, VersionSelector, search};
+use super::{SkillRecord, VersionRecord, VersionSelector};
 use crate::Store;
 use crate::blob::touch_version_blobs;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::quota;
+use crate::skill_index::{IndexChange, add_document, remove_document, row_terms};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -92,9 +93,10 @@ impl Store {
         for version in &versions {
             touch_version_blobs(&mut tx, version, now).await?;
         }
-        remove_skill(&mut tx, skill).await?;
+        let change = remove_skill(&mut tx, tenant, skill).await?;
         tx.commit().await?;
         self.invalidate_resolved();
+        self.merge_soon(tenant, change);
         Ok(record)
     }
 
@@ -125,13 +127,14 @@ impl Store {
         let now = Timestamp::now();
         touch_version_blobs(&mut tx, &version.id, now).await?;
         let skill_deleted = only && rule.last == LastVersionRule::DeleteSkill;
-        if skill_deleted {
-            remove_skill(&mut tx, skill).await?;
+        let change = if skill_deleted {
+            remove_skill(&mut tx, tenant, skill).await?
         } else {
-            remove_version(&mut tx, tenant, &version, now).await?;
-        }
+            remove_version(&mut tx, tenant, &version, now).await?
+        };
         tx.commit().await?;
         self.invalidate_resolved();
+        self.merge_soon(tenant, change);
         Ok(DeletedVersion {
             version,
             skill_deleted,
@@ -167,10 +170,12 @@ async fn version_ids(tx: &mut Tx, skill: &str) -> Result<Vec<String>> {
     rows.iter().map(|row| row.text("id")).collect()
 }
 
-/// Versions, references and search words are deleted with it, by foreign keys.
-async fn remove_skill(tx: &mut Tx, skill: &str) -> Result<()> {
+/// Versions and references are deleted with it, by foreign keys.
+async fn remove_skill(tx: &mut Tx, tenant: &TenantId, skill: &str) -> Result<IndexChange> {
+    let change = remove_document(tx, tenant, skill).await?;
     let sql = Sql::new("DELETE FROM skills WHERE id = $1");
-    tx.execute(sql.bind(skill)).await.map(drop)
+    tx.execute(sql.bind(skill)).await?;
+    Ok(change)
 }
 
 async fn remove_version(
@@ -178,28 +183,37 @@ async fn remove_version(
     tenant: &TenantId,
     version: &VersionRecord,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<IndexChange> {
     let sql = Sql::new("DELETE FROM versions WHERE id = $1");
     tx.execute(sql.bind(&version.id)).await?;
-    let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-    let sql = sql.push_bind(", body FROM versions WHERE skill = ", &version.skill);
-    let row = tx
+    let sql = Sql::new("SELECT id, number, name, description, frontmatter, body FROM versions")
+        .push_bind(" WHERE skill = ", &version.skill);
+    let latest = tx
         .fetch_optional(sql.push(" ORDER BY number DESC LIMIT 1"))
         .await?;
-    let latest = row.as_ref().map(VersionRecord::from_row).transpose()?;
     let sql = Sql::new(
         "UPDATE skills
          SET latest_version = $1, updated_at = $2,
              default_version = CASE WHEN default_version = $3 THEN $1 ELSE default_version END
          WHERE id = $4",
     );
-    let id = latest.as_ref().map(|latest| latest.id.as_str());
+    let id = latest
+        .as_ref()
+        .map(|latest| latest.text("id"))
+        .transpose()?;
     let sql = sql.bind(id).bind(now).bind(&version.id);
     tx.execute(sql.bind(&version.skill)).await?;
-    match (latest, row) {
-        (Some(latest), Some(row)) => {
-            search::index_version(tx, tenant, &latest, &row.text("body")?).await
+    let removed = match &latest {
+        // Searches see another version already.
+        Some(latest) if latest.int("number")? > version.number => return Ok(IndexChange::default()),
+        _ => remove_document(tx, tenant, &version.skill).await?,
+    };
+    match latest {
+        None => Ok(removed),
+        Some(latest) => {
+            let terms = row_terms(&latest)?;
+            let added = add_document(tx, tenant, &version.skill, &terms).await?;
+            Ok(removed.and(added))
         }
-        _ => search::remove_from_index(tx, &version.skill).await,
     }
 }

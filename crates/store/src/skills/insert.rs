@@ -5,13 +5,14 @@ use prowess_skill::Skill;
 use super::read::skill_in_tx;
 use super::{
     NewSkill, NewVersion, SkillRecord, UnchangedRule, UploadOutcome, UploadedVersion,
-    VersionRecord, VersionRef, search,
+    VersionRecord, VersionRef,
 };
 use crate::blob::{ActivationOutcome, StagedBlob, activate};
 use crate::db::{Database, Sql, Tx};
 use crate::error::{Error, ResourceKind, Result};
 use crate::id::{self, IdPrefix};
 use crate::quota;
+use crate::skill_index::{IndexChange, add_document, remove_document, version_terms};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -27,7 +28,8 @@ const BATCH_ROWS: usize = 500;
 
 /// The outcome of an attempt. Only [`InsertOutcome::Done`] may be committed.
 pub(super) enum InsertOutcome {
-    Done(Box<UploadedVersion>),
+    /// With what it changed in the index.
+    Done(Box<UploadedVersion>, IndexChange),
     /// The latest version has the same files.
     Unchanged(Box<UploadedVersion>),
     /// Another upload used the request key meanwhile.
@@ -64,15 +66,38 @@ pub(super) async fn insert_upload(
     }
     insert_references(tx, &version.id, staged).await?;
     set_latest(tx, &version, new.make_default, now).await?;
-    search::index_version(tx, tenant, &version, &new.skill.body).await?;
+    let change = index_upload(tx, tenant, &version, new.skill).await?;
     if !claim_request_key(tx, tenant, new.request_key, &version.id, now).await? {
         return Ok(InsertOutcome::Repeated);
     }
-    Ok(InsertOutcome::Done(Box::new(UploadedVersion {
+    let uploaded = UploadedVersion {
         skill: skill_in_tx(tx, tenant, &version.skill).await?,
         version,
         outcome: UploadOutcome::Created,
-    })))
+    };
+    Ok(InsertOutcome::Done(Box::new(uploaded), change))
+}
+
+/// Makes the version the one that searches see.
+async fn index_upload(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    version: &VersionRecord,
+    skill: &Skill,
+) -> Result<IndexChange> {
+    let removed = if version.ordinal > 1 {
+        remove_document(tx, tenant, &version.skill).await?
+    } else {
+        IndexChange::default()
+    };
+    let terms = version_terms(
+        &skill.name,
+        &skill.description,
+        &skill.frontmatter,
+        &skill.body,
+    );
+    let added = add_document(tx, tenant, &version.skill, &terms).await?;
+    Ok(removed.and(added))
 }
 
 /// Where a version goes: its skill, and its numbers there.

@@ -7,19 +7,21 @@
 //! | `upload`, `insert` | a new skill or version: blobs first, then rows, one transaction |
 //! | `read` | get and list |
 //! | `default_version` | the default version |
+//! | `frontmatter` | the frontmatter of several versions |
 //! | `delete` | deletion, with the rules of each API generation |
-//! | `search` | full-text search, the only place with a query per database |
-//! | `ranking` | the order of search results |
+//! | `search` | the skills that match a query, in pages |
+//! | `route` | the skills that fit a task, for a catalogue |
 //! | `query_plan` | tests that queries use indexes |
 
 mod default_version;
 mod delete;
+mod frontmatter;
 mod insert;
 #[cfg(test)]
 pub(crate) mod query_plan;
-mod ranking;
 mod read;
 mod record;
+mod route;
 mod search;
 mod selector;
 mod upload;
@@ -27,6 +29,7 @@ mod upload;
 pub use delete::{DeletedVersion, LastVersionRule, SkillDeleteRule, VersionDeleteRule};
 pub use read::SkillFilter;
 pub use record::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionRef};
+pub use route::{MAX_ROUTED_SKILLS, RoutedSkill};
 pub use search::SearchHit;
 pub use selector::VersionSelector;
 pub use upload::{NewSkill, NewVersion, ScanRecord, UnchangedRule, UploadOutcome, UploadedVersion};

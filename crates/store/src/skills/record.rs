@@ -255,7 +255,10 @@ fn parse_column<T: std::str::FromStr<Err: std::fmt::Display>>(
     text.parse().map_err(|error| malformed_row(column, &error))
 }
 
-fn parse_json_column<T: serde::de::DeserializeOwned>(column: &str, text: &str) -> Result<T> {
+pub(super) fn parse_json_column<T: serde::de::DeserializeOwned>(
+    column: &str,
+    text: &str,
+) -> Result<T> {
     serde_json::from_str(text).map_err(|error| malformed_row(column, &error))
 }
 

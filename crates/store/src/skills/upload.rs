@@ -203,8 +203,9 @@ impl Store {
                 staged => staged?,
             };
             let attempt = match self.insert(tenant, target, new, &staged).await {
-                Ok(InsertOutcome::Done(uploaded)) => {
+                Ok(InsertOutcome::Done(uploaded, change)) => {
                     self.invalidate_resolved();
+                    self.merge_soon(tenant, change);
                     return Ok(*uploaded);
                 }
                 Ok(InsertOutcome::Uncertain(error)) => return Err(error),
@@ -233,7 +234,7 @@ impl Store {
         let mut tx = self.db().begin().await?;
         let attempt = insert::insert_upload(&mut tx, tenant, target, new, staged).await;
         let attempt = match attempt {
-            Ok(done @ InsertOutcome::Done(_)) => {
+            Ok(done @ InsertOutcome::Done(..)) => {
                 let added = target.storage_delta(new);
                 let fits = self.check_quota_in_tx(&mut tx, tenant, &added).await;
                 fits.map(|()| done)
@@ -241,7 +242,7 @@ impl Store {
             other => other,
         };
         match attempt {
-            Ok(done @ InsertOutcome::Done(_)) => match tx.commit().await {
+            Ok(done @ InsertOutcome::Done(..)) => match tx.commit().await {
                 Ok(()) => Ok(done),
                 Err(error) if error.is_rolled_back() => Err(error),
                 Err(error) => Ok(InsertOutcome::Uncertain(error)),

@@ -95,6 +95,16 @@ async fn what_was_read_at_upload_is_there_without_files(bed: TestBed) {
     assert_eq!(detail.body, skill.body);
     assert_eq!(detail.scan, Some(scan));
     assert_eq!(detail.version.scan_status.as_deref(), Some("review"));
+
+    let version = detail.version.id.as_str();
+    let versions = [version, "skver_none"];
+    let known = store.version_frontmatter(&bed.tenant, &versions).await;
+    let known = known.unwrap();
+    assert_eq!(known.len(), 1);
+    assert_eq!(known[version], skill.frontmatter);
+    let other = TenantId::new("other").unwrap();
+    let theirs = store.version_frontmatter(&other, &versions).await;
+    assert_eq!(theirs.unwrap().len(), 0);
 }
 
 async fn a_new_version_must_bear_the_name_of_its_skill(bed: TestBed) {

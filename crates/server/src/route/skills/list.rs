@@ -20,7 +20,8 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadSkills)?;
-    if let Some(words) = query.get("query") {
+    // An empty query is one too: the store refuses it.
+    if let Some(words) = query.all("query").next() {
         return search::search(&app, dialect, &principal, &query, words).await;
     }
     let (store, tenant) = (app.store(), &principal.tenant);

@@ -7,6 +7,7 @@ mod delete;
 mod get;
 mod list;
 mod search;
+mod search_ranked;
 mod set_default;
 mod upload;
 mod versions;
@@ -57,6 +58,19 @@ pub(super) static ROUTES: &[RouteRow] = &[
             Operation::new("Create a skill", Object("Skill")).body(OperationBody::Skill),
         ),
         CREATES,
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/search",
+        |method, setup| divertible(on(method, search_ranked::search_ranked), setup),
+        Operations::both(
+            Operation::new(
+                "Rank skills for a task, with the words that match",
+                OperationResponse::Json,
+            )
+            .query(query::SKILL_SEARCH),
+        ),
+        PathNames::Nothing("a test asks for the words of another tenant"),
     ),
     row(
         RouteMethod::Get,

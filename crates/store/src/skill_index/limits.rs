@@ -1,0 +1,35 @@
+//! Sizes of blocks and pages. Tests use small blocks, so that few skills make many.
+
+use std::time::Duration;
+
+/// Documents that are recent before they become a block.
+pub(super) const MAX_RECENT_DOCUMENTS: i64 = if cfg!(test) { 4 } else { 64 };
+/// Bytes of the terms of recent documents before they become a block: a query reads all of
+/// them.
+pub(super) const MAX_RECENT_BYTES: i64 = 512 << 10;
+/// Neighbouring blocks of one size that are merged.
+pub(super) const MERGED_BLOCKS: usize = if cfg!(test) { 3 } else { 8 };
+/// Documents of a block that is not merged any more.
+pub(super) const MAX_BLOCK_DOCUMENTS: u64 = if cfg!(test) { 40 } else { 32_768 };
+/// Bytes of a page. PostgreSQL stores rows of up to 8 kB in one place.
+pub(super) const PAGE_BYTES: usize = if cfg!(test) { 120 } else { 4_000 };
+/// Bytes of the postings of one term in one page. Longer lists continue on the next page.
+pub(super) const MAX_LIST_BYTES: usize = if cfg!(test) { 40 } else { 3_600 };
+/// Pages of a block: the bits of a page's key that number it.
+pub(super) const PAGE_BITS: u32 = 20;
+/// Bits of a block's id.
+pub(super) const BLOCK_BITS: u32 = 42;
+/// Pages that are inserted by one statement.
+pub(super) const PAGE_ROWS: usize = 64;
+/// Pages that a query reads at most. A query that needs more goes without its most frequent
+/// terms, which say least.
+pub(super) const MAX_QUERY_PAGES: usize = 8_192;
+/// Bytes of pages above which a query is ranked on another thread.
+pub(super) const INLINE_RANKING_BYTES: usize = 128 << 10;
+/// Memory for the documents of blocks, of all tenants together.
+pub(super) const CACHE_BYTES: u64 = 16 << 20;
+/// How long the pages of a merged block remain, for queries that have read the list of
+/// blocks before. Longer than a statement may take.
+pub(super) const RETIRED_FOR: Duration = Duration::from_secs(120);
+/// How long a merge may take. What it leaves behind after a crash is removed then.
+pub(super) const MERGE_TIMEOUT: Duration = Duration::from_secs(3600);

@@ -1,0 +1,211 @@
+//! The ranking of a query.
+
+use prowess_ranking::{
+    Explainer, MAX_QUERY_CHARS, MatchedWord, Posting, ScoredDocument, Scorer, SkillQuery,
+};
+
+use super::block_rows::page_key;
+use super::limits::INLINE_RANKING_BYTES;
+use super::page::each_entry;
+use super::posting::{PostingReader, malformed_page};
+use super::snapshot::{IndexPages, IndexSnapshot};
+use crate::Store;
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+
+/// How often the blocks that a query reads may have been removed meanwhile: each time they
+/// were there two minutes before.
+const MAX_ATTEMPTS: usize = 3;
+
+/// A document that has a word of the query.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RankedDocument {
+    pub(crate) number: i64,
+    pub(crate) score: f64,
+    /// Empty unless an explanation was requested.
+    pub(crate) matched: Vec<MatchedWord>,
+}
+
+/// Whether the words that match are returned too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Explanation {
+    None,
+    MatchedWords,
+}
+
+/// Splits a query into terms. An empty or oversized one is refused.
+pub(crate) fn check_query(text: &str) -> Result<SkillQuery> {
+    let refuse = |reason| {
+        let field = "query";
+        Err(Error::Invalid { field, reason })
+    };
+    if text.trim().is_empty() {
+        return refuse("it is empty; describe the task in some words".to_owned());
+    }
+    let length = text.chars().count();
+    if length > MAX_QUERY_CHARS {
+        return refuse(format!(
+            "it has {length} characters, the limit is {MAX_QUERY_CHARS}; shorten it"
+        ));
+    }
+    Ok(SkillQuery::parse(text))
+}
+
+impl Store {
+    /// The tenant's documents that match a query, best first; among equals the oldest first.
+    pub(crate) async fn rank_documents(
+        &self,
+        tenant: &TenantId,
+        query: SkillQuery,
+        limit: usize,
+        explanation: Explanation,
+    ) -> Result<Vec<RankedDocument>> {
+        if query.is_empty() || limit == 0 {
+            return Ok(Vec::new());
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(snapshot) = self.index_snapshot(tenant, &query).await? else {
+                continue;
+            };
+            let Some(pages) = self.index_pages(&snapshot, &query).await? else {
+                continue;
+            };
+            let bytes: usize = pages.values().map(Vec::len).sum();
+            let rank = move || rank(&query, &snapshot, &pages, limit, explanation);
+            if bytes <= INLINE_RANKING_BYTES {
+                return rank();
+            }
+            // A large index takes milliseconds, for which no other request should wait.
+            let ranked = tokio::task::spawn_blocking(rank).await;
+            return ranked.unwrap_or(Err(Error::Busy));
+        }
+        Err(Error::Busy)
+    }
+}
+
+fn rank(
+    query: &SkillQuery,
+    snapshot: &IndexSnapshot,
+    pages: &IndexPages,
+    limit: usize,
+    explanation: Explanation,
+) -> Result<Vec<RankedDocument>> {
+    let mut scorer = Scorer::new(query, &snapshot.stats, snapshot.places());
+    let mut postings = Vec::new();
+    for (at, query_term) in query.terms().iter().enumerate() {
+        collect_postings(
+            snapshot,
+            pages,
+            (at, &query_term.term),
+            &mut postings,
+            |_| true,
+        )?;
+        scorer.add_term(at, postings.drain(..));
+    }
+    let best = scorer.top(limit);
+    let mut matched = match explanation {
+        Explanation::None => Vec::new(),
+        Explanation::MatchedWords => explain(query, snapshot, pages, &scorer, &best)?,
+    }
+    .into_iter();
+    let numbers = best.iter().map(|scored| {
+        let number = number_of(snapshot, scored.document as usize);
+        number.map(|number| RankedDocument {
+            number,
+            score: scored.score,
+            matched: matched.next().unwrap_or_default(),
+        })
+    });
+    numbers.collect::<Option<_>>().ok_or_else(malformed_page)
+}
+
+fn explain(
+    query: &SkillQuery,
+    snapshot: &IndexSnapshot,
+    pages: &IndexPages,
+    scorer: &Scorer<'_>,
+    best: &[ScoredDocument],
+) -> Result<Vec<Vec<MatchedWord>>> {
+    let mut selected = vec![false; snapshot.places()];
+    for scored in best {
+        if let Some(selected) = selected.get_mut(scored.document as usize) {
+            *selected = true;
+        }
+    }
+    let is_selected = |place: u32| selected.get(place as usize).copied().unwrap_or_default();
+    let mut explainer = Explainer::new(scorer, best);
+    let mut postings = Vec::new();
+    for (at, query_term) in query.terms().iter().enumerate() {
+        collect_postings(
+            snapshot,
+            pages,
+            (at, &query_term.term),
+            &mut postings,
+            is_selected,
+        )?;
+        explainer.add_term(at, postings.drain(..));
+    }
+    Ok(explainer.finish())
+}
+
+/// Appends the postings of a term of live and selected documents, in order of their places.
+fn collect_postings(
+    snapshot: &IndexSnapshot,
+    pages: &IndexPages,
+    (at, term): (usize, &str),
+    postings: &mut Vec<Posting>,
+    is_selected: impl Fn(u32) -> bool,
+) -> Result<()> {
+    let mut first = 0u32;
+    for block in &snapshot.blocks {
+        let lengths = &block.documents.lengths;
+        for page in block.documents.directory.pages_of(term) {
+            // Absent if the term is too frequent for a query with so many terms.
+            let Some(page) = pages.get(&page_key(block.id, page)) else {
+                continue;
+            };
+            each_entry(page, term, |entry| {
+                let mut reader = PostingReader::new(entry.list);
+                while let Some(found) = reader.read()? {
+                    let document = first.saturating_add(found.place);
+                    if block.dead.contains(found.place) || !is_selected(document) {
+                        continue;
+                    }
+                    let lengths = lengths.get(found.place as usize);
+                    postings.push(Posting {
+                        document,
+                        counts: found.counts,
+                        lengths: *lengths.ok_or_else(malformed_page)?,
+                    });
+                }
+                Ok(())
+            })?;
+        }
+        first = first.saturating_add(u32::try_from(lengths.len()).unwrap_or(u32::MAX));
+    }
+    for (document, recent) in (first..).zip(&snapshot.recent) {
+        let counts = recent.terms.iter().find(|(place, _)| *place == at);
+        if let Some((_, counts)) = counts
+            && is_selected(document)
+        {
+            postings.push(Posting {
+                document,
+                counts: *counts,
+                lengths: recent.lengths,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The number of the document at a place.
+fn number_of(snapshot: &IndexSnapshot, mut place: usize) -> Option<i64> {
+    for block in &snapshot.blocks {
+        let numbers = &block.documents.numbers;
+        match place.checked_sub(numbers.len()) {
+            None => return numbers.get(place).copied(),
+            Some(rest) => place = rest,
+        }
+    }
+    snapshot.recent.get(place).map(|recent| recent.number)
+}

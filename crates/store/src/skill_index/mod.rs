@@ -1,0 +1,64 @@
+//! The index of skills' words: what searching and routing read.
+//!
+//! It holds, for the latest version of each skill, how often each term occurs in each field,
+//! and how long the fields are. `prowess_ranking` splits texts into terms and ranks; this
+//! module stores the numbers, in the same bytes on both databases, so both give the same
+//! list in the same order. It knows nothing of pages of results or of records of skills.
+//!
+//! # Layout
+//!
+//! A *document* is the latest version of a skill, with a number per tenant that grows with
+//! every upload. A new document is a row with its terms (`skill_documents.terms`): it is
+//! *recent*. When a tenant has enough of those, the transaction of an upload packs them into
+//! a *block* (`skill_blocks`): its documents in order of their numbers, and *pages*
+//! (`skill_pages`) with sorted terms and their postings. Neighbouring blocks of about the
+//! same size are merged later, outside of any upload, so a tenant has few of them.
+//!
+//! Blocks and pages never change. A document that is replaced or deleted gets a bit in its
+//! block (`skill_blocks.dead`) and is dropped when the block is merged. A merged block is
+//! *retired*: its pages remain for a while, for queries that have read the list of blocks
+//! before.
+//!
+//! A query reads the blocks and the recent documents in one statement, which is a snapshot,
+//! then the pages of its terms by key.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `limits` | sizes of blocks and pages |
+//! | `posting` | a document in the list of a term, as bytes |
+//! | `page` | sorted terms with their postings, as pages; the directory of a block's pages |
+//! | `block` | the documents of a block, as bytes |
+//! | `dead` | the set of a block's dead documents |
+//! | `block_rows` | blocks in the database: states, inserting, cleaning up |
+//! | `document_terms` | the terms of a version |
+//! | `write` | adding and removing a document, in the transaction of an upload or a deletion |
+//! | `seal` | packing recent documents into a block |
+//! | `merge_plan`, `merge`, `page_cursor`, `merge_queue` | which blocks to merge; merging them; reading them in order of terms; when |
+//! | `snapshot`, `lookup` | what a query reads; the ranking of a query |
+//! | `backfill` | indexing what an earlier release has stored |
+
+mod backfill;
+mod block;
+mod block_rows;
+mod dead;
+mod document_terms;
+mod limits;
+mod lookup;
+mod merge;
+mod merge_plan;
+mod merge_queue;
+#[cfg(test)]
+mod model_tests;
+mod page;
+mod page_cursor;
+mod posting;
+mod seal;
+mod snapshot;
+mod write;
+
+pub(crate) use block::BlockCache;
+pub(crate) use document_terms::{row_terms, version_terms, when_to_use};
+pub(crate) use lookup::{Explanation, RankedDocument, check_query};
+pub(crate) use merge_queue::MergeQueue;
+pub(crate) use snapshot::number_list;
+pub(crate) use write::{IndexChange, add_document, remove_document};

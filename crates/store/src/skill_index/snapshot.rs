@@ -1,0 +1,261 @@
+//! What a query reads: the blocks and recent documents of a tenant at one moment, and the
+//! pages of some terms.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use prowess_ranking::{CorpusStats, FieldCounts, SkillQuery, each_encoded_term};
+
+use super::block::BlockDocuments;
+use super::block_rows::page_key;
+use super::dead::DeadSet;
+use super::limits::MAX_QUERY_PAGES;
+use crate::Store;
+use crate::db::{Database, DbRow, Sql};
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+
+/// The index of a tenant, as one query sees it.
+pub(super) struct IndexSnapshot {
+    /// In order of their documents' numbers.
+    pub(super) blocks: Vec<LiveBlock>,
+    /// In order of their numbers.
+    pub(super) recent: Vec<RecentMatch>,
+    pub(super) stats: CorpusStats,
+}
+
+/// A block with its dead documents.
+pub(super) struct LiveBlock {
+    pub(super) id: i64,
+    pub(super) dead: DeadSet,
+    pub(super) documents: Arc<BlockDocuments>,
+}
+
+/// A recent document, with the terms of the query that it has.
+pub(super) struct RecentMatch {
+    pub(super) number: i64,
+    pub(super) lengths: FieldCounts,
+    /// The place of the term in the query, and its counts.
+    pub(super) terms: Vec<(usize, FieldCounts)>,
+}
+
+/// Pages by key.
+pub(super) type IndexPages = HashMap<i64, Vec<u8>>;
+
+impl IndexSnapshot {
+    /// The documents' places run through all blocks and recent documents.
+    pub(super) fn places(&self) -> usize {
+        let in_blocks = self
+            .blocks
+            .iter()
+            .map(|block| block.documents.numbers.len());
+        in_blocks.sum::<usize>() + self.recent.len()
+    }
+}
+
+impl Store {
+    /// The tenant's index now. `None` if a block was removed while it was read: then a new
+    /// snapshot is needed.
+    pub(super) async fn index_snapshot(
+        &self,
+        tenant: &TenantId,
+        query: &SkillQuery,
+    ) -> Result<Option<IndexSnapshot>> {
+        let rows = self.db().fetch_all(select_snapshot(tenant)).await?;
+        let mut blocks = Vec::new();
+        let mut recent = Vec::new();
+        let terms = sorted_terms(query);
+        for row in &rows {
+            let content = row.optional_bytes("content")?.unwrap_or_default();
+            let (id, number) = (row.int("id")?, row.int("number")?);
+            if id < 0 {
+                recent.push(match_recent(number, &content, &terms)?);
+            } else {
+                blocks.push((number, id, DeadSet::from_bytes(content)));
+            }
+        }
+        blocks.sort_unstable_by_key(|(number, _, _)| *number);
+        recent.sort_unstable_by_key(|document| document.number);
+        let ids: Vec<_> = blocks.iter().map(|(_, id, _)| *id).collect();
+        let Some(documents) = self.block_documents(&ids).await? else {
+            return Ok(None);
+        };
+        let blocks = blocks.into_iter().zip(documents);
+        let blocks: Vec<_> = blocks
+            .map(|((_, id, dead), documents)| LiveBlock {
+                id,
+                dead,
+                documents,
+            })
+            .collect();
+        let stats = stats(&blocks, &recent);
+        Ok(Some(IndexSnapshot {
+            blocks,
+            recent,
+            stats,
+        }))
+    }
+
+    /// The documents of some blocks, in the given order. `None` if one was removed.
+    pub(super) async fn block_documents(
+        &self,
+        ids: &[i64],
+    ) -> Result<Option<Vec<Arc<BlockDocuments>>>> {
+        let mut found: HashMap<i64, Arc<BlockDocuments>> = HashMap::new();
+        let mut missing = Vec::new();
+        for id in ids {
+            match self.block_cache().0.get(id).await {
+                Some(documents) => drop(found.insert(*id, documents)),
+                None => missing.push(*id),
+            }
+        }
+        if !missing.is_empty() {
+            let rows = self.db().fetch_all(select_documents(&missing)).await?;
+            for row in rows {
+                let bytes =
+                    |column| Ok::<_, Error>(row.optional_bytes(column)?.unwrap_or_default());
+                let (numbers, lengths) = (bytes("numbers")?, bytes("lengths")?);
+                let documents = BlockDocuments::decode(&numbers, &lengths, &bytes("directory")?)?;
+                let (id, documents) = (row.int("id")?, Arc::new(documents));
+                self.block_cache().0.insert(id, documents.clone()).await;
+                found.insert(id, documents);
+            }
+        }
+        Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+    }
+
+    /// The pages that may have the terms of a query. `None` if one was removed.
+    pub(super) async fn index_pages(
+        &self,
+        snapshot: &IndexSnapshot,
+        query: &SkillQuery,
+    ) -> Result<Option<IndexPages>> {
+        let keys = needed_pages(snapshot, query);
+        if keys.is_empty() {
+            return Ok(Some(IndexPages::new()));
+        }
+        let sql = select_pages(self.db().database(), &keys);
+        let rows = self.db().fetch_all(sql).await?;
+        let read = |row: &DbRow| {
+            let content = row.optional_bytes("content")?.unwrap_or_default();
+            Ok::<_, Error>((row.int("key")?, content))
+        };
+        let pages = rows.iter().map(read).collect::<Result<IndexPages>>()?;
+        Ok((pages.len() == keys.len()).then_some(pages))
+    }
+}
+
+/// Blocks and recent documents in one statement: what a transaction moves from one to the
+/// other is seen once.
+pub(super) fn select_snapshot(tenant: &TenantId) -> Sql {
+    let sql = Sql::new(
+        "SELECT id, first_number AS number, dead AS content FROM skill_blocks
+         WHERE tenant = $1 AND state = 'live'
+         UNION ALL
+         SELECT CAST(-1 AS BIGINT), number, terms FROM skill_documents
+         WHERE tenant = $1 AND terms IS NOT NULL",
+    );
+    sql.bind(tenant.as_str())
+}
+
+pub(super) fn select_documents(ids: &[i64]) -> Sql {
+    Sql::new("SELECT id, numbers, lengths, directory FROM skill_blocks WHERE id IN ")
+        .push_list(ids.iter().copied())
+}
+
+/// One value for all keys, so that the statement is prepared once.
+pub(super) fn select_pages(database: Database, keys: &BTreeSet<i64>) -> Sql {
+    match database {
+        Database::Sqlite => Sql::new(
+            "SELECT key, content FROM skill_pages
+             WHERE key IN (SELECT value FROM json_each($1))",
+        ),
+        Database::Postgres => {
+            Sql::new("SELECT key, content FROM skill_pages WHERE key = ANY($1::bigint[])")
+        }
+    }
+    .bind(number_list(database, keys.iter().copied()))
+}
+
+/// Numbers as the text of a list.
+pub(crate) fn number_list(database: Database, numbers: impl Iterator<Item = i64>) -> String {
+    let (open, close) = match database {
+        Database::Sqlite => ('[', ']'),
+        Database::Postgres => ('{', '}'),
+    };
+    let mut text = String::from(open);
+    for (at, number) in numbers.enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let _ = write!(text, "{comma}{number}");
+    }
+    text.push(close);
+    text
+}
+
+/// The keys of the pages of a query's terms, without those of the most frequent terms if
+/// there are too many.
+fn needed_pages(snapshot: &IndexSnapshot, query: &SkillQuery) -> BTreeSet<i64> {
+    let mut by_term: Vec<Vec<i64>> = Vec::new();
+    for query_term in query.terms() {
+        let pages = snapshot.blocks.iter().flat_map(|block| {
+            let pages = block.documents.directory.pages_of(&query_term.term);
+            pages.map(|page| page_key(block.id, page))
+        });
+        by_term.push(pages.collect());
+    }
+    // The sort is stable, so of terms with equally many pages the first ones stay.
+    by_term.sort_by_key(Vec::len);
+    let mut keys = BTreeSet::new();
+    for pages in by_term {
+        if keys.len() + pages.len() > MAX_QUERY_PAGES {
+            break;
+        }
+        keys.extend(pages);
+    }
+    keys
+}
+
+/// The terms of a query with their places, sorted.
+fn sorted_terms(query: &SkillQuery) -> Vec<(&str, usize)> {
+    let terms = query.terms().iter().map(|term| term.term.as_str());
+    let mut terms: Vec<_> = terms.zip(0..).collect();
+    terms.sort_unstable();
+    terms
+}
+
+fn match_recent(number: i64, content: &[u8], terms: &[(&str, usize)]) -> Result<RecentMatch> {
+    let mut found = Vec::new();
+    let mut rest = terms.iter().peekable();
+    let lengths = each_encoded_term(content, |term, counts| {
+        while rest.next_if(|(query_term, _)| *query_term < term).is_some() {}
+        if let Some((_, place)) = rest.next_if(|(query_term, _)| *query_term == term) {
+            found.push((*place, counts));
+        }
+    });
+    let lengths = lengths.map_err(|error| Error::MalformedRow {
+        table: "skill_documents",
+        reason: error.to_string(),
+    })?;
+    Ok(RecentMatch {
+        number,
+        lengths,
+        terms: found,
+    })
+}
+
+fn stats(blocks: &[LiveBlock], recent: &[RecentMatch]) -> CorpusStats {
+    let mut stats = CorpusStats::default();
+    for block in blocks {
+        stats.merge(block.documents.stats());
+        for place in block.dead.places() {
+            if let Some(lengths) = block.documents.lengths.get(place as usize) {
+                stats.remove(*lengths);
+            }
+        }
+    }
+    recent
+        .iter()
+        .for_each(|document| stats.add(document.lengths));
+    stats
+}
