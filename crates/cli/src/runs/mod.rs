@@ -14,7 +14,7 @@ mod attach;
 mod cancel;
 mod follow_report;
 mod list;
-mod reconnect;
+pub(crate) mod reconnect;
 mod show;
 mod summary;
 

@@ -12,23 +12,23 @@ const MAX_ATTEMPTS: u32 = 16;
 
 /// Counts attempts to reconnect.
 #[derive(Debug, Default)]
-pub(super) struct Reconnect {
+pub(crate) struct Reconnect {
     attempts: u32,
 }
 
 impl Reconnect {
     /// Something was received: the next failure is a new one.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.attempts = 0;
     }
 
     /// Whether this is the first attempt since something was received.
-    pub(super) fn is_first(&self) -> bool {
+    pub(crate) fn is_first(&self) -> bool {
         self.attempts == 0
     }
 
     /// How long to wait before the next attempt; none after the last one.
-    pub(super) fn next_delay(&mut self) -> Option<Duration> {
+    pub(crate) fn next_delay(&mut self) -> Option<Duration> {
         if self.attempts >= MAX_ATTEMPTS {
             return None;
         }
@@ -39,7 +39,7 @@ impl Reconnect {
 }
 
 /// Whether the same request may succeed later.
-pub(super) fn is_transient(error: &Error) -> bool {
+pub(crate) fn is_transient(error: &Error) -> bool {
     match error {
         Error::Unreachable { .. } | Error::InvalidResponse(_) => true,
         Error::Refused { status, .. } => matches!(status, 408 | 429 | 500..),

@@ -1,9 +1,9 @@
 //! `prowess runs ID`
 
-use prowess_store::{Error, JournalRun, RunDetail, Store, TenantId};
+use prowess_store::{Error, JournalRun, RunDetail, RunRecord, Store, TenantId};
 use serde_json::Value;
 
-use super::summary::{journal_summary, run_millis, run_summary};
+use super::summary::{run_millis, run_summary};
 use crate::output;
 
 /// Shows the record of a run, or the state of one that has none yet.
@@ -23,7 +23,7 @@ pub(super) async fn show(
 
 fn print_journal_run(run: &JournalRun, as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        return output::print_json(&journal_summary(run));
+        return output::print_json(&run_summary(&RunRecord::from(run)));
     }
     let cancelled = match run.cancel_requested && !run.state.is_terminal() {
         true => ", to be cancelled",
@@ -48,11 +48,12 @@ fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
         }
         return output::print_json(&shown);
     }
+    let took = run_millis(run).map(|millis| format!(" in {millis} ms"));
     let mut text = format!(
-        "{} {} in {} ms: {}, {} turns, {} calls, {}+{} tokens\n",
+        "{} {}{}: {}, {} turns, {} calls, {}+{} tokens\n",
         run.id,
         run.status,
-        run_millis(run),
+        took.unwrap_or_default(),
         run.model,
         run.turns,
         run.calls,

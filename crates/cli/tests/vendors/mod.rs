@@ -175,7 +175,7 @@ impl TestGateway {
     pub(crate) async fn record(&self, run: &str) -> Value {
         loop {
             let read = self.get(&format!("/v1/runs/{run}")).await;
-            if read.status == 200 {
+            if read.status == 200 && read.json()["status"] != "running" {
                 return read.json();
             }
             tokio::task::yield_now().await;

@@ -12,6 +12,7 @@ use super::pending_run::PendingRun;
 use super::stored_request::StoredRequest;
 use super::task;
 use crate::app::App;
+use crate::interrupted_runs::InterruptedRuns;
 
 /// How often runs are looked for. Those that this server queues are claimed at once.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,7 +24,11 @@ const MAX_CLAIMS: usize = 8;
 /// Claims runs until the server stops.
 pub(crate) async fn run(app: App, stop: CancellationToken) {
     let mut interval = POLL_INTERVAL;
+    let mut interrupted = InterruptedRuns::default();
     loop {
+        if let Err(error) = interrupted.record(&app).await {
+            tracing::warn!(%error, "cannot record the runs of servers that died");
+        }
         tokio::select! {
             () = stop.cancelled() => break,
             () = tokio::time::sleep(interval) => {}

@@ -1,8 +1,8 @@
 //! Usage of one call to a model, from its arrival to the last byte of its response.
 //!
 //! A [`Meter`] accompanies a request and its stream. When it is dropped, for whatever reason,
-//! it reports to the key's limits, to the [`ledger::UsageLedger`], and to telemetry. None of them is
-//! waited for.
+//! it reports to the key's limits, to the [`ledger::UsageLedger`] (or to its run, if the store knows
+//! of that already), and to telemetry. None of them is waited for.
 
 pub(crate) mod ledger;
 mod text_counter;
@@ -11,6 +11,7 @@ mod usage_scanner;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use prowess_engine::RunUsage;
 use prowess_provider::config::Price;
 use prowess_store::{KeyRecord, TenantId, UsageRow};
 use prowess_wire::ClientDialect;
@@ -25,6 +26,8 @@ use crate::telemetry::{RequestSpan, TraceParent};
 
 /// Status of a response whose client left before its end.
 const CLIENT_CLOSED_STATUS: u16 = 499;
+/// Status of a response whose server died before its end.
+const INTERRUPTED_STATUS: u16 = 500;
 /// The model name in the row of a request that was not routed: what a client sends there is
 /// unbounded.
 const UNKNOWN_MODEL: &str = "(unknown)";
@@ -59,6 +62,7 @@ struct MeterState {
     tap: Option<UsageTap>,
     /// Whether the request and its tokens are in rows of their own.
     is_stored: bool,
+    run: Option<RunUsage>,
 }
 
 impl Meter {
@@ -107,6 +111,7 @@ impl Meter {
             reservation: None,
             tap: None,
             is_stored: false,
+            run: None,
         }))
     }
 
@@ -117,6 +122,34 @@ impl Meter {
     /// The request and its tokens are in rows of their own, one for each turn.
     pub(crate) fn exclude_request(&mut self) {
         self.0.is_stored = true;
+    }
+
+    /// The usage row of the request, if this server dies before its end: who pays for it.
+    pub(crate) fn interrupted_row(&self) -> UsageRow {
+        let state = &*self.0;
+        UsageRow {
+            tenant: state.tenant.clone(),
+            key: state.key.as_ref().map(|key| key.id.clone()),
+            model: state.model.clone(),
+            provider: String::new(),
+            upstream_model: String::new(),
+            dialect: state.client.as_str().to_owned(),
+            status: INTERRUPTED_STATUS,
+            requests: 1,
+            unpriced: 1,
+            estimated: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+            cost_nanos: 0,
+            millis: 0,
+        }
+    }
+
+    /// The request is this run, and its usage is written with the end of the run.
+    pub(crate) fn set_run(&mut self, run: Option<RunUsage>) {
+        self.0.run = run;
     }
 
     /// Sets the client's span, whose trace is continued.
@@ -218,7 +251,13 @@ impl Drop for Meter {
             telemetry.record(state.span());
         }
         let row = state.row(cost);
-        state.app.ledger().record(row);
+        let row = match state.run.take() {
+            Some(run) => run.report(row),
+            None => Some(row),
+        };
+        if let Some(row) = row {
+            state.app.ledger().record(row);
+        }
     }
 }
 
@@ -258,7 +297,7 @@ impl MeterState {
             },
             provider: std::mem::take(&mut self.provider),
             upstream_model: std::mem::take(&mut self.upstream_model),
-            dialect: dialect_name(self.client).to_owned(),
+            dialect: self.client.as_str().to_owned(),
             status: self.status,
             requests,
             unpriced: requests * u64::from(cost.is_none()),
@@ -277,7 +316,7 @@ impl MeterState {
             parent: self.parent.clone(),
             started_at: self.started_at,
             duration: self.arrived.elapsed(),
-            dialect: dialect_name(self.client),
+            dialect: self.client.as_str(),
             provider: self.provider.clone(),
             provider_kind: self.provider_kind,
             requested_model: self.model.clone(),
@@ -331,14 +370,4 @@ fn truncate_model(model: &str) -> String {
         return model.to_owned();
     }
     model.chars().take(MAX_MODEL_CHARS).collect()
-}
-
-/// Name of the client's dialect.
-fn dialect_name(client: ClientDialect) -> &'static str {
-    match client {
-        ClientDialect::Messages => "messages",
-        ClientDialect::Chat => "chat",
-        ClientDialect::Responses => "responses",
-        ClientDialect::Gemini => "gemini",
-    }
 }

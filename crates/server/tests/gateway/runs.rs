@@ -30,7 +30,12 @@ pub(crate) async fn stored(gateway: &Gateway) -> String {
 }
 
 /// An upstream's response: a text and tool calls.
-fn model_response(model: &str, stream: bool, text: &str, calls: &[(&str, Value)]) -> MockResponse {
+pub(crate) fn model_response(
+    model: &str,
+    stream: bool,
+    text: &str,
+    calls: &[(&str, Value)],
+) -> MockResponse {
     let mut response = Response::new(Dialect::Messages, "up", "m1");
     response.content.push(Block::text(text));
     for (i, (name, input)) in calls.iter().enumerate() {
@@ -92,12 +97,12 @@ fn request_naming(client: ClientDialect, model: &str, skill: &str, stream: bool)
     }
 }
 
-async fn sent(gateway: &Gateway) -> Value {
+pub(crate) async fn sent(gateway: &Gateway) -> Value {
     serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap()
 }
 
 /// The whole text of a response, streamed or not.
-fn text_of(answer: &ClientResponse) -> String {
+pub(crate) fn text_of(answer: &ClientResponse) -> String {
     let body = answer.text();
     let pieces = body.lines().filter_map(|line| {
         let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
@@ -518,7 +523,7 @@ async fn a_run_can_be_read_back() {
     // It is written in the background.
     let read = loop {
         let read = gateway.get(&format!("/v1/runs/{run}"), &[]).await;
-        if read.status == 200 {
+        if read.status == 200 && read.json()["status"] != "running" {
             break read.json();
         }
         tokio::task::yield_now().await;

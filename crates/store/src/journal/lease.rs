@@ -7,8 +7,6 @@ use crate::db::{DbRow, Sql};
 use crate::error::Result;
 use crate::tenant::TenantId;
 
-use super::run_state::RunState;
-
 /// The right to continue a run. Every write names it; one that another server has taken over
 /// changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,26 +140,6 @@ impl Store {
             .push_bind(" AND epoch = ", lease.epoch)
             .push(" AND state = 'running'");
         Ok(self.db().execute(sql).await? == 1)
-    }
-
-    /// Marks runs that are not kept and whose server has died as interrupted, and returns
-    /// their ids.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub async fn interrupt_lost_runs(&self) -> Result<Vec<String>> {
-        let mut tx = self.db().begin().await?;
-        let clock = tx.database().clock();
-        let sql = Sql::new("UPDATE journal_runs SET state = ")
-            .push_bind("", RunState::Interrupted.as_str())
-            .push(", epoch = epoch + 1, ended_at = ")
-            .push(clock)
-            .push(" WHERE kept = 0 AND state IN ('queued', 'running') AND lease_until <= ")
-            .push(clock)
-            .push(" RETURNING id");
-        let rows = tx.fetch_all(sql).await?;
-        tx.commit().await?;
-        rows.iter().map(|row| row.text("id")).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 
+use super::not_kept;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
@@ -18,6 +19,9 @@ pub(crate) async fn cancel(
     PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
-    let run = cancel::cancel(&app, &principal.tenant, &id).await?;
-    Ok(Json(render::kept_run(&run)))
+    let tenant = &principal.tenant;
+    match cancel::cancel(&app, tenant, &id).await {
+        Ok(run) => Ok(Json(render::kept_run(&run))),
+        Err(error) => Err(not_kept::explain(&app, tenant, &id, error).await),
+    }
 }

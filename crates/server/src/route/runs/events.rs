@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 
+use super::not_kept;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
@@ -35,7 +36,11 @@ pub(crate) async fn events(
             })?)
         }
     };
-    let attachment = Attachment::open(&app, &principal.tenant, &id).await?;
+    let tenant = &principal.tenant;
+    let attachment = match Attachment::open(&app, tenant, &id).await {
+        Ok(attachment) => attachment,
+        Err(error) => return Err(not_kept::explain(&app, tenant, &id, error).await),
+    };
     let options = FollowOptions {
         after,
         adds_ids: true,

@@ -19,7 +19,7 @@ pub(crate) async fn get(
     principal.require(Permission::ReadRuns)?;
     let run = match app.store().run(&principal.tenant, &id).await {
         Err(StoreError::NotFound { .. }) => {
-            // A kept run has a record when it has ended.
+            // A kept run has a record when it has ended, unless it ended before its first turn.
             let run = app.store().journal_run(&principal.tenant, &id).await?;
             return Ok(Json(render::kept_run(&run)));
         }

@@ -1,9 +1,11 @@
-//! `/v1/runs`: records of requests with skills, and kept runs. One file per verb.
+//! `/v1/runs`: runs that have ended or not. One file per verb; `not_kept` is the error for runs
+//! that can only be read.
 
 mod cancel;
 mod events;
 mod get;
 mod list;
+mod not_kept;
 
 use crate::openapi::operation::{Operation, OperationResponse, Operations};
 use crate::openapi::parameters as query;
@@ -17,7 +19,8 @@ pub(super) static ROUTES: &[RouteRow] = &[
         mounts: VENDORS,
         action: RouteAction::Handler(|method, _| on(method, list::list)),
         operations: Operations::both(
-            Operation::new("List runs", OperationResponse::Json).query(query::ANTHROPIC_PAGE),
+            Operation::new("List runs, those in progress too", OperationResponse::Json)
+                .query(query::ANTHROPIC_PAGE),
         ),
         names: PathNames::OwnList,
     },

@@ -1,92 +1,26 @@
-//! The record of a run: collected during the run, written in the background when it is over.
-//! A run that is dropped before its end is recorded too.
+//! The record of a run in progress. A run that is dropped before its end is recorded too.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use prowess_store::{NewRun, Store, TenantId, Timestamp};
+use prowess_provider::config::Price;
+use prowess_store::{ForegroundRun, NewRun, TenantId, Timestamp, UsageRow};
 use prowess_wire::neutral::{Map, TokenUsage};
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
 
-use crate::events::{OutputFile, RunStep};
+use super::foreground::ForegroundRuns;
+use super::recorder::{RecordQueue, RunRecorder};
+use super::run_usage::RunUsage;
+use crate::events::{OutputFile, RunStep, TurnStarted};
 use crate::intake::resolve::RunSkill;
 use crate::settings::RecordDetail;
 
-/// Records that wait to be written; further ones are lost.
-const QUEUE_CAPACITY: usize = 1024;
 /// Events in the record of one run, and characters of a text in them.
 const MAX_EVENTS: usize = 300;
 const MAX_TEXT_CHARS: usize = 4 << 10;
-
-/// Writes records in the background. Clones share it.
-#[derive(Debug, Clone)]
-pub(crate) struct RunRecorder {
-    store: Store,
-    /// The runtime of the writer: runs may be polled by runtimes that end earlier.
-    runtime: Option<Handle>,
-    queue: Arc<OnceLock<mpsc::Sender<QueueEntry>>>,
-}
-
-/// A message to the writer.
-#[derive(Debug)]
-enum QueueEntry {
-    /// A run to be written.
-    Run(TenantId, Box<NewRun>),
-    /// To be answered when all entries before it are written.
-    Flush(oneshot::Sender<()>),
-}
-
-impl RunRecorder {
-    pub(crate) fn new(store: Store) -> Self {
-        RunRecorder {
-            store,
-            runtime: Handle::try_current().ok(),
-            queue: Arc::default(),
-        }
-    }
-
-    /// The queue of the writer, which is started on first use.
-    fn queue(&self) -> mpsc::Sender<QueueEntry> {
-        let start = || {
-            let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
-            let writer = write_records(self.store.clone(), receiver);
-            match &self.runtime {
-                Some(runtime) => runtime.spawn(writer),
-                None => tokio::spawn(writer),
-            };
-            sender
-        };
-        self.queue.get_or_init(start).clone()
-    }
-
-    /// Waits until all queued records are written.
-    pub(crate) async fn flush(&self) {
-        let (done, all) = oneshot::channel();
-        if let Some(queue) = self.queue.get()
-            && queue.send(QueueEntry::Flush(done)).await.is_ok()
-        {
-            // An error means that the writer has ended, so there is nothing to wait for.
-            let _ = all.await;
-        }
-    }
-}
-
-async fn write_records(store: Store, mut waiting: mpsc::Receiver<QueueEntry>) {
-    while let Some(entry) = waiting.recv().await {
-        match entry {
-            QueueEntry::Run(tenant, run) => {
-                if let Err(error) = store.record_run(&tenant, &run).await {
-                    tracing::warn!(%error, run = run.id, "cannot write the record of a run");
-                }
-            }
-            // The receiver may have stopped waiting.
-            QueueEntry::Flush(done) => drop(done.send(())),
-        }
-    }
-}
+/// Characters of a model name in a usage row.
+const MAX_MODEL_CHARS: usize = 200;
 
 /// How a skill was used.
 #[derive(Debug, Default)]
@@ -100,7 +34,7 @@ struct SkillUse {
 /// The record of a run in progress. Written when dropped.
 #[derive(Debug)]
 pub(crate) struct RunLog {
-    queue: Option<mpsc::Sender<QueueEntry>>,
+    queue: Option<RecordQueue>,
     detail: RecordDetail,
     pub(crate) id: String,
     tenant: TenantId,
@@ -119,6 +53,16 @@ pub(crate) struct RunLog {
     events: Vec<Value>,
     omitted_events: usize,
     condition: Option<Arc<AtomicBool>>,
+    foreground: Option<ForegroundLog>,
+}
+
+/// What the store knows of a foreground run while it is in progress.
+#[derive(Debug)]
+struct ForegroundLog {
+    runs: Arc<ForegroundRuns>,
+    /// Who pays for it, and the target of its first turn.
+    usage: UsageRow,
+    price: Option<Price>,
 }
 
 impl RunLog {
@@ -151,7 +95,26 @@ impl RunLog {
             events: Vec::new(),
             omitted_events: 0,
             condition: None,
+            foreground: None,
         }
+    }
+
+    /// Makes the run known to the store while it is in progress, so that it is recorded if this
+    /// process dies. `usage` says who pays for it. Returns the right to report its usage, unless
+    /// runs are not recorded.
+    pub(crate) fn track(&mut self, recorder: &RunRecorder, usage: UsageRow) -> Option<RunUsage> {
+        self.queue.as_ref()?;
+        let runs = Arc::clone(recorder.foreground());
+        let log = ForegroundLog {
+            runs: Arc::clone(&runs),
+            usage,
+            price: None,
+        };
+        if !runs.begin(self.foreground_run(&log)) {
+            return None;
+        }
+        self.foreground = Some(log);
+        Some(RunUsage::new(runs, self.id.clone()))
     }
 
     /// Writes the record only if this is true at the end: another server may continue the run,
@@ -171,6 +134,9 @@ impl RunLog {
     pub(crate) fn add_turn(&mut self, usage: &TokenUsage) {
         self.turns += 1;
         self.usage.add(usage);
+        if let Some(log) = &self.foreground {
+            log.runs.update(self.foreground_run(log));
+        }
     }
 
     /// Counts a call, for a skill if it was for one.
@@ -201,7 +167,12 @@ impl RunLog {
     /// Adds a step, with the time since the start.
     pub(crate) fn add_step(&mut self, step: &RunStep) {
         match step {
-            RunStep::TurnStarted(turn) => self.provider = Some(turn.provider.clone()),
+            RunStep::TurnStarted(turn) => {
+                self.provider = Some(turn.provider.clone());
+                if let Some(log) = &mut self.foreground {
+                    log.set_target(turn);
+                }
+            }
             RunStep::SkillLoaded { name } => self.skill_use(name).loaded = true,
             RunStep::FileCreated(file) => self.files.push(file.clone()),
             _ => {}
@@ -234,15 +205,12 @@ impl RunLog {
 
     fn take_record(&mut self) -> NewRun {
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        let (turn_usage, skills) = (self.turn_usage(), self.skill_uses());
         if self.omitted_events > 0 {
             let more = json!({"kind": "left_out", "events": self.omitted_events});
             self.events.push(more);
         }
         let usage = &self.usage;
-        let skills = self.skills.iter().map(|(name, used)| {
-            json!({"name": name, "id": used.id, "version": used.version, "loaded": used.loaded,
-                "calls": used.calls})
-        });
         NewRun {
             id: self.id.clone(),
             model: self.model.clone(),
@@ -257,16 +225,69 @@ impl RunLog {
             ended_at: Timestamp::now(),
             container: self.container_id.take(),
             error: self.error.take(),
-            usage: json!({
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "cache_read_input_tokens": usage.cache_read_input_tokens,
-                "cache_creation_input_tokens": usage.cache_creation_input_tokens,
-                "thinking_tokens": usage.thinking_tokens,
-            }),
-            skills: skills.collect(),
+            usage: turn_usage,
+            skills,
             files: json!(self.files),
             events: std::mem::take(&mut self.events).into(),
+        }
+    }
+
+    /// What is recorded if this process dies now.
+    fn foreground_run(&self, log: &ForegroundLog) -> ForegroundRun {
+        let used = &self.usage;
+        let cost = log.price.as_ref().map(|price| price.cost_nanos(used));
+        let micros = Timestamp::now().as_micros() - self.started_at.as_micros();
+        ForegroundRun {
+            id: self.id.clone(),
+            turns: self.turns,
+            calls: self.calls,
+            started_at: self.started_at,
+            container: self.container_id.clone(),
+            turn_usage: self.turn_usage(),
+            skills: self.skill_uses(),
+            files: json!(self.files),
+            usage: UsageRow {
+                requests: 1,
+                unpriced: u64::from(cost.is_none()),
+                input_tokens: used.input_tokens,
+                output_tokens: used.output_tokens,
+                cache_read_tokens: used.cache_read_input_tokens,
+                cache_write_tokens: used.cache_creation_input_tokens,
+                cost_nanos: cost.unwrap_or_default(),
+                millis: u64::try_from(micros / 1000).unwrap_or_default(),
+                ..log.usage.clone()
+            },
+        }
+    }
+
+    fn turn_usage(&self) -> Value {
+        let usage = &self.usage;
+        json!({
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_input_tokens": usage.cache_read_input_tokens,
+            "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+            "thinking_tokens": usage.thinking_tokens,
+        })
+    }
+
+    fn skill_uses(&self) -> Value {
+        let skills = self.skills.iter().map(|(name, used)| {
+            json!({"name": name, "id": used.id, "version": used.version, "loaded": used.loaded,
+                "calls": used.calls})
+        });
+        skills.collect()
+    }
+}
+
+impl ForegroundLog {
+    /// A turn has started. The target of the first one stands for the run, as in the usage row
+    /// of a run that ends.
+    fn set_target(&mut self, turn: &TurnStarted) {
+        if self.usage.provider.is_empty() {
+            self.usage.provider.clone_from(&turn.provider);
+            self.usage.upstream_model = turn.model.chars().take(MAX_MODEL_CHARS).collect();
+            self.price.clone_from(&turn.price);
         }
     }
 }
@@ -280,12 +301,12 @@ impl Drop for RunLog {
         if condition.is_some_and(|condition| !condition.load(Ordering::Relaxed)) {
             return;
         }
-        let run = QueueEntry::Run(self.tenant.clone(), Box::new(self.take_record()));
-        if queue.try_send(run).is_err() {
-            tracing::warn!(
-                run = self.id,
-                "record queue is full; the record of this run is lost"
-            );
+        let mut record = Some(self.take_record());
+        if let Some(log) = &self.foreground {
+            record = record.and_then(|record| log.runs.end(record));
+        }
+        if let Some(record) = record {
+            queue.push(self.tenant.clone(), record);
         }
     }
 }

@@ -1,0 +1,78 @@
+//! Ending foreground runs: the record and the usage take the place of the row.
+
+use crate::Store;
+use crate::db::{Sql, Tx};
+use crate::error::Result;
+use crate::runs::{NewRun, insert_records};
+use crate::tenant::TenantId;
+use crate::usage::{UsageRow, insert_usage};
+
+/// A foreground run that has ended, and that may have a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndedForegroundRun {
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// Its record.
+    pub record: NewRun,
+    /// What it used, if anybody counts it.
+    pub usage: Option<UsageRow>,
+    /// The usage in its row, as last written; none if it is not certain that it has one.
+    pub stored_usage: Option<UsageRow>,
+}
+
+impl Store {
+    /// Writes records and usage of runs that have ended, and removes their rows, in one
+    /// transaction. If another server has recorded one as interrupted meanwhile, its record is
+    /// replaced, and only the usage since then is added.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn end_foreground_runs(&self, ended: &[EndedForegroundRun]) -> Result<()> {
+        let mut tx = self.db().begin().await?;
+        let mut usage = Vec::new();
+        for run in ended {
+            let had_row = delete_row(&mut tx, &run.record.id).await?;
+            usage.extend(match (&run.usage, &run.stored_usage) {
+                (Some(used), Some(stored)) if !had_row => subtract(used, stored),
+                (used, _) => used.clone(),
+            });
+        }
+        let records: Vec<_> = ended.iter().map(|run| (&run.tenant, &run.record)).collect();
+        insert_records(&mut tx, &records).await?;
+        insert_usage(&mut tx, &usage).await?;
+        tx.commit().await
+    }
+}
+
+async fn delete_row(tx: &mut Tx, id: &str) -> Result<bool> {
+    let sql = Sql::new("DELETE FROM foreground_runs WHERE id = ").push_bind("", id);
+    Ok(tx.execute(sql).await? == 1)
+}
+
+/// What was used after `stored`, if anything.
+fn subtract(used: &UsageRow, stored: &UsageRow) -> Option<UsageRow> {
+    let rest = UsageRow {
+        requests: used.requests.saturating_sub(stored.requests),
+        unpriced: used.unpriced.saturating_sub(stored.unpriced),
+        estimated: used.estimated.saturating_sub(stored.estimated),
+        input_tokens: used.input_tokens.saturating_sub(stored.input_tokens),
+        output_tokens: used.output_tokens.saturating_sub(stored.output_tokens),
+        cache_read_tokens: used
+            .cache_read_tokens
+            .saturating_sub(stored.cache_read_tokens),
+        cache_write_tokens: used
+            .cache_write_tokens
+            .saturating_sub(stored.cache_write_tokens),
+        cost_nanos: used.cost_nanos.saturating_sub(stored.cost_nanos),
+        millis: used.millis.saturating_sub(stored.millis),
+        ..used.clone()
+    };
+    let tokens = [
+        rest.input_tokens,
+        rest.output_tokens,
+        rest.cache_read_tokens,
+        rest.cache_write_tokens,
+    ];
+    let is_used = rest.requests > 0 || rest.cost_nanos > 0 || tokens.iter().any(|n| *n > 0);
+    is_used.then_some(rest)
+}

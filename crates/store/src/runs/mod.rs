@@ -1,0 +1,22 @@
+//! Runs as people read them: records, which are written when a run has ended, and runs in
+//! progress.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `record` | the record of a run: writing |
+//! | `view` | a run as it is read, from whichever tables have it |
+//! | `list` | pages of runs |
+//! | `get` | one run |
+//!
+//! Runs in progress are in the tables of `journal` and `foreground_runs`, which do not know of
+//! this module's lists.
+
+mod get;
+mod list;
+mod record;
+mod view;
+
+pub use record::NewRun;
+pub use view::{KeptProgress, RunDetail, RunRecord};
+
+pub(crate) use record::insert_records;

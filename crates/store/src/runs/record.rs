@@ -1,0 +1,121 @@
+//! The record of a run: written when the run has ended.
+
+use serde_json::Value;
+
+use crate::Store;
+use crate::db::{Sql, SqlValue, Tx};
+use crate::error::Result;
+use crate::id::{self, IdPrefix};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRun {
+    /// `run_…`, from [`Store::new_run_id`].
+    pub id: String,
+    /// The model name that the client sent.
+    pub model: String,
+    /// The provider that responded, if any.
+    pub provider: Option<String>,
+    /// The client's dialect.
+    pub dialect: &'static str,
+    /// How it ended.
+    pub status: &'static str,
+    /// Number of model turns.
+    pub turns: i64,
+    /// Number of calls of Prowess's tools.
+    pub calls: i64,
+    /// Input tokens of all turns, cached or not.
+    pub input_tokens: i64,
+    /// Output tokens of all turns.
+    pub output_tokens: i64,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// The container its code ran in, if any.
+    pub container: Option<String>,
+    /// What ended it early, if anything.
+    pub error: Option<String>,
+    /// The usage of all turns.
+    pub usage: Value,
+    /// Its skills, and how each was used.
+    pub skills: Value,
+    /// The files it created.
+    pub files: Value,
+    /// What happened, in order.
+    pub events: Value,
+}
+
+/// A record and its tenant.
+type RecordRow<'a> = (&'a TenantId, &'a NewRun);
+
+impl Store {
+    /// A new id for a run that begins now.
+    pub fn new_run_id() -> Result<String> {
+        id::new_id(IdPrefix::Run, Timestamp::now())
+    }
+
+    /// Stores the record of a run. One that was stored before is replaced: its server was
+    /// thought to be dead, or died before it ended the run in the journal.
+    pub async fn record_run(&self, tenant: &TenantId, run: &NewRun) -> Result<()> {
+        let mut tx = self.db().begin().await?;
+        tenant.map_unknown_tenant(insert_records(&mut tx, &[(tenant, run)]).await)?;
+        tx.commit().await
+    }
+
+    /// Stores the records of several runs, all or none.
+    pub async fn record_runs(&self, runs: &[(TenantId, NewRun)]) -> Result<()> {
+        let rows: Vec<RecordRow<'_>> = runs.iter().map(|(tenant, run)| (tenant, run)).collect();
+        let mut tx = self.db().begin().await?;
+        insert_records(&mut tx, &rows).await?;
+        tx.commit().await
+    }
+}
+
+/// Writes records within a transaction.
+pub(crate) async fn insert_records(tx: &mut Tx, runs: &[RecordRow<'_>]) -> Result<()> {
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let sql = Sql::new(
+        "INSERT INTO runs (id, tenant, model, provider, dialect, status, turns, calls,
+            input_tokens, output_tokens, started_at, ended_at, session, error, usage,
+            skills, files, events) VALUES ",
+    );
+    let sql = sql.push_rows(runs.iter().map(|(tenant, run)| values(tenant, run)));
+    let sql = sql.push(
+        " ON CONFLICT (id) DO UPDATE SET model = excluded.model, provider = excluded.provider,
+            dialect = excluded.dialect, status = excluded.status, turns = excluded.turns,
+            calls = excluded.calls, input_tokens = excluded.input_tokens,
+            output_tokens = excluded.output_tokens, ended_at = excluded.ended_at,
+            session = excluded.session, error = excluded.error, usage = excluded.usage,
+            skills = excluded.skills, files = excluded.files, events = excluded.events
+          WHERE runs.tenant = excluded.tenant",
+    );
+    tx.execute(sql).await.map(drop)
+}
+
+fn values(tenant: &TenantId, run: &NewRun) -> Vec<SqlValue> {
+    vec![
+        run.id.as_str().into(),
+        tenant.as_str().into(),
+        run.model.as_str().into(),
+        run.provider.as_deref().into(),
+        run.dialect.into(),
+        run.status.into(),
+        run.turns.into(),
+        run.calls.into(),
+        run.input_tokens.into(),
+        run.output_tokens.into(),
+        run.started_at.into(),
+        run.ended_at.into(),
+        run.container.as_deref().into(),
+        run.error.as_deref().into(),
+        run.usage.to_string().into(),
+        run.skills.to_string().into(),
+        run.files.to_string().into(),
+        run.events.to_string().into(),
+    ]
+}
