@@ -4,13 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod installed;
+mod scripted;
 mod server;
 
-use std::process::Command;
-
-use installed::installed;
-use server::{MASTER, TestServer};
-use tempfile::TempDir;
+use installed::run_python;
+use prowess_testkit::postgres::TestPostgres;
+use scripted::{scripted_config, start_scripted};
+use server::MASTER;
 
 const SCRIPT: &str = r#"
 [[step]]
@@ -101,44 +101,41 @@ assert [one["custom_id"] for one in errors] == ["bad"], errors
 print("ok")
 "#;
 
-/// A server with a scripted model.
-fn server() -> (TestServer, TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("script.toml"), SCRIPT).unwrap();
-    let config = folder.path().join("prowess.toml");
-    let text = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n";
-    std::fs::write(&config, text).unwrap();
-    let server = TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
-    (server, folder)
-}
-
-fn run(sdk: &str, program: &str, variables: &[(&str, &str)]) {
-    let ran = Command::new(installed(sdk).join("bin/python"))
-        .args(["-B", "-c", program])
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(String::from_utf8_lossy(&ran.stdout), "ok\n", "{errors}");
-}
-
-#[test]
-fn anthropics_sdk_runs_a_message_batch() {
-    let (server, _folder) = server();
+/// Runs a program of Anthropic's SDK against a server with these variables.
+fn run_anthropic(variables: &[(&str, &str)]) {
+    let config = scripted_config(SCRIPT, "");
+    let server = start_scripted(&config, variables);
     let variables = [
         ("ANTHROPIC_BASE_URL", server.url()),
         ("ANTHROPIC_API_KEY", MASTER),
     ];
-    run("anthropic-2.8", ANTHROPIC, &variables);
+    run_python("anthropic-2.8", ANTHROPIC, &variables);
 }
 
-#[test]
-fn openais_sdk_runs_a_batch_from_a_file() {
-    let (server, _folder) = server();
+fn run_openai(variables: &[(&str, &str)]) {
+    let config = scripted_config(SCRIPT, "");
+    let server = start_scripted(&config, variables);
     let url = format!("{}/v1", server.url());
     let variables = [
         ("OPENAI_BASE_URL", url.as_str()),
         ("OPENAI_API_KEY", MASTER),
     ];
-    run("openai-3.49", OPENAI, &variables);
+    run_python("openai-3.49", OPENAI, &variables);
+}
+
+#[test]
+fn anthropics_sdk_runs_a_message_batch() {
+    run_anthropic(&[]);
+}
+
+#[test]
+fn openais_sdk_runs_a_batch_from_a_file() {
+    run_openai(&[]);
+}
+
+#[test]
+fn both_sdks_run_batches_on_postgres() {
+    let postgres = TestPostgres::start();
+    run_anthropic(&[("PROWESS_STORE_URL", &postgres.database())]);
+    run_openai(&[("PROWESS_STORE_URL", &postgres.database())]);
 }

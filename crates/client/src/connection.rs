@@ -37,12 +37,23 @@ impl Client {
     /// # Errors
     /// When the address is not a URL, or the HTTP client cannot be created.
     pub fn new(server: Option<&str>, key: Option<String>) -> Result<Client, Error> {
-        let http = reqwest::Client::builder()
-            .connect_timeout(Duration::from_secs(10))
-            .read_timeout(Duration::from_secs(300))
-            .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(Error::HttpClient)?;
+        Client::with_http(http_client(), server, key)
+    }
+
+    /// A connection to a server of this process, which no proxy can reach.
+    ///
+    /// # Errors
+    /// As for [`Client::new`].
+    pub fn without_proxy(server: &str, key: Option<String>) -> Result<Client, Error> {
+        Client::with_http(http_client().no_proxy(), Some(server), key)
+    }
+
+    fn with_http(
+        http: reqwest::ClientBuilder,
+        server: Option<&str>,
+        key: Option<String>,
+    ) -> Result<Client, Error> {
+        let http = http.build().map_err(Error::HttpClient)?;
         let base = server.unwrap_or(DEFAULT_SERVER);
         let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
         if !Url::parse(base).is_ok_and(|url| is_http(&url)) {
@@ -115,6 +126,13 @@ impl Client {
     }
 }
 
+fn http_client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(10))
+        .read_timeout(Duration::from_secs(300))
+        .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
+}
+
 /// Does not show the key.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -142,7 +160,8 @@ pub(crate) fn encode_segment(text: &str) -> String {
     url.path().trim_start_matches('/').to_owned()
 }
 
-fn encode_query(pairs: &[(&str, &str)]) -> String {
+/// The query of a URL, percent-encoded.
+pub(crate) fn encode_query(pairs: &[(&str, &str)]) -> String {
     let url = Url::parse_with_params("http://localhost", pairs);
     url.ok()
         .and_then(|url| url.query().map(str::to_owned))

@@ -44,6 +44,12 @@ pub enum Error {
     /// An event of a run exceeds the size limit.
     #[error("an event of the run is larger than {0} bytes")]
     EventTooLarge(usize),
+    /// The requests of a batch cannot be read.
+    #[error("the requests of the batch cannot be read")]
+    Input(#[source] std::io::Error),
+    /// A line of a result exceeds the size limit.
+    #[error("a line of the results is larger than {0} bytes")]
+    LineTooLong(usize),
     /// No skill has this name.
     #[error("no skill is called `{0}`")]
     NotFound(String),
@@ -93,6 +99,8 @@ impl Error {
             Error::InvalidResponse(_) => "server-response",
             Error::RunsNotKept => "runs-not-kept",
             Error::EventTooLarge(_) => "event-too-large",
+            Error::Input(_) => "input-unreadable",
+            Error::LineTooLong(_) => "line-too-long",
             Error::NotFound(_) => "skill-not-found",
             Error::Ambiguous { .. } => "skill-ambiguous",
             Error::ListTooLong(_) => "list-too-long",

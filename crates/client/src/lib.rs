@@ -1,10 +1,10 @@
 //! A client for servers that store skills.
 //!
-//! For the command line and for Python: every operation on a server's skills and kept runs is
-//! a method of [`Client`], and every failure an [`Error`] with a stable code. It uses OpenAI's
-//! dialect, whose objects have a skill's name and numbered versions. It has no terminal
-//! output and reads no files: uploads are checked skills, and downloads are checked before
-//! they are returned.
+//! For the command line and for Python: every operation on a server's skills, kept runs and
+//! batches is a method of [`Client`], and every failure an [`Error`] with a stable code. It
+//! uses OpenAI's dialect, whose objects have a skill's name and numbered versions. It has no
+//! terminal output and reads no files: uploads are checked skills, and downloads of skills are
+//! checked before they are returned.
 //!
 //! | module | owns |
 //! |---|---|
@@ -12,22 +12,34 @@
 //! | `skills` | find, list, download, delete |
 //! | `push` | a new skill, or a new version of one |
 //! | `record` | skills and versions as a server returns them |
+//! | `route` | the skills that fit a task |
 //! | `runs` | kept runs: submit, follow, cancel |
+//! | `batches` | batches of both vendors' APIs: create, read, cancel |
+//! | `files` | names and contents of files |
+//! | `lines` | a response of lines, one at a time |
 //! | `error` | why a request failed |
 
+mod batches;
 mod connection;
 mod error;
+mod files;
+mod lines;
 mod push;
 mod record;
+mod route;
 mod runs;
 mod skills;
 
 use std::sync::Arc;
 
+pub use batches::RemoteBatch;
 pub use connection::Client;
 pub use error::Error;
+pub use files::RemoteContent;
+pub use lines::RemoteLines;
 pub use push::{PushOptions, PushResult, PushTarget};
 pub use record::{RemoteSkill, RemoteVersion};
+pub use route::{CatalogueSize, RankedSkill, SkillRanking, WordMatch};
 pub use runs::{RemoteEvent, RemoteEvents, RemoteRun, SubmittedRun};
 
 /// Called with the number of bytes of each chunk that is sent or received.

@@ -5,6 +5,8 @@
 //! creation order, a list can be continued from any id, even a deleted one, and no second
 //! sort key is needed.
 
+use sha2::{Digest as _, Sha256};
+
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
@@ -53,6 +55,26 @@ pub(crate) fn new_id(prefix: IdPrefix, time: Timestamp) -> Result<String> {
     Ok(id)
 }
 
+/// A new id for `time` whose random digits are [`name_digits`].
+pub(crate) fn new_named_id(prefix: IdPrefix, time: Timestamp, digits: &str) -> String {
+    let micros = u128::try_from(time.as_micros()).unwrap_or_default();
+    let mut id = prefix.as_str().to_owned();
+    push_digits(&mut id, micros, TIME_DIGITS);
+    id + digits
+}
+
+/// The same digits for the same name, in place of random ones.
+pub(crate) fn name_digits(name: &str) -> String {
+    let digest = Sha256::digest(name);
+    let bits = digest
+        .iter()
+        .take(16)
+        .fold(0, |bits, byte| (bits << 8) | u128::from(*byte));
+    let mut digits = String::new();
+    push_digits(&mut digits, bits, RANDOM_DIGITS);
+    digits
+}
+
 /// Whether a text has the form of [`new_id`].
 pub(crate) fn is_id(prefix: IdPrefix, text: &str) -> bool {
     let digits = text.strip_prefix(prefix.as_str()).unwrap_or_default();
@@ -92,6 +114,16 @@ mod tests {
         let ids: Vec<_> = times.map(at).into();
         assert!(ids.is_sorted(), "{ids:?}");
         assert!(ids.iter().all(|id| id.len() == "skill_".len() + 24));
+    }
+
+    #[test]
+    fn the_digits_of_a_name_are_always_the_same() {
+        let time = Timestamp::from_micros(1_790_000_000_000_000);
+        let digits = name_digits("a");
+        let id = new_named_id(IdPrefix::FileBatch, time, &digits);
+        assert!(is_id(IdPrefix::FileBatch, &id) && id.ends_with(&digits));
+        assert_eq!(digits, name_digits("a"));
+        assert_ne!(digits, name_digits("b"));
     }
 
     #[test]

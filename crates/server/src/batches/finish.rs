@@ -2,20 +2,50 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use prowess_store::{
-    BatchFiles, BatchItemState, BatchRecord, BatchResult, NewFile, Result as StoreResult, Store,
+    BatchFiles, BatchItemState, BatchRecord, BatchResult, Error as StoreError, NewFile,
+    Result as StoreResult, Store, Timestamp,
 };
+use serde_json::json;
 
 use super::openai::{failed_requests, result_line};
 
 /// Results read at once. Each may be as large as a response.
 const PAGE_RESULTS: u32 = 16;
+/// How long a tenant has to make space for the files, before the batch fails.
+const QUOTA_WAIT: Duration = Duration::from_secs(3_600);
 
-/// Writes the files of a finalizing batch, which ends it.
-pub(super) async fn finish(store: &Store, batch: &BatchRecord) -> StoreResult<()> {
+/// Writes the files of a finalizing batch, which ends it. If they exceed the tenant's quota,
+/// the batch has the reason at once, and ends with it after some time.
+pub(super) async fn finish(store: &Store, batch: &BatchRecord, now: Timestamp) -> StoreResult<()> {
+    let error = match write_files(store, batch).await {
+        Err(error @ StoreError::QuotaExceeded { .. }) => error,
+        other => return other,
+    };
+    let until = batch.finalizing_at.map(|at| at.after(QUOTA_WAIT));
+    let is_final = until.is_none_or(|until| until <= now);
+    let errors = json!([{
+        "code": "storage_quota_exceeded",
+        "line": null,
+        "message": format!(
+            "the files with the results cannot be stored: {error}; delete files within an hour \
+             of the batch's `finalizing_at`"
+        ),
+        "param": null,
+    }]);
+    let errors = errors.to_string();
+    let recorded = store.record_finish_error(&batch.tenant, &batch.id, &errors, is_final);
+    match recorded.await? && !is_final {
+        true => Err(error),
+        false => Ok(()),
+    }
+}
+
+async fn write_files(store: &Store, batch: &BatchRecord) -> StoreResult<()> {
     let names = ["output", "error"].map(|part| format!("{}_{part}.jsonl", batch.id));
     let file = |name| NewFile {
         name,

@@ -29,8 +29,10 @@ const IDLE_INTERVAL: Duration = Duration::from_secs(2);
 const FAILURE_DELAY: Duration = Duration::from_secs(1);
 /// Files read or written at once.
 const MAX_FILE_TASKS: usize = 4;
-/// How long a batch is left alone whose files could not be read or written.
+/// How long a batch is left alone whose files could not be read or written, at first and at
+/// most.
 const FILE_RETRY_DELAY: Duration = Duration::from_secs(10);
+const MAX_FILE_RETRY_DELAY: Duration = Duration::from_secs(300);
 /// Tenants whose batches are considered for files in one round.
 const MAX_FILE_TENANTS: u32 = 1_000;
 
@@ -43,8 +45,15 @@ pub(crate) struct BatchScheduler<R> {
     leased_at: Option<Instant>,
     files: JoinSet<FileTaskEnd>,
     busy_tenants: HashSet<TenantId>,
-    /// Batches whose files could not be read or written, and when.
-    failed_files: HashMap<String, Instant>,
+    /// Batches whose files could not be read or written.
+    failed_files: HashMap<String, FileRetry>,
+}
+
+/// When the files of a batch are read or written again.
+#[derive(Clone, Copy)]
+struct FileRetry {
+    at: Instant,
+    delay: Duration,
 }
 
 /// What a task about files was for, and whether it succeeded.
@@ -135,8 +144,10 @@ impl<R: BatchRuns> BatchScheduler<R> {
     }
 
     async fn start_file_tasks(&mut self) -> StoreResult<()> {
+        // Others may have ended a batch that failed here.
+        let now = Instant::now();
         self.failed_files
-            .retain(|_, at| at.elapsed() < FILE_RETRY_DELAY);
+            .retain(|_, retry| now < retry.at + MAX_FILE_RETRY_DELAY);
         // Finalizing first: it frees what validating needs.
         for state in [BatchState::Finalizing, BatchState::Validating] {
             if self.files.len() >= MAX_FILE_TASKS {
@@ -148,7 +159,10 @@ impl<R: BatchRuns> BatchScheduler<R> {
                 .await?;
             for batch in batches {
                 if self.files.len() < MAX_FILE_TASKS
-                    && !self.failed_files.contains_key(&batch.id)
+                    && self
+                        .failed_files
+                        .get(&batch.id)
+                        .is_none_or(|retry| retry.at <= now)
                     && self.busy_tenants.insert(batch.tenant.clone())
                 {
                     self.start_file_task(batch);
@@ -163,7 +177,7 @@ impl<R: BatchRuns> BatchScheduler<R> {
         let (settings, max_bytes) = (self.steps.settings, self.max_request_bytes);
         self.files.spawn(async move {
             let result = match batch.state {
-                BatchState::Finalizing => finish(&store, &batch).await,
+                BatchState::Finalizing => finish(&store, &batch, Timestamp::now()).await,
                 _ => validate(&store, &settings, max_bytes, &batch).await,
             };
             FileTaskEnd {
@@ -192,10 +206,17 @@ impl<R: BatchRuns> BatchScheduler<R> {
             return;
         };
         self.busy_tenants.remove(&ended.tenant);
-        if let Err(error) = ended.result {
-            tracing::warn!(batch = ended.batch, %error, "the files of a batch have to wait");
-            self.failed_files.insert(ended.batch, Instant::now());
-        }
+        let Err(error) = ended.result else {
+            self.failed_files.remove(&ended.batch);
+            return;
+        };
+        tracing::warn!(batch = ended.batch, %error, "the files of a batch have to wait");
+        let before = self.failed_files.get(&ended.batch);
+        let delay = before.map_or(FILE_RETRY_DELAY, |retry| retry.delay * 2);
+        let delay = delay.min(MAX_FILE_RETRY_DELAY);
+        let at = Instant::now() + delay;
+        self.failed_files
+            .insert(ended.batch, FileRetry { at, delay });
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use prowess_store::{
     BatchItemResult, BatchItemRun, BatchItemState, Result as StoreResult, RunState, Store,
     TenantId, Timestamp, UnsubmittedItem,
@@ -15,6 +16,10 @@ use super::settings::BatchSettings;
 
 /// Batches or runs handled in one step; the next round continues.
 const STEP_LIMIT: u32 = 64;
+/// Results that are recorded together. Each may be as large as a response.
+const RESULTS_AT_ONCE: usize = 16;
+/// Requests of a tenant that are submitted at the same time.
+const SUBMISSIONS_AT_ONCE: usize = 8;
 /// How long a tenant whose requests are refused for now is left alone, at first and at most.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -51,7 +56,7 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         changed |= self.collect_results().await?;
         changed |= self
             .store
-            .mark_running_items(self.settings.concurrency)
+            .mark_running_items(self.settings.concurrency_limits())
             .await?
             > 0;
         changed |= self.submit().await?;
@@ -85,16 +90,49 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         cancelled.is_ok()
     }
 
+    /// Records results: those of a batch together, as each transaction waits for a disk.
     async fn collect_results(&self) -> StoreResult<bool> {
-        let ended = self.store.ended_item_runs(STEP_LIMIT).await?;
+        let mut ended = self.store.ended_item_runs(STEP_LIMIT).await?;
+        ended.sort_by(|a, b| a.item.batch.cmp(&b.item.batch));
         let mut changed = false;
-        for run in &ended {
-            changed |= self.collect_result(run).await?;
+        for of_batch in ended.chunk_by(|a, b| a.item.batch == b.item.batch) {
+            for part in of_batch.chunks(RESULTS_AT_ONCE) {
+                changed |= self.collect_part(part).await?;
+            }
         }
         Ok(changed)
     }
 
-    async fn collect_result(&self, run: &BatchItemRun) -> StoreResult<bool> {
+    /// Records the results of runs of one batch.
+    async fn collect_part(&self, runs: &[BatchItemRun]) -> StoreResult<bool> {
+        let Some(first) = runs.first() else {
+            return Ok(false);
+        };
+        let mut found = Vec::new();
+        for result in join_all(runs.iter().map(|run| self.read_result(run))).await {
+            found.extend(result?);
+        }
+        let results: Vec<_> = found
+            .iter()
+            .map(|result| {
+                let body = result.body.as_deref();
+                let (state, status) = (result.state, result.status);
+                (
+                    result.seq,
+                    BatchItemResult {
+                        state,
+                        status,
+                        body,
+                    },
+                )
+            })
+            .collect();
+        let batch = &first.item.batch;
+        Ok(self.store.record_batch_results(batch, &results).await? > 0)
+    }
+
+    /// How a request ended; none if that cannot be read for now.
+    async fn read_result(&self, run: &BatchItemRun) -> StoreResult<Option<RequestEnd>> {
         let (state, status, body) = match self.runs.outcome(&run.tenant, &run.run).await {
             Ok(Some(outcome)) => {
                 let state = match outcome.state {
@@ -102,27 +140,26 @@ impl<R: BatchRuns> ScheduleSteps<R> {
                     _ if (200..300).contains(&outcome.status) => BatchItemState::Succeeded,
                     _ => BatchItemState::Errored,
                 };
-                (state, outcome.status, Some(outcome.body.to_string()))
+                (state, outcome.status, outcome.body.to_string())
             }
             Ok(None) => {
                 // Its run was deleted before its result was collected.
                 let error = ApiError::new(ErrorKind::Api, "the result of the request was lost");
                 let rendered = render_client_error(self.client(run).await?, &error);
-                let body = Some(rendered.body.to_string());
+                let body = rendered.body.to_string();
                 (BatchItemState::Errored, rendered.status, body)
             }
             Err(error) => {
                 tracing::warn!(run = run.run, %error, "cannot read the result of a run");
-                return Ok(false);
+                return Ok(None);
             }
         };
-        let body = body.filter(|_| state != BatchItemState::Cancelled);
-        let result = BatchItemResult {
+        Ok(Some(RequestEnd {
+            seq: run.item.seq,
             state,
             status: status.into(),
-            body: body.as_deref(),
-        };
-        self.store.record_batch_result(&run.item, &result).await
+            body: Some(body).filter(|_| state != BatchItemState::Cancelled),
+        }))
     }
 
     /// The dialect of a request that has become a run.
@@ -138,18 +175,22 @@ impl<R: BatchRuns> ScheduleSteps<R> {
             if self.is_delayed(&tenant) {
                 continue;
             }
-            let limit = self.settings.concurrency;
-            for item in self.store.unsubmitted_items(&tenant, limit).await? {
-                match self.submit_item(&tenant, &item).await? {
-                    Submission::Done => {
-                        self.delays.remove(&tenant);
-                        changed = true;
-                    }
-                    Submission::RefusedForNow => {
-                        self.delay(&tenant);
-                        break;
+            let limit = self.settings.tenant_concurrency;
+            let items = self.store.unsubmitted_items(&tenant, limit).await?;
+            for part in items.chunks(SUBMISSIONS_AT_ONCE) {
+                let submitted = part.iter().map(|item| self.submit_item(&tenant, item));
+                let mut is_refused = false;
+                for submitted in join_all(submitted).await {
+                    match submitted? {
+                        Submission::Done => changed = true,
+                        Submission::RefusedForNow => is_refused = true,
                     }
                 }
+                if is_refused {
+                    self.delay(&tenant);
+                    break;
+                }
+                self.delays.remove(&tenant);
             }
         }
         Ok(changed)
@@ -207,16 +248,24 @@ impl<R: BatchRuns> ScheduleSteps<R> {
     }
 }
 
+/// How a request ended.
+struct RequestEnd {
+    seq: i64,
+    state: BatchItemState,
+    status: i64,
+    body: Option<String>,
+}
+
 enum Submission {
     /// It is a run, or has its result.
     Done,
     RefusedForNow,
 }
 
-/// Whether the same request may be accepted later: rate limits, budgets of a period and
-/// failures of the server.
+/// Whether the same request may be accepted soon: rate limits and failures of the server. A
+/// spent budget lasts longer than the batch, or nearly so: its owner is to hear of it at once.
 fn is_temporary(error: &ApiError) -> bool {
-    error.status >= 500 || matches!(error.status, 408 | 429)
+    error.kind != ErrorKind::Billing && (error.status >= 500 || matches!(error.status, 408 | 429))
 }
 
 fn client_dialect(text: &str) -> ClientDialect {

@@ -8,19 +8,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use prowess_store::{
-    BatchKind, BatchRecord, BatchState, BeginOutcome, NewBatch, NewBatchItem, NewFile,
-    NewJournalRun, RunResult, RunState, Store, StoreConfig, TenantId,
+    BatchConcurrency, BatchKind, BatchRecord, BatchState, BeginOutcome, NewBatch, NewBatchItem,
+    NewFile, NewJournalRun, RunResult, RunState, Store, StoreConfig, TenantId, Timestamp,
 };
 use prowess_wire::neutral::{ApiError, ErrorKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::finish::finish;
 use super::runs::{BatchRunOutcome, BatchRuns, NewBatchRun};
 use super::scheduler::{BatchScheduler, RoundEnd};
 use super::settings::BatchSettings;
 use super::{anthropic, openai};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
+const ONE_AT_A_TIME: BatchConcurrency = BatchConcurrency {
+    total: 1,
+    tenant: 1,
+};
 
 /// Runs in the journal of the store, which nobody runs until the test does.
 #[derive(Clone)]
@@ -91,10 +96,15 @@ struct Bed {
 
 impl Bed {
     async fn new() -> Bed {
+        Bed::with_quota(None).await
+    }
+
+    /// The tenant may store so many bytes of files.
+    async fn with_quota(bytes: Option<u64>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreConfig::local(folder.path()))
-            .await
-            .unwrap();
+        let mut config = StoreConfig::local(folder.path());
+        config.limits.bytes = bytes;
+        let store = Store::open(&config).await.unwrap();
         Bed {
             runs: TestRuns {
                 store: store.clone(),
@@ -109,7 +119,7 @@ impl Bed {
 
     fn scheduler(&self, owner: &str) -> BatchScheduler<TestRuns> {
         let settings = BatchSettings {
-            concurrency: 2,
+            tenant_concurrency: 2,
             max_requests: 5,
             ..BatchSettings::default()
         };
@@ -136,6 +146,12 @@ impl Bed {
 
     /// A batch of a file with this text.
     async fn file(&self, text: &str) -> BatchRecord {
+        let file = self.upload(text).await;
+        self.create(BatchKind::File, "chat", Some(&file)).await
+    }
+
+    /// A file with this text.
+    async fn upload(&self, text: &str) -> String {
         let new = NewFile {
             name: "in.jsonl",
             mime: "application/jsonl",
@@ -153,8 +169,7 @@ impl Bed {
             .collect();
         let content = stream::iter(parts.into_iter().map(Ok::<_, io::Error>));
         let file = self.store.create_file(&self.tenant, &new, content).await;
-        let file = file.unwrap();
-        self.create(BatchKind::File, "chat", Some(&file.id)).await
+        file.unwrap().id
     }
 
     async fn create(&self, kind: BatchKind, dialect: &str, file: Option<&str>) -> BatchRecord {
@@ -196,6 +211,8 @@ impl Bed {
             let _ = self.store.end_run(&run.lease, &ended, &[]).await.unwrap();
             requests.push(request);
         }
+        // Several are submitted at the same time.
+        requests.sort_by_key(Value::to_string);
         requests
     }
 }
@@ -261,7 +278,7 @@ async fn a_request_submitted_before_a_crash_is_not_submitted_twice() {
     let bed = Bed::new().await;
     bed.messages(1).await;
     // A server marks the request and submits it, and dies before it records the run.
-    bed.store.mark_running_items(1).await.unwrap();
+    bed.store.mark_running_items(ONE_AT_A_TIME).await.unwrap();
     let waiting = bed.store.unsubmitted_items(&bed.tenant, 1).await.unwrap();
     let item = &waiting[0].item;
     let run = bed.runs.submit(NewBatchRun {
@@ -323,6 +340,76 @@ async fn a_refused_request_has_an_error_and_one_refused_for_now_waits() {
         (&json!("error"), Some(400))
     );
     assert_eq!(results[1].status, Some(200));
+}
+
+#[tokio::test]
+async fn a_spent_budget_is_the_error_of_a_request_at_once() {
+    let bed = Bed::new().await;
+    let batch = bed.messages(1).await;
+    let error = ApiError {
+        status: 429,
+        code: Some("insufficient_quota".to_owned()),
+        ..ApiError::new(ErrorKind::Billing, "it has spent its budget")
+    };
+    let key = format!("batch:{}:0", batch.id);
+    bed.runs.refusals.lock().unwrap().insert(key, error);
+    settle(&mut bed.scheduler("a")).await;
+    let ended = anthropic::batch(&bed.get(&batch).await);
+    assert_eq!(ended["request_counts"]["errored"], 1);
+    let results = bed.store.batch_results(&bed.tenant, &batch.id, -1, 1).await;
+    let line = anthropic::result_line(&results.unwrap()[0]);
+    assert!(line.contains("it has spent its budget"), "{line}");
+}
+
+#[tokio::test]
+async fn files_beyond_the_quota_are_an_error_that_ends_the_batch() {
+    let bed = Bed::with_quota(Some(3_000)).await;
+    let batch = bed.file(&line("a")).await;
+    settle(&mut bed.scheduler("a")).await;
+    let long = "x".repeat(5_000);
+    bed.end_runs(|_| json!({"text": long})).await;
+    let mut scheduler = bed.scheduler("a");
+    settle(&mut scheduler).await;
+    // There is time to make space.
+    let waiting = openai::batch(&bed.get(&batch).await);
+    assert_eq!(waiting["status"], "finalizing");
+    assert_eq!(
+        waiting["errors"]["data"][0]["code"],
+        "storage_quota_exceeded"
+    );
+    // Until there is not.
+    let late = Timestamp::now().after(DAY);
+    finish(&bed.store, &bed.get(&batch).await, late)
+        .await
+        .unwrap();
+    let failed = openai::batch(&bed.get(&batch).await);
+    assert_eq!(failed["status"], "failed");
+    assert!(failed["failed_at"].is_i64() && failed["output_file_id"].is_null());
+    let message = failed["errors"]["data"][0]["message"].as_str().unwrap();
+    assert!(message.contains("cannot be stored"), "{message}");
+}
+
+#[tokio::test]
+async fn files_are_written_once_there_is_space() {
+    let bed = Bed::with_quota(Some(3_000)).await;
+    let large = bed.upload(&"y".repeat(2_500)).await;
+    let batch = bed.file(&line("a")).await;
+    settle(&mut bed.scheduler("a")).await;
+    let text = "x".repeat(500);
+    bed.end_runs(|_| json!({"text": text})).await;
+    settle(&mut bed.scheduler("a")).await;
+    assert_eq!(
+        openai::batch(&bed.get(&batch).await)["status"],
+        "finalizing"
+    );
+    bed.store.delete_file(&bed.tenant, &large).await.unwrap();
+    // Another scheduler has no reason to wait.
+    settle(&mut bed.scheduler("a")).await;
+    let ended = openai::batch(&bed.get(&batch).await);
+    assert_eq!(
+        (&ended["status"], &ended["errors"]),
+        (&json!("completed"), &Value::Null)
+    );
 }
 
 #[tokio::test]

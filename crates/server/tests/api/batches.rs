@@ -162,3 +162,50 @@ async fn a_batch_of_a_file_is_created_listed_and_cancelled() {
         (429, "too-many-batches")
     );
 }
+
+#[tokio::test]
+async fn a_batch_is_created_once_for_an_idempotency_key() {
+    let server = server().await;
+    let create = async |key: &str, requests: &[Value]| {
+        let call = server.post(TestDialect::Ga, MESSAGES);
+        let call = call.header("idempotency-key", key);
+        call.json(&json!({ "requests": requests })).await
+    };
+    let first = create("one", &[request("a")]).await.ok();
+    let again = create("one", &[request("a")]).await.ok();
+    assert_eq!(first, again);
+    // A request that was refused has created nothing.
+    assert_eq!(create("two", &[]).await.code(), "batch-empty");
+    let second = create("two", &[request("a")]).await.ok();
+    assert_ne!(first["id"], second["id"]);
+    let list = server.get(TestDialect::Ga, MESSAGES).send().await.ok();
+    assert_eq!(list["data"].as_array().unwrap().len(), 2);
+    let refused = create("", &[request("a")]).await;
+    assert_eq!(refused.code(), "idempotency-key-invalid");
+}
+
+#[tokio::test]
+async fn a_batch_of_a_file_is_created_once_for_an_idempotency_key() {
+    let server = server().await;
+    let form = Form::default()
+        .text("purpose", "batch")
+        .file("file", "in.jsonl", b"{}\n");
+    let file = server.post(TestDialect::OpenAi, "/v1/files").form(&form);
+    let file = file.await.ok()["id"].as_str().unwrap().to_owned();
+    let create = async |endpoint: &str| {
+        let body = json!({
+            "input_file_id": file,
+            "endpoint": endpoint,
+            "completion_window": "24h",
+        });
+        let call = server.post(TestDialect::OpenAi, "/v1/batches");
+        call.header("idempotency-key", "one").json(&body).await
+    };
+    let first = create("/v1/responses").await.ok();
+    assert_eq!(create("/v1/responses").await.ok()["id"], first["id"]);
+    let refused = create("/v1/chat/completions").await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (StatusCode::CONFLICT, "idempotency-key-reused")
+    );
+}

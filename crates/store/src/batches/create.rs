@@ -34,7 +34,7 @@ pub struct NewBatch<'a> {
     pub metadata: &'a str,
     /// The file with the requests.
     pub input_file: Option<&'a str>,
-    /// How long its files are stored.
+    /// How long its results are stored after its end.
     pub output_lifetime: Duration,
     /// How long its requests have to end.
     pub expires_in: Duration,
@@ -95,44 +95,12 @@ impl Store {
         limits: &BatchLimits,
     ) -> Result<BatchRecord> {
         let now = Timestamp::now();
-        let state = match new.kind {
-            BatchKind::Messages => BatchState::Receiving,
-            BatchKind::File => BatchState::Validating,
-        };
-        let lifetime = i64::try_from(new.output_lifetime.as_micros()).unwrap_or(i64::MAX);
-        let row: Vec<SqlValue> = vec![
-            id::new_id(new.kind.id_prefix(), now)?.into(),
-            tenant.as_str().into(),
-            new.kind.as_str().into(),
-            new.dialect.into(),
-            new.api_key.into(),
-            state.as_str().into(),
-            0.into(),
-            new.metadata.into(),
-            new.input_file.into(),
-            lifetime.into(),
-            now.into(),
-            now.after(new.expires_in).into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ];
+        let id = id::new_id(new.kind.id_prefix(), now)?;
         self.disk_space().check(0)?;
         let mut tx = self.db().begin().await?;
         // Batches that the tenant creates at the same moment are counted one after the other.
         quota::lock_totals(&mut tx, tenant).await?;
-        check_limits(&mut tx, tenant, limits).await?;
-        let sql = Sql::new(
-            "INSERT INTO batches (id, tenant, kind, dialect, api_key, state, attempt, metadata,
-                input_file, output_lifetime, created_at, expires_at, bytes, total, succeeded,
-                errored, cancelled, expired) VALUES ",
-        );
-        let sql = BatchRecord::returning(sql.push_rows([row]));
-        let inserted = tenant.map_unknown_tenant(tx.fetch_optional(sql).await)?;
-        let record = BatchRecord::from_row(&inserted.ok_or(Error::Busy)?)?;
+        let record = insert_batch(&mut tx, tenant, new, limits, (id, now)).await?;
         tx.commit().await?;
         Ok(record)
     }
@@ -252,6 +220,50 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Creates a batch, in a transaction that has locked the tenant's totals.
+pub(super) async fn insert_batch(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    new: &NewBatch<'_>,
+    limits: &BatchLimits,
+    (id, now): (String, Timestamp),
+) -> Result<BatchRecord> {
+    let state = match new.kind {
+        BatchKind::Messages => BatchState::Receiving,
+        BatchKind::File => BatchState::Validating,
+    };
+    let lifetime = i64::try_from(new.output_lifetime.as_micros()).unwrap_or(i64::MAX);
+    let row: Vec<SqlValue> = vec![
+        id.into(),
+        tenant.as_str().into(),
+        new.kind.as_str().into(),
+        new.dialect.into(),
+        new.api_key.into(),
+        state.as_str().into(),
+        0.into(),
+        new.metadata.into(),
+        new.input_file.into(),
+        lifetime.into(),
+        now.into(),
+        now.after(new.expires_in).into(),
+        0.into(),
+        0.into(),
+        0.into(),
+        0.into(),
+        0.into(),
+        0.into(),
+    ];
+    check_limits(tx, tenant, limits).await?;
+    let sql = Sql::new(
+        "INSERT INTO batches (id, tenant, kind, dialect, api_key, state, attempt, metadata,
+            input_file, output_lifetime, created_at, expires_at, bytes, total, succeeded,
+            errored, cancelled, expired) VALUES ",
+    );
+    let sql = BatchRecord::returning(sql.push_rows([row]));
+    let inserted = tenant.map_unknown_tenant(tx.fetch_optional(sql).await)?;
+    BatchRecord::from_row(&inserted.ok_or(Error::Busy)?)
 }
 
 async fn check_limits(tx: &mut Tx, tenant: &TenantId, limits: &BatchLimits) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 use super::create::DELETE_ROWS;
 use super::record::BatchKind;
 
-/// How long a batch and its results are stored after its end.
+/// How long a batch is stored after its end. Its results may be stored for a shorter time.
 const ENDED_BATCH_RETENTION: Duration = Duration::from_secs(29 * 24 * 3600);
 /// How long requests may take to be received. Their connection has ended long before.
 const RECEIVING_TIME: Duration = Duration::from_secs(6 * 3600);
@@ -36,8 +36,12 @@ impl Store {
     pub(crate) async fn drop_old_batches(&self, now: Timestamp) -> Result<()> {
         let ended = now.before(ENDED_BATCH_RETENTION);
         loop {
+            // The results of messages are part of the batch; others have files of their own.
             let sql = Sql::new("SELECT id FROM batches WHERE ended_at < ")
                 .push_bind("", ended)
+                .push(" OR (kind = 'messages' AND output_lifetime > 0")
+                .push_bind(" AND ended_at + output_lifetime < ", now)
+                .push(")")
                 .push_bind(" OR (ended_at IS NULL AND created_at < ", ended)
                 .push_bind(
                     ") OR (ended_at IS NULL AND state = 'receiving' AND created_at < ",

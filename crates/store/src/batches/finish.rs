@@ -105,6 +105,34 @@ impl Store {
         }
     }
 
+    /// Records why the files of a finalizing batch cannot be written: for now, or for good,
+    /// which ends the batch without them. Returns whether it was still finalizing.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn record_finish_error(
+        &self,
+        tenant: &TenantId,
+        batch: &str,
+        errors: &str,
+        is_final: bool,
+    ) -> Result<bool> {
+        let mut sql = Sql::new("UPDATE batches SET errors = ").push_bind("", errors);
+        if is_final {
+            sql = sql.push(", state = 'failed', bytes = 0");
+            sql = sql.push_bind(", ended_at = ", Timestamp::now());
+        }
+        let sql = sql
+            .push_bind(" WHERE tenant = ", tenant.as_str())
+            .push_bind(" AND id = ", batch)
+            .push(" AND state = 'finalizing'");
+        let recorded = self.db().execute(sql).await? == 1;
+        if recorded && is_final {
+            self.drop_batch_items(batch).await?;
+        }
+        Ok(recorded)
+    }
+
     async fn stage_batch_file<S>(
         &self,
         tenant: &TenantId,
@@ -133,7 +161,7 @@ impl Store {
         quota::lock_totals(tx, tenant).await?;
         let id = |file: Option<&FileRecord>| file.map(|file| file.id.clone());
         let sql = Sql::new(
-            "UPDATE batches SET bytes = 0,
+            "UPDATE batches SET bytes = 0, errors = NULL,
                  state = CASE WHEN expired > 0 THEN 'expired'
                               WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
                               ELSE 'completed' END, output_file = ",

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `record` | a batch, its states and counts |
 //! | `create` | creating a batch, and adding its requests |
+//! | `create_once` | creating a batch once, however often its client sends the request |
 //! | `read` | getting and listing batches; their results |
 //! | `scheduler` | which server schedules batches |
 //! | `start` | which requests are started, and the runs they become |
@@ -24,6 +25,7 @@
 
 mod cancel;
 mod create;
+mod create_once;
 mod delete;
 mod finish;
 mod read;
@@ -33,7 +35,8 @@ mod scheduler;
 mod start;
 
 pub use create::{AddItemsOutcome, BatchLimits, DuplicateItem, NewBatch, NewBatchItem};
+pub use create_once::CreateBatchOutcome;
 pub use finish::{BatchFiles, FinishOutcome};
 pub use record::{BatchCounts, BatchItemState, BatchKind, BatchRecord, BatchState};
 pub use results::{BatchItemResult, BatchResult};
-pub use start::{BatchItemRef, BatchItemRun, UnsubmittedItem};
+pub use start::{BatchConcurrency, BatchItemRef, BatchItemRun, UnsubmittedItem};

@@ -97,9 +97,9 @@ pub struct BatchRecord {
     pub output_file: Option<String>,
     /// The file with the errors.
     pub error_file: Option<String>,
-    /// How long its files are stored.
+    /// How long its results are stored after its end.
     pub output_lifetime: Duration,
-    /// Why it failed, as JSON.
+    /// Why it failed, or why its files cannot be written for now, as JSON.
     pub errors: Option<String>,
     /// Its requests by state.
     pub counts: BatchCounts,

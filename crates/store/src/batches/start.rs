@@ -1,9 +1,20 @@
 //! Which requests are started, and the runs they become.
 
+use std::collections::HashMap;
+
 use crate::Store;
 use crate::db::{DbRow, Sql, Tx};
 use crate::error::Result;
 use crate::tenant::TenantId;
+
+/// How many requests of batches may be in progress at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchConcurrency {
+    /// Of all tenants.
+    pub total: u32,
+    /// Of one tenant.
+    pub tenant: u32,
+}
 
 /// Names a request of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,42 +48,63 @@ pub struct BatchItemRun {
 }
 
 impl Store {
-    /// Marks waiting requests as running, so that each tenant has up to `concurrency` of them,
-    /// those of older batches first. Returns how many were marked.
+    /// Marks waiting requests as running, up to the limits; those of older batches first.
+    /// Returns how many were marked.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub async fn mark_running_items(&self, concurrency: u32) -> Result<u64> {
+    pub async fn mark_running_items(&self, limits: BatchConcurrency) -> Result<u64> {
+        let running = self.running_items().await?;
+        let mut free = i64::from(limits.total) - running.values().sum::<i64>();
+        if free <= 0 {
+            return Ok(0);
+        }
         let sql = Sql::new(
             "SELECT DISTINCT tenant FROM batches
              WHERE ended_at IS NULL AND state = 'in_progress'",
         );
-        let mut marked = 0;
+        let mut tenants = Vec::new();
         for row in self.db().fetch_all(sql).await? {
             let tenant = TenantId::new(row.text("tenant")?)?;
-            marked += self.mark_running_of(&tenant, concurrency).await?;
+            tenants.push((running.get(&tenant).copied().unwrap_or_default(), tenant));
+        }
+        // Those with the fewest first.
+        tenants.sort();
+        let mut marked = 0;
+        let mut others = i64::try_from(tenants.len()).unwrap_or(i64::MAX);
+        for (running, tenant) in tenants {
+            // An equal part of what is free. What this one does not need is for the next.
+            let part = (free + others - 1) / others.max(1);
+            others -= 1;
+            let part = part.min(i64::from(limits.tenant) - running);
+            if part > 0 {
+                let added = self.mark_running_of(&tenant, part).await?;
+                free -= i64::try_from(added).unwrap_or(i64::MAX);
+                marked += added;
+            }
         }
         Ok(marked)
     }
 
-    async fn mark_running_of(&self, tenant: &TenantId, concurrency: u32) -> Result<u64> {
+    /// How many running requests each tenant has.
+    async fn running_items(&self) -> Result<HashMap<TenantId, i64>> {
         let sql = Sql::new(
-            "SELECT COUNT(*) AS running FROM batch_items
-             WHERE state IN ('running', 'stopping') AND tenant = ",
+            "SELECT tenant, COUNT(*) AS running FROM batch_items
+             WHERE state IN ('running', 'stopping') GROUP BY tenant",
         );
-        let row = self.db().fetch_optional(sql.push_bind("", tenant.as_str()));
-        let running = row.await?.map_or(Ok(0), |row| row.int("running"))?;
-        let free = i64::from(concurrency) - running;
-        if free <= 0 {
-            return Ok(0);
-        }
+        let rows = self.db().fetch_all(sql).await?;
+        let read = |row: &DbRow| Ok((TenantId::new(row.text("tenant")?)?, row.int("running")?));
+        rows.iter().map(read).collect()
+    }
+
+    async fn mark_running_of(&self, tenant: &TenantId, limit: i64) -> Result<u64> {
         let sql = Sql::new(
             "SELECT i.batch, i.seq FROM batches b JOIN batch_items i ON i.batch = b.id
              WHERE b.ended_at IS NULL AND b.state = 'in_progress' AND i.state = 'pending'
                AND b.tenant = ",
         )
         .push_bind("", tenant.as_str())
-        .push_bind(" ORDER BY i.batch, i.seq LIMIT ", free);
+        .push_bind(" ORDER BY i.batch, i.seq LIMIT ", limit);
         let rows = self.db().fetch_all(sql).await?;
         if rows.is_empty() {
             return Ok(0);

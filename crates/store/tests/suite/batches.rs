@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use prowess_store::{
-    AddItemsOutcome, BatchCounts, BatchFiles, BatchItemRef, BatchItemResult, BatchItemState,
-    BatchKind, BatchLimits, BatchRecord, BatchState, FileFilter, FinishOutcome, NewBatch,
-    NewBatchItem, NewFile, NewJournalRun, PagePosition, PageRequest, RunResult, RunState, Store,
-    TenantId, Timestamp,
+    AddItemsOutcome, BatchConcurrency, BatchCounts, BatchFiles, BatchItemRef, BatchItemResult,
+    BatchItemState, BatchKind, BatchLimits, BatchRecord, BatchState, CreateBatchOutcome,
+    FileFilter, FinishOutcome, NewBatch, NewBatchItem, NewFile, NewJournalRun, PagePosition,
+    PageRequest, RunResult, RunState, Store, TenantId, Timestamp,
 };
 
 use crate::testbed::{TestBed, execute, on_both_databases};
@@ -20,11 +20,16 @@ on_both_databases! {
     a_batch_read_anew_has_each_request_once,
     a_tenant_has_so_many_open_batches,
     a_tenant_stores_so_many_bytes_of_batches,
+    a_batch_with_the_same_key_is_created_once,
+    a_batch_that_was_not_received_is_created_anew_with_the_same_key,
+    all_tenants_share_what_may_run_at_once,
+    files_that_cannot_be_written_end_their_batch,
     each_tenant_runs_as_many_requests_as_allowed,
     servers_that_schedule_at_once_start_no_request_twice,
     one_server_schedules_at_a_time,
     a_run_that_ended_is_found_once,
     the_last_result_ends_a_batch,
+    results_that_are_recorded_together_count_once,
     a_batch_of_a_file_ends_with_its_files,
     a_cancelled_batch_starts_nothing_more,
     a_batch_can_be_cancelled_before_it_was_read,
@@ -35,11 +40,20 @@ on_both_databases! {
     old_batches_are_deleted,
 }
 
+const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const LIMITS: BatchLimits = BatchLimits {
     open: 100,
     stored_bytes: 1 << 30,
 };
+
+/// So many requests of one tenant.
+fn up_to(tenant: u32) -> BatchConcurrency {
+    BatchConcurrency {
+        total: 1_000,
+        tenant,
+    }
+}
 
 fn new_batch(kind: BatchKind) -> NewBatch<'static> {
     NewBatch {
@@ -131,7 +145,7 @@ async fn a_batch_is_visible_when_its_requests_are_complete(bed: TestBed) {
     assert!(batch.id.starts_with("msgbatch_"), "{}", batch.id);
     let hidden = store.batch(&bed.tenant, kind, &batch.id).await;
     assert_eq!(hidden.unwrap_err().code(), "batch-not-found");
-    assert_eq!(store.mark_running_items(4).await.unwrap(), 0);
+    assert_eq!(store.mark_running_items(up_to(4)).await.unwrap(), 0);
     for part in [vec![item(0), item(1)], vec![item(2)]] {
         let added = store
             .add_batch_items(&bed.tenant, &batch.id, attempt, part)
@@ -139,14 +153,14 @@ async fn a_batch_is_visible_when_its_requests_are_complete(bed: TestBed) {
         assert_eq!(added.unwrap(), AddItemsOutcome::Added);
     }
     // Requests of a batch that is not complete are not started.
-    assert_eq!(store.mark_running_items(4).await.unwrap(), 0);
+    assert_eq!(store.mark_running_items(up_to(4)).await.unwrap(), 0);
     let started = store.start_batch(&bed.tenant, &batch.id, attempt).await;
     let started = started.unwrap().unwrap();
     assert_eq!(started.counts.total, 3);
     assert_eq!(started.counts.processing(), 3);
     let found = store.batch(&bed.tenant, kind, &batch.id).await.unwrap();
     assert_eq!(found, started);
-    assert_eq!(store.mark_running_items(4).await.unwrap(), 3);
+    assert_eq!(store.mark_running_items(up_to(4)).await.unwrap(), 3);
     // Nothing is added after that.
     let late = store
         .add_batch_items(&bed.tenant, &batch.id, attempt, vec![item(3)])
@@ -245,14 +259,133 @@ async fn a_tenant_stores_so_many_bytes_of_batches(bed: TestBed) {
     assert_eq!(refused.unwrap_err().code(), "storage-quota-exceeded");
 }
 
+async fn create_once(
+    store: &Store,
+    tenant: &TenantId,
+    kind: BatchKind,
+    key: &str,
+) -> (bool, String) {
+    let new = new_batch(kind);
+    let created = store.create_batch_once(tenant, &new, &LIMITS, key).await;
+    match created.unwrap() {
+        CreateBatchOutcome::Created(batch) => (true, batch.id),
+        CreateBatchOutcome::Existing(batch) => (false, batch.id),
+    }
+}
+
+async fn a_batch_with_the_same_key_is_created_once(bed: TestBed) {
+    let store = bed.open().await;
+    let kind = BatchKind::File;
+    let servers = [bed.open().await, bed.open().await, bed.open().await];
+    let all = servers
+        .iter()
+        .map(|server| create_once(server, &bed.tenant, kind, "k"));
+    let made = futures_util::future::join_all(all).await;
+    assert_eq!(made.iter().filter(|(created, _)| *created).count(), 1);
+    let first = &made[0].1;
+    assert!(made.iter().all(|(_, id)| id == first), "{made:?}");
+    // Another key, another kind and another tenant have batches of their own.
+    let other = other_tenant(&store).await;
+    assert!(create_once(&store, &bed.tenant, kind, "l").await.0);
+    assert!(
+        create_once(&store, &bed.tenant, BatchKind::Messages, "k")
+            .await
+            .0
+    );
+    assert!(create_once(&store, &other, kind, "k").await.0);
+    // Also when it has ended.
+    store.cancel_batch(&bed.tenant, kind, first).await.unwrap();
+    let again = create_once(&store, &bed.tenant, kind, "k").await;
+    assert_eq!(again, (false, first.clone()));
+}
+
+async fn a_batch_that_was_not_received_is_created_anew_with_the_same_key(bed: TestBed) {
+    let store = bed.open().await;
+    let kind = BatchKind::Messages;
+    let (_, lost) = create_once(&store, &bed.tenant, kind, "k").await;
+    let add = async |batch: &str| {
+        let items = vec![item(0)];
+        let added = store.add_batch_items(&bed.tenant, batch, 0, items).await;
+        added.unwrap()
+    };
+    assert_eq!(add(&lost).await, AddItemsOutcome::Added);
+    let (created, batch) = create_once(&store, &bed.tenant, kind, "k").await;
+    assert!(created && batch != lost);
+    // The first connection is still there, and adds nothing to anything.
+    assert_eq!(add(&lost).await, AddItemsOutcome::Lost);
+    assert_eq!(add(&batch).await, AddItemsOutcome::Added);
+    let opened = store.start_batch(&bed.tenant, &batch, 0).await.unwrap();
+    assert_eq!(opened.unwrap().counts.total, 1);
+    assert_eq!(
+        create_once(&store, &bed.tenant, kind, "k").await,
+        (false, batch)
+    );
+}
+
+async fn all_tenants_share_what_may_run_at_once(bed: TestBed) {
+    let store = bed.open().await;
+    let other = other_tenant(&store).await;
+    started(&store, &bed.tenant, BatchKind::Messages, 20).await;
+    let small = started(&store, &other, BatchKind::Messages, 2).await;
+    let limits = BatchConcurrency {
+        total: 6,
+        tenant: 5,
+    };
+    let running = async |tenant: &TenantId| {
+        let items = store.unsubmitted_items(tenant, 100).await.unwrap();
+        items.len()
+    };
+    // What one tenant does not need, the other has in the end.
+    while store.mark_running_items(limits).await.unwrap() > 0 {}
+    assert_eq!((running(&bed.tenant).await, running(&other).await), (4, 2));
+    let item = reference(&small, 0);
+    store
+        .record_batch_result(&item, &succeeded("{}"))
+        .await
+        .unwrap();
+    while store.mark_running_items(limits).await.unwrap() > 0 {}
+    assert_eq!((running(&bed.tenant).await, running(&other).await), (5, 1));
+    assert_eq!(store.mark_running_items(limits).await.unwrap(), 0);
+}
+
+async fn files_that_cannot_be_written_end_their_batch(bed: TestBed) {
+    let store = bed.open().await;
+    let (tenant, kind) = (&bed.tenant, BatchKind::File);
+    let batch = started(&store, tenant, kind, 1).await;
+    store.mark_running_items(up_to(1)).await.unwrap();
+    let item = reference(&batch, 0);
+    store
+        .record_batch_result(&item, &succeeded("{}"))
+        .await
+        .unwrap();
+    let record = async |is_final| {
+        let recorded = store.record_finish_error(tenant, &batch, "[1]", is_final);
+        let recorded = recorded.await.unwrap();
+        (recorded, store.batch(tenant, kind, &batch).await.unwrap())
+    };
+    let (recorded, waiting) = record(false).await;
+    assert!(recorded);
+    assert_eq!(
+        (waiting.state, waiting.ended_at),
+        (BatchState::Finalizing, None)
+    );
+    assert_eq!(waiting.errors.as_deref(), Some("[1]"));
+    let (recorded, failed) = record(true).await;
+    assert!(recorded && failed.ended_at.is_some());
+    assert_eq!(failed.state, BatchState::Failed);
+    assert_eq!(failed.counts.succeeded, 1);
+    assert!(!record(true).await.0);
+    assert!(!store.has_open_batches().await.unwrap());
+}
+
 async fn each_tenant_runs_as_many_requests_as_allowed(bed: TestBed) {
     let store = bed.open().await;
     let other = other_tenant(&store).await;
     let first = started(&store, &bed.tenant, BatchKind::Messages, 2).await;
     let second = started(&store, &bed.tenant, BatchKind::Messages, 5).await;
     let third = started(&store, &other, BatchKind::Messages, 1).await;
-    assert_eq!(store.mark_running_items(3).await.unwrap(), 4);
-    assert_eq!(store.mark_running_items(3).await.unwrap(), 0);
+    assert_eq!(store.mark_running_items(up_to(3)).await.unwrap(), 4);
+    assert_eq!(store.mark_running_items(up_to(3)).await.unwrap(), 0);
     let mut tenants = store.tenants_with_unsubmitted_items().await.unwrap();
     tenants.sort();
     assert_eq!(tenants, [bed.tenant.clone(), other.clone()]);
@@ -278,14 +411,16 @@ async fn each_tenant_runs_as_many_requests_as_allowed(bed: TestBed) {
                 .unwrap()
         );
     }
-    assert_eq!(store.mark_running_items(3).await.unwrap(), 2);
+    assert_eq!(store.mark_running_items(up_to(3)).await.unwrap(), 2);
 }
 
 async fn servers_that_schedule_at_once_start_no_request_twice(bed: TestBed) {
     let store = bed.open().await;
     let batch = started(&store, &bed.tenant, BatchKind::Messages, 30).await;
     let servers = [bed.open().await, bed.open().await, bed.open().await];
-    let all = servers.iter().map(|server| server.mark_running_items(30));
+    let all = servers
+        .iter()
+        .map(|server| server.mark_running_items(up_to(30)));
     let marked = futures_util::future::join_all(all).await;
     let marked: u64 = marked.into_iter().map(Result::unwrap).sum();
     assert_eq!(marked, 30);
@@ -327,7 +462,7 @@ async fn one_server_schedules_at_a_time(bed: TestBed) {
 async fn a_run_that_ended_is_found_once(bed: TestBed) {
     let store = bed.open().await;
     let batch = started(&store, &bed.tenant, BatchKind::Messages, 2).await;
-    store.mark_running_items(4).await.unwrap();
+    store.mark_running_items(up_to(4)).await.unwrap();
     let run = enqueue_run(&store, &bed.tenant).await;
     store
         .set_batch_item_run(&reference(&batch, 0), &run)
@@ -368,7 +503,7 @@ async fn a_run_that_ended_is_found_once(bed: TestBed) {
 async fn the_last_result_ends_a_batch(bed: TestBed) {
     let store = bed.open().await;
     let batch = started(&store, &bed.tenant, BatchKind::Messages, 2).await;
-    store.mark_running_items(4).await.unwrap();
+    store.mark_running_items(up_to(4)).await.unwrap();
     let get = async || {
         let found = store.batch(&bed.tenant, BatchKind::Messages, &batch).await;
         found.unwrap()
@@ -435,11 +570,46 @@ fn content(text: &str) -> BoxStream<'static, io::Result<Bytes>> {
     stream::iter([Ok(Bytes::from(text.to_owned()))]).boxed()
 }
 
+async fn results_that_are_recorded_together_count_once(bed: TestBed) {
+    let store = bed.open().await;
+    let batch = started(&store, &bed.tenant, BatchKind::Messages, 4).await;
+    store.mark_running_items(up_to(3)).await.unwrap();
+    let errored = BatchItemResult {
+        state: BatchItemState::Errored,
+        status: 400,
+        body: Some("{}"),
+    };
+    let record = async |results: &[(i64, BatchItemResult<'_>)]| {
+        let recorded = store.record_batch_results(&batch, results).await;
+        recorded.unwrap()
+    };
+    let first = [(0, succeeded("{}")), (1, errored)];
+    assert_eq!(record(&first).await, 2);
+    // One that has a result, one that is new, and one that was not started.
+    let second = [(1, succeeded("{}")), (2, succeeded("{}")), (3, errored)];
+    assert_eq!(record(&second).await, 1);
+    assert_eq!(record(&second).await, 0);
+    let found = store.batch(&bed.tenant, BatchKind::Messages, &batch).await;
+    let counts = found.unwrap().counts;
+    assert_eq!(
+        (counts.succeeded, counts.errored, counts.processing()),
+        (2, 1, 1)
+    );
+    store.mark_running_items(up_to(3)).await.unwrap();
+    assert_eq!(record(&[(3, errored)]).await, 1);
+    let ended = store.batch(&bed.tenant, BatchKind::Messages, &batch).await;
+    assert_eq!(ended.unwrap().state, BatchState::Completed);
+    assert_eq!(
+        store.record_batch_results("batch_0", &first).await.unwrap(),
+        0
+    );
+}
+
 async fn a_batch_of_a_file_ends_with_its_files(bed: TestBed) {
     let store = bed.open().await;
     let batch = started(&store, &bed.tenant, BatchKind::File, 1).await;
     assert!(batch.starts_with("batch_"), "{batch}");
-    store.mark_running_items(4).await.unwrap();
+    store.mark_running_items(up_to(4)).await.unwrap();
     let item = reference(&batch, 0);
     store
         .record_batch_result(&item, &succeeded("{}"))
@@ -495,7 +665,7 @@ async fn a_cancelled_batch_starts_nothing_more(bed: TestBed) {
     let store = bed.open().await;
     let kind = BatchKind::Messages;
     let batch = started(&store, &bed.tenant, kind, 5).await;
-    store.mark_running_items(2).await.unwrap();
+    store.mark_running_items(up_to(2)).await.unwrap();
     store
         .set_batch_item_run(&reference(&batch, 0), "run_1")
         .await
@@ -505,7 +675,7 @@ async fn a_cancelled_batch_starts_nothing_more(bed: TestBed) {
     assert_eq!(cancelled.counts.cancelled, 3);
     let again = store.cancel_batch(&bed.tenant, kind, &batch).await.unwrap();
     assert_eq!(again, cancelled);
-    assert_eq!(store.mark_running_items(4).await.unwrap(), 0);
+    assert_eq!(store.mark_running_items(up_to(4)).await.unwrap(), 0);
     let stop = store.item_runs_to_stop(10).await.unwrap();
     assert_eq!(stop.len(), 1);
     assert_eq!(stop[0].run, "run_1");
@@ -548,7 +718,7 @@ async fn requests_that_took_too_long_expire(bed: TestBed) {
     let store = bed.open().await;
     let batch = started(&store, &bed.tenant, BatchKind::Messages, 4).await;
     let (unread, _) = create(&store, &bed.tenant, BatchKind::File).await;
-    store.mark_running_items(2).await.unwrap();
+    store.mark_running_items(up_to(2)).await.unwrap();
     store
         .set_batch_item_run(&reference(&batch, 0), "run_1")
         .await
@@ -637,39 +807,42 @@ async fn nobody_else_sees_a_batch(bed: TestBed) {
 
 async fn old_batches_are_deleted(bed: TestBed) {
     let store = bed.open().await;
-    let kind = BatchKind::Messages;
-    let old = started(&store, &bed.tenant, kind, 1_500).await;
-    let young = started(&store, &bed.tenant, kind, 1).await;
-    let (receiving, _) = create(&store, &bed.tenant, kind).await;
-    for id in [&old, &young] {
+    let messages = BatchKind::Messages;
+    let old = started(&store, &bed.tenant, messages, 1_500).await;
+    let young = started(&store, &bed.tenant, messages, 1).await;
+    // Files of results have a lifetime of their own, so their batch is stored longer.
+    let (old_file, _) = create(&store, &bed.tenant, BatchKind::File).await;
+    let (young_file, _) = create(&store, &bed.tenant, BatchKind::File).await;
+    let (receiving, _) = create(&store, &bed.tenant, messages).await;
+    let ended = [
+        (messages, &old, DAY + HOUR, true),
+        (messages, &young, DAY - HOUR, false),
+        (BatchKind::File, &old_file.id, DAY * 30, true),
+        (BatchKind::File, &young_file.id, DAY * 28, false),
+    ];
+    let at = |age: Duration| Timestamp::now().before(age).as_micros();
+    for (kind, id, age, _) in ended {
         store.cancel_batch(&bed.tenant, kind, id).await.unwrap();
+        let age = at(age);
+        let sql = format!("UPDATE batches SET ended_at = {age} WHERE id = '{id}'");
+        execute(&bed, &sql).await;
     }
-    let at = |days: u32| Timestamp::now().before(DAY * days).as_micros();
-    let age = format!(
-        "UPDATE batches SET ended_at = {} WHERE id = '{old}'",
-        at(30)
-    );
-    execute(&bed, &age).await;
-    let age = format!(
-        "UPDATE batches SET ended_at = {} WHERE id = '{young}'",
-        at(28)
-    );
-    execute(&bed, &age).await;
-    let age = format!(
+    let sql = format!(
         "UPDATE batches SET created_at = {} WHERE id = '{}'",
-        at(1),
+        at(DAY),
         receiving.id
     );
-    execute(&bed, &age).await;
+    execute(&bed, &sql).await;
     store.collect_garbage(Duration::ZERO).await.unwrap();
-    let gone = store.batch(&bed.tenant, kind, &old).await.unwrap_err();
-    assert_eq!(gone.code(), "batch-not-found");
+    for (kind, id, age, is_gone) in ended {
+        let found = store.batch(&bed.tenant, kind, id).await;
+        assert_eq!(found.is_err(), is_gone, "{kind:?} {age:?}");
+    }
     let results = store
         .batch_results(&bed.tenant, &old, -1, 10)
         .await
         .unwrap();
     assert_eq!(results, []);
-    store.batch(&bed.tenant, kind, &young).await.unwrap();
     let late = store.start_batch(&bed.tenant, &receiving.id, 0).await;
     assert_eq!(late.unwrap(), None);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use prowess_store::{BatchKind, NewBatch};
+use prowess_store::{BatchKind, CreateBatchOutcome, NewBatch};
 use serde_json::Value;
 
 use super::receive::receive;
@@ -13,6 +13,7 @@ use crate::auth::{Permission, Principal};
 use crate::batches::anthropic;
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
+use crate::route::batch_key::idempotency_key;
 
 /// How long the requests of a batch have to end.
 const TIME_TO_END: Duration = Duration::from_secs(24 * 3_600);
@@ -26,17 +27,24 @@ pub(crate) async fn create(
     principal.require(Permission::UseModels)?;
     let tenant = &principal.tenant;
     let _permit = app.transfers().acquire_file_upload(tenant).await?;
+    let settings = app.settings().batches;
     let new = NewBatch {
         kind: BatchKind::Messages,
         dialect: "messages",
         api_key: principal.key_id(),
         metadata: "{}",
         input_file: None,
-        output_lifetime: Duration::ZERO,
+        output_lifetime: settings.result_lifetime,
         expires_in: TIME_TO_END,
     };
-    let limits = app.settings().batches.tenant_limits();
-    let batch = app.store().create_batch(tenant, &new, &limits).await?;
+    let (store, limits) = (app.store(), settings.tenant_limits());
+    let batch = match idempotency_key(request.headers())? {
+        None => store.create_batch(tenant, &new, &limits).await?,
+        Some(key) => match store.create_batch_once(tenant, &new, &limits, &key).await? {
+            CreateBatchOutcome::Created(batch) => *batch,
+            CreateBatchOutcome::Existing(batch) => return Ok(Json(anthropic::batch(&batch))),
+        },
+    };
     let started = receive(&app, batch, request.into_body()).await?;
     app.batch_wake().notify_one();
     Ok(Json(anthropic::batch(&started)))

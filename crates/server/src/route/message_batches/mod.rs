@@ -10,50 +10,47 @@ mod receive;
 mod results;
 
 use crate::openapi::operation::OperationResponse::{self, Object};
-use crate::openapi::operation::{ApiMount, Operation, OperationBody, Operations};
+use crate::openapi::operation::{Operation, OperationBody};
 use crate::openapi::parameters as query;
-use crate::route::table::mounts::VENDORS_AND_ROOT;
-use crate::route::table::row::{
-    BuildHandler, ObjectKind, PathNames, RouteAction, RouteMethod, RouteRow, on,
-};
+use crate::route::table::row::{ObjectKind, PathNames, RouteMethod, RouteRow, on};
 
 pub(super) static ROUTES: &[RouteRow] = &[
-    row(
+    RouteRow::anthropic(
         RouteMethod::Get,
         BATCHES,
         |method, _| on(method, list::list),
         Operation::new("List batches", Object("MessageBatchList")).query(query::ANTHROPIC_BATCHES),
         PathNames::OwnList,
     ),
-    row(
+    RouteRow::anthropic(
         RouteMethod::Post,
         BATCHES,
         |method, _| on(method, create::create),
         Operation::new("Create a batch", BATCH_OBJECT).body(OperationBody::MessageBatch),
         PathNames::Nothing("creates an object of the tenant"),
     ),
-    row(
+    RouteRow::anthropic(
         RouteMethod::Get,
         BATCH,
         |method, _| on(method, get::get),
         Operation::new("Get a batch", BATCH_OBJECT),
         NAMES_BATCH,
     ),
-    row(
+    RouteRow::anthropic(
         RouteMethod::Delete,
         BATCH,
         |method, _| on(method, delete::delete),
         Operation::new("Delete a batch", Object("Deleted")),
         NAMES_BATCH,
     ),
-    row(
+    RouteRow::anthropic(
         RouteMethod::Post,
         "/messages/batches/{message_batch}/cancel",
         |method, _| on(method, cancel::cancel),
         Operation::new("Cancel a batch", BATCH_OBJECT),
         NAMES_BATCH,
     ),
-    row(
+    RouteRow::anthropic(
         RouteMethod::Get,
         "/messages/batches/{message_batch}/results",
         |method, _| on(method, results::results),
@@ -69,20 +66,3 @@ const BATCHES: &str = "/messages/batches";
 const BATCH: &str = "/messages/batches/{message_batch}";
 const BATCH_OBJECT: OperationResponse = Object("MessageBatch");
 const NAMES_BATCH: PathNames = PathNames::Objects(&[ObjectKind::MessageBatch]);
-
-const fn row(
-    method: RouteMethod,
-    path: &'static str,
-    handler: BuildHandler,
-    operation: Operation,
-    names: PathNames,
-) -> RouteRow {
-    RouteRow {
-        method,
-        path,
-        mounts: VENDORS_AND_ROOT,
-        action: RouteAction::Handler(handler),
-        operations: Operations::only(ApiMount::Anthropic, operation),
-        names,
-    }
-}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
-use prowess_store::{BatchKind, NewBatch};
+use prowess_store::{BatchKind, BatchRecord, CreateBatchOutcome, NewBatch};
 use prowess_wire::excerpt;
 use serde_json::{Map, Value};
 
@@ -14,11 +14,10 @@ use crate::batches::openai::{self, COMPLETION_WINDOW, ENDPOINTS};
 use crate::error::HttpError;
 use crate::extract::Json;
 use crate::metadata;
+use crate::route::batch_key::{idempotency_key, reused_error};
 
 /// How long the requests of a batch have to end.
 const TIME_TO_END: Duration = Duration::from_secs(24 * 3_600);
-/// How long files of results are stored, unless the client chooses.
-const OUTPUT_LIFETIME: Duration = Duration::from_secs(29 * 24 * 3_600);
 /// Values of `output_expires_after.seconds`.
 const OUTPUT_SECONDS: std::ops::RangeInclusive<u64> = 3_600..=2_592_000;
 
@@ -30,6 +29,7 @@ pub(crate) async fn create(
     // Checked before the body is read.
     principal.require(Permission::UseModels)?;
     principal.require(Permission::ReadFiles)?;
+    let key = idempotency_key(request.headers())?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
     let dialect = parse_endpoint(&body)?;
     if text(&body, "completion_window")? != COMPLETION_WINDOW {
@@ -38,21 +38,46 @@ pub(crate) async fn create(
     }
     let metadata = metadata::to_json(&metadata::parse(body.get("metadata"))?).to_string();
     let file = text(&body, "input_file_id")?;
-    check_file(&app, &principal, file).await?;
+    let settings = app.settings().batches;
     let new = NewBatch {
         kind: BatchKind::File,
         dialect,
         api_key: principal.key_id(),
         metadata: &metadata,
         input_file: Some(file),
-        output_lifetime: parse_output_lifetime(&body)?,
+        output_lifetime: parse_output_lifetime(&body, settings.result_lifetime)?,
         expires_in: TIME_TO_END,
     };
-    let limits = app.settings().batches.tenant_limits();
-    let batch = app.store().create_batch(&principal.tenant, &new, &limits);
-    let batch = batch.await?;
+    let batch = create_batch(&app, &principal, &new, key).await?;
     app.batch_wake().notify_one();
     Ok(axum::Json(openai::batch(&batch)))
+}
+
+/// Creates a batch, or finds the one that the same request has created.
+async fn create_batch(
+    app: &App,
+    principal: &Principal,
+    new: &NewBatch<'_>,
+    key: Option<String>,
+) -> Result<BatchRecord, HttpError> {
+    let (store, tenant) = (app.store(), &principal.tenant);
+    let limits = app.settings().batches.tenant_limits();
+    check_file(app, principal, new.input_file.unwrap_or_default()).await?;
+    let Some(key) = key else {
+        return Ok(store.create_batch(tenant, new, &limits).await?);
+    };
+    match store.create_batch_once(tenant, new, &limits, &key).await? {
+        CreateBatchOutcome::Created(batch) => Ok(*batch),
+        CreateBatchOutcome::Existing(batch) => {
+            let is_same = batch.input_file.as_deref() == new.input_file
+                && batch.dialect == new.dialect
+                && batch.metadata == new.metadata;
+            match is_same {
+                true => Ok(*batch),
+                false => Err(reused_error(&batch.id)),
+            }
+        }
+    }
 }
 
 fn parse_endpoint(body: &Map<String, Value>) -> Result<&'static str, HttpError> {
@@ -86,9 +111,12 @@ async fn check_file(app: &App, principal: &Principal, id: &str) -> Result<(), Ht
     Ok(())
 }
 
-fn parse_output_lifetime(body: &Map<String, Value>) -> Result<Duration, HttpError> {
+fn parse_output_lifetime(
+    body: &Map<String, Value>,
+    default: Duration,
+) -> Result<Duration, HttpError> {
     let expiry = match body.get("output_expires_after") {
-        None | Some(Value::Null) => return Ok(OUTPUT_LIFETIME),
+        None | Some(Value::Null) => return Ok(default),
         Some(expiry) => expiry,
     };
     let anchor = expiry.get("anchor").and_then(Value::as_str);
