@@ -4,12 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod installed;
+mod scripted;
 mod server;
 
-use std::process::Command;
-
-use installed::installed;
-use server::{MASTER, TestServer};
+use installed::run_python;
+use scripted::{scripted_config, start_scripted};
+use server::MASTER;
 
 const SCRIPT: &str = r#"
 [[step]]
@@ -96,18 +96,12 @@ print("ok")
 
 #[test]
 fn the_sdk_creates_polls_follows_and_cancels() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("script.toml"), SCRIPT).unwrap();
-    let config = folder.path().join("prowess.toml");
-    let text = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n";
-    std::fs::write(&config, text).unwrap();
-    let server = TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
-    let ran = Command::new(installed("openai-3.49").join("bin/python"))
-        .args(["-B", "-c", PROGRAM])
-        .env("OPENAI_BASE_URL", format!("{}/v1", server.url()))
-        .env("OPENAI_API_KEY", MASTER)
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(String::from_utf8_lossy(&ran.stdout), "ok\n", "{errors}");
+    let config = scripted_config(SCRIPT, "");
+    let server = start_scripted(&config, &[]);
+    let url = format!("{}/v1", server.url());
+    let variables = [
+        ("OPENAI_BASE_URL", url.as_str()),
+        ("OPENAI_API_KEY", MASTER),
+    ];
+    run_python("openai-3.49", PROGRAM, &variables);
 }

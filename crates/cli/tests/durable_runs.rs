@@ -9,6 +9,7 @@
 )]
 
 mod durable;
+mod durable_cases;
 mod server;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

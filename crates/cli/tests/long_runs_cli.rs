@@ -2,7 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "another test binary uses the rest of this module"
+)]
 mod long_runs;
+mod scripted;
 mod server;
 
 use std::io::{BufRead, BufReader, Lines, Read};
@@ -10,11 +16,11 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use insta::assert_snapshot;
 use long_runs::proxy::CuttingProxy;
+use scripted::{scripted_config, start_scripted};
 use serde_json::{Value, json};
 use server::{MASTER, TestServer, prowess};
 
-const CONFIG: &str = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n\
-                      [[models]]\nname = 'hero'\nprovider = 'stage'\n\
+const CONFIG: &str = "[[models]]\nname = 'hero'\nprovider = 'stage'\n\
                       [[models]]\nname = 'slow'\nprovider = 'stage'\n\
                       [sandbox]\nreduced = true\n";
 
@@ -65,16 +71,8 @@ impl LongRuns {
     }
 
     fn start_with(variables: &[(&str, &str)]) -> LongRuns {
-        let config = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = config.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        };
-        write("script.toml", SCRIPT);
-        let path = write("prowess.toml", CONFIG);
-        let variables = [&[("PROWESS_CONFIG", path.to_str().unwrap())], variables].concat();
-        let server = TestServer::start(&variables);
+        let config = scripted_config(SCRIPT, CONFIG);
+        let server = start_scripted(&config, variables);
         prowess_testkit::SkillFixture::new("greet").write_to(server.folder());
         LongRuns { server, config }
     }

@@ -5,6 +5,7 @@
 
 mod installed;
 mod markdown;
+mod scripted;
 mod server;
 
 use std::io::{BufRead, BufReader};
@@ -13,6 +14,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use installed::installed;
 use markdown::{blocks, read_page};
 use prowess_store::{NewJournalRun, NewWebhook, Store, StoreConfig, TenantId};
+use scripted::{scripted_config, start_scripted};
 use server::{MASTER, TestServer};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -147,22 +149,14 @@ async fn begin_response(url: &str) -> String {
 #[test]
 fn the_end_of_a_background_response_is_announced() {
     let mut receiver = Receiver::start();
-    let folder = tempfile::tempdir().unwrap();
-    let text = format!(
-        "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n\
-         [webhooks]\nallow_private = true\n\
+    let more = format!(
+        "[webhooks]\nallow_private = true\n\
          [[webhooks.endpoints]]\nurl = 'http://127.0.0.1:{}/'\nsecret = '{SECRET}'\n\
          events = ['response.completed']\n",
         receiver.port
     );
-    std::fs::write(
-        folder.path().join("script.toml"),
-        "[[step]]\ntext = 'Hi.'\n",
-    )
-    .unwrap();
-    let config = folder.path().join("prowess.toml");
-    std::fs::write(&config, text).unwrap();
-    let server = TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
+    let config = scripted_config("[[step]]\ntext = 'Hi.'\n", &more);
+    let server = start_scripted(&config, &[]);
     let id = begin_response(server.url());
     assert_eq!(receiver.line(), format!("response.completed {id}"));
 }

@@ -198,6 +198,13 @@ pub struct HostError {
     error: io::Error,
 }
 
+impl HostError {
+    /// The error number of the operating system.
+    pub(crate) fn raw_os_error(&self) -> Option<i32> {
+        self.error.raw_os_error()
+    }
+}
+
 impl fmt::Display for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {

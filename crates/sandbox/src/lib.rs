@@ -87,7 +87,7 @@ pub use packages::{Layer, PackageIndex, Requirements};
 pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
 pub use probe::{Grade, Probe, ProbeCheck};
 pub use prowess_launcher::{ContainerLayout, LAYOUT};
-pub use sandbox::{ContainerSpec, Sandbox};
+pub use sandbox::{ContainerSetup, ContainerSpec, Sandbox};
 pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
 pub use snapshot::{ContentReader, Snapshot, SnapshotChanges, SnapshotContent, SnapshotEntry};

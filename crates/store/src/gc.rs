@@ -63,6 +63,7 @@ impl Store {
         self.drop_old_responses(now).await?;
         self.drop_old_conversations(now).await?;
         self.drop_old_chats(now).await?;
+        self.drop_unused_blocks().await?;
         let mut after = String::new();
         loop {
             let batch = self.find_unreferenced(before, &after).await?;

@@ -1,4 +1,6 @@
-//! Storage quotas per tenant: bytes, and numbers of skills, versions and files.
+//! Storage quotas per tenant: bytes, and numbers of skills, versions and files. Bytes are those
+//! of skills, of files, of the requests of kept runs, and of the files that are stored of the
+//! containers of kept runs.
 //!
 //! Triggers of the schema maintain the totals, in the transaction that changes what they
 //! count. An upload is checked twice: before its content is written, so that nothing is
@@ -8,7 +10,7 @@
 //! # Order of locks
 //!
 //! On PostgreSQL the row of totals is locked by the first write that changes them. A
-//! transaction that also locks rows of skills or blobs must lock the totals first
+//! transaction that also locks rows of skills, containers or blobs must lock the totals first
 //! ([`lock_totals`]), otherwise two requests of a tenant could deadlock.
 
 use crate::Store;
@@ -19,7 +21,7 @@ use crate::tenant::TenantId;
 /// Storage limits of a tenant; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StorageLimits {
-    /// Bytes of files and of all versions of skills.
+    /// Bytes of files, of all versions of skills, and of kept runs.
     pub bytes: Option<u64>,
     /// Files.
     pub files: Option<u64>,
@@ -32,7 +34,7 @@ pub struct StorageLimits {
 /// What a tenant stores, or is about to add.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StorageUsage {
-    /// Bytes of files and of all versions of skills.
+    /// Bytes of files, of all versions of skills, and of kept runs.
     pub bytes: u64,
     /// Files.
     pub files: u64,

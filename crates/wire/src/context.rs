@@ -142,6 +142,9 @@ pub struct ReplyContext {
     /// Whether the writer of a Responses stream retains the whole response, for
     /// [`StreamWriter::take_response`](crate::StreamWriter::take_response).
     pub keep_response: bool,
+    /// The numbers of items of a Responses stream, in order, that are not part of its
+    /// response: [`StreamWriter::abandoned_items`](crate::StreamWriter::abandoned_items).
+    pub skipped_items: Vec<usize>,
     /// Whether a Gemini client is shown thoughts.
     pub show_thoughts: bool,
     /// Whether a Gemini stream is one JSON array, and no events.
@@ -159,6 +162,15 @@ impl ReplyContext {
     /// was sent it.
     pub fn echo_setting(&mut self, key: &str, value: Value) {
         self.echo.insert(key.to_owned(), value);
+    }
+
+    /// The number by which the item at this place of a response is named, as in its stream.
+    pub(crate) fn item_number(&self, place: usize) -> usize {
+        let mut number = place;
+        for skipped in &self.skipped_items {
+            number += usize::from(*skipped <= number);
+        }
+        number
     }
 
     pub(crate) fn completed_at(&self) -> u64 {

@@ -196,6 +196,33 @@ pub enum ClientDialect {
     Gemini,
 }
 
+impl ClientDialect {
+    const ALL: [ClientDialect; 4] = [
+        ClientDialect::Messages,
+        ClientDialect::Chat,
+        ClientDialect::Responses,
+        ClientDialect::Gemini,
+    ];
+
+    /// Its name in records, logs and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ClientDialect::Messages => "messages",
+            ClientDialect::Chat => "chat",
+            ClientDialect::Responses => "responses",
+            ClientDialect::Gemini => "gemini",
+        }
+    }
+
+    /// The dialect with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = ClientDialect::ALL.into_iter();
+        all.find(|dialect| dialect.as_str() == name)
+    }
+}
+
 impl From<ClientDialect> for Dialect {
     fn from(client: ClientDialect) -> Self {
         match client {

@@ -18,6 +18,7 @@ impl ReplyContext {
             completed: None,
             include_usage: include_usage(request),
             keep_response: false,
+            skipped_items: Vec::new(),
             show_thoughts: gemini::shows_thoughts(request),
             json_array: false,
             freeform: freeform(request),

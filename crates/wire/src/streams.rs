@@ -346,6 +346,29 @@ impl StreamWriter {
         }
     }
 
+    /// What was written so far is part of the response.
+    pub fn finish_step(&mut self) {
+        if let DialectWriter::Responses(writer) = &mut self.0 {
+            writer.finish_step();
+        }
+    }
+
+    /// What was written since [`StreamWriter::finish_step`] is not part of the response, and
+    /// is written again: a Responses stream marks its items as incomplete.
+    pub fn abandon_step(&mut self, out: &mut Vec<u8>) {
+        if let DialectWriter::Responses(writer) = &mut self.0 {
+            writer.abandon_step(out);
+        }
+    }
+
+    /// The numbers of items of a Responses stream that are not part of the response.
+    pub fn abandoned_items(&self) -> &[usize] {
+        match &self.0 {
+            DialectWriter::Responses(writer) => writer.abandoned_items(),
+            DialectWriter::Messages(_) | DialectWriter::Chat(_) | DialectWriter::Gemini(_) => &[],
+        }
+    }
+
     /// What could not be translated since the last call.
     pub fn take_dropped(&mut self) -> Vec<Dropped> {
         match &mut self.0 {

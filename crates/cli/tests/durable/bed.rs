@@ -36,14 +36,41 @@ pub(crate) struct StoredRun {
     pub(crate) result: Value,
 }
 
+/// Works with a connection to the database of a bed, of either kind.
+macro_rules! with_database {
+    ($bed:expr, |$connection:ident| $work:expr) => {
+        match &$bed.database {
+            Some(url) => {
+                let mut $connection = sqlx::PgConnection::connect(url).await.unwrap();
+                $work
+            }
+            None => {
+                let path = $bed.server.folder().join("data/prowess.db");
+                let url = format!("sqlite://{}", path.display());
+                let mut $connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+                $work
+            }
+        }
+    };
+}
+
 impl Bed {
     /// Starts a server with these variables.
     pub(crate) async fn start(database: Option<String>, variables: &[(&str, &str)]) -> Bed {
+        Bed::start_with(database, variables, "").await
+    }
+
+    /// The same, with more configuration.
+    pub(crate) async fn start_with(
+        database: Option<String>,
+        variables: &[(&str, &str)],
+        more_config: &str,
+    ) -> Bed {
         let model = CountingModel::start().await;
         let config = tempfile::tempdir().unwrap();
         let text = format!(
             "[sandbox]\nwarm = 0\n[providers.ant]\nkind = \"anthropic\"\nbase_url = \"{}\"\n\
-             api_key = \"k\"\nattempts = 1\n",
+             api_key = \"k\"\nattempts = 1\n{more_config}",
             model.url()
         );
         std::fs::write(config.path().join("prowess.toml"), text).unwrap();
@@ -157,20 +184,25 @@ impl Bed {
                 result: result.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap()),
             }
         }
-        match &self.database {
-            Some(url) => {
-                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
-                let rows = sqlx::query(query).fetch_all(&mut connection).await;
-                rows.unwrap().iter().map(read).collect()
-            }
-            None => {
-                let path = self.server.folder().join("data/prowess.db");
-                let url = format!("sqlite://{}", path.display());
-                let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
-                let rows = sqlx::query(query).fetch_all(&mut connection).await;
-                rows.unwrap().iter().map(read).collect()
-            }
-        }
+        with_database!(self, |connection| {
+            let rows = sqlx::query(query).fetch_all(&mut connection).await.unwrap();
+            rows.iter().map(read).collect()
+        })
+    }
+
+    /// Executes a statement on the database.
+    pub(crate) async fn execute(&self, sql: &'static str) {
+        with_database!(self, |connection| {
+            sqlx::query(sql).execute(&mut connection).await.unwrap();
+        });
+    }
+
+    /// The number that a query returns.
+    pub(crate) async fn number(&self, sql: &'static str) -> i64 {
+        with_database!(self, |connection| {
+            let row = sqlx::query(sql).fetch_one(&mut connection).await;
+            row.unwrap().get(0)
+        })
     }
 
     /// The only run that the database has.

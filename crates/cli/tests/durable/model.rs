@@ -37,6 +37,17 @@ struct ModelState {
     results: Vec<String>,
     /// The turn whose first call stops in the middle of its text.
     hangs_in: Option<usize>,
+    /// The turn whose calls all fail, and how.
+    breaks_in: Option<(usize, Breakage)>,
+}
+
+/// How calls fail.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Breakage {
+    /// The connection is closed in the middle of the response.
+    CutOff,
+    /// With status 500.
+    ServerError,
 }
 
 impl CountingModel {
@@ -55,6 +66,11 @@ impl CountingModel {
     /// Makes the first call of a turn stop in the middle of its text.
     pub(crate) fn hang_in(&self, turn: usize) {
         self.state.lock().unwrap().hangs_in = Some(turn);
+    }
+
+    /// Makes all calls of a turn fail.
+    pub(crate) fn break_in(&self, turn: usize, how: Breakage) {
+        self.state.lock().unwrap().breaks_in = Some((turn, how));
     }
 
     /// How often it was called with this prompt.
@@ -107,6 +123,11 @@ fn respond(state: &mut ModelState, request: &ReceivedRequest) -> MockResponse {
         state.results.push(text.unwrap().to_owned());
     }
     let answer = next_turn(&prompt, turn);
+    if let Some((broken, how)) = state.breaks_in
+        && broken == turn
+    {
+        return broken_turn(&body, turn, &answer, how);
+    }
     if body["stream"] != true {
         return whole_turn(&body, turn, &answer);
     }
@@ -117,6 +138,19 @@ fn respond(state: &mut ModelState, request: &ReceivedRequest) -> MockResponse {
         return stream(events.get(..4).unwrap()).then_hang();
     }
     stream(&events)
+}
+
+/// A turn that fails.
+fn broken_turn(request: &Value, turn: usize, answer: &ModelTurn, how: Breakage) -> MockResponse {
+    let error = json!({"type": "error", "error": {"type": "api_error", "message": "out of order"}});
+    match how {
+        Breakage::ServerError => MockResponse::json(500, &error.to_string()),
+        Breakage::CutOff if request["stream"] == true => {
+            let events = turn_events(request, turn, answer);
+            stream(events.get(..4).unwrap()).cut_off()
+        }
+        Breakage::CutOff => MockResponse::json(200, "{\"id\": \"msg_").cut_off(),
+    }
 }
 
 fn next_turn(prompt: &str, turn: usize) -> ModelTurn {

@@ -39,6 +39,17 @@ pub(crate) fn python(client: &str, script: &str) -> Command {
     python
 }
 
+/// Runs a program in the environment of a Python client; it must print `ok`.
+pub(crate) fn run_python(client: &str, program: &str, variables: &[(&str, &str)]) {
+    let ran = Command::new(installed(client).join("bin/python"))
+        .args(["-B", "-c", program])
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "ok\n", "{errors}");
+}
+
 /// A script of a JavaScript client. It finds its packages only beside itself.
 pub(crate) fn node(script: &str, common: &str) -> Command {
     let place = installed("node");

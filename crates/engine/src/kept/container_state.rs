@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    ContainerSpec, Error as SandboxError, Sandbox, Snapshot, SnapshotContent, SnapshotEntry,
+    ContainerSetup, ContainerSpec, Error as SandboxError, Sandbox, Snapshot, SnapshotContent,
+    SnapshotEntry,
 };
 use prowess_store::{
     ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome, RunLease,
@@ -136,6 +137,15 @@ impl ContainerState {
     /// The container's id.
     pub(crate) fn id(&self) -> &str {
         &self.container
+    }
+
+    /// What the container was set up with.
+    ///
+    /// # Errors
+    /// When it does not exist.
+    pub(crate) async fn setup(&self, sandbox: &Sandbox) -> Result<ContainerSetup, RunError> {
+        let setup = sandbox.container_setup(self.tenant.as_str(), &self.container);
+        setup.await.map_err(sandbox_error)
     }
 
     /// Stores what has changed since the last committed generation, for the step that is

@@ -16,6 +16,8 @@ pub enum LogEvent {
     CompletedAt(u64),
     /// All events before this one belong to finished steps.
     StepStored,
+    /// The events since the last finished step belong to one that is repeated.
+    StepAbandoned,
 }
 
 /// What a log contains, as far as a resumed run must know.
@@ -31,12 +33,16 @@ pub(crate) struct LogSummary {
     pub(crate) has_text: bool,
     /// Whether there are events after the last finished step.
     pub(crate) has_unfinished_step: bool,
+    /// Whether there are events of steps that were repeated.
+    pub(crate) has_abandoned_step: bool,
 }
 
 impl LogSummary {
     /// Adds the next event of the log.
     pub(crate) fn add(&mut self, event: LogEvent) {
-        self.has_unfinished_step = event != LogEvent::StepStored;
+        let is_boundary = matches!(event, LogEvent::StepStored | LogEvent::StepAbandoned);
+        self.has_unfinished_step = !is_boundary;
+        self.has_abandoned_step |= event == LogEvent::StepAbandoned;
         let LogEvent::Response(event) = event else {
             return;
         };

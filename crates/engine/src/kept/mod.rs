@@ -9,6 +9,7 @@
 //! | `log_event` | what is stored of an event |
 //! | `output` | where the events of a run go: its log and its result |
 //! | `container_state`, `container_contents` | the files of the container, committed with the steps |
+//! | `recreate` | the container of a resumed run, which may have expired |
 //! | `fail_point` | places where tests end the process |
 //!
 //! A finished step is read and never made again: `turns` runs the same loop for a resumed run,
@@ -21,6 +22,7 @@ pub(crate) mod fail_point;
 pub(crate) mod journal;
 pub(crate) mod log_event;
 pub(crate) mod output;
+mod recreate;
 pub(crate) mod run;
 pub(crate) mod step_record;
 pub(crate) mod steps;

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use prowess_sandbox::ContainerSpec;
-use prowess_store::{JournalStep, RunLease, RunState, StepChanges, StepKind, UsageRow};
-use prowess_wire::neutral::{ApiError, Response, StopReason};
+use prowess_sandbox::ContainerSetup;
+use prowess_store::{JournalStep, RunLease, RunState, StepChanges, StepKind, Timestamp, UsageRow};
+use prowess_wire::neutral::{ApiError, Response};
 
 use super::container_state::ContainerState;
 use super::journal::{JournalStop, RunJournal};
 use super::log_event::LogSummary;
 use super::output::{EventObserver, KeptOutput};
+use super::recreate::RecordedContainer;
 use super::step_record::{ResultsRecord, StartRecord, parse_step};
 use super::steps::{KeptSteps, append_record};
 use crate::containers::run_container::RunContainer;
@@ -72,6 +73,13 @@ impl KeptRun {
         &self.journal
     }
 
+    /// Whether its log has events of steps that are not part of the response, because they
+    /// were, or are now, made again.
+    #[must_use]
+    pub fn repeats_steps(&self) -> bool {
+        self.log.has_abandoned_step || self.log.has_unfinished_step
+    }
+
     /// Runs it to its end, or until this server does not own it any more. `usage` says who
     /// pays for the turns; `observer` is shown the events that are not part of the response.
     pub async fn run(
@@ -116,7 +124,7 @@ impl KeptRun {
         };
         let end = match run_loop.run_turns().await {
             Ok(end) => {
-                let state = end_state(end.stop_reason.as_ref());
+                let state = end.state();
                 run_loop.finish(end).await;
                 match output.take_response() {
                     Ok(response) => KeptEnd::Completed {
@@ -153,32 +161,35 @@ impl KeptRun {
             steps,
         } = self;
         let is_resumed = !steps.is_empty();
+        let earlier = earlier_time(&steps);
         let start = find_start(&steps).map_err(RunError::from)?;
         let mut state = None;
         let continues = match start {
             None => None,
             Some(start) => {
                 let results = last_container(&steps).map_err(RunError::from)?;
-                let id = results.or(start.container);
+                let (id, setup) = results.unwrap_or((start.container, start.setup));
                 let mut is_recreated = false;
                 if let Some(id) = &id {
-                    let sandbox = engine.sandbox_handle().sandbox().await?;
                     let lease = journal.lease().await;
-                    let owner = lease.tenant.as_str();
-                    is_recreated = sandbox.expiry(owner, id).await.is_err();
-                    let spec = ContainerSpec {
-                        policy: engine.settings().policy.clone(),
-                        layer: None,
-                        skills: Vec::new(),
+                    let recorded = RecordedContainer {
+                        engine,
+                        request: &request,
+                        pins: &start.pins,
+                        setup: setup.unwrap_or_else(|| ContainerSetup {
+                            policy: engine.settings().policy.clone(),
+                            uploads: Vec::new(),
+                        }),
                     };
-                    let restored =
-                        ContainerState::restore(engine.store(), &sandbox, &lease, id, spec);
-                    state = Some(restored.await?);
+                    let restored;
+                    (restored, is_recreated) = recorded.restore(&lease, id).await?;
+                    state = Some(restored);
                 }
                 Some(RunContainer {
                     id,
                     upstream_id: start.upstream_container,
                     pins: start.pins,
+                    offer: start.offer,
                     native_skills: start.native_skills,
                     is_recreated,
                 })
@@ -200,7 +211,7 @@ impl KeptRun {
         if let Some(state) = state {
             kept.set_container(state);
         }
-        run_loop.keep(kept, Arc::clone(writes_record));
+        run_loop.keep(kept, earlier, Arc::clone(writes_record));
         Ok(run_loop)
     }
 }
@@ -220,15 +231,6 @@ impl From<JournalStop> for KeptEnd {
     }
 }
 
-fn end_state(reason: Option<&StopReason>) -> RunState {
-    match reason {
-        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => {
-            RunState::Incomplete
-        }
-        _ => RunState::Completed,
-    }
-}
-
 /// Stores what is fixed before the first turn. The files that the container has now are the
 /// first that a lost command is undone to.
 async fn store_start(
@@ -238,7 +240,7 @@ async fn store_start(
 ) -> Result<Option<ContainerState>, RunStop> {
     let store = prepared.context.engine.store();
     let mut changes = StepChanges::default();
-    let mut state = None;
+    let (mut state, mut setup) = (None, None);
     let (id, workspace) = (prepared.container_id(), prepared.tools.toolbox.workspace());
     if let (Some(id), Some(workspace)) = (&id, workspace) {
         if prepared.container.id.is_none() {
@@ -247,13 +249,16 @@ async fn store_start(
         let (sandbox, lease) = (workspace.sandbox(), journal.lease().await);
         let mut opened = ContainerState::open(store, sandbox, &lease, id).await?;
         (changes.contents, changes.container) = opened.stage_changes(store, sandbox).await?;
+        setup = Some(opened.setup(sandbox).await?);
         state = Some(opened);
     }
     let record = StartRecord {
         container: id,
         upstream_container: prepared.container.upstream_id.clone(),
         pins: prepared.pins(),
+        offer: prepared.offer().cloned(),
         native_skills: prepared.container.native_skills.clone(),
+        setup,
     };
     append_record(journal, StepKind::Start, &record, changes, output).await?;
     if let Some(state) = &mut state {
@@ -267,10 +272,21 @@ fn find_start(steps: &[JournalStep]) -> Result<Option<StartRecord>, prowess_stor
     start.map(parse_step).transpose()
 }
 
-/// The container as of the last finished step.
-fn last_container(steps: &[JournalStep]) -> Result<Option<String>, prowess_store::Error> {
+/// How long the run had been going on when this server got it.
+fn earlier_time(steps: &[JournalStep]) -> Duration {
+    let start = steps.iter().find(|step| step.kind == StepKind::Start);
+    let started = start.map_or(Timestamp::now(), |step| step.created_at);
+    let micros = Timestamp::now().as_micros() - started.as_micros();
+    Duration::from_micros(u64::try_from(micros).unwrap_or_default())
+}
+
+/// The container as of the last finished calls, and what it was set up with.
+type LastContainer = (Option<String>, Option<ContainerSetup>);
+
+fn last_container(steps: &[JournalStep]) -> Result<Option<LastContainer>, prowess_store::Error> {
     let mut results = steps.iter().rev();
     let last = results.find(|step| step.kind == StepKind::ToolResult);
     let record = last.map(parse_step::<ResultsRecord>).transpose()?;
-    Ok(record.and_then(|record| record.container))
+    let record = record.filter(|record| record.container.is_some());
+    Ok(record.map(|record| (record.container, record.setup)))
 }

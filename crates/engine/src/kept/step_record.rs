@@ -2,6 +2,7 @@
 //! finished. The form has a version, `FORMAT`.
 
 use prowess_provider::config::Price;
+use prowess_sandbox::ContainerSetup;
 use prowess_store::{Error as StoreError, JournalStep};
 use prowess_wire::neutral::Response;
 use serde::de::DeserializeOwned;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::intake::resolve::SkillPin;
+use crate::intake::routing::SkillOffer;
 use crate::turns::dispatch::FinishedCall;
 
 /// The version of the form in which steps are stored. A server claims only runs of a version
@@ -24,8 +26,14 @@ pub(crate) struct StartRecord {
     pub(crate) upstream_container: Option<String>,
     /// The versions of the skills.
     pub(crate) pins: Vec<SkillPin>,
+    /// The skills that `auto` offers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) offer: Option<SkillOffer>,
     /// The upstream's own skills.
     pub(crate) native_skills: Vec<Value>,
+    /// What the container was set up with, if it existed.
+    #[serde(default)]
+    pub(crate) setup: Option<ContainerSetup>,
 }
 
 /// A turn of the model.
@@ -44,6 +52,9 @@ pub(crate) struct TurnRecord {
 pub(crate) struct ResultsRecord {
     /// The container after the calls.
     pub(crate) container: Option<String>,
+    /// What it was set up with.
+    #[serde(default)]
+    pub(crate) setup: Option<ContainerSetup>,
     pub(crate) calls: Vec<FinishedCall>,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use prowess_sandbox::ContainerSetup;
 use prowess_store::{
     Error as StoreError, JournalStep, NewStep, StagedFile, StepChanges, StepKind, UsageRow,
 };
@@ -44,6 +45,8 @@ pub(crate) struct KeptSteps {
     /// Results of calls that are not repeated, with their places.
     not_repeated: Vec<(usize, FinishedCall)>,
     container: Option<ContainerState>,
+    /// What the container was set up with, as of the results that are stored next.
+    setup: Option<ContainerSetup>,
 }
 
 impl KeptSteps {
@@ -66,7 +69,13 @@ impl KeptSteps {
             calls_may_have_run: false,
             not_repeated: Vec::new(),
             container: None,
+            setup: None,
         }
+    }
+
+    /// Whether finished steps remain to be read again.
+    pub(crate) fn has_recorded(&self) -> bool {
+        !self.recorded.is_empty()
     }
 
     /// Starts to log events, if there is nothing to be read again.
@@ -119,9 +128,7 @@ impl KeptSteps {
 
     fn go_live(&mut self, writer: &mut AnswerWriter) {
         self.output.set_replays(false);
-        if self.log.has_unfinished_step {
-            writer.continue_log(&self.output, &self.log);
-        }
+        writer.continue_log(&self.output, &self.log);
     }
 
     /// Stores a turn with its events.
@@ -251,6 +258,7 @@ impl KeptSteps {
         };
         let container = self.container.insert(container);
         (changes.contents, changes.container) = container.stage_changes(store, sandbox).await?;
+        self.setup = Some(container.setup(sandbox).await?);
         fail_point("files-staged");
         Ok(changes)
     }
@@ -262,7 +270,11 @@ impl KeptSteps {
         container: Option<String>,
         changes: StepChanges,
     ) -> Result<(), JournalStop> {
-        let record = ResultsRecord { container, calls };
+        let record = ResultsRecord {
+            setup: self.setup.take().filter(|_| container.is_some()),
+            container,
+            calls,
+        };
         self.append(StepKind::ToolResult, &record, changes).await?;
         if let Some(container) = &mut self.container {
             container.committed();

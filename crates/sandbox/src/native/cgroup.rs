@@ -192,7 +192,7 @@ impl Group {
     /// Moves a process into the group.
     pub(crate) fn add(&self, pid: u32) -> Result<(), Error> {
         for folder in self.place.folders() {
-            write(&folder.join("cgroup.procs"), pid)?;
+            write_as(&folder.join("cgroup.procs"), pid, MOVE_PROCESS)?;
         }
         Ok(())
     }
@@ -210,8 +210,8 @@ impl Group {
                 write(&cpu.join("cpu.cfs_quota_us"), quota)
             }
             Hierarchy::V2(folder) => {
-                write(&folder.join("memory.max"), limits.memory)?;
-                write_if_exists(&folder.join("memory.swap.max"), 0)?;
+                write_as(&folder.join("memory.max"), limits.memory, SET_MEMORY)?;
+                write_if_exists(&folder.join("memory.swap.max"), 0, SET_MEMORY)?;
                 write(&folder.join("pids.max"), processes)?;
                 write(
                     &folder.join("cpu.max"),
@@ -230,12 +230,12 @@ impl Group {
         let (idle, share) = (folder.join("cpu.idle"), folder.join(name));
         match class {
             CpuClass::Normal => {
-                write_if_exists(&idle, 0)?;
-                write(&share, normal)
+                write_if_exists(&idle, 0, SET_CLASS)?;
+                write_as(&share, normal, SET_CLASS)
             }
             // Kernels before 5.15 have no idle groups; the smallest share is the closest.
-            CpuClass::Background if !idle.exists() => write(&share, least),
-            CpuClass::Background => write(&idle, 1),
+            CpuClass::Background if !idle.exists() => write_as(&share, least, SET_CLASS),
+            CpuClass::Background => write_as(&idle, 1, SET_CLASS),
         }
     }
 
@@ -269,6 +269,13 @@ impl Drop for Group {
 }
 
 const EBUSY: i32 = 16;
+const EINVAL: i32 = 22;
+/// How often a refused value is written again, and the time between.
+const MAX_RETRIES: usize = 20;
+const RETRY_DELAY: std::time::Duration = std::time::Duration::from_millis(2);
+const SET_MEMORY: &str = "cannot set the memory limit of a control group";
+const SET_CLASS: &str = "cannot set the processor share of a control group";
+const MOVE_PROCESS: &str = "cannot move a process into a control group";
 
 /// Creates an empty group without limits. An existing one of this name was left by a killed
 /// process with the same id.
@@ -282,6 +289,27 @@ fn create_new(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether the kernel refused to move a process into a group.
+pub(super) fn is_move_refused(error: &Error) -> bool {
+    matches!(error, Error::Io { what, source }
+        if what == MOVE_PROCESS && source.raw_os_error() == Some(EINVAL))
+}
+
+/// Writes to a file of a group. Under load, with many groups coming and going, the kernel at
+/// times refuses a valid value with EINVAL and accepts it a moment later.
+fn write_file(path: &Path, value: &str) -> io::Result<()> {
+    for _ in 0..MAX_RETRIES {
+        match fs::write(path, value) {
+            Err(error) if matches!(error.raw_os_error(), Some(EINVAL | EBUSY)) => {
+                tracing::debug!(path = %path.display(), value, "refused, tried again");
+                std::thread::sleep(RETRY_DELAY);
+            }
+            result => return result,
+        }
+    }
+    fs::write(path, value)
+}
+
 /// Memory, and memory with swap where it is counted; the second may never be less than
 /// the first, so raising and lowering go in opposite orders.
 fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
@@ -289,23 +317,37 @@ fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
         folder.join("memory.limit_in_bytes"),
         folder.join("memory.memsw.limit_in_bytes"),
     );
-    if fs::write(&plain, bytes.to_string()).is_ok() {
-        return write_if_exists(&swap, bytes);
+    match fs::write(&plain, bytes.to_string()) {
+        Err(error) if error.raw_os_error() == Some(EINVAL) => {
+            write_if_exists(&swap, bytes, SET_MEMORY)?;
+            write_as(&plain, bytes, SET_MEMORY)
+        }
+        // Files of the last command may still be in memory, for a moment.
+        Err(error) if error.raw_os_error() == Some(EBUSY) => {
+            write_as(&plain, bytes, SET_MEMORY)?;
+            write_if_exists(&swap, bytes, SET_MEMORY)
+        }
+        result => {
+            result.at(SET_MEMORY, &plain)?;
+            write_if_exists(&swap, bytes, SET_MEMORY)
+        }
     }
-    write_if_exists(&swap, bytes)?;
-    write(&plain, bytes)
 }
 
 fn write(path: &Path, value: impl std::fmt::Display) -> Result<(), Error> {
-    fs::write(path, value.to_string()).at("cannot set a limit of a control group", path)
+    write_as(path, value, "cannot set a limit of a control group")
 }
 
-fn write_if_exists(path: &Path, value: u64) -> Result<(), Error> {
-    match fs::write(path, value.to_string()) {
+fn write_as(path: &Path, value: impl std::fmt::Display, failed: &'static str) -> Result<(), Error> {
+    write_file(path, &value.to_string()).at(failed, path)
+}
+
+fn write_if_exists(path: &Path, value: u64, failed: &'static str) -> Result<(), Error> {
+    match write_file(path, &value.to_string()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         // Opening with `create` is denied if the file does not exist.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.exists() => Ok(()),
-        result => result.at("cannot set a limit of a control group", path),
+        result => result.at(failed, path),
     }
 }
 

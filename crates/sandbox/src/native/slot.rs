@@ -2,7 +2,7 @@
 //! Slots are created on demand and reused; a slot whose sandbox did not end properly is
 //! dropped with everything in it.
 
-use super::cgroup::{Counters, CpuClass, Group, Hierarchy};
+use super::cgroup::{self, Counters, CpuClass, Group, Hierarchy};
 use crate::error::{Error, ErrorContext};
 use crate::policy::SandboxLimits;
 use prowess_launcher::spec::{BrokerReply, RootSpec, SandboxSpec};
@@ -12,6 +12,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Brokers that are started before a slot counts as failed.
+const MAX_BROKERS: usize = 3;
 
 /// A broker, its socket and its control group.
 #[derive(Debug)]
@@ -39,7 +42,27 @@ pub(crate) struct InitHandle {
 
 impl Slot {
     /// Starts a broker. Blocks for some milliseconds.
+    ///
+    /// Under load the kernel at times refuses to move a new process into a group with EINVAL,
+    /// and goes on to refuse that process for as long as was tried. It has done nothing yet, so
+    /// another one takes its place.
     pub(crate) fn start(
+        launcher: &Path,
+        base: &RootSpec,
+        hierarchy: Option<&Hierarchy>,
+    ) -> Result<Self, Error> {
+        for _ in 1..MAX_BROKERS {
+            match Self::start_broker(launcher, base, hierarchy) {
+                Err(error) if cgroup::is_move_refused(&error) => {
+                    tracing::warn!(error = error.detail(), "another broker is started");
+                }
+                started => return started,
+            }
+        }
+        Self::start_broker(launcher, base, hierarchy)
+    }
+
+    fn start_broker(
         launcher: &Path,
         base: &RootSpec,
         hierarchy: Option<&Hierarchy>,

@@ -66,20 +66,8 @@ impl Sandbox {
     /// # Errors
     /// When one of them does not exist.
     pub async fn copy_uploads(&self, owner: &str, from: &str, to: &str) -> Result<(), Error> {
-        let uploads = self
-            .with_container(owner, from, |held| Ok(held.meta.uploads.clone()))
-            .await?;
-        if uploads.is_empty() {
-            return Ok(());
-        }
-        let mut held = self.inner.containers.acquire(owner, to).await?;
-        run_blocking(move || {
-            for (source, path) in &uploads {
-                held.meta.add_upload(source, path);
-            }
-            held.touch()
-        })
-        .await
+        let uploads = self.container_setup(owner, from).await?.uploads;
+        self.add_upload_records(owner, to, uploads).await
     }
 
     async fn put_locked(

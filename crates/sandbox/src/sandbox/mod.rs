@@ -6,6 +6,7 @@ mod files;
 mod layer;
 mod open;
 mod refusal;
+mod setup;
 mod snapshot;
 mod start_backend;
 
@@ -24,6 +25,8 @@ use create_rate::CreateRate;
 use prowess_launcher::LAYOUT;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub use setup::ContainerSetup;
 
 /// The description of a new container.
 #[derive(Debug, Clone, Default)]

@@ -21,6 +21,7 @@ use super::outcome::RunOutcome;
 use super::response_object::response_object;
 use super::run_events::RunEvents;
 use super::stored_request::StoredRequest;
+use super::written_log::write_log_event;
 use crate::app::App;
 use crate::error::HttpError;
 use crate::route::gateway::UnsupportedFields;
@@ -58,12 +59,7 @@ impl Attachment {
     /// When the tenant has no such run.
     pub(crate) async fn open(app: &App, tenant: &TenantId, run: &str) -> Result<Self, HttpError> {
         let stored = app.store().journal_request(tenant, run).await?;
-        Ok(Attachment {
-            app: app.clone(),
-            tenant: tenant.clone(),
-            run: run.to_owned(),
-            request: StoredRequest::parse(&stored)?,
-        })
+        Attachment::from_stored(app, tenant, run, &stored)
     }
 
     /// The run of a tenant, if there is one.
@@ -79,12 +75,21 @@ impl Attachment {
             Err(StoreError::NotFound { .. } | StoreError::NulInText) => return Ok(None),
             stored => stored?,
         };
-        Ok(Some(Attachment {
+        Attachment::from_stored(app, tenant, run, &stored).map(Some)
+    }
+
+    fn from_stored(
+        app: &App,
+        tenant: &TenantId,
+        run: &str,
+        stored: &[u8],
+    ) -> Result<Self, HttpError> {
+        Ok(Attachment {
             app: app.clone(),
             tenant: tenant.clone(),
             run: run.to_owned(),
-            request: StoredRequest::parse(&stored)?,
-        }))
+            request: StoredRequest::parse(stored)?,
+        })
     }
 
     /// The run.
@@ -281,18 +286,12 @@ impl Follower {
     }
 
     fn write(&mut self, event: LogEvent, out: &mut Vec<u8>) {
-        match event {
-            LogEvent::CompletedAt(at) => self.writer.set_completed(at),
-            LogEvent::Response(event) => {
-                let mut bytes = Vec::new();
-                self.writer.write(&event, &mut bytes);
-                if self.is_numbered {
-                    self.numbers.write(&bytes, out);
-                } else {
-                    out.extend_from_slice(&bytes);
-                }
-            }
-            LogEvent::Dropped(_) | LogEvent::StepStored => {}
+        let mut bytes = Vec::new();
+        write_log_event(&event, &mut self.writer, &mut bytes);
+        if self.is_numbered {
+            self.numbers.write(&bytes, out);
+        } else {
+            out.extend_from_slice(&bytes);
         }
     }
 }

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use prowess_store::{CancelOutcome, JournalRun, NewWebhook, RunState, TenantId};
 
+use super::end_webhooks::end_webhooks;
+use super::key::find_stored_key;
 use super::stored_request::StoredRequest;
-use super::task;
 use crate::app::App;
 use crate::error::HttpError;
+use crate::webhooks::payload::RunWebhook;
 
 /// How long to wait until the server of a run has ended it.
 const MAX_WAIT: Duration = Duration::from_secs(8);
@@ -41,11 +43,13 @@ pub(crate) async fn request(
     let store = app.store();
     let stored = store.journal_request(tenant, run).await?;
     let request = StoredRequest::parse(&stored)?;
-    let webhooks = task::cancelled_webhooks(app, (tenant, run), &request);
-    let new: Vec<NewWebhook<'_>> = webhooks
-        .iter()
-        .map(|(url, body)| NewWebhook { url, body })
-        .collect();
+    let key = match store.journal_key(tenant, run).await? {
+        Some(id) => find_stored_key(app, tenant, &id).await?,
+        None => None,
+    };
+    let state = RunState::Cancelled;
+    let webhooks = end_webhooks(app, tenant, run, &request, key.as_deref(), state);
+    let new: Vec<NewWebhook<'_>> = webhooks.iter().map(RunWebhook::as_new).collect();
     let outcome = store.cancel_run(tenant, run, &new).await?;
     match outcome {
         CancelOutcome::Cancelled if !new.is_empty() => app.webhook_wake().notify_one(),

@@ -96,7 +96,7 @@ impl KeepHeaders {
     }
 }
 
-fn read_key(key: &axum::http::HeaderValue) -> Result<String, HttpError> {
+pub(crate) fn read_key(key: &axum::http::HeaderValue) -> Result<String, HttpError> {
     let text = key.to_str().ok().map(str::trim);
     let text = text.filter(|text| !text.is_empty() && text.len() <= 255);
     let text = text.ok_or_else(|| {

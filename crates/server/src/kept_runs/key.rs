@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prowess_engine::RunError;
-use prowess_store::{KeyRecord, TenantId};
+use prowess_store::{Error as StoreError, KeyRecord, TenantId};
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
 use crate::app::App;
@@ -17,10 +17,31 @@ pub(super) async fn find_key(
     tenant: &TenantId,
     id: &str,
 ) -> Result<Arc<KeyRecord>, ApiError> {
-    let keys = app.store().list_keys(tenant).await;
-    let keys = keys.map_err(|error| RunError::from(error).to_api_error())?;
-    let found = keys.into_iter().find(|key| key.id == id && key.is_active());
-    found.map(Arc::new).ok_or_else(|| ApiError {
+    let found = find_stored_key(app, tenant, id).await;
+    let found = found.map_err(|error| RunError::from(error).to_api_error())?;
+    require_active(found)
+}
+
+/// The key with this id, in any state.
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn find_stored_key(
+    app: &App,
+    tenant: &TenantId,
+    id: &str,
+) -> Result<Option<Arc<KeyRecord>>, StoreError> {
+    let keys = app.store().list_keys(tenant).await?;
+    Ok(keys.into_iter().find(|key| key.id == id).map(Arc::new))
+}
+
+/// The key, if it may be used.
+///
+/// # Errors
+/// When it is expired, revoked or deleted.
+pub(super) fn require_active(key: Option<Arc<KeyRecord>>) -> Result<Arc<KeyRecord>, ApiError> {
+    let key = key.filter(|key| key.is_active());
+    key.ok_or_else(|| ApiError {
         code: Some("key-unknown".to_owned()),
         ..ApiError::new(
             ErrorKind::Authentication,

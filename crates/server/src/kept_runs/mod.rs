@@ -14,9 +14,11 @@
 //! | `outcome` | how a run ended, as stored and as its client reads it |
 //! | `run_events` | reading the events of a run as they are stored |
 //! | `numbered_events` | server-sent events with numbers |
+//! | `written_log` | the events of a run in a client's dialect |
 //! | `attach` | responses to clients that wait for a run or follow it |
 //! | `response_object` | a run as an object of the Responses API |
 //! | `cancel` | cancelling a run |
+//! | `end_webhooks` | the webhooks that announce the end of a run |
 //! | `batch_runs` | runs for the requests of batches |
 //!
 //! Steps, leases and resuming belong to `prowess-engine`; the dialects to `prowess-wire`.
@@ -25,6 +27,7 @@ pub(crate) mod attach;
 pub(crate) mod batch_runs;
 pub(crate) mod cancel;
 pub(crate) mod claim;
+mod end_webhooks;
 pub(crate) mod keep;
 mod key;
 pub(crate) mod local_runs;
@@ -37,3 +40,4 @@ mod run_meter;
 pub(crate) mod stored_request;
 pub(crate) mod submit;
 pub(crate) mod task;
+mod written_log;

@@ -60,7 +60,7 @@ impl StoredRequest {
             values.filter_map(|value| Some(((*name).to_owned(), value.to_str().ok()?.to_owned())))
         });
         StoredRequest {
-            dialect: dialect_name(new.client).to_owned(),
+            dialect: new.client.as_str().to_owned(),
             model: new.model.to_owned(),
             stream: new.stream,
             json_array: new.json_array,
@@ -88,12 +88,7 @@ impl StoredRequest {
 
     /// The client's dialect.
     pub(crate) fn client(&self) -> ClientDialect {
-        match self.dialect.as_str() {
-            "messages" => ClientDialect::Messages,
-            "chat" => ClientDialect::Chat,
-            "gemini" => ClientDialect::Gemini,
-            _ => ClientDialect::Responses,
-        }
+        ClientDialect::from_name(&self.dialect).unwrap_or(ClientDialect::Responses)
     }
 
     /// The dialect's name.
@@ -195,15 +190,6 @@ pub(crate) fn run_of_response(response: &str) -> Option<String> {
     response
         .strip_prefix("resp_")
         .map(|suffix| format!("run_{suffix}"))
-}
-
-fn dialect_name(client: ClientDialect) -> &'static str {
-    match client {
-        ClientDialect::Messages => "messages",
-        ClientDialect::Chat => "chat",
-        ClientDialect::Responses => "responses",
-        ClientDialect::Gemini => "gemini",
-    }
 }
 
 fn malformed(error: serde_json::Error) -> StoreError {

@@ -12,8 +12,6 @@ use super::stored_request::StoredRequest;
 use crate::app::App;
 use crate::error::HttpError;
 
-/// Runs of one tenant that have not ended.
-const MAX_OPEN_RUNS: u64 = 100_000;
 /// Retry delay when a tenant has too many.
 const RETRY_SECONDS: u64 = 10;
 
@@ -51,8 +49,9 @@ pub(crate) async fn submit(
 ) -> Result<Submitted, HttpError> {
     let store = app.store();
     let tenant = submission.tenant;
-    if store.count_open_runs(tenant).await? >= MAX_OPEN_RUNS {
-        let message = format!("this tenant has {MAX_OPEN_RUNS} runs that have not ended");
+    let max_open = app.engine().settings().max_open_runs;
+    if store.count_open_runs(tenant).await? >= max_open && !is_repeated(store, &submission).await? {
+        let message = format!("this tenant has {max_open} runs that have not ended");
         let error = HttpError::new(StatusCode::TOO_MANY_REQUESTS, "runs-too-many", message);
         return Err(error.retry_after(RETRY_SECONDS));
     }
@@ -107,6 +106,15 @@ pub(crate) async fn submit(
             Err(error.with_detail("run", run).without_retry())
         }
     }
+}
+
+/// Whether the request was sent before, and needs no other run.
+async fn is_repeated(store: &Store, submission: &Submission<'_>) -> Result<bool, HttpError> {
+    let Some(key) = submission.idempotency_key else {
+        return Ok(false);
+    };
+    let existing = store.run_by_idempotency_key(submission.tenant, key);
+    Ok(existing.await?.is_some())
 }
 
 async fn begin(

@@ -2,25 +2,26 @@
 //! writes how it ended.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use prowess_engine::{KeptEnd, KeptRun};
+use prowess_engine::{KeptEnd, KeptRun, RunError};
 use prowess_provider::Route;
 use prowess_store::{KeyRecord, NewWebhook, RunState, TenantId, UsageRow};
 use prowess_wire::neutral::{ApiError, Response};
-use prowess_wire::{ReplyContext, write_response};
+use prowess_wire::{ClientDialect, ReplyContext, write_response};
 
-use super::key::find_key;
+use super::end_webhooks::end_webhooks;
+use super::key::{find_stored_key, require_active};
 use super::local_runs::RunSlot;
 use super::outcome::RunOutcome;
 use super::pending_run::PendingRun;
 use super::run_meter::RunMeter;
-use super::stored_request::{StoredRequest, response_id};
+use super::stored_request::StoredRequest;
+use super::written_log::abandoned_items;
 use crate::app::App;
 use crate::limits::{Estimate, RequestRefusal};
 use crate::meter::Meter;
-use crate::route::gateway::{AnswerRecorder, resolve_route};
-use crate::webhooks::payload::{EndedRun, webhooks_for};
+use crate::route::gateway::{AnswerRecorder, resolve_route, unix_now};
+use crate::webhooks::payload::RunWebhook;
 
 /// Starts the task of a run. `meter` is that of its request; a run that was claimed has none.
 /// A run that is to be cancelled is ended.
@@ -57,6 +58,7 @@ async fn run(app: App, pending: PendingRun, meter: Option<Meter>, is_cancelled: 
         run: run.clone(),
         request,
         key: None,
+        repeats_steps: kept.repeats_steps(),
     };
     task.run(kept, key, meter).await;
     app.local_runs().remove(&run);
@@ -70,6 +72,8 @@ struct RunTask {
     run: String,
     request: StoredRequest,
     key: Option<Arc<KeyRecord>>,
+    /// Whether clients were sent parts of steps that are not part of the response.
+    repeats_steps: bool,
 }
 
 impl RunTask {
@@ -105,11 +109,16 @@ impl RunTask {
         if let RunOutcome::Error(error) = &outcome {
             journal.log_error(error);
         }
-        let webhooks = self.webhooks(state);
-        let new: Vec<NewWebhook<'_>> = webhooks
-            .iter()
-            .map(|(url, body)| NewWebhook { url, body })
-            .collect();
+        let key = self.key.as_deref();
+        let webhooks = end_webhooks(
+            &self.app,
+            &self.tenant,
+            &self.run,
+            &self.request,
+            key,
+            state,
+        );
+        let new: Vec<NewWebhook<'_>> = webhooks.iter().map(RunWebhook::as_new).collect();
         match journal.end(state, &outcome.to_json(), &new).await {
             Ok(()) => {
                 tracing::debug!(run = self.run, state = state.as_str(), "kept run ended");
@@ -134,7 +143,9 @@ impl RunTask {
     /// Finds the key and the route, which may have changed since the request.
     async fn prepare(&mut self, key: Option<String>) -> Result<Route, ApiError> {
         if let Some(id) = key {
-            self.key = Some(find_key(&self.app, &self.tenant, &id).await?);
+            let found = find_stored_key(&self.app, &self.tenant, &id).await;
+            self.key = found.map_err(|error| RunError::from(error).to_api_error())?;
+            require_active(self.key.clone())?;
         }
         if let Some(key) = &self.key
             && !key.limits.allows_model(&self.request.model)
@@ -208,6 +219,9 @@ impl RunTask {
             ReplyContext::default()
         });
         context.completed = Some(unix_now());
+        if client == ClientDialect::Responses && self.repeats_steps {
+            context.skipped_items = self.abandoned_items(&context).await;
+        }
         let (body, _) = write_response(client, &response, &context);
         if let Some(recorder) = &self.request.recorder {
             let recorder = AnswerRecorder::from_stored(&self.app, &self.tenant, recorder.clone());
@@ -216,42 +230,13 @@ impl RunTask {
         RunOutcome::Response(body)
     }
 
-    fn webhooks(&self, state: RunState) -> Vec<(String, String)> {
-        let client = self.request.client();
-        let response = response_id(client, &self.run).filter(|id| id.starts_with("resp_"));
-        let key = self.key.as_ref();
-        let ended = EndedRun {
-            run: &self.run,
-            response: response.as_deref(),
-            tenant: &self.tenant,
-            key: key.map(|key| (key.id.as_str(), key.name.as_str())),
-            requested_url: self.request.webhook.as_deref(),
-            state,
-            ended_at: i64::try_from(unix_now()).unwrap_or_default(),
-        };
-        let webhooks = webhooks_for(&self.app.settings().webhooks, &ended);
-        let pairs = webhooks.into_iter().map(|one| (one.url, one.body));
-        pairs.collect()
+    /// The numbers of items in the client's stream that are not in the response.
+    async fn abandoned_items(&self, context: &ReplyContext) -> Vec<usize> {
+        let store = self.app.store();
+        let items = abandoned_items(store, &self.tenant, &self.run, context.clone()).await;
+        items.unwrap_or_else(|error| {
+            tracing::warn!(%error, run = self.run, "items have other ids than in the stream");
+            Vec::new()
+        })
     }
-}
-
-/// The webhooks of a run that was cancelled before any server had it.
-pub(super) fn cancelled_webhooks(
-    app: &App,
-    lease: (&TenantId, &str),
-    request: &StoredRequest,
-) -> Vec<(String, String)> {
-    let task = RunTask {
-        app: app.clone(),
-        tenant: lease.0.clone(),
-        run: lease.1.to_owned(),
-        request: request.clone(),
-        key: None,
-    };
-    task.webhooks(RunState::Cancelled)
-}
-
-fn unix_now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |since| since.as_secs())
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prowess_engine::fail_point;
 use prowess_store::{Store, TenantId, WebhookDelivery};
 use tokio::sync::Notify;
 use tokio::task::{Id, JoinSet};
@@ -163,7 +164,9 @@ struct Deliverer {
 impl Deliverer {
     /// Attempts to deliver a webhook, and stores the outcome.
     async fn attempt(&self, delivery: &WebhookDelivery) {
+        fail_point("webhook-taken");
         let outcome = self.sender.send(delivery).await;
+        fail_point("webhook-sent");
         let last = delivery.attempts >= i64::from(self.settings.max_attempts);
         let stored = match outcome {
             SendOutcome::Delivered => {

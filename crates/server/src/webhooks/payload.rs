@@ -3,7 +3,7 @@
 //! Bodies have the form of OpenAI's events: the type and the id, and no content of the run,
 //! which the receiver fetches by the id. Computes only: no clock, no store.
 
-use prowess_store::{RunState, TenantId};
+use prowess_store::{NewWebhook, RunState, TenantId};
 use serde_json::json;
 
 use super::settings::WebhookSettings;
@@ -34,6 +34,16 @@ pub(crate) struct EndedRun<'a> {
 pub(crate) struct RunWebhook {
     pub(crate) url: String,
     pub(crate) body: String,
+}
+
+impl RunWebhook {
+    /// As it is stored.
+    pub(crate) fn as_new(&self) -> NewWebhook<'_> {
+        NewWebhook {
+            url: &self.url,
+            body: &self.body,
+        }
+    }
 }
 
 /// The webhooks that announce the end of a run: one for each URL. None for a state that is

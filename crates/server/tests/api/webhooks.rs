@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use prowess_server::{
     App, ServeOptions, ServerSettings, SigningSecret, WebhookEndpoint, WebhookSettings, serve,
 };
-use prowess_store::{NewJournalRun, NewWebhook, Store, StoreConfig, TenantId};
+use prowess_store::{KeyScope, NewJournalRun, NewKey, NewWebhook, Store, StoreConfig, TenantId};
 use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -299,4 +299,65 @@ async fn an_attempt_that_a_shutdown_interrupts_is_due_at_once() {
     let due = outbox.store.take_due_webhooks(NEVER, 9, &[]).await.unwrap();
     let due: Vec<_> = due.into_iter().map(|webhook| webhook.id).collect();
     assert_eq!(due, [id(&interrupted)]);
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_that_was_cancelled_while_it_waited_is_announced_to_its_key() {
+    let outbox = Outbox::new().await;
+    let (tenant, store) = (TenantId::default_tenant(), &outbox.store);
+    let new = NewKey {
+        name: "ci",
+        scopes: &[KeyScope::Use],
+        expires_in: None,
+    };
+    let (key, secret) = store.create_key(&tenant, &new).await.unwrap();
+    let request = serde_json::json!({
+        "dialect": "chat", "model": "m", "stream": false, "json_array": false,
+        "background": false, "headers": [], "body": "{}", "created": 1,
+        "recorder": null, "webhook": null,
+    });
+    let request = request.to_string();
+    let id = Store::new_run_id().unwrap();
+    let run = NewJournalRun {
+        id: &id,
+        api_key: Some(&key.id),
+        dialect: "chat",
+        model: "m",
+        kept: true,
+        format: 1,
+        idempotency_key: None,
+        request_digest: "",
+        request: request.as_bytes(),
+    };
+    store.enqueue_run(&tenant, &run).await.unwrap();
+    let endpoint = |url: &str, key: &str| {
+        let secret = SigningSecret::parse(&format!("whsec_{SECRET}")).unwrap();
+        let endpoint = WebhookEndpoint::new(url, secret).unwrap();
+        endpoint.with_keys(vec![key.to_owned()])
+    };
+    let settings = ServerSettings {
+        webhooks: WebhookSettings {
+            endpoints: vec![
+                endpoint("https://name.test/", "ci"),
+                endpoint("https://id.test/", &key.id),
+                endpoint("https://other.test/", "other"),
+            ],
+            ..WebhookSettings::default()
+        },
+        ..ServerSettings::default()
+    };
+    // It claims no runs, as it does not listen.
+    let service = App::new(store.clone(), settings).service();
+    let request = Request::post(format!("/v1/runs/{id}/cancel"))
+        .header("host", "localhost")
+        .header("authorization", format!("Bearer {}", secret.reveal()));
+    let response = service.oneshot(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(response.unwrap().status(), 200);
+    let due = store.take_due_webhooks(NEVER, 9, &[]).await.unwrap();
+    let mut urls: Vec<_> = due.iter().map(|webhook| webhook.url.as_str()).collect();
+    urls.sort_unstable();
+    assert_eq!(urls, ["https://id.test/", "https://name.test/"]);
+    for webhook in &due {
+        assert!(webhook.body.contains("run.cancelled"), "{}", webhook.body);
+    }
 }

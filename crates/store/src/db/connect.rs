@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
-use super::fault::SqliteFaults;
+use super::fault::{SqliteFaults, is_busy};
 use super::{Db, migrate};
 #[cfg(feature = "postgres")]
 use crate::error::Error;
@@ -15,6 +16,8 @@ use crate::lost_database::EarlierContent;
 
 /// How long a writer waits for its turn, and for the writers of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Between two attempts to open a database that another process is creating.
+const OPEN_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a request waits for a connection to a server, or for a reader. When the
 /// database is unreachable, failing soon is better.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,9 +52,8 @@ impl Db {
             .after_release(move |connection, _| {
                 let faults = Arc::clone(&checked);
                 Box::pin(async move { faults.can_reuse(connection).await })
-            })
-            .connect_with(options.clone())
-            .await?;
+            });
+        let writer = connect_sqlite(&writer, &options).await?;
         migrate::migrate_sqlite(&writer, evidence).await?;
         // A replacement connection must never create a new database because the file was
         // removed.
@@ -64,9 +66,8 @@ impl Db {
             .max_connections(MAX_READERS)
             .test_before_acquire(false)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            .max_lifetime(None)
-            .connect_with(options.pragma("query_only", "ON"))
-            .await?;
+            .max_lifetime(None);
+        let readers = connect_sqlite(&readers, &options.pragma("query_only", "ON")).await?;
         Ok(Db::Sqlite {
             writer,
             readers,
@@ -113,5 +114,23 @@ impl Db {
                      or use `sqlite`"
                 .to_owned(),
         })
+    }
+}
+
+/// Opens a pool. Processes that open a new database at the same time wait for each other here:
+/// the first one switches it to write-ahead logging, for which SQLite needs a lock that it
+/// does not wait for, whatever the busy timeout is.
+async fn connect_sqlite(
+    pool: &SqlitePoolOptions,
+    options: &SqliteConnectOptions,
+) -> sqlx::Result<SqlitePool> {
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match pool.clone().connect_with(options.clone()).await {
+            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                tokio::time::sleep(OPEN_INTERVAL).await;
+            }
+            opened => return opened,
+        }
     }
 }

@@ -11,14 +11,15 @@ use crate::error::Error;
 
 /// SQLite's primary result codes after which a connection is still usable.
 const HARMLESS_CODES: [i32; 7] = [
-    1,  // ERROR: the statement is wrong
-    5,  // BUSY
+    1, // ERROR: the statement is wrong
+    SQLITE_BUSY,
     6,  // LOCKED
     17, // SCHEMA
     18, // TOOBIG
     19, // CONSTRAINT
     20, // MISMATCH
 ];
+const SQLITE_BUSY: i32 = 5;
 const SQLITE_IOERR: i32 = 10;
 const SQLITE_FULL: i32 = 13;
 
@@ -89,6 +90,11 @@ pub(super) fn is_suspect(error: &sqlx::Error) -> bool {
         | sqlx::Error::InvalidSavePointStatement => true,
         _ => false,
     }
+}
+
+/// Whether another connection has a lock that this one did not wait for long enough.
+pub(super) fn is_busy(error: &sqlx::Error) -> bool {
+    sqlite_code(error) == Some(SQLITE_BUSY)
 }
 
 /// A driver's failure as returned to callers, by its own error code.

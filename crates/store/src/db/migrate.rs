@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 9] = [
+const MIGRATIONS: [Migration; 11] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -55,6 +55,16 @@ const MIGRATIONS: [Migration; 9] = [
     Migration {
         sqlite: include_str!("../../migrations/0009_sqlite.sql"),
         postgres: include_str!("../../migrations/0009_postgres.sql"),
+    },
+    // Runs in progress that end when their client leaves.
+    Migration {
+        sqlite: include_str!("../../migrations/0010_sqlite.sql"),
+        postgres: include_str!("../../migrations/0010_postgres.sql"),
+    },
+    // The index of skills' words.
+    Migration {
+        sqlite: include_str!("../../migrations/0011_sqlite.sql"),
+        postgres: include_str!("../../migrations/0011_postgres.sql"),
     },
 ];
 

@@ -13,7 +13,7 @@ use crate::blob::{ActivationOutcome, StagedBlob, activate};
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::files::{FileRecord, NewFile};
-use crate::quota;
+use crate::quota::{self, StorageUsage};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 use crate::usage::{UsageRow, insert_usage};
@@ -128,6 +128,10 @@ impl Store {
                 self.blobs().discard(&spare).await;
                 self.blobs().discard(&blobs).await;
             }
+            Err(Error::QuotaExceeded { .. }) => {
+                self.blobs().discard(&spare).await;
+                self.blobs().discard(&blobs).await;
+            }
             // Whether it was committed is unknown, so staged content is kept.
             Err(_) => {}
         }
@@ -150,7 +154,7 @@ impl Store {
         events: Option<&EventChunk>,
     ) -> Result<AppendOutcome> {
         let mut tx = self.db().begin().await?;
-        if !files.is_empty() {
+        if !files.is_empty() || container.is_some() {
             // Always before other rows: see `quota`.
             quota::lock_totals(&mut tx, &lease.tenant).await?;
         }
@@ -163,11 +167,17 @@ impl Store {
             return Ok(refused);
         }
         insert_step(&mut tx, lease, step).await?;
-        if let Some(change) = container
-            && !commit_container(&mut tx, lease, change).await?
-        {
-            tx.rollback().await;
-            return Ok(AppendOutcome::ContainerChanged);
+        if let Some(change) = container {
+            let Some(growth) = commit_container(&mut tx, lease, change).await? else {
+                tx.rollback().await;
+                return Ok(AppendOutcome::ContainerChanged);
+            };
+            let added = StorageUsage {
+                bytes: u64::try_from(growth).unwrap_or_default(),
+                ..StorageUsage::default()
+            };
+            self.check_quota_in_tx(&mut tx, &lease.tenant, &added)
+                .await?;
         }
         self.insert_file_rows(&mut tx, &lease.tenant, files).await?;
         insert_usage(&mut tx, usage).await?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::Store;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
+use crate::quota::StorageUsage;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -55,7 +56,8 @@ impl Store {
     /// Begins a run that this server runs now.
     ///
     /// # Errors
-    /// When the idempotency key is too long, or the store cannot be written.
+    /// When the idempotency key is too long, the tenant stores too much, or the store cannot be
+    /// written.
     pub async fn begin_run(
         &self,
         tenant: &TenantId,
@@ -131,6 +133,11 @@ impl Store {
             tx.rollback().await;
             return Ok(existing);
         }
+        let added = StorageUsage {
+            bytes: new.request.len() as u64,
+            ..StorageUsage::default()
+        };
+        self.check_quota_in_tx(&mut tx, tenant, &added).await?;
         tx.commit().await?;
         Ok(BeginOutcome::Started(RunLease {
             run: new.id.to_owned(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::Store;
 use crate::db::{Sql, Tx};
 use crate::error::Result;
+use crate::quota::lock_totals;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -25,6 +26,8 @@ impl Store {
     /// When the store cannot be written.
     pub async fn delete_container_files(&self, tenant: &TenantId, container: &str) -> Result<()> {
         let mut tx = self.db().begin().await?;
+        // Always before other rows: see `quota`.
+        lock_totals(&mut tx, tenant).await?;
         let sql = Sql::new("UPDATE sessions SET generation = generation + 1 WHERE tenant = ")
             .push_bind("", tenant.as_str())
             .push_bind(" AND id = ", container);
@@ -41,26 +44,26 @@ impl Store {
         let mut after = String::new();
         loop {
             let sql = Sql::new(
-                "SELECT id FROM sessions s WHERE used_at < $1 AND id > $2
+                "SELECT id, tenant FROM sessions s WHERE used_at < $1 AND id > $2
                    AND EXISTS (SELECT 1 FROM container_files f WHERE f.container = s.id)
                  ORDER BY id LIMIT $3",
             );
             let sql = sql.bind(before).bind(&after).bind(BATCH_CONTAINERS);
             let rows = self.db().fetch_all(sql).await?;
-            let ids = rows.iter().map(|row| row.text("id"));
-            let ids = ids.collect::<Result<Vec<_>>>()?;
-            let Some(last) = ids.last() else {
+            if rows.is_empty() {
                 return Ok(());
-            };
-            after.clone_from(last);
-            for id in &ids {
-                self.drop_files_unless_held(id).await?;
+            }
+            for row in &rows {
+                after = row.text("id")?;
+                let tenant = TenantId::new(row.text("tenant")?)?;
+                self.drop_files_unless_held(&tenant, &after).await?;
             }
         }
     }
 
-    async fn drop_files_unless_held(&self, container: &str) -> Result<()> {
+    async fn drop_files_unless_held(&self, tenant: &TenantId, container: &str) -> Result<()> {
         let mut tx = self.db().begin().await?;
+        lock_totals(&mut tx, tenant).await?;
         // Locked, so that a run either holds it before, or finds no files afterwards.
         let sql = Sql::new("SELECT held_by, held_epoch FROM sessions WHERE id = ")
             .push_bind("", container)
@@ -80,5 +83,7 @@ impl Store {
 
 async fn delete_files(tx: &mut Tx, container: &str) -> Result<()> {
     let sql = Sql::new("DELETE FROM container_files WHERE container = ").push_bind("", container);
-    tx.execute(sql).await.map(drop)
+    tx.execute(sql).await?;
+    let sql = Sql::new("UPDATE sessions SET stored_bytes = 0 WHERE stored_bytes <> 0 AND id = ");
+    tx.execute(sql.push_bind("", container)).await.map(drop)
 }

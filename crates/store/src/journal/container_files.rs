@@ -182,13 +182,14 @@ async fn is_open(tx: &mut Tx, run: &str, epoch: Option<i64>) -> Result<bool> {
     Ok(tx.fetch_optional(sql).await?.is_some())
 }
 
-/// Applies a change within the transaction of its step. Returns false if the container is no
-/// longer of the generation that the change is based on.
+/// Applies a change within the transaction of its step. Returns by how many bytes the files
+/// have grown; `None` if the container is no longer of the generation that the change is based
+/// on.
 pub(super) async fn commit_container(
     tx: &mut Tx,
     lease: &RunLease,
     change: &ContainerChange,
-) -> Result<bool> {
+) -> Result<Option<i64>> {
     if change.changed.len() + change.removed.len() > MAX_ENTRIES {
         return Err(Error::Invalid {
             field: "container",
@@ -201,16 +202,21 @@ pub(super) async fn commit_container(
         .push_bind(" AND id = ", &change.container)
         .push_bind(" AND generation = ", change.generation);
     if tx.execute(sql).await? == 0 {
-        return Ok(false);
+        return Ok(None);
     }
+    let new_sizes = change.changed.iter().map(|entry| entry.size);
+    let mut growth = new_sizes.fold(0_i64, i64::saturating_add);
     let changed = change.changed.iter().map(|entry| &entry.path);
     let paths: Vec<&String> = change.removed.iter().chain(changed).collect();
     for batch in paths.chunks(BATCH_ROWS) {
         let sql = Sql::new("DELETE FROM container_files WHERE container = ")
             .push_bind("", &change.container)
             .push(" AND path IN ")
-            .push_list(batch.iter().copied());
-        tx.execute(sql).await?;
+            .push_list(batch.iter().copied())
+            .push(" RETURNING size");
+        for row in tx.fetch_all(sql).await? {
+            growth = growth.saturating_sub(row.int("size")?);
+        }
     }
     for batch in change.changed.chunks(BATCH_ROWS) {
         let sql = Sql::new(
@@ -233,7 +239,13 @@ pub(super) async fn commit_container(
         });
         tx.execute(sql.push_rows(rows)).await?;
     }
-    Ok(true)
+    if growth != 0 {
+        let sql = Sql::new("UPDATE sessions SET stored_bytes = stored_bytes + ")
+            .push_bind("", growth)
+            .push_bind(" WHERE id = ", &change.container);
+        tx.execute(sql).await?;
+    }
+    Ok(Some(growth))
 }
 
 /// The file of a row; `None` if the container is empty.

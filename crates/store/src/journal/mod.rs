@@ -9,7 +9,6 @@
 //! | `append` | finished steps, with the files, usage and container changes they produced |
 //! | `append_outcome` | whether a write was stored |
 //! | `read` | reading runs and their steps |
-//! | `open_runs` | listing the runs that have not ended |
 //! | `events` | what was sent to the client, in order |
 //! | `end` | ending and cancelling a run |
 //! | `container_files` | the files of a container by generation, and which run uses it |
@@ -41,7 +40,6 @@ mod end;
 mod events;
 mod expiry;
 mod lease;
-mod open_runs;
 mod read;
 mod run_state;
 mod staged_content;

@@ -76,6 +76,8 @@ pub struct JournalStep {
     pub call: Option<String>,
     /// Its content, as the caller wrote it.
     pub body: String,
+    /// When it finished, on the clock of the server that wrote it.
+    pub created_at: Timestamp,
 }
 
 impl Store {
@@ -125,6 +127,19 @@ impl Store {
         Ok(row.optional_bytes("request")?.unwrap_or_default())
     }
 
+    /// The id of the key that the request of a run was authenticated with; `None` for the
+    /// operator.
+    ///
+    /// # Errors
+    /// When there is no run with this id.
+    pub async fn journal_key(&self, tenant: &TenantId, id: &str) -> Result<Option<String>> {
+        let sql = Sql::new("SELECT api_key FROM journal_runs WHERE tenant = $1 AND id = $2");
+        let sql = sql.bind(tenant.as_str()).bind(id);
+        let row = self.db().fetch_optional(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Run, id))?;
+        row.optional_text("api_key")
+    }
+
     /// The number of the tenant's kept runs that have not ended.
     ///
     /// # Errors
@@ -145,7 +160,8 @@ impl Store {
     /// When the store cannot be read.
     pub async fn journal_steps(&self, run: &str) -> Result<Vec<JournalStep>> {
         let sql = Sql::new(
-            "SELECT seq, epoch, kind, call, body FROM journal_steps WHERE run = $1 ORDER BY seq",
+            "SELECT seq, epoch, kind, call, body, created_at FROM journal_steps
+             WHERE run = $1 ORDER BY seq",
         );
         let rows = self.db().fetch_all(sql.bind(run)).await?;
         rows.iter().map(JournalStep::from_row).collect()
@@ -177,6 +193,7 @@ impl JournalStep {
             kind: StepKind::parse(&row.text("kind")?)?,
             call: row.optional_text("call")?,
             body: row.text("body")?,
+            created_at: row.time("created_at")?,
         })
     }
 }

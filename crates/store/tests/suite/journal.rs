@@ -1,4 +1,4 @@
-//! The journal: idempotency, events, containers in use, webhooks, lost runs. The protocol of
+//! The journal: idempotency, events, containers in use, webhooks. The protocol of
 //! leases itself is tested in `src/journal/protocol_tests.rs`.
 
 use std::time::Duration;
@@ -23,7 +23,6 @@ on_both_databases! {
     the_end_of_a_run_and_its_webhooks_are_one,
     a_webhook_is_due_until_it_was_delivered,
     webhooks_of_some_tenants_can_be_left_for_later,
-    runs_that_are_not_kept_are_interrupted_when_their_server_dies,
     another_tenant_finds_nothing,
     ended_runs_are_deleted_in_the_end,
 }
@@ -365,36 +364,6 @@ async fn webhooks_of_some_tenants_can_be_left_for_later(bed: TestBed) {
     assert_eq!(take(&[bed.tenant.clone(), other.clone()]).await, [""; 0]);
     assert_eq!(take(&[other]).await, ["run_1"]);
     assert_eq!(take(&[]).await, ["run_2"]);
-}
-
-async fn runs_that_are_not_kept_are_interrupted_when_their_server_dies(bed: TestBed) {
-    let store = bed.open().await;
-    let begin = async |id: &'static str, kept, lease| {
-        let new = NewJournalRun {
-            kept,
-            ..new_run(id)
-        };
-        store
-            .begin_run(&bed.tenant, &new, "a", lease)
-            .await
-            .unwrap();
-    };
-    begin("run_dead", false, Duration::ZERO).await;
-    begin("run_alive", false, LEASE).await;
-    begin("run_kept", true, Duration::ZERO).await;
-    assert_eq!(store.interrupt_lost_runs().await.unwrap(), ["run_dead"]);
-    assert_eq!(store.interrupt_lost_runs().await.unwrap(), [""; 0]);
-    for (id, state) in [
-        ("run_dead", RunState::Interrupted),
-        ("run_alive", RunState::Running),
-        ("run_kept", RunState::Running),
-    ] {
-        let run = store.journal_run(&bed.tenant, id).await.unwrap();
-        assert_eq!(run.state, state, "{id}");
-    }
-    let claimed = store.claim_runs("b", LEASE, 1, 9, &[]).await.unwrap();
-    assert_eq!(claimed.len(), 1);
-    assert_eq!(claimed[0].lease.run, "run_kept");
 }
 
 async fn another_tenant_finds_nothing(bed: TestBed) {

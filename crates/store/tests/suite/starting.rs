@@ -1,6 +1,7 @@
 //! Opening a store, and the schema.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use prowess_store::{Database, Store, StoreConfig};
@@ -76,6 +77,28 @@ async fn a_closed_store_answers_no_more(bed: TestBed) {
     let error = store.ping().await.unwrap_err();
     assert_eq!(error.code(), "database");
     assert!(error.is_transient());
+}
+
+#[test]
+fn a_database_that_another_process_is_creating_is_waited_for() {
+    run(async {
+        let bed = TestBed::new(Database::Sqlite);
+        let file = bed.config.data_dir.join("prowess.db");
+        let url = format!("sqlite://{}?mode=rwc", file.display());
+        // As a process that has created the file, and has not switched it to its log yet.
+        let mut other = SqliteConnection::connect(&url).await.unwrap();
+        raw_sql("BEGIN IMMEDIATE")
+            .execute(&mut other)
+            .await
+            .unwrap();
+        let release = async {
+            // Long enough for an attempt that does not wait to fail.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        };
+        let (store, ()) = tokio::join!(bed.open(), release);
+        bed.create(&store, "one").await;
+    });
 }
 
 #[test]

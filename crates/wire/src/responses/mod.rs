@@ -32,6 +32,7 @@ mod stream_item_in;
 mod stream_message;
 mod stream_out;
 mod stream_thought;
+mod streamed_items;
 mod tools;
 
 use crate::openai::UsageFieldNames;

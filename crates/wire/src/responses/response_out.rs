@@ -29,7 +29,8 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
             note_rest(block, i, &mut drops);
             continue;
         }
-        let item = write_item(block, &item_id(block, &id, output.len()), context, refusal);
+        let item = item_id(block, &id, context.item_number(output.len()));
+        let item = write_item(block, &item, context, refusal);
         match item {
             Some(item) => {
                 note_rest(block, i, &mut drops);
@@ -40,7 +41,8 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     }
     let text = response.content.iter().find_map(Block::as_text);
     if let (None, Some(why)) = (text, refusal) {
-        output.push(refusal_item(&id, output.len(), why));
+        let number = context.item_number(output.len());
+        output.push(refusal_item(&id, number, why));
     }
     let mut body = response_shape::response_fields(&id, context.model_or(&response.model), context);
     let is_refusal = refusal.is_some() && (text.is_none() || text == refusal);

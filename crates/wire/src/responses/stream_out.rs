@@ -8,6 +8,7 @@ use super::response_shape::{add_provider_fields, failure_code, response_fields, 
 use super::stream_call::CallItem;
 use super::stream_message::MessageItem;
 use super::stream_thought::ThoughtItem;
+use super::streamed_items::StreamedItems;
 use super::{hosted_queue, namespace, source_item};
 use crate::Dialect;
 use crate::context::ReplyContext;
@@ -31,7 +32,7 @@ pub(crate) struct ResponsesWriter {
     sequence: u64,
     streamed_text: StreamedText,
     open: OpenItem,
-    output: Vec<Value>,
+    output: StreamedItems,
     /// The response in its last event.
     last: Option<Map>,
     /// The whole response after its end, when it is retained.
@@ -59,7 +60,7 @@ impl ResponsesWriter {
             sequence: 0,
             streamed_text: StreamedText::default(),
             open: OpenItem::Nothing,
-            output: Vec::new(),
+            output: StreamedItems::default(),
             last: None,
             completed_response: None,
             drops: Drops::default(),
@@ -119,6 +120,22 @@ impl ResponsesWriter {
     /// When the response was complete, if that is known only at its end.
     pub(crate) fn set_completed(&mut self, at: u64) {
         self.context.completed = Some(at);
+    }
+
+    /// The items so far are part of the response.
+    pub(crate) fn finish_step(&mut self) {
+        self.output.finish_step();
+    }
+
+    /// The items since the last finished step are not part of the response.
+    pub(crate) fn abandon_step(&mut self, out: &mut Vec<u8>) {
+        self.close_as(Some("incomplete"), out);
+        self.output.abandon_step();
+    }
+
+    /// The numbers of items that are not part of the response.
+    pub(crate) fn abandoned_items(&self) -> &[usize] {
+        self.output.abandoned()
     }
 
     fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
@@ -306,8 +323,7 @@ impl ResponsesWriter {
         if let (true, Some(at)) = (completed, self.context.completed) {
             response.insert("completed_at".to_owned(), at.into());
         }
-        let output = std::mem::take(&mut self.output);
-        response.insert("output".to_owned(), output.into());
+        response.insert("output".to_owned(), self.output.take());
         let name = match response.get("status").and_then(Value::as_str) {
             Some("incomplete") => "response.incomplete",
             _ => "response.completed",
@@ -340,8 +356,7 @@ impl ResponsesWriter {
             "error".to_owned(),
             json!({"code": failure_code(error.kind), "message": error.message}),
         );
-        let output = std::mem::take(&mut self.output);
-        response.insert("output".to_owned(), output.into());
+        response.insert("output".to_owned(), self.output.take());
         self.write_event("response.failed", json!({"response": response}), out);
     }
 
