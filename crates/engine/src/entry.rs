@@ -2,7 +2,7 @@
 //! tokens, and the containers of a tenant.
 
 use prowess_provider::{InputTokenCount, Route};
-use prowess_store::{Store, TenantId};
+use prowess_store::{Error as StoreError, Store, TenantId, UsageRow};
 use prowess_wire::ClientDialect;
 use prowess_wire::raw::RawObject;
 use tokio::sync::mpsc;
@@ -43,6 +43,9 @@ impl Engine {
         let Some(skill_request) = skill_request else {
             return Ok(false);
         };
+        if skill_request.auto.is_some() {
+            return Ok(true);
+        }
         let native_skills = NativeSkills::for_route(route, &ClientFeatures::for_dialect(client));
         if native_skills != NativeSkills::PassThrough {
             let code = skill_request.code_execution && !self.sandbox_handle().is_disabled();
@@ -52,7 +55,8 @@ impl Engine {
         }
         if let Some(container) = &skill_request.container {
             let id = ids::container_id(container);
-            let record = self.store().container(tenant, &id).await?;
+            // Boxed, as below: a request without skills must not carry the future of a query.
+            let record = Box::pin(self.store().container(tenant, &id)).await?;
             if record.is_some_and(|record| record.is_ours()) {
                 return Ok(true);
             }
@@ -67,7 +71,7 @@ impl Engine {
         };
         for skill in &skill_request.skills {
             if let SkillSelector::Id { id, .. } = skill
-                && resolver.is_stored(id).await?
+                && Box::pin(resolver.is_stored(id)).await?
             {
                 return Ok(true);
             }
@@ -81,13 +85,36 @@ impl Engine {
     /// # Errors
     /// When the request cannot be run.
     pub async fn start(&self, request: RunRequest) -> Result<RunStream, RunError> {
+        self.start_run(request, None).await
+    }
+
+    /// Starts a run as [`Engine::start`] does, which is recorded as interrupted if this process
+    /// dies. `usage` says who pays for it; [`RunStream::take_usage`] returns the right to report
+    /// what it used.
+    ///
+    /// # Errors
+    /// When the request cannot be run.
+    pub async fn start_tracked(
+        &self,
+        request: RunRequest,
+        usage: UsageRow,
+    ) -> Result<RunStream, RunError> {
+        self.start_run(request, Some(usage)).await
+    }
+
+    async fn start_run(
+        &self,
+        request: RunRequest,
+        usage: Option<UsageRow>,
+    ) -> Result<RunStream, RunError> {
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
         let prepared = prepare_run(self, request, Purpose::Run, None).await?;
         let tools = prepared.tools.toolbox.tools().len();
         let id = Store::new_run_id()?;
-        let run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));
+        let mut run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));
+        let usage = usage.and_then(|usage| run_loop.track(usage));
         tracing::debug!(run = id, tools, "run started");
-        Ok(RunStream::new(id, run_loop.run(), events))
+        Ok(RunStream::new(id, run_loop.run(), events, usage))
     }
 
     /// Checks that a request can be run, without running or storing anything.
@@ -120,5 +147,21 @@ impl Engine {
     /// Waits until the records of all runs that have ended are written.
     pub async fn flush_records(&self) {
         self.recorder().flush().await;
+    }
+
+    /// Records the runs in progress of servers that died, which were not kept, as interrupted.
+    /// Returns how many.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn record_interrupted_runs(&self) -> Result<u64, StoreError> {
+        let owner = self.recorder().owner();
+        self.store().record_interrupted_runs(owner).await
+    }
+
+    /// How many records of runs were dropped because too many were waiting to be written.
+    #[must_use]
+    pub fn dropped_records(&self) -> u64 {
+        self.recorder().dropped()
     }
 }

@@ -53,6 +53,11 @@ pub enum RunStep {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
+    /// Stored skills are offered that the request does not name.
+    SkillsOffered {
+        /// How many.
+        count: usize,
+    },
     /// A skill was loaded.
     SkillLoaded {
         /// Its name.
@@ -72,6 +77,7 @@ impl RunStep {
             RunStep::TurnStarted(_) => "turn",
             RunStep::ToolStarted { .. } => "tool_started",
             RunStep::ToolEnded { .. } => "tool_ended",
+            RunStep::SkillsOffered { .. } => "skills_offered",
             RunStep::SkillLoaded { .. } => "skill_loaded",
             RunStep::FileCreated(_) => "file_made",
             RunStep::LimitReached(_) => "limit_met",
@@ -98,6 +104,7 @@ impl RunStep {
                 duration_ms,
             } => json!({"id": id, "name": name, "is_error": is_error, "shown": output,
                 "millis": duration_ms}),
+            RunStep::SkillsOffered { count } => json!({"count": count}),
             RunStep::SkillLoaded { name } => json!({"name": name}),
             RunStep::FileCreated(file) => json!({"file": file}),
             RunStep::LimitReached(limit) => json!({"limit": limit.as_str()}),

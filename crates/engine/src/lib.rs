@@ -15,7 +15,7 @@
 //! | `tool_call` | a call of one of Prowess's tools, and its form as native code execution |
 //! | `model_text` | every text of this crate that a model reads |
 //! | `events` | what a run emits |
-//! | `record` | the record of a run, written when it is over |
+//! | `record` | the record of a run, and what the store knows of one in progress |
 //! | `ids` | ids that Prowess issues and recognises |
 //! | `error` | why a run failed |
 //!
@@ -70,6 +70,7 @@ pub use kept::output::EventObserver;
 pub use kept::run::{KeptEnd, KeptRun};
 pub use kept::step_record::FORMAT;
 pub use prowess_sandbox::LAYOUT;
+pub use record::RunUsage;
 pub use settings::{Disclosure, EngineSettings, RecordDetail, RerunPolicy, RunLimits};
 pub use turns::budget::LimitKind;
 pub use turns::run_stream::RunStream;

@@ -73,6 +73,30 @@ pub(crate) fn more_skills(count: usize) -> String {
 #[cfg(test)]
 pub(crate) const MAX_MORE_SKILLS_BYTES: usize = 60;
 
+/// Ends a catalogue of routed skills.
+pub(crate) fn search_hint(search_tool: &str) -> String {
+    format!(
+        "(Other skills may be stored. If none of these fits the task, find one with \
+         `{search_tool}`.)"
+    )
+}
+/// Cap of [`search_hint`], with a tool's name of 64 bytes.
+#[cfg(test)]
+const MAX_SEARCH_HINT_BYTES: usize = 160;
+
+/// Follows a user's text for which more skills are offered. The lines have caps of their own.
+pub(crate) fn skills_note(lines: &[&str]) -> String {
+    format!("[More skills that may fit:\n{}]", lines.join("\n"))
+}
+
+/// A run has loaded too many skills.
+pub(crate) fn too_many_loaded(max: usize) -> String {
+    format!("{max} skills are loaded; no more can be loaded in this run")
+}
+
+/// Stored skills cannot be read.
+pub(crate) const SKILLS_UNAVAILABLE: &str = "the stored skills are unavailable now; try again";
+
 /// Replaces a file that the client attached.
 pub(crate) fn upload_location(name: &str) -> String {
     format!("[The file {name} is at {}]", LAYOUT.data_path(name))
@@ -120,6 +144,7 @@ mod tests {
             FILE_REPLACED,
             FILE_EDITED,
             NO_OUTPUT,
+            SKILLS_UNAVAILABLE,
         ];
         for text in constants {
             assert!(text.len() <= MAX_CONSTANT_BYTES, "{text}");
@@ -130,6 +155,8 @@ mod tests {
             (skills_intro(&"x".repeat(64), true), MAX_INTRO_BYTES),
             (full_intro(true), MAX_FULL_INTRO_BYTES),
             (more_skills(usize::MAX), MAX_MORE_SKILLS_BYTES),
+            (search_hint(&"x".repeat(64)), MAX_SEARCH_HINT_BYTES),
+            (too_many_loaded(usize::MAX), MAX_CONSTANT_BYTES),
             (upload_location(&name), MAX_UPLOAD_LOCATION_BYTES),
             (file_not_stored(&long, &long), MAX_FILE_NOT_STORED_BYTES),
             (binary_content(&long, usize::MAX), MAX_BINARY_CONTENT_BYTES),

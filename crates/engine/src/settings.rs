@@ -12,6 +12,8 @@ pub struct EngineSettings {
     pub disclosure: Disclosure,
     /// Tokens the catalogue of skills may take in the system prompt.
     pub catalogue_tokens: usize,
+    /// Whether every run may use all stored skills of its tenant, as if its request had `auto`.
+    pub auto: bool,
     /// LiteLLM mode: its tools besides Prowess's, and its field in complete responses.
     pub litellm: bool,
     /// Other names for stored skills, such as `xlsx`. Not used where the model's provider has
@@ -33,6 +35,8 @@ pub struct EngineSettings {
     pub record_detail: RecordDetail,
     /// Which calls of a kept run are made again when the server that made them has died.
     pub rerun: RerunPolicy,
+    /// Kept runs of a tenant that have not ended.
+    pub max_open_runs: u64,
 }
 
 impl Default for EngineSettings {
@@ -40,6 +44,7 @@ impl Default for EngineSettings {
         EngineSettings {
             disclosure: Disclosure::Progressive,
             catalogue_tokens: 4_000,
+            auto: false,
             litellm: false,
             aliases: BTreeMap::new(),
             limits: RunLimits::default(),
@@ -50,6 +55,7 @@ impl Default for EngineSettings {
             file_retention: None,
             record_detail: RecordDetail::Steps,
             rerun: RerunPolicy::Pure,
+            max_open_runs: 1_000,
         }
     }
 }

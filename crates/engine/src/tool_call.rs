@@ -29,6 +29,7 @@ pub(crate) struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolNames {
     pub(crate) load: String,
+    pub(crate) search: String,
     pub(crate) bash: String,
     pub(crate) editor: String,
 }
@@ -37,6 +38,7 @@ impl Default for ToolNames {
     fn default() -> Self {
         ToolNames {
             load: "load_skill".to_owned(),
+            search: "search_skills".to_owned(),
             bash: "bash_code_execution".to_owned(),
             editor: "text_editor_code_execution".to_owned(),
         }
@@ -55,6 +57,7 @@ impl ToolNames {
         };
         ToolNames {
             load: find(defaults.load, "skills_load"),
+            search: find(defaults.search, "skills_search"),
             bash: find(defaults.bash, "skill_bash"),
             editor: find(defaults.editor, "skill_editor"),
         }

@@ -7,6 +7,7 @@
 
 use crate::control_tokens::neutralise;
 use crate::path::escape_text;
+use crate::shorten::{prefix_within, shorten};
 use crate::skill::Skill;
 
 /// A text for a model, no longer than its cap (the note of a cut excepted).
@@ -28,18 +29,29 @@ pub enum FileContent {
 }
 
 /// Tier one: a line `- name: description` for the catalogue. The description is
-/// reduced to one line, without invisible characters, and cut to fit.
+/// reduced to one line, without invisible characters, and shortened to fit; when to use the
+/// skill is omitted last.
 pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
-    let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
-    let description = to_one_line(&format!("{} {when}", skill.description));
-    let line = format!("- {}: {description}", to_one_line(&skill.name));
+    let when = skill.invocation.when_to_use.as_deref();
+    catalogue_line(&skill.name, &skill.description, when, cap)
+}
+
+/// Bytes of a line in the catalogue of a request that is offered skills by what it asks for:
+/// about 60 fit into the default budget.
+pub const ROUTED_LINE_BYTES: usize = 250;
+
+/// The same line, for a skill that is not loaded.
+pub fn catalogue_line(
+    name: &str,
+    description: &str,
+    when_to_use: Option<&str>,
+    cap: usize,
+) -> String {
+    let when = when_to_use.unwrap_or_default();
+    let description = to_one_line(&format!("{description} {when}"));
+    let line = format!("- {}: {description}", to_one_line(name));
     // Only now: removing invisible characters may produce a token.
-    let line = neutralise(&line);
-    if line.len() <= cap {
-        return line.into_owned();
-    }
-    let kept = prefix_within(&line, cap.saturating_sub('…'.len_utf8()));
-    format!("{}…", kept.trim_end())
+    shorten(&neutralise(&line), cap)
 }
 
 /// Tier two: the instructions.
@@ -97,12 +109,6 @@ fn cap_text(text: &str, cap: usize, what: &str) -> CappedText {
         text,
         omitted_bytes,
     }
-}
-
-/// The longest start of `text` with at most `cap` bytes.
-fn prefix_within(text: &str, cap: usize) -> &str {
-    text.get(..text.floor_char_boundary(cap))
-        .unwrap_or_default()
 }
 
 /// Folds blanks and removes characters without a glyph.

@@ -20,7 +20,7 @@
 //! | [`fields`] | the meaning of the frontmatter's fields |
 //! | [`skill`], `load` | what a skill is; all of the above together: [`Skill::load`] |
 //! | [`upload`] | rules of the large hosts |
-//! | [`disclose`] | text of a skill for a model, with byte caps |
+//! | [`disclose`], `shorten` | text of a skill for a model, with byte caps; shortening of descriptions |
 //! | [`control_tokens`] | control tokens of chat templates, neutralised before a model reads them |
 //! | [`scan`] | static security rules over a whole bundle |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
@@ -45,6 +45,7 @@ pub mod reference;
 pub mod rules;
 pub mod sarif;
 pub mod scan;
+mod shorten;
 pub mod skill;
 pub mod standard;
 pub mod upload;

@@ -91,9 +91,28 @@ fn a_file_is_text_or_bytes() {
     assert_eq!(disclose::file(&skill, "../SKILL.md", 9), None);
 }
 
+#[test]
+fn a_shortened_entry_still_has_when_to_use_the_skill() {
+    let details = "It merges, splits, rotates and stamps them, page by page. ".repeat(6);
+    let description =
+        format!("Works with PDF files. {details}Use when the user has forms to be filled in.");
+    let skill = skill(&description, "", &[]);
+    insta::assert_snapshot!(disclose::catalogue_entry(&skill, 160), @"- s: Works with PDF files. … Use when the user has forms to be filled in.");
+    // What comes early survives by itself.
+    let early = format!("Use when the user has forms. {details}");
+    let cut = disclose::catalogue_line("s", &early, None, 160);
+    assert!(
+        cut.starts_with("- s: Use when the user has forms. It"),
+        "{cut}"
+    );
+    assert!(cut.ends_with('…') && cut.len() <= 160, "{cut}");
+    let apart = disclose::catalogue_line("s", &details, Some("When asked for forms."), 160);
+    assert!(apart.ends_with(" … When asked for forms."), "{apart}");
+}
+
 proptest! {
     #[test]
-    fn no_catalogue_entry_outgrows_its_cap(description in "[a-zé技\u{200b}😀 ]{0,300}x", cap in 8_usize..200) {
+    fn no_catalogue_entry_outgrows_its_cap(description in "([a-zé技\u{200b}😀 ]{0,150}( Use when )?){2}x", cap in 8_usize..200) {
         let skill = skill(&description, "", &[]);
         prop_assert!(disclose::catalogue_entry(&skill, cap).len() <= cap);
     }

@@ -2,12 +2,14 @@
 //! their files. It must not know what a model reads of a skill.
 
 use crate::catalogue;
+use crate::declared;
 use crate::functions::{self, PythonFunction};
-use crate::model_text;
+use crate::model_text::{self, MAX_DESCRIPTION_BYTES};
 use crate::names::tool_name;
 use crate::registry::{NewTool, Registry, ToolRoute};
 use crate::run::CommandRunner;
 use crate::state::{ActiveSkill, SharedState};
+use crate::text::cut_end;
 use prowess_skill::Skill;
 use std::sync::Arc;
 
@@ -34,6 +36,9 @@ pub(crate) async fn activate(
             continue;
         }
         let functions = describe_functions(runner, skill, &mut done.problems).await;
+        if runner.workspace().is_some() {
+            add_declared_tools(&mut state.lock().registry, skill);
+        }
         activate_skill(state, skill, functions, &mut done);
     }
     done
@@ -94,6 +99,27 @@ fn activate_skill(
         skill: Arc::clone(skill),
         was_reminded: false,
     });
+}
+
+/// Adds declared tools that are not registered yet.
+pub(crate) fn add_declared_tools(registry: &mut Registry, skill: &Skill) {
+    for tool in &skill.tools {
+        let name = tool_name(&skill.name, &tool.name);
+        let route = ToolRoute::Declared {
+            skill: skill.name.clone(),
+            tool: tool.name.clone(),
+        };
+        if registry.name_for(&route).is_some() {
+            continue;
+        }
+        registry.add(NewTool {
+            name: &name,
+            fallback_name: &name,
+            description: cut_end(&tool.description, MAX_DESCRIPTION_BYTES),
+            input_schema: declared::input_schema(tool),
+            route,
+        });
+    }
 }
 
 /// Adds functions that are not registered yet.

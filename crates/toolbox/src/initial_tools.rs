@@ -1,29 +1,33 @@
 //! The tools a toolbox starts with, and their names.
 
 use crate::catalogue::{self, loadable};
-use crate::model_text::{self, MAX_DESCRIPTION_BYTES};
-use crate::names::{to_identifier, tool_name};
+use crate::model_text;
+use crate::names::to_identifier;
 use crate::registry::{NewTool, Registry, ToolRoute};
 use crate::schema::object_schema;
 use crate::spec::{LoadToolStyle, Member, ToolboxOptions};
 use crate::text::cut_end;
-use crate::{bash, declared, editor, litellm};
+use crate::{activation, bash, editor, litellm};
 use prowess_skill::Skill;
 use serde_json::{Value, json};
 
 /// All tools of these skills. A skill's own tools are added but not shown until the skill
-/// is loaded. Without a sandbox there are no tools that run code.
+/// is loaded. Without a sandbox there are no tools that run code. With a library, skills that
+/// are not members can be searched and loaded.
 pub(crate) fn register_tools(
     members: &[Member],
     runs_code: bool,
+    has_library: bool,
     options: &ToolboxOptions,
 ) -> Registry {
     let mut registry = Registry::new(&options.reserved_names);
     match options.load_style {
+        _ if has_library => add_library_tools(&mut registry),
         LoadToolStyle::Compact => add_compact_loader(&mut registry, members, options),
         LoadToolStyle::PerSkill => add_loader_per_skill(&mut registry, members, options),
     }
-    add_compat_tools(&mut registry, members, runs_code, options);
+    let has_scripts = has_library || members.iter().any(|m| m.skill.bundle.len() > 1);
+    add_compat_tools(&mut registry, runs_code && has_scripts, options);
     if options.code_execution {
         add_code_tools(&mut registry);
     }
@@ -32,7 +36,7 @@ pub(crate) fn register_tools(
     }
     if runs_code {
         for member in members {
-            add_declared_tools(&mut registry, member);
+            activation::add_declared_tools(&mut registry, &member.skill);
         }
     }
     registry
@@ -51,22 +55,8 @@ fn add_compact_loader(registry: &mut Registry, members: &[Member], options: &Too
         }
     }
     let names: Vec<&str> = loadable(members).map(|m| m.skill.name.as_str()).collect();
-    let mut name = json!({ "type": "string", "description": model_text::SKILL_NAME });
     let fits = names.iter().map(|name| name.len() + 3).sum::<usize>() <= budget;
-    if let (true, Some(name)) = (fits, name.as_object_mut()) {
-        name.insert("enum".into(), json!(names));
-    }
-    let path = json!({
-        "type": "string",
-        "description": model_text::OPTIONAL_SKILL_FILE,
-    });
-    let new = NewTool {
-        name: "load_skill",
-        fallback_name: "skills_load",
-        description,
-        input_schema: object_schema(json!({ "name": name, "path": path }), &["name"]),
-        route: ToolRoute::Load,
-    };
+    let new = load_tool(description, fits.then_some(&names));
     if names.is_empty() {
         registry.add(new);
     } else {
@@ -76,6 +66,13 @@ fn add_compact_loader(registry: &mut Registry, members: &[Member], options: &Too
         registry.show(list_tool());
         registry.show(search_tool());
     }
+}
+
+/// The same tools, whatever the library has: prompts stay the same while skills are found and
+/// loaded.
+fn add_library_tools(registry: &mut Registry) {
+    registry.show(load_tool(model_text::LOAD_SKILL.into(), None));
+    registry.show(search_tool());
 }
 
 fn add_loader_per_skill(registry: &mut Registry, members: &[Member], options: &ToolboxOptions) {
@@ -119,14 +116,9 @@ fn frontmatter_description(skill: &Skill) -> String {
 
 /// Tools under the names that other systems use. Always callable; shown if the options ask
 /// for it.
-fn add_compat_tools(
-    registry: &mut Registry,
-    members: &[Member],
-    runs_code: bool,
-    options: &ToolboxOptions,
-) {
+fn add_compat_tools(registry: &mut Registry, runs_scripts: bool, options: &ToolboxOptions) {
     let mut more = vec![resource_tool()];
-    if runs_code && members.iter().any(|m| m.skill.bundle.len() > 1) {
+    if runs_scripts {
         more.push(script_tool());
     }
     for new in more {
@@ -150,6 +142,25 @@ fn add_compat_tools(
                 },
             });
         }
+    }
+}
+
+/// `load_skill`, which accepts these names only, or any.
+fn load_tool(description: String, names: Option<&Vec<&str>>) -> NewTool<'static> {
+    let mut name = json!({ "type": "string", "description": model_text::SKILL_NAME });
+    if let (Some(names), Some(name)) = (names, name.as_object_mut()) {
+        name.insert("enum".into(), json!(names));
+    }
+    let path = json!({
+        "type": "string",
+        "description": model_text::OPTIONAL_SKILL_FILE,
+    });
+    NewTool {
+        name: "load_skill",
+        fallback_name: "skills_load",
+        description,
+        input_schema: object_schema(json!({ "name": name, "path": path }), &["name"]),
+        route: ToolRoute::Load,
     }
 }
 
@@ -227,22 +238,4 @@ fn add_code_tools(registry: &mut Registry) {
         input_schema: editor::input_schema(),
         route: ToolRoute::Editor,
     });
-}
-
-/// The declared tools of a skill.
-fn add_declared_tools(registry: &mut Registry, member: &Member) {
-    let skill = &member.skill;
-    for tool in &skill.tools {
-        let name = tool_name(&skill.name, &tool.name);
-        registry.add(NewTool {
-            name: &name,
-            fallback_name: &name,
-            description: cut_end(&tool.description, MAX_DESCRIPTION_BYTES),
-            input_schema: declared::input_schema(tool),
-            route: ToolRoute::Declared {
-                skill: skill.name.clone(),
-                tool: tool.name.clone(),
-            },
-        });
-    }
 }

@@ -27,6 +27,7 @@
 //! | `toolbox`, `called_tool` | the dispatch of calls; one call, as the code behind a tool gets it |
 //! | `model_text` | every text that a model reads, with its cap |
 //! | `load`, `requires` | instructions and files of skills; skills that need others |
+//! | `skill_library`, `fetch`, `search_library` | skills beyond the members: loaded when they are first used, and found by search |
 //! | `catalogue`, `search`, `rank` | the list of skills within a budget, and search |
 //! | `allowed_tools` | enforcement of `allowed-tools` |
 //! | `bash`, `editor`, `litellm` | the code execution tools of native clients and of LiteLLM |
@@ -51,6 +52,7 @@ mod catalogue;
 mod declared;
 mod editor;
 mod error;
+mod fetch;
 mod folder;
 mod functions;
 mod initial_tools;
@@ -67,6 +69,8 @@ mod run;
 mod schema;
 mod script;
 mod search;
+mod search_library;
+mod skill_library;
 mod skill_sources;
 mod spec;
 mod state;
@@ -80,6 +84,7 @@ pub use error::ToolboxError;
 pub use folder::skill_folder;
 pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
 pub use prowess_sandbox::OutputChunk;
+pub use skill_library::{LibraryFuture, SkillLibrary};
 pub use skill_sources::{SkillSnapshot, SkillSources, SourceProblem};
 pub use spec::{LoadToolStyle, Member, ToolSpec, ToolboxLimits, ToolboxOptions};
 pub use toolbox::Toolbox;

@@ -6,6 +6,7 @@
 
 use crate::activation::{Activation, activate};
 use crate::arguments::{ArgumentNames, required_text};
+use crate::fetch::fetch;
 use crate::folder::{SKILLS_FOLDER, relative_path, skill_folder, skill_path};
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::run::CommandRunner;
@@ -48,6 +49,9 @@ pub(crate) async fn load_named(
         Some(Value::String(path)) => path.clone(),
         Some(_) => return refusal(name, "SKILL.md", model_text::WRONG_PATH),
     };
+    if let Err(why) = fetch(state, runner.workspace(), name).await {
+        return refusal(name, "SKILL.md", &why);
+    }
     let Some(skill) = state.skill(name) else {
         return unknown_skill(state, name);
     };
@@ -61,8 +65,9 @@ pub(crate) async fn load_named(
 }
 
 /// `read_skill_resource(name, path)`.
-pub(crate) fn read_resource(
+pub(crate) async fn read_resource(
     state: &SharedState,
+    runner: &CommandRunner,
     limits: &ToolboxLimits,
     input: &Value,
 ) -> ToolOutcome {
@@ -73,6 +78,9 @@ pub(crate) fn read_resource(
         (Ok(name), Ok(path)) => (name, path),
         (Err(why), _) | (_, Err(why)) => return refusal("", "", &why),
     };
+    if let Err(why) = fetch(state, runner.workspace(), &name).await {
+        return refusal(&name, &path, &why);
+    }
     match state.skill(&name) {
         Some(skill) => view_file(limits, &skill, relative_path(&skill, &path)),
         None => unknown_skill(state, &name),
@@ -213,7 +221,10 @@ fn view_text(skill: &Skill, text: String) -> ToolOutcome {
 }
 
 fn unknown_skill(state: &SharedState, name: &str) -> ToolOutcome {
-    let why = state.load_order(name).err().unwrap_or_default();
+    let why = match state.library() {
+        Some(_) => model_text::unknown_stored_skill(name),
+        None => state.load_order(name).err().unwrap_or_default(),
+    };
     refusal(name, "SKILL.md", &why)
 }
 

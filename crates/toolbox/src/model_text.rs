@@ -81,6 +81,7 @@ pub(crate) const WRONG_PATH: &str = "argument `path` must be a string";
 pub(crate) const WRONG_ARGS: &str = "argument `args` must be an array of strings";
 pub(crate) const WRONG_RANGE: &str =
     "argument `view_range` must be [first, last], counted from 1, with -1 for the end";
+pub(crate) const EMPTY_QUERY: &str = "argument `query` must have a word";
 pub(crate) const EMPTY_OLD_STR: &str = "argument `old_str` is empty";
 pub(crate) const NO_FUNCTIONS: &str =
     "it has none; decorate functions with @tool, or define build_tools(ctx)";
@@ -152,6 +153,26 @@ pub(crate) fn binary_too_large(path: &str, mime: &str, size: usize, max: usize) 
     note(format!(
         "`{path}` is a binary file ({mime}, {size} bytes) and larger than the {max} bytes that \
          can be shown; read it with code"
+    ))
+}
+
+pub(crate) fn query_too_long(bytes: usize, max: usize) -> String {
+    format!("argument `query` has {bytes} bytes; at most {max} are allowed")
+}
+
+pub(crate) fn no_stored_match(query: &str) -> String {
+    note(format!("No skill matches {query:?}. Try other words."))
+}
+
+pub(crate) fn unknown_stored_skill(name: &str) -> String {
+    note(format!(
+        "there is no skill `{name}`. Find skills with `search_skills`"
+    ))
+}
+
+pub(crate) fn too_many_required(skill: &str, max: usize) -> String {
+    note(format!(
+        "the skill `{skill}` requires more than {max} other skills"
     ))
 }
 
@@ -456,6 +477,7 @@ mod tests {
                 WRONG_PATH,
                 WRONG_ARGS,
                 WRONG_RANGE,
+                EMPTY_QUERY,
                 EMPTY_OLD_STR,
                 NO_FUNCTIONS,
                 DESCRIPTIONS_TOO_LONG,
@@ -478,6 +500,10 @@ mod tests {
             only_for_people(&long),
             binary_too_large(&long, "image/png", usize::MAX, usize::MAX),
             missing_argument(&long),
+            query_too_long(usize::MAX, usize::MAX),
+            no_stored_match(&long),
+            unknown_stored_skill(&long),
+            too_many_required(&long, usize::MAX),
             not_loaded(&long, &long),
             parent_path(&long),
             path_outside(&long),

@@ -9,6 +9,7 @@
 use crate::allowed_tools::Action;
 use crate::arguments::{ArgumentNames, required_text};
 use crate::called_tool::{CalledTool, ProgressSender};
+use crate::fetch::fetch;
 use crate::folder::{relative_path, skill_path};
 use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
@@ -114,7 +115,7 @@ pub(crate) async fn run_script(
     runner: &CommandRunner,
     call: CalledTool<'_>,
 ) -> ToolOutcome {
-    let (skill, argv) = match parse_call(state, call.input) {
+    let (skill, argv) = match parse_call(state, runner, call.input).await {
         Ok(read) => read,
         Err(why) => {
             let native = NativeCall::failed_bash("run_skill_script", ErrorCode::InvalidToolInput);
@@ -135,11 +136,16 @@ pub(crate) async fn run_script(
 }
 
 /// The skill, and the program with its arguments.
-fn parse_call(state: &SharedState, input: &Value) -> Result<(Arc<Skill>, Vec<String>), String> {
+async fn parse_call(
+    state: &SharedState,
+    runner: &CommandRunner,
+    input: &Value,
+) -> Result<(Arc<Skill>, Vec<String>), String> {
     let (name, path) = (
         required_text(input, ArgumentNames::SKILL)?,
         required_text(input, ArgumentNames::PATH)?,
     );
+    fetch(state, runner.workspace(), &name).await?;
     let Some(skill) = state.skill(&name) else {
         return Err(state.load_order(&name).err().unwrap_or_default());
     };

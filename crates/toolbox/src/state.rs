@@ -1,10 +1,12 @@
 //! What changes while a toolbox is in use: its skills, their tools, and which are loaded.
 //!
-//! The tools read and change it; it must not know any of them, nor the sandbox.
+//! The tools read and change it; it must not know any of them, nor the sandbox. Skills of a
+//! library become members when they are first used (`fetch`).
 
 use crate::lock::lock;
 use crate::registry::Registry;
 use crate::requires;
+use crate::skill_library::SkillLibrary;
 use crate::spec::Member;
 use prowess_skill::Skill;
 use prowess_skill::control_tokens::neutralise;
@@ -14,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Debug)]
 pub(crate) struct SharedState {
     state: Mutex<ToolboxState>,
+    library: Option<Arc<dyn SkillLibrary>>,
 }
 
 /// The state itself, while it is locked.
@@ -37,8 +40,13 @@ pub(crate) struct ActiveSkill {
 
 impl SharedState {
     /// The state with these skills, none of them loaded.
-    pub(crate) fn new(members: Vec<Member>, registry: Registry) -> Self {
+    pub(crate) fn new(
+        members: Vec<Member>,
+        registry: Registry,
+        library: Option<Arc<dyn SkillLibrary>>,
+    ) -> Self {
         Self {
+            library,
             state: Mutex::new(ToolboxState {
                 members: members.into(),
                 registry,
@@ -50,6 +58,25 @@ impl SharedState {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ToolboxState> {
         lock(&self.state)
+    }
+
+    /// Skills that are not members yet.
+    pub(crate) fn library(&self) -> Option<&dyn SkillLibrary> {
+        self.library.as_deref()
+    }
+
+    /// Adds a skill after all others, and returns it; the one of the same name if another
+    /// call has added it meanwhile.
+    pub(crate) fn add_member(&self, member: Member) -> Arc<Skill> {
+        let mut state = self.lock();
+        let name = &member.skill.name;
+        let known = state.members.iter().find(|known| known.skill.name == *name);
+        if let Some(known) = known {
+            return Arc::clone(&known.skill);
+        }
+        let skill = Arc::clone(&member.skill);
+        state.members = state.members.iter().cloned().chain([member]).collect();
+        skill
     }
 
     /// All skills.

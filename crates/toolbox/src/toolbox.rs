@@ -8,15 +8,18 @@ use crate::names::tool_name;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::registry::ToolRoute;
 use crate::run::CommandRunner;
+use crate::skill_library::SkillLibrary;
 use crate::spec::{Member, ToolSpec, ToolboxOptions};
 use crate::state::SharedState;
 use crate::text::{command_line, list_names};
 use crate::workspace::Workspace;
 use crate::{
-    activation, bash, declared, functions, initial_tools, litellm, load, model_text, script, search,
+    activation, bash, declared, fetch, functions, initial_tools, litellm, load, model_text, script,
+    search, search_library,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Skills as tools, for one run or one MCP session.
 #[derive(Debug)]
@@ -37,15 +40,31 @@ impl Toolbox {
         workspace: Option<Workspace>,
         options: ToolboxOptions,
     ) -> Result<Self, ToolboxError> {
+        Self::with_library(skills, workspace, options, None)
+    }
+
+    /// A toolbox of these skills, and of those that a library has: they are found by search,
+    /// and loaded from it when they are first used.
+    ///
+    /// # Errors
+    /// When two skills have the same name, or code execution is enabled without a workspace.
+    pub fn with_library(
+        skills: Vec<Member>,
+        workspace: Option<Workspace>,
+        options: ToolboxOptions,
+        library: Option<Arc<dyn SkillLibrary>>,
+    ) -> Result<Self, ToolboxError> {
         if (options.code_execution || options.litellm) && workspace.is_none() {
             return Err(ToolboxError::NoWorkspace);
         }
         check_names(&skills)?;
-        let registry = initial_tools::register_tools(&skills, workspace.is_some(), &options);
+        let has_library = library.is_some();
+        let registry =
+            initial_tools::register_tools(&skills, workspace.is_some(), has_library, &options);
         Ok(Self {
             runner: CommandRunner::new(workspace, &options),
             options,
-            state: SharedState::new(skills, registry),
+            state: SharedState::new(skills, registry, library),
             editor: FileEditor::default(),
         })
     }
@@ -102,8 +121,11 @@ impl Toolbox {
                 load::load_named(state, runner, options, &skill, input).await
             }
             ToolRoute::List => search::list_skills(&state.members(), options.limits.result_bytes),
-            ToolRoute::Search => search::search_skills(&state.members(), input),
-            ToolRoute::Resource => load::read_resource(state, &options.limits, input),
+            ToolRoute::Search => match state.library() {
+                Some(library) => search_library::search_skills(library, input).await,
+                None => search::search_skills(&state.members(), input),
+            },
+            ToolRoute::Resource => load::read_resource(state, runner, &options.limits, input).await,
             ToolRoute::Script => script::run_script(state, runner, call).await,
             ToolRoute::Bash => bash::call(state, runner, call).await,
             ToolRoute::Editor => {
@@ -129,6 +151,10 @@ impl Toolbox {
     pub async fn restore_loaded(&self, loaded: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         for name in loaded {
+            if let Err(why) = fetch::fetch(&self.state, self.workspace(), name).await {
+                problems.push(why);
+                continue;
+            }
             match self.state.load_order(name) {
                 Ok(skills) => {
                     let activated = activation::activate(&self.state, &self.runner, &skills).await;
@@ -179,9 +205,11 @@ impl Toolbox {
         check_names(&skills)?;
         let loaded = self.loaded_skills();
         {
+            let runs_code = self.workspace().is_some();
+            let has_library = self.state.library().is_some();
             let mut state = self.state.lock();
             state.registry =
-                initial_tools::register_tools(&skills, self.workspace().is_some(), &self.options);
+                initial_tools::register_tools(&skills, runs_code, has_library, &self.options);
             state.members = skills.into();
             state.active.clear();
         }

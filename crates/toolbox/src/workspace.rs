@@ -4,11 +4,12 @@
 //! with. A container that lacks a needed skill is replaced by one that has it; its regular
 //! files are moved, links and modes are not. An expired container is replaced too, and the
 //! next result notes that the files are gone. A container that existed before is never
-//! replaced: others may use its id.
+//! replaced, because others may use its id: a skill that it lacks is mounted in it, without
+//! the packages that the skill requires.
 
 use crate::error::ToolboxError;
 use crate::lock::lock;
-use crate::workspace_container::{OpenContainer, WorkspaceContainer};
+use crate::workspace_container::{OpenContainer, WorkspaceContainer, skill_digests};
 use prowess_sandbox::{
     EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, Network, Policy,
     Sandbox,
@@ -49,7 +50,7 @@ impl Workspace {
         Self::new(sandbox, owner, skills, policy, None)
     }
 
-    /// An existing container, with the skills it was created with.
+    /// An existing container, with the skills that are mounted in it.
     #[must_use]
     pub fn for_container(sandbox: Sandbox, owner: &str, container_id: &str) -> Self {
         let open = OpenContainer {
@@ -81,6 +82,19 @@ impl Workspace {
             container: Arc::new(container),
             secrets: Arc::default(),
         }
+    }
+
+    /// Names skills that are mounted in an existing container, so that they are not mounted
+    /// again.
+    #[must_use]
+    pub fn with_mounted_skills(mut self, skills: Vec<Arc<Skill>>) -> Self {
+        if let Some(container) = Arc::get_mut(&mut self.container) {
+            if let Some(open) = container.open.get_mut() {
+                open.skill_digests = skill_digests(&skills);
+            }
+            container.skills = Mutex::new(skills);
+        }
+        self
     }
 
     /// A workspace that never runs or writes anything, to find out which tools there would

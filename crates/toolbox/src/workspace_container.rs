@@ -91,13 +91,35 @@ impl WorkspaceContainer {
             let held = self.open.read().await;
             let skills = lock(&self.skills).clone();
             match held.as_ref() {
-                Some(open) if self.is_existing || open.skill_digests == skill_digests(&skills) => {
+                Some(open) if open.skill_digests == skill_digests(&skills) => {
                     return Ok((open.container_id.clone(), held));
                 }
                 _ => drop(held),
             }
-            self.create_container(skills).await?;
+            if self.is_existing {
+                self.mount_skills(&skills).await?;
+            } else {
+                self.create_container(skills).await?;
+            }
         }
+    }
+
+    /// Mounts skills that an existing container lacks.
+    async fn mount_skills(&self, skills: &[Arc<Skill>]) -> Result<(), ToolboxError> {
+        let mut held = self.open.write().await;
+        let Some(open) = held.as_mut() else {
+            return Err(ToolboxError::NoWorkspace);
+        };
+        let digests = skill_digests(skills);
+        let named = skills.iter().zip(&digests);
+        let missing = named.filter(|(_, digest)| !open.skill_digests.contains(digest));
+        let files: Vec<_> = missing.map(|(skill, _)| skill_files(skill)).collect();
+        if !files.is_empty() {
+            let (sandbox, owner) = (&self.sandbox, &self.owner);
+            sandbox.mount(owner, &open.container_id, files).await?;
+        }
+        open.skill_digests = digests;
+        Ok(())
     }
 
     async fn create_container(&self, skills: Vec<Arc<Skill>>) -> Result<(), ToolboxError> {
@@ -109,8 +131,6 @@ impl WorkspaceContainer {
         {
             return Ok(());
         }
-        let skill_files =
-            |skill: &Arc<Skill>| SkillFiles::from_skill(skill, skill_folder(&skill.name));
         let files: Vec<_> = skills.iter().map(skill_files).collect();
         let new = ContainerSpec {
             policy: self.policy.clone(),
@@ -178,7 +198,11 @@ impl WorkspaceContainer {
     }
 }
 
-fn skill_digests(skills: &[Arc<Skill>]) -> Vec<String> {
+fn skill_files(skill: &Arc<Skill>) -> SkillFiles {
+    SkillFiles::from_skill(skill, skill_folder(&skill.name))
+}
+
+pub(crate) fn skill_digests(skills: &[Arc<Skill>]) -> Vec<String> {
     let one = |skill: &Arc<Skill>| {
         let (folder, digest) = (skill_folder(&skill.name), skill.manifest.digest().hex());
         format!("{folder} {digest}")

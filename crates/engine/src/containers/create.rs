@@ -41,6 +41,10 @@ impl NewContainer {
         }
         let mut skill_request = SkillRequest::default();
         skill_request.read_container_settings(body, "")?;
+        if skill_request.auto.is_some() {
+            let why = "`auto` is for requests to models: name the skills of a container";
+            return Err(RunError::invalid_field("skills", why));
+        }
         Ok(NewContainer {
             name: name.to_owned(),
             skill_request,

@@ -13,6 +13,7 @@ use crate::error::RunError;
 use crate::events::OutputFile;
 use crate::ids;
 use crate::intake::resolve::{RunSkill, SkillPin};
+use crate::intake::routing::SkillOffer;
 
 /// The container that a request continues in, and what is recorded of it.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct RunContainer {
     pub(crate) upstream_id: Option<String>,
     /// The skills it was created with.
     pub(crate) pins: Vec<SkillPin>,
+    /// The skills that its conversation offers with `auto`.
+    pub(crate) offer: Option<SkillOffer>,
     /// The upstream's own skills, as it last sent them.
     pub(crate) native_skills: Vec<Value>,
     /// Whether it had expired and was created again, without its skills.
@@ -49,6 +52,7 @@ impl RunContainer {
         let id = ids::container_id(requested_id);
         let record = store.container(tenant, &id).await?;
         let (pins, native_skills) = recorded_skills(record.as_ref());
+        let offer = recorded_offer(record.as_ref());
         let Some(record) = record.filter(ContainerRecord::is_ours) else {
             if !allows_native {
                 return Err(not_found());
@@ -72,6 +76,7 @@ impl RunContainer {
             id: Some(id),
             upstream_id: record.upstream,
             pins,
+            offer,
             native_skills,
             is_recreated: false,
         })
@@ -112,11 +117,10 @@ impl RunContainer {
         tenant: &TenantId,
         used: ContainerUse<'_>,
     ) -> Value {
-        let pins = used.pins.iter().map(|pin| json!(pin));
         let record = ContainerRecord {
             id: used.id.to_owned(),
             upstream: used.upstream,
-            skills: pins.chain(used.native_skills.iter().cloned()).collect(),
+            skills: record_skills(&used.pins, &used.native_skills, used.offer),
         };
         save_record(store, tenant, &record).await;
         let expires = sandbox.expiry(tenant.as_str(), used.id).await.ok();
@@ -162,6 +166,28 @@ async fn save_record(store: &Store, tenant: &TenantId, record: &ContainerRecord)
     }
 }
 
+/// What is recorded of the skills of a container.
+pub(crate) fn record_skills(
+    pins: &[SkillPin],
+    native_skills: &[Value],
+    offer: Option<&SkillOffer>,
+) -> Value {
+    let pins = pins.iter().map(|pin| json!(pin));
+    let offer = offer.map(|offer| json!({ OFFER: offer }));
+    pins.chain(native_skills.iter().cloned())
+        .chain(offer)
+        .collect()
+}
+
+/// The field of a record with what `auto` offers.
+const OFFER: &str = "offer";
+
+fn recorded_offer(record: Option<&ContainerRecord>) -> Option<SkillOffer> {
+    let mut all = record?.skills.as_array()?.iter();
+    let offer = all.find_map(|skill| skill.get(OFFER))?;
+    SkillOffer::deserialize(offer).ok()
+}
+
 /// The recorded skills: Prowess's, and the upstream's own.
 fn recorded_skills(record: Option<&ContainerRecord>) -> (Vec<SkillPin>, Vec<Value>) {
     let all = record.and_then(|record| record.skills.as_array());
@@ -169,7 +195,11 @@ fn recorded_skills(record: Option<&ContainerRecord>) -> (Vec<SkillPin>, Vec<Valu
     let pins = all
         .clone()
         .filter_map(|skill| SkillPin::deserialize(skill).ok());
-    let native = all.filter(|skill| skill.get("version_id").is_none());
+    let is_native = |skill: &&Value| {
+        let ours = ["version_id", OFFER];
+        ours.iter().all(|field| skill.get(*field).is_none())
+    };
+    let native = all.filter(is_native);
     (pins.collect(), native.cloned().collect())
 }
 
@@ -179,6 +209,7 @@ pub(crate) struct ContainerUse<'a> {
     pub(crate) id: &'a str,
     pub(crate) upstream: Option<String>,
     pub(crate) pins: Vec<SkillPin>,
+    pub(crate) offer: Option<&'a SkillOffer>,
     /// The upstream's own skills, as it sends them.
     pub(crate) native_skills: Vec<Value>,
     pub(crate) files: &'a [OutputFile],

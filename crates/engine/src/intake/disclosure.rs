@@ -1,7 +1,8 @@
 //! The part of the system prompt about the skills: one text, appended after the client's own,
 //! so that the client's prompt cache still matches.
 //!
-//! The same skills in the same order give the same bytes.
+//! The same skills in the same order give the same bytes. Skills that are offered by routing
+//! follow those that the request names; their lines are made before (`routing`).
 
 use prowess_skill::control_tokens::neutralise;
 use prowess_skill::disclose::{body, catalogue_entry};
@@ -24,6 +25,8 @@ const MAX_BODY_BYTES: usize = 128 << 10;
 pub(crate) struct PromptContext<'a> {
     /// The name of the tool that loads a skill.
     pub(crate) load_tool: &'a str,
+    /// The name of the tool that finds others.
+    pub(crate) search_tool: &'a str,
     /// Whether code can be run.
     pub(crate) code_execution: bool,
 }
@@ -40,27 +43,67 @@ pub(crate) fn is_full(members: &[Member], settings: &EngineSettings) -> bool {
     }
 }
 
-/// The text; none when there are no skills that a model may use by itself.
+/// The text; none when there are no skills that a model may use by itself. `routed` are the
+/// lines of skills that the request does not name, if there may be such.
 pub(crate) fn skills_prompt(
     members: &[Member],
+    routed: Option<&[&str]>,
     settings: &EngineSettings,
     context: PromptContext<'_>,
 ) -> Option<String> {
-    let offered: Vec<&Member> = members
-        .iter()
-        .filter(|member| member.skill.invocation.by_model)
-        .collect();
-    if offered.is_empty() {
+    let named = by_model(members);
+    if named.is_empty() && routed.is_none() {
         return None;
     }
-    let text = if is_full(members, settings) {
-        full_prompt(&offered, context)
-    } else {
-        let budget = settings.catalogue_tokens * BYTES_PER_TOKEN;
-        progressive_prompt(&offered, budget, context)
+    let is_full = !named.is_empty() && is_full(members, settings);
+    let text = match routed {
+        None if is_full => full_prompt(&named, context),
+        Some(routed) if is_full => {
+            let text = full_prompt(&named, context);
+            format!("{text}\n\n---\n\n{}", routed_prompt(None, routed, context))
+        }
+        None => {
+            let budget = catalogue_budget(settings);
+            progressive_prompt(&named, budget, context)
+        }
+        Some(routed) => {
+            let lines = catalogue_lines(&named, catalogue_budget(settings));
+            routed_prompt(Some(&lines), routed, context)
+        }
     };
     // Names and titles included: nothing in them may be read as a control token.
     Some(neutralise(&text).into_owned())
+}
+
+/// Bytes of the catalogue that the named skills leave for others.
+pub(crate) fn budget_left(members: &[Member], settings: &EngineSettings) -> usize {
+    let budget = catalogue_budget(settings);
+    let named = by_model(members);
+    if named.is_empty() || is_full(members, settings) {
+        return budget;
+    }
+    budget.saturating_sub(catalogue_lines(&named, budget).len())
+}
+
+fn catalogue_budget(settings: &EngineSettings) -> usize {
+    settings.catalogue_tokens * BYTES_PER_TOKEN
+}
+
+fn by_model(members: &[Member]) -> Vec<&Member> {
+    let offered = members.iter().filter(|m| m.skill.invocation.by_model);
+    offered.collect()
+}
+
+/// The named skills, then the routed ones, and how to find others.
+fn routed_prompt(named: Option<&str>, routed: &[&str], context: PromptContext<'_>) -> String {
+    let mut text = model_text::skills_intro(context.load_tool, context.code_execution);
+    let named = named.filter(|lines| !lines.is_empty());
+    for line in named.into_iter().chain(routed.iter().copied()) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str(&model_text::search_hint(context.search_tool));
+    text
 }
 
 fn progressive_prompt(members: &[&Member], budget: usize, context: PromptContext<'_>) -> String {
@@ -143,6 +186,7 @@ mod tests {
 
     const CONTEXT: PromptContext<'_> = PromptContext {
         load_tool: "load_skill",
+        search_tool: "search_skills",
         code_execution: true,
     };
 
@@ -158,7 +202,7 @@ mod tests {
             member("zebra", "Draws zebras."),
             member("ant", "Counts ants."),
         ];
-        let prompt = skills_prompt(&members, &EngineSettings::default(), CONTEXT).unwrap();
+        let prompt = skills_prompt(&members, None, &EngineSettings::default(), CONTEXT).unwrap();
         insta::assert_snapshot!(prompt, @r"
         You have skills: folders of instructions and files for particular tasks. When a task matches a skill's description, load that skill first with the tool `load_skill` and follow its instructions. Skill files are read-only in /skills/NAME. Code runs in /mnt/data; files left there are given to the user.
 
@@ -167,9 +211,37 @@ mod tests {
         - ant: Counts ants.
         ");
         assert_eq!(
-            skills_prompt(&members, &EngineSettings::default(), CONTEXT),
+            skills_prompt(&members, None, &EngineSettings::default(), CONTEXT),
             Some(prompt)
         );
+    }
+
+    #[test]
+    fn routed_skills_follow_the_named_ones() {
+        let members = [member("zebra", "Draws zebras.")];
+        let routed = ["- ant: Counts ants.", "- mole: Digs."];
+        let prompt = |members: &[Member], routed: &[&str], disclosure| {
+            let settings = EngineSettings {
+                disclosure,
+                ..EngineSettings::default()
+            };
+            skills_prompt(members, Some(routed), &settings, CONTEXT).unwrap()
+        };
+        let both = prompt(&members, &routed, Disclosure::Progressive);
+        insta::assert_snapshot!(both.split_once("Skills:\n").unwrap().1, @r"
+        - zebra: Draws zebras.
+        - ant: Counts ants.
+        - mole: Digs.
+        (Other skills may be stored. If none of these fits the task, find one with `search_skills`.)
+        ");
+        let none = prompt(&[], &[], Disclosure::Auto);
+        assert!(none.contains("Skills:\n(Other skills"), "{none}");
+        let full = prompt(&members, &routed, Disclosure::Full);
+        assert!(full.contains("## Skill: zebra\n\nDo zebra."), "{full}");
+        assert!(full.contains("Skills:\n- ant: Counts ants.\n"), "{full}");
+        let settings = EngineSettings::default();
+        assert_eq!(budget_left(&[], &settings), 16_000);
+        assert_eq!(budget_left(&members, &settings), 16_000 - 22);
     }
 
     #[test]
@@ -186,7 +258,7 @@ mod tests {
             code_execution: false,
             ..CONTEXT
         };
-        insta::assert_snapshot!(skills_prompt(&members, &settings, context).unwrap(), @r"
+        insta::assert_snapshot!(skills_prompt(&members, None, &settings, context).unwrap(), @r"
         # Available Skills
 
         ## Skill: zebra
@@ -217,7 +289,8 @@ mod tests {
                 disclosure,
                 ..EngineSettings::default()
             };
-            let prompt = skills_prompt(std::slice::from_ref(&one), &settings, CONTEXT).unwrap();
+            let prompt =
+                skills_prompt(std::slice::from_ref(&one), None, &settings, CONTEXT).unwrap();
             let found = tokens.iter().find(|token| prompt.contains(**token));
             assert_eq!(found, None, "{prompt}");
         }
@@ -256,7 +329,7 @@ mod tests {
     #[test]
     fn skills_only_people_may_start_are_not_listed() {
         assert_eq!(
-            skills_prompt(&[], &EngineSettings::default(), CONTEXT),
+            skills_prompt(&[], None, &EngineSettings::default(), CONTEXT),
             None
         );
     }

@@ -11,9 +11,14 @@ use crate::client_features::ClientFeatures;
 use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
+use crate::intake::auto_selector::AutoSelector;
+use crate::intake::disclosure;
 use crate::intake::native_skills::NativeSkills;
 use crate::intake::resolve::{ResolvedSkills, Resolver, RunSkill};
+use crate::intake::routing::{Router, SkillOffer};
+use crate::intake::skill_finder::SkillFinder;
 use crate::intake::skill_request::SkillRequest;
+use crate::intake::user_texts::{UserText, user_texts};
 
 /// What a run consists of.
 pub(crate) struct RunPlan {
@@ -21,6 +26,8 @@ pub(crate) struct RunPlan {
     pub(crate) container: RunContainer,
     /// Its skills.
     pub(crate) resolved: ResolvedSkills,
+    /// Other stored skills that it offers.
+    pub(crate) routed: Option<RoutedSkills>,
     /// The sandbox, if there is one.
     pub(crate) sandbox: Option<Sandbox>,
     /// Whether Prowess's tools run code.
@@ -30,6 +37,14 @@ pub(crate) struct RunPlan {
     pub(crate) secrets: Vec<NamedSecret>,
     /// Whether the upstream uses its own code execution and container.
     pub(crate) uses_native: bool,
+}
+
+/// Stored skills that a run offers without naming them.
+pub(crate) struct RoutedSkills {
+    pub(crate) finder: SkillFinder,
+    pub(crate) offer: SkillOffer,
+    /// The texts that they were routed by.
+    pub(crate) texts: Vec<UserText>,
 }
 
 /// What a run is prepared for.
@@ -82,7 +97,14 @@ pub(crate) async fn plan_run(
     resolved
         .local
         .extend(run_request.members.iter().map(unpinned));
-    let has_local = !resolved.local.is_empty() || container.id.is_some();
+    let auto = auto_selector(engine, skill_request, native_skills, &container, &resolved);
+    let routed = match auto {
+        Some(selector) => {
+            route_skills(engine, run_request, selector, &container, &resolved).await?
+        }
+        None => None,
+    };
+    let has_local = !resolved.local.is_empty() || container.id.is_some() || routed.is_some();
     let has_native = !resolved.native.is_empty() || container.upstream_id.is_some();
     let uses_native = match native_skills {
         NativeSkills::Unsupported => false,
@@ -112,9 +134,67 @@ pub(crate) async fn plan_run(
         secrets,
         container,
         resolved,
+        routed,
         sandbox,
         uses_native,
     })
+}
+
+/// The skills that a run may use without naming them: those that its request opens, that its
+/// container was used with, or that the operator opens for all runs. The operator's setting
+/// leaves alone what a vendor runs itself.
+fn auto_selector(
+    engine: &Engine,
+    skill_request: &SkillRequest,
+    native_skills: NativeSkills,
+    container: &RunContainer,
+    resolved: &ResolvedSkills,
+) -> Option<AutoSelector> {
+    if let Some(selector) = &skill_request.auto {
+        return Some(selector.clone());
+    }
+    if let Some(offer) = container
+        .offer
+        .as_ref()
+        .filter(|_| skill_request.skills.is_empty())
+    {
+        return Some(offer.selector.clone());
+    }
+    let is_ours = native_skills == NativeSkills::Unsupported
+        || !resolved.local.is_empty()
+        || container.id.is_some();
+    (engine.settings().auto && is_ours).then(AutoSelector::default)
+}
+
+/// Routes the conversation; what its container was used with before is only added to.
+async fn route_skills(
+    engine: &Engine,
+    run_request: &RunRequest,
+    selector: AutoSelector,
+    container: &RunContainer,
+    resolved: &ResolvedSkills,
+) -> Result<Option<RoutedSkills>, RunError> {
+    let finder = SkillFinder {
+        store: engine.store().clone(),
+        tenant: run_request.tenant.clone(),
+        selector,
+    };
+    let recorded = container.offer.clone();
+    let recorded = recorded.filter(|offer| offer.selector.filter == finder.selector.filter);
+    let offer = recorded.unwrap_or_else(|| SkillOffer::new(finder.selector.clone()));
+    let texts = user_texts(&run_request.request.messages);
+    let members: Vec<Member> = resolved.local.iter().map(|s| s.member.clone()).collect();
+    let router = Router {
+        finder: &finder,
+        named: members.iter().map(|m| m.skill.name.as_str()).collect(),
+        budget: disclosure::budget_left(&members, engine.settings()),
+    };
+    let offer = router.route(&texts, offer).await?;
+    Ok(offer.map(|offer| RoutedSkills {
+        finder,
+        offer,
+        texts,
+    }))
 }
 
 fn unpinned(member: &Member) -> RunSkill {
@@ -139,7 +219,10 @@ pub(crate) async fn open_workspace(
     plan.container.mount_skills(sandbox, tenant, chosen).await?;
     let sandbox = sandbox.clone();
     Ok(Some(match &plan.container.id {
-        Some(id) => Workspace::for_container(sandbox, owner, id),
+        Some(id) => {
+            let mounted = chosen.iter().map(|c| c.member.skill.clone()).collect();
+            Workspace::for_container(sandbox, owner, id).with_mounted_skills(mounted)
+        }
         None => {
             let skills = chosen.iter().map(|c| c.member.skill.clone()).collect();
             Workspace::for_skills(sandbox, owner, skills, plan.policy.clone())

@@ -1,8 +1,10 @@
 //! Prepares a run: everything that happens before a model is called. Errors found here reach
 //! the client with their status, before the first byte.
 
+use std::sync::Arc;
+
 use prowess_store::FileRecord;
-use prowess_toolbox::{Member, Toolbox, ToolboxLimits, ToolboxOptions, Workspace};
+use prowess_toolbox::{Member, SkillLibrary, Toolbox, ToolboxLimits, ToolboxOptions, Workspace};
 use prowess_wire::neutral::{Block, Message, Request, Tool};
 
 use crate::client_features::ClientFeatures;
@@ -15,8 +17,9 @@ use crate::intake::native_skills::{NativeSkills, add_code_execution};
 use crate::intake::plan::{Purpose, RunPlan, open_workspace, plan_run, request_container};
 use crate::intake::prepared::{Conversation, PreparedRun, RunTools, TurnContext};
 use crate::intake::skill_request::SkillRequest;
+use crate::intake::stored_library::StoredLibrary;
 use crate::intake::uploads::{self, ExistingUpload};
-use crate::intake::{disclosure, run_tools};
+use crate::intake::{disclosure, loaded_before, run_tools};
 use crate::tool_call::{NATIVE_TOOL_NAMES, ToolNames};
 
 /// Prepares a request to be run, or to have its tokens counted. A run that is resumed
@@ -31,6 +34,8 @@ pub(crate) async fn prepare_run(
     let skill_request = SkillRequest::from_request(run_request.client, &run_request.request)?;
     skill_request.check_skill_count(run_request.members.len())?;
     let native_skills = NativeSkills::for_route(&run_request.route, &features);
+    // The restored files have them, unless a command has removed them.
+    let places_uploads = purpose != Purpose::Count && continues.is_none();
     let plan = plan_run(
         engine,
         &run_request,
@@ -65,19 +70,32 @@ pub(crate) async fn prepare_run(
         credentials,
     };
     let mut messages = std::mem::take(&mut request.messages);
+    if let Some(routed) = &plan.routed {
+        routed.offer.add_notes(&routed.texts, &mut messages);
+    }
     messages = suspended::restore(engine.store(), &context.tenant, messages).await?;
     let allows_native = native_skills != NativeSkills::Unsupported;
     let files = find_files(&context, &skill_request.files, &mut messages, allows_native).await?;
     let workspace = open_workspace(&context.tenant, &plan, purpose).await?;
-    if let Some(workspace) = workspace.as_ref().filter(|_| purpose != Purpose::Count) {
+    if let Some(workspace) = workspace.as_ref().filter(|_| places_uploads) {
         let (store, existing) = (engine.store(), ExistingUpload::Keep);
         uploads::place_uploads(store, &context.tenant, workspace, &files, existing).await?;
     }
 
     let client_tools = std::mem::take(&mut request.tools);
     let members: Vec<Member> = plan.members();
-    let tools = build_tools(engine, &plan, &members, &client_tools, workspace)?;
-    let restored = restore_history(&context, &plan, &members, &tools, messages).await?;
+    let library = plan.routed.as_ref().map(|routed| {
+        let (named, pins) = (&plan.resolved.local, &plan.container.pins);
+        Arc::new(StoredLibrary::new(
+            routed.finder.clone(),
+            named,
+            &routed.offer,
+            pins,
+        ))
+    });
+    let tools = build_tools(engine, &plan, &members, &client_tools, workspace, &library)?;
+    let known = known_members(&members, library.as_deref(), &tools, &messages).await;
+    let restored = restore_history(&context, &plan, &known, &tools, messages).await?;
     disclose_skills(&context, &plan, &members, &tools, &restored, &mut request).await;
     request.messages = restored.messages;
     request.container = request_container(&request, &plan);
@@ -95,6 +113,8 @@ pub(crate) async fn prepare_run(
         },
         tools,
         skills: plan.resolved.local,
+        offer: plan.routed.map(|routed| routed.offer),
+        library,
         container: plan.container,
     })
 }
@@ -121,11 +141,36 @@ fn build_tools(
     members: &[Member],
     client_tools: &[Tool],
     workspace: Option<Workspace>,
+    library: &Option<Arc<StoredLibrary>>,
 ) -> Result<RunTools, RunError> {
     let options = toolbox_options(engine, plan, client_tools, workspace.is_some());
-    let toolbox = Toolbox::new(members.to_vec(), workspace, options)?;
+    let library = library
+        .clone()
+        .map(|library| library as Arc<dyn SkillLibrary>);
+    let toolbox = Toolbox::with_library(members.to_vec(), workspace, options, library)?;
     let names = ToolNames::for_toolbox(&toolbox);
     Ok(RunTools { toolbox, names })
+}
+
+/// The named skills, and those that earlier runs of the conversation loaded from the library.
+/// One that cannot be loaded any more is left out: its instructions are in the conversation.
+async fn known_members(
+    named: &[Member],
+    library: Option<&StoredLibrary>,
+    tools: &RunTools,
+    messages: &[Message],
+) -> Vec<Member> {
+    let mut members = named.to_vec();
+    let Some(library) = library else {
+        return members;
+    };
+    for name in loaded_before::loaded_before(messages, &tools.names.load) {
+        let is_named = members.iter().any(|member| member.skill.name == name);
+        if !is_named && let Ok(Some(member)) = library.find(&name).await {
+            members.push(member);
+        }
+    }
+    members
 }
 
 /// The conversation as the model gets it, with the calls of earlier runs.
@@ -157,18 +202,23 @@ async fn disclose_skills(
     request: &mut Request,
 ) {
     let settings = context.engine.settings();
-    if disclosure::is_full(members, settings) {
+    if !members.is_empty() && disclosure::is_full(members, settings) {
         let names = members.iter().map(|member| member.skill.name.clone());
         let names: Vec<String> = names.collect();
         tools.toolbox.restore_loaded(&names).await;
-    } else {
-        tools.toolbox.restore_loaded(&restored.loaded_skills).await;
     }
+    // Those that are loaded already stay so.
+    tools.toolbox.restore_loaded(&restored.loaded_skills).await;
     let prompt_context = disclosure::PromptContext {
         load_tool: &tools.names.load,
+        search_tool: &tools.names.search,
         code_execution: plan.code_execution,
     };
-    let prompt = disclosure::skills_prompt(members, settings, prompt_context);
+    let offered = plan
+        .routed
+        .as_ref()
+        .map(|routed| routed.offer.first_lines());
+    let prompt = disclosure::skills_prompt(members, offered.as_deref(), settings, prompt_context);
     request.system.extend(prompt.map(Block::text));
 }
 

@@ -1,18 +1,21 @@
 //! A prepared run: everything that its turns need, in a few named parts.
 
+use std::sync::Arc;
+
 use prowess_provider::{ClientCredentials, InputTokenCount, Route};
 use prowess_store::{ContainerRecord, TenantId};
 use prowess_toolbox::{Member, Toolbox};
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Request, Tool};
-use serde_json::json;
 
 use crate::client_features::ClientFeatures;
-use crate::containers::run_container::RunContainer;
+use crate::containers::run_container::{RunContainer, record_skills};
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::intake::resolve::{RunSkill, SkillPin};
+use crate::intake::routing::SkillOffer;
 use crate::intake::run_tools::all_tools;
+use crate::intake::stored_library::StoredLibrary;
 use crate::tool_call::{ToolCall, ToolNames};
 
 /// A request as its model gets it, and what is needed to run it.
@@ -20,7 +23,11 @@ pub(crate) struct PreparedRun {
     pub(crate) context: TurnContext,
     pub(crate) conversation: Conversation,
     pub(crate) tools: RunTools,
+    /// The skills that the request names.
     pub(crate) skills: Vec<RunSkill>,
+    /// Stored skills that `auto` offers, and where those that the model uses are loaded from.
+    pub(crate) offer: Option<SkillOffer>,
+    pub(crate) library: Option<Arc<StoredLibrary>>,
     /// The container that the request continues in.
     pub(crate) container: RunContainer,
 }
@@ -78,24 +85,31 @@ impl PreparedRun {
 
     /// Saves the record of the container that Prowess's tools use.
     pub(crate) async fn save_container(&self, id: &str) -> Result<(), RunError> {
-        let pins = self.pins().into_iter().map(|pin| json!(pin));
-        let native = self.container.native_skills.iter().cloned();
+        let native = &self.container.native_skills;
         let record = ContainerRecord {
             id: id.to_owned(),
             upstream: self.container.upstream_id.clone(),
-            skills: pins.chain(native).collect(),
+            skills: record_skills(&self.pins(), native, self.offer()),
         };
         let store = self.context.engine.store();
         Ok(store.save_container(&self.context.tenant, &record).await?)
     }
 
+    /// The named skills, then those that the model has loaded from the library.
     pub(crate) fn members(&self) -> Vec<Member> {
-        let members = self.skills.iter().map(|skill| skill.member.clone());
-        members.collect()
+        let named = self.skills.iter().map(|skill| skill.member.clone());
+        let loaded = self.library.as_ref().map(|library| library.loaded());
+        let loaded = loaded.into_iter().flatten().map(|skill| skill.member);
+        named.chain(loaded).collect()
     }
 
     pub(crate) fn pins(&self) -> Vec<SkillPin> {
-        let pins = self.skills.iter().filter_map(|skill| skill.pin.clone());
-        pins.collect()
+        let named = self.skills.iter().filter_map(|skill| skill.pin.clone());
+        let loaded = self.library.as_ref().map(|library| library.pins());
+        named.chain(loaded.into_iter().flatten()).collect()
+    }
+
+    pub(crate) fn offer(&self) -> Option<&SkillOffer> {
+        self.offer.as_ref()
     }
 }

@@ -35,6 +35,9 @@ pub(crate) struct SkillPin {
     pub(crate) version_id: String,
     pub(crate) number: i64,
     pub(crate) ordinal: i64,
+    /// Whether the model chose it from the offer of `auto`, and the request did not name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) routed: bool,
 }
 
 /// The skills of a run.
@@ -69,7 +72,7 @@ impl Resolver<'_> {
     ) -> Result<ResolvedSkills, RunError> {
         let mut resolved = ResolvedSkills::default();
         if named.is_empty() {
-            for pin in self.pins {
+            for pin in self.pins.iter().filter(|pin| !pin.routed) {
                 let selector = VersionSelector::Id(pin.version_id.clone());
                 let found = self
                     .find_stored(&pin.skill_id, &selector, &pin.kind, &pin.named)
@@ -223,6 +226,7 @@ impl Resolver<'_> {
                 version_id: version.id.clone(),
                 number: version.number,
                 ordinal: version.ordinal,
+                routed: false,
             }),
         })
     }

@@ -10,6 +10,7 @@ use prowess_wire::raw::RawObject;
 use serde_json::Value;
 
 use crate::error::RunError;
+use crate::intake::auto_selector::{AUTO_ID, AutoSelector};
 use crate::intake::network::NetworkRequest;
 
 /// More are rejected before any is looked up.
@@ -22,6 +23,8 @@ pub(crate) struct SkillRequest {
     pub(crate) container: Option<String>,
     /// The skills, in the request's order.
     pub(crate) skills: Vec<SkillSelector>,
+    /// The skills that it opens without naming them.
+    pub(crate) auto: Option<AutoSelector>,
     /// Files to be placed in the container.
     pub(crate) files: Vec<String>,
     /// The network access of its code, if the request specifies it.
@@ -208,8 +211,14 @@ impl SkillRequest {
             Some(_) => return Err(RunError::invalid_field(path, "must be a list of skills")),
         };
         for (i, skill) in skills.iter().enumerate() {
-            self.skills
-                .push(parse_selector(skill, &format!("{path}[{i}]"))?);
+            let path = format!("{path}[{i}]");
+            match parse_selector(skill, &path)? {
+                NamedOrAuto::Named(selector) => self.skills.push(selector),
+                NamedOrAuto::Auto(auto) if self.auto.is_none() => self.auto = Some(auto),
+                NamedOrAuto::Auto(_) => {
+                    return Err(RunError::invalid_field(path, "`auto` is already there"));
+                }
+            }
         }
         Ok(())
     }
@@ -235,7 +244,13 @@ pub(crate) fn is_replaced_tool(client: ClientDialect, tool: &Tool) -> bool {
             )
 }
 
-fn parse_selector(skill: &Value, path: &str) -> Result<SkillSelector, RunError> {
+/// An entry of a list of skills.
+enum NamedOrAuto {
+    Named(SkillSelector),
+    Auto(AutoSelector),
+}
+
+fn parse_selector(skill: &Value, path: &str) -> Result<NamedOrAuto, RunError> {
     let Some(map) = skill.as_object() else {
         return Err(RunError::invalid_field(
             path,
@@ -254,14 +269,17 @@ fn parse_selector(skill: &Value, path: &str) -> Result<SkillSelector, RunError> 
                 "must be a zip archive in base64",
             )
         })?;
-        return Ok(SkillSelector::Inline {
+        return Ok(NamedOrAuto::Named(SkillSelector::Inline {
             name: text("name").unwrap_or_default(),
             data: data.to_owned(),
-        });
+        }));
     }
     let id = text("skill_id").filter(|id| !id.is_empty());
     let id = id
         .ok_or_else(|| RunError::invalid_field(format!("{path}.skill_id"), "must be a skill id"))?;
+    if id == AUTO_ID {
+        return AutoSelector::parse(map, &kind, path).map(NamedOrAuto::Auto);
+    }
     let version = match map.get("version") {
         None | Some(Value::Null) => None,
         Some(Value::String(version)) => Some(version.clone()),
@@ -274,12 +292,12 @@ fn parse_selector(skill: &Value, path: &str) -> Result<SkillSelector, RunError> 
             ));
         }
     };
-    Ok(SkillSelector::Id {
+    Ok(NamedOrAuto::Named(SkillSelector::Id {
         original: skill.clone(),
         kind,
         id,
         version,
-    })
+    }))
 }
 
 fn optional_string(map: &Map, key: &str, path: &str) -> Result<Option<String>, RunError> {
@@ -340,6 +358,27 @@ mod tests {
         let skill_request = peek(ClientDialect::Responses, reference).unwrap().unwrap();
         assert_eq!(skill_request.container.as_deref(), Some("cntr_1"));
         assert_eq!(skill_request.skills.len(), 1);
+    }
+
+    #[test]
+    fn auto_opens_all_skills_beside_those_that_are_named() {
+        let skills = r#"[{"type":"custom","skill_id":"skill_1"},
+            {"type":"custom","skill_id":"auto","filter":{"names":["pdf-*"]}}]"#;
+        let body = |skills: &str| {
+            format!(
+                r#"{{"model":"m","max_tokens":1,"messages":[],"container":{{"skills":{skills}}}}}"#
+            )
+        };
+        let found = peek(ClientDialect::Messages, &body(skills))
+            .unwrap()
+            .unwrap();
+        assert_eq!(found.skills.len(), 1);
+        let filter = found.auto.unwrap().filter;
+        assert!(filter.allows_name("pdf-forms") && !filter.allows_name("docx"));
+        let twice = r#"[{"skill_id":"auto"},{"skill_id":"auto"}]"#;
+        insta::assert_snapshot!(peek(ClientDialect::Messages, &body(twice)).unwrap_err(), @"container.skills[1]: `auto` is already there");
+        let version = r#"[{"skill_id":"auto","version":"1"}]"#;
+        insta::assert_snapshot!(peek(ClientDialect::Messages, &body(version)).unwrap_err(), @"container.skills[0].version: cannot be chosen for `auto`: the newest version is used");
     }
 
     #[test]

@@ -75,15 +75,18 @@ impl AnswerWriter {
         }
     }
 
-    /// Continues a log that has events of a turn that was not finished. They are not part of
-    /// the response.
+    /// Continues a log. Events of steps that were not finished are not part of the response,
+    /// but their indexes are not used again.
     pub(crate) fn continue_log(&mut self, output: &KeptOutput, log: &LogSummary) {
-        self.next_index = log.next_index;
+        self.next_index = self.next_index.max(log.next_index);
         self.has_abandoned_text = log.has_text;
         if let Some(index) = log.open_block {
             output.log(LogEvent::Response(Box::new(StreamEvent::BlockAbandoned {
                 index,
             })));
+        }
+        if log.has_unfinished_step {
+            output.log(LogEvent::StepAbandoned);
         }
         if let (false, Some(start)) = (self.started, &log.start) {
             output.collect(start.clone());

@@ -11,6 +11,8 @@ use crate::settings::RunLimits;
 pub(crate) struct RunBudget {
     limits: RunLimits,
     started_at: Instant,
+    /// How long the run had been going on before this server got it.
+    earlier: Duration,
     turns: u32,
     tokens: u64,
     sandbox_time: Duration,
@@ -47,10 +49,20 @@ impl RunBudget {
         RunBudget {
             limits,
             started_at: Instant::now(),
+            earlier: Duration::ZERO,
             turns: 0,
             tokens: 0,
             sandbox_time: Duration::ZERO,
         }
+    }
+
+    /// Counts time that another server has spent.
+    pub(crate) fn add_earlier_time(&mut self, time: Duration) {
+        self.earlier = self.earlier.saturating_add(time);
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.earlier.saturating_add(self.started_at.elapsed())
     }
 
     pub(crate) fn add_turn(&mut self, usage: &TokenUsage) {
@@ -69,10 +81,7 @@ impl RunBudget {
 
     /// How long tools may run now.
     pub(crate) fn time_left(&self) -> Duration {
-        let wall = self
-            .limits
-            .wall_time
-            .saturating_sub(self.started_at.elapsed());
+        let wall = self.limits.wall_time.saturating_sub(self.elapsed());
         wall.min(self.limits.sandbox_time.saturating_sub(self.sandbox_time))
     }
 
@@ -82,7 +91,7 @@ impl RunBudget {
             Some(LimitKind::Turns)
         } else if self.tokens >= self.limits.tokens {
             Some(LimitKind::Tokens)
-        } else if self.started_at.elapsed() >= self.limits.wall_time {
+        } else if self.elapsed() >= self.limits.wall_time {
             Some(LimitKind::WallTime)
         } else if self.sandbox_time >= self.limits.sandbox_time {
             Some(LimitKind::SandboxTime)

@@ -186,6 +186,9 @@ impl RunLoop {
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         })
         .await;
+        if let (false, Some(library)) = (outcome.loaded_skills.is_empty(), &self.run.library) {
+            self.log.set_skills(&library.loaded());
+        }
         for name in outcome.loaded_skills.clone() {
             self.emit_step(RunStep::SkillLoaded { name }).await;
         }

@@ -16,6 +16,8 @@ impl RunLoop {
         self.save_originals().await;
         let container = self.final_container().await;
         let status = match &end.stop_reason {
+            // As in its journal, which is deleted before the record.
+            _ if self.kept.is_some() => end.state().as_str(),
             Some(StopReason::PauseTurn) => "paused",
             Some(StopReason::Refusal) => "refused",
             _ => "completed",
@@ -93,6 +95,7 @@ impl RunLoop {
                 id: &id,
                 upstream: upstream_id.or_else(|| self.run.container.upstream_id.clone()),
                 pins: self.run.pins(),
+                offer: self.run.offer(),
                 native_skills: native_skills
                     .unwrap_or_else(|| skills_in_request(&self.run.conversation.request)),
                 files: &self.outputs.files,

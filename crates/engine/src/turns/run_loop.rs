@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use prowess_provider::ModelOutput;
-use prowess_store::Error as StoreError;
+use prowess_store::{Error as StoreError, RunState, UsageRow};
 use prowess_toolbox::ErrorCode;
 use prowess_wire::neutral::{Block, Map, Message, Role, StopReason, TokenUsage};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use crate::kept::journal::JournalStop;
 use crate::kept::step_record::TurnRecord;
 use crate::kept::steps::KeptSteps;
 use crate::model_text;
-use crate::record::RunLog;
+use crate::record::{RunLog, RunUsage};
 use crate::tool_call::{ToolCall, with_original_call};
 use crate::turns::answer_writer::{AnswerWriter, EventSink};
 use crate::turns::budget::{LimitKind, RunBudget};
@@ -82,6 +83,18 @@ pub(crate) struct RunEnd {
     pub(super) stop_details: Option<Value>,
 }
 
+impl RunEnd {
+    /// The state of a kept run that ends so.
+    pub(crate) fn state(&self) -> RunState {
+        match &self.stop_reason {
+            Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => {
+                RunState::Incomplete
+            }
+            _ => RunState::Completed,
+        }
+    }
+}
+
 impl RunLoop {
     pub(crate) fn new(run: PreparedRun, id: String, sink: EventSink) -> Self {
         let context = &run.context;
@@ -108,8 +121,21 @@ impl RunLoop {
         }
     }
 
-    /// Makes it a kept run. Its record is written if `writes_record` is true at its end.
-    pub(crate) fn keep(&mut self, mut kept: KeptSteps, writes_record: Arc<AtomicBool>) {
+    /// Makes the run known to the store while it is in progress. `usage` says who pays for it.
+    pub(crate) fn track(&mut self, usage: UsageRow) -> Option<RunUsage> {
+        let engine = self.run.context.engine.clone();
+        self.log.track(engine.recorder(), usage)
+    }
+
+    /// Makes it a kept run that had been going on for the time `earlier`. Its record is written
+    /// if `writes_record` is true at its end.
+    pub(crate) fn keep(
+        &mut self,
+        mut kept: KeptSteps,
+        earlier: Duration,
+        writes_record: Arc<AtomicBool>,
+    ) {
+        self.budget.add_earlier_time(earlier);
         kept.start(&mut self.writer);
         self.kept = Some(kept);
         self.log.write_if(writes_record);
@@ -134,6 +160,10 @@ impl RunLoop {
 
     /// The loop.
     pub(crate) async fn run_turns(&mut self) -> Result<RunEnd, RunStop> {
+        if let Some(offer) = self.run.offer() {
+            let count = offer.skills.len();
+            self.emit_step(RunStep::SkillsOffered { count }).await;
+        }
         self.run_open_calls().await?;
         loop {
             let TurnOutput {
@@ -160,7 +190,7 @@ impl RunLoop {
                 self.skip_calls(server_calls, model_text::CUT_SHORT).await;
                 return Ok(end);
             }
-            if let (true, Some(limit)) = (client_calls.is_empty(), self.budget.reached_limit()) {
+            if let (true, Some(limit)) = (client_calls.is_empty(), self.reached_limit()) {
                 return Ok(self.pause(server_calls, limit).await);
             }
             self.dispatch_calls(server_calls).await?;
@@ -176,7 +206,14 @@ impl RunLoop {
     fn should_continue(&self, reason: Option<&StopReason>) -> bool {
         !self.run.context.features.resumes_paused_runs
             && reason == Some(&StopReason::PauseTurn)
-            && self.budget.reached_limit().is_none()
+            && self.reached_limit().is_none()
+    }
+
+    /// The limit that ends the run here. Steps that are read again were within the limits when
+    /// they were made.
+    fn reached_limit(&self) -> Option<LimitKind> {
+        let is_replayed = self.kept.as_ref().is_some_and(KeptSteps::has_recorded);
+        self.budget.reached_limit().filter(|_| !is_replayed)
     }
 
     /// One turn of the model, read from the journal if it was made before.
@@ -204,6 +241,7 @@ impl RunLoop {
         }
         let usage = &output.response.usage;
         self.budget.add_turn(usage);
+        self.log.set_container(self.run.container_id());
         self.log.add_turn(usage);
         let used = self.log.usage().clone();
         self.writer.send(RunEvent::Usage(used)).await;

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::error::RunError;
 use crate::events::{RunEvent, RunStep, TurnStarted};
+use crate::record::RunUsage;
 
 /// Events that are buffered before the run waits for its reader.
 pub(crate) const EVENT_BUFFER: usize = 64;
@@ -21,6 +22,7 @@ pub struct RunStream {
     events: mpsc::Receiver<RunEvent>,
     /// Events that were received and not yet returned.
     buffered: VecDeque<RunEvent>,
+    usage: Option<RunUsage>,
 }
 
 impl RunStream {
@@ -28,13 +30,20 @@ impl RunStream {
         id: String,
         task: impl Future<Output = ()> + Send + 'static,
         events: mpsc::Receiver<RunEvent>,
+        usage: Option<RunUsage>,
     ) -> Self {
         RunStream {
             id,
             task: Some(Box::pin(task)),
             events,
             buffered: VecDeque::new(),
+            usage,
         }
+    }
+
+    /// The right to report what the run used, of a run that is tracked. Returned once.
+    pub fn take_usage(&mut self) -> Option<RunUsage> {
+        self.usage.take()
     }
 
     /// Its id, which is the id of its record.

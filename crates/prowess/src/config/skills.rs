@@ -12,6 +12,7 @@ use super::error::ConfigError;
 pub(super) const KEYS: &[&str] = &[
     "disclosure",
     "catalogue_tokens",
+    "auto",
     "litellm",
     "aliases",
     "turns",
@@ -29,6 +30,9 @@ pub(super) struct SkillsToml {
     disclosure: Option<String>,
     /// Maximum tokens of the skill catalogue in the system prompt.
     catalogue_tokens: Option<usize>,
+    /// Let every run use all stored skills of its tenant: those that fit are offered, as if the
+    /// request had the skill `auto`. Default: false.
+    auto: Option<bool>,
     /// Add LiteLLM's tools, and its field for generated files in responses.
     litellm: Option<bool>,
     /// Aliases: names for ids of stored skills.
@@ -59,6 +63,7 @@ pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
     Ok(EngineSettings {
         disclosure: parse_disclosure(raw.disclosure.as_deref())?,
         catalogue_tokens: raw.catalogue_tokens.unwrap_or(defaults.catalogue_tokens),
+        auto: raw.auto.unwrap_or(defaults.auto),
         litellm: raw.litellm.unwrap_or(defaults.litellm),
         limits: RunLimits {
             turns: raw.turns.unwrap_or(limits.turns),

@@ -10,6 +10,7 @@
 )]
 
 mod agents;
+mod auto;
 mod bodies;
 mod chats;
 mod compacting;

@@ -11,12 +11,14 @@ mod view_command;
 use crate::allowed_tools::Action;
 use crate::arguments::{ArgumentNames, required_text};
 use crate::error::ToolboxError;
+use crate::fetch::fetch;
 use crate::outcome::{NativeCall, ToolOutcome};
 use crate::spec::ToolboxLimits;
 use crate::state::SharedState;
 use crate::workspace::Workspace;
 use crate::{model_text, schema, view};
 use edit_error::EditError;
+use path::EditorPath;
 use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "text_editor_code_execution";
@@ -83,6 +85,9 @@ impl FileEditor {
         );
         if command == "view" {
             let range = input.get("view_range");
+            if let Ok(EditorPath::Skill(folder, _)) = EditorPath::parse(&path) {
+                fetch(state, workspace, &folder).await?;
+            }
             let members = state.members();
             let shown = view_command::view(&members, workspace, limits, &path, range).await?;
             return Ok(view::outcome_for_input(input.clone(), shown));

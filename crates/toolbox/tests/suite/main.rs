@@ -11,6 +11,7 @@ mod code;
 mod declared;
 mod functions;
 mod hostile;
+mod library;
 mod lifecycle;
 mod litellm;
 mod loading;

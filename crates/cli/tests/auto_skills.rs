@@ -1,0 +1,192 @@
+//! Requests with `auto` over real HTTP and a real sandbox: the fitting skill is found among
+//! many, loaded, and its script runs.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use prowess::Prowess;
+use prowess::provider::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::server::{ServeOptions, ServerSettings, serve};
+use prowess::store::TenantId;
+use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
+use prowess_store::{NewSkill, NewVersion};
+use prowess_testkit::SkillFixture;
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Stored skills besides the fitting one: more than are offered whatever the task.
+const OTHERS: usize = 120;
+const GOLD: &str = "zebrafish-ledger";
+const TASK: &str = "Please reconcile the zebrafish ledger with the monthly report";
+
+/// Takes the skill if it is offered, and runs its script; continues in its container.
+const SCRIPT: &str = r#"
+[[step]]
+when.user = "once more"
+when.system = "- zebrafish-ledger: Reconciles"
+calls = [{ name = "bash_code_execution", input = { command = "cat kept.txt; cat /skills/zebrafish-ledger/scripts/count.py" } }]
+[[step]]
+when.user = "zebrafish"
+when.system = "- zebrafish-ledger: Reconciles"
+calls = [{ name = "load_skill", input = { name = "zebrafish-ledger" } }]
+[[step]]
+when.tool_result = "Run scripts/count.py."
+calls = [{ name = "bash_code_execution", input = { command = "python3 /skills/zebrafish-ledger/scripts/count.py | tee kept.txt" } }]
+[[step]]
+text = "It printed: {{tool_result}}"
+"#;
+
+struct TestServer {
+    prowess: Prowess,
+    http: Client,
+    url: String,
+}
+
+impl TestServer {
+    async fn start() -> TestServer {
+        let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        let prowess = Prowess::builder()
+            .provider(ProviderConfig::new("stage", script))
+            .sandbox(|settings| {
+                settings.allow_reduced = true;
+                settings.warm = 0;
+            })
+            .open()
+            .await
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let app = prowess.app(ServerSettings::default());
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(listener, app, stop, ServeOptions::default()));
+        let server = TestServer {
+            prowess,
+            http: Client::builder().no_proxy().build().unwrap(),
+            url,
+        };
+        for number in 0..OTHERS {
+            let description = format!("Writes the report of department {number}, every month.");
+            let fixture = SkillFixture::new(&format!("report-{number}"));
+            server
+                .store(&fixture.field("description", &description))
+                .await;
+        }
+        let gold = SkillFixture::new(GOLD)
+            .field("description", "Reconciles the zebrafish ledger.")
+            .body("Run scripts/count.py.\n")
+            .script("scripts/count.py", "print('zebrafish:', 6 * 7)\n");
+        server.store(&gold).await;
+        server
+    }
+
+    async fn store(&self, fixture: &SkillFixture) {
+        let bundle = Bundle::from_files(fixture.files(), &BundleLimits::default()).unwrap();
+        let skill = Skill::load(bundle, &LoadOptions::default()).skill.unwrap();
+        let (store, new) = (self.prowess.store(), NewSkill::from_skill(&skill));
+        let made = store.create_skill(&TenantId::default_tenant(), &new).await;
+        made.unwrap();
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> String {
+        let request = self.http.post(format!("{}{path}", self.url)).json(body);
+        let response = request.send().await.unwrap();
+        let (status, text) = (response.status(), response.text().await.unwrap());
+        assert!(status.is_success(), "{path}: {status}: {text}");
+        text
+    }
+}
+
+/// A request of each dialect: its path and its body.
+fn requests(stream: bool) -> Vec<(&'static str, Value)> {
+    let container = json!({"skills": [{"type": "custom", "skill_id": "auto"}]});
+    let messages = json!([{"role": "user", "content": TASK}]);
+    let environment = json!({
+        "type": "container_auto",
+        "skills": [{"type": "skill_reference", "skill_id": "auto"}],
+    });
+    let gemini = match stream {
+        true => "/v1beta/models/stage%2Fhero:streamGenerateContent?alt=sse",
+        false => "/v1beta/models/stage%2Fhero:generateContent",
+    };
+    vec![
+        (
+            "/v1/messages",
+            json!({
+                "model": "stage/hero", "max_tokens": 500, "stream": stream,
+                "messages": messages, "container": container,
+                "tools": [{"type": "code_execution_20250825", "name": "code_execution"}],
+            }),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({
+                "model": "stage/hero", "stream": stream, "messages": messages,
+                "container": container,
+            }),
+        ),
+        (
+            "/v1/responses",
+            json!({
+                "model": "stage/hero", "stream": stream, "input": TASK,
+                "tools": [{"type": "shell", "environment": environment}],
+            }),
+        ),
+        (
+            gemini,
+            json!({
+                "contents": [{"role": "user", "parts": [{"text": TASK}]}],
+                "container": container,
+            }),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fitting_skill_is_found_and_its_script_runs_in_every_dialect() {
+    let server = TestServer::start().await;
+    for stream in [false, true] {
+        for (path, body) in requests(stream) {
+            let answer = server.post(path, &body).await;
+            assert!(
+                answer.contains("zebrafish: 42"),
+                "{path} {stream}: {answer}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_keeps_the_skills_and_the_offer_when_stored_ones_change() {
+    let server = TestServer::start().await;
+    let (path, mut body) = requests(false).swap_remove(0);
+    let answer: Value = serde_json::from_str(&server.post(path, &body).await).unwrap();
+    let container = &answer["container"];
+    let skills = container["skills"].as_array().unwrap();
+    assert_eq!(skills.len(), 1, "the one that was loaded: {container}");
+
+    // Another version that does something else, and skills that would fit better.
+    let id = skills[0]["skill_id"].as_str().unwrap();
+    let changed = SkillFixture::new(GOLD)
+        .field("description", "Feeds fish.")
+        .script("scripts/count.py", "print('changed')\n");
+    let bundle = Bundle::from_files(changed.files(), &BundleLimits::default()).unwrap();
+    let skill = Skill::load(bundle, &LoadOptions::default()).skill.unwrap();
+    let new = NewVersion::from_skill(&skill);
+    let store = server.prowess.store();
+    let tenant = TenantId::default_tenant();
+    store.create_version(&tenant, id, &new).await.unwrap();
+
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.push(json!({"role": "assistant", "content": answer["content"]}));
+    messages.push(json!({"role": "user", "content": "Please do it once more"}));
+    for skills in [json!([{"type": "custom", "skill_id": "auto"}]), Value::Null] {
+        body["container"] = json!({"id": container["id"], "skills": skills});
+        let answer = server.post(path, &body).await;
+        assert!(answer.contains("zebrafish: 42"), "{answer}");
+        assert!(
+            answer.contains("6 * 7") && !answer.contains("changed"),
+            "{answer}"
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! `auto` in a request: instead of naming skills, it opens all that its tenant has stored, or
+//! those that a filter selects. Nothing is looked up here.
+
+use prowess_wire::neutral::Map;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::RunError;
+
+/// The `skill_id` that stands for all skills.
+pub(crate) const AUTO_ID: &str = "auto";
+
+/// Entries of a list in a filter, and bytes of each.
+const MAX_FILTER_ENTRIES: usize = 50;
+const MAX_FILTER_BYTES: usize = 128;
+
+/// The skills that a request opens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AutoSelector {
+    /// The `type` that the client uses.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) filter: AutoFilter,
+}
+
+impl Default for AutoSelector {
+    fn default() -> Self {
+        AutoSelector {
+            kind: "custom".to_owned(),
+            filter: AutoFilter::default(),
+        }
+    }
+}
+
+/// Which of the stored skills are open. A list that is empty allows all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AutoFilter {
+    /// Patterns of names, in which `*` stands for anything.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Tags, in `tags` or `metadata.tags` of the frontmatter.
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+impl AutoSelector {
+    /// Reads an object with the `skill_id` `auto`.
+    pub(crate) fn parse(map: &Map, kind: &str, path: &str) -> Result<Self, RunError> {
+        if map.get("version").is_some_and(|version| !version.is_null()) {
+            let why = "cannot be chosen for `auto`: the newest version is used";
+            return Err(RunError::invalid_field(format!("{path}.version"), why));
+        }
+        Ok(AutoSelector {
+            kind: kind.to_owned(),
+            filter: AutoFilter::parse(map.get("filter"), &format!("{path}.filter"))?,
+        })
+    }
+}
+
+impl AutoFilter {
+    fn parse(value: Option<&Value>, path: &str) -> Result<Self, RunError> {
+        let map = match value {
+            None | Some(Value::Null) => return Ok(AutoFilter::default()),
+            Some(Value::Object(map)) => map,
+            Some(_) => {
+                let why = "must be an object with `names` or `tags`";
+                return Err(RunError::invalid_field(path, why));
+            }
+        };
+        if let Some(key) = map.keys().find(|key| !["names", "tags"].contains(&&***key)) {
+            let key: String = key.escape_debug().take(100).collect();
+            let why = "is not part of a filter; available: names, tags";
+            return Err(RunError::invalid_field(format!("{path}.{key}"), why));
+        }
+        Ok(AutoFilter {
+            names: parse_list(map, "names", path)?,
+            tags: parse_list(map, "tags", path)?,
+        })
+    }
+
+    /// Whether it allows all skills.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.tags.is_empty()
+    }
+
+    pub(crate) fn allows_name(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|pattern| matches(pattern, name))
+    }
+
+    /// Whether it allows a skill with this frontmatter.
+    pub(crate) fn allows_tags(&self, frontmatter: &Map) -> bool {
+        if self.tags.is_empty() {
+            return true;
+        }
+        let own = declared_words(frontmatter, &["tags"]);
+        let has = |tag: &String| own.iter().any(|own| own.eq_ignore_ascii_case(tag));
+        self.tags.iter().any(has)
+    }
+}
+
+/// The words of fields of a frontmatter, or of its `metadata`: lists, or text with commas.
+pub(crate) fn declared_words(frontmatter: &Map, fields: &[&str]) -> Vec<String> {
+    let metadata = frontmatter.get("metadata").and_then(Value::as_object);
+    let holders = [Some(frontmatter), metadata].into_iter().flatten();
+    let values = holders.flat_map(|holder| fields.iter().filter_map(|field| holder.get(*field)));
+    let mut words = Vec::new();
+    for value in values {
+        match value {
+            Value::String(text) => words.extend(text.split(',').map(str::to_owned)),
+            Value::Array(items) => {
+                let texts = items.iter().filter_map(Value::as_str);
+                words.extend(texts.map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    for word in &mut words {
+        *word = word.trim().to_owned();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn parse_list(map: &Map, key: &str, path: &str) -> Result<Vec<String>, RunError> {
+    let invalid = |why: String| RunError::invalid_field(format!("{path}.{key}"), why);
+    let items = match map.get(key) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(invalid("must be a list of strings".to_owned())),
+    };
+    if items.len() > MAX_FILTER_ENTRIES {
+        let why = format!(
+            "may have {MAX_FILTER_ENTRIES} entries; it has {}",
+            items.len()
+        );
+        return Err(invalid(why));
+    }
+    let texts = items.iter().map(|item| {
+        let text = item.as_str();
+        let text = text.filter(|text| !text.is_empty() && text.len() <= MAX_FILTER_BYTES);
+        text.map(str::to_owned).ok_or_else(|| {
+            invalid(format!(
+                "must be a list of strings, each of 1 to {MAX_FILTER_BYTES} bytes"
+            ))
+        })
+    });
+    texts.collect()
+}
+
+/// Whether a name matches a pattern, in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(start) else {
+        return false;
+    };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        let Some((_, after)) = name.split_once(part) else {
+            return false;
+        };
+        name = after;
+    }
+    name.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(filter: Value) -> Result<AutoSelector, String> {
+        let map = Map::from_iter([("filter".to_owned(), filter)]);
+        AutoSelector::parse(&map, "custom", "skills[0]").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_star_stands_for_anything_in_a_name() {
+        for (pattern, name, expected) in [
+            ("pdf", "pdf", true),
+            ("pdf", "pdfs", false),
+            ("pdf-*", "pdf-forms", true),
+            ("pdf-*", "my-pdf-forms", false),
+            ("*-forms", "pdf-forms", true),
+            ("*a*b*", "xaxbx", true),
+            ("*a*b*", "xbxax", false),
+            ("a*a", "a", false),
+            ("*", "", true),
+            ("**", "x", true),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_filter_selects_by_name_and_tag() {
+        let filter = json!({"names": ["pdf-*", "docx"], "tags": ["Forms"]});
+        let filter = parse(filter).unwrap().filter;
+        assert!(filter.allows_name("docx") && !filter.allows_name("xlsx"));
+        let frontmatter = |value: Value| value.as_object().cloned().unwrap();
+        for tagged in [
+            json!({"tags": ["forms"]}),
+            json!({"metadata": {"tags": "office, forms"}}),
+        ] {
+            assert!(filter.allows_tags(&frontmatter(tagged)));
+        }
+        assert!(!filter.allows_tags(&frontmatter(json!({"tags": "office"}))));
+    }
+
+    #[test]
+    fn mistakes_in_a_filter_are_reported_with_their_place() {
+        insta::assert_snapshot!(parse(json!([])).unwrap_err(), @"skills[0].filter: must be an object with `names` or `tags`");
+        insta::assert_snapshot!(parse(json!({"label": []})).unwrap_err(), @"skills[0].filter.label: is not part of a filter; available: names, tags");
+        insta::assert_snapshot!(parse(json!({"names": "pdf"})).unwrap_err(), @"skills[0].filter.names: must be a list of strings");
+        insta::assert_snapshot!(parse(json!({"tags": [7]})).unwrap_err(), @"skills[0].filter.tags: must be a list of strings, each of 1 to 128 bytes");
+        insta::assert_snapshot!(parse(json!({"tags": vec!["x"; 51]})).unwrap_err(), @"skills[0].filter.tags: may have 50 entries; it has 51");
+    }
+}
