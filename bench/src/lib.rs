@@ -3,14 +3,26 @@
 //! Each binary of this package measures one thing against another tool that does
 //! the same work on the same data, alternating between the two in one run, so that
 //! whatever else the machine does weighs on both alike.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`binaries`] | which binaries of Prowess are measured |
+//! | [`gateway`] | gateways under load, the model behind them, HTTP |
+//! | [`programs`] | programs of the machine that benchmarks need |
+//! | [`sample`] | a skill of 60 files and 1 MB |
+//! | [`server`] | a real `prowess serve`, its tenants, a real database |
+//! | [`stop`] | the end of background work |
 
+pub mod binaries;
 pub mod gateway;
+pub mod programs;
 pub mod sample;
 pub mod server;
 pub mod stop;
 
 use std::time::Duration;
 
+use anyhow::Context as _;
 use prowess_bench_report::{Column, Table};
 
 /// The middle of some durations, and none of no durations.
@@ -60,6 +72,19 @@ pub fn comparison_table(name: &str, other: &str, rows: &[ComparisonRow]) -> Tabl
 /// A duration in milliseconds.
 pub fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+/// The number of rounds: the first argument of the program, or else the default.
+pub fn rounds(default: usize) -> anyhow::Result<usize> {
+    match std::env::args().nth(1) {
+        Some(count) => count.parse().context("rounds must be a number"),
+        None => Ok(default),
+    }
+}
+
+/// How many times the base; none if the base is zero.
+pub fn ratio(time: Duration, base: Duration) -> Option<f64> {
+    (!base.is_zero()).then(|| time.as_secs_f64() / base.as_secs_f64())
 }
 
 /// Bytes in millions.

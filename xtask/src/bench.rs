@@ -12,17 +12,34 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// are in its package; the others are binaries of the package in `bench/`.
-const ALL: [&str; 10] = [
+const ALL: [&str; 12] = [
     "validate",
     "pack",
     "discover",
     "store",
     "skills",
     "sandbox",
+    "kept-runs",
+    "commands",
     "gateway",
     "gateway-load",
     "neighbours",
     "faults",
+];
+
+/// Those that can measure other binaries of Prowess in the same run. The last compares nothing
+/// else, so it is left out if there are none.
+const COMPARING: [&str; 3] = ["gateway", "kept-runs", "commands"];
+const ONLY_COMPARING: &str = "commands";
+
+/// Those that need nothing of what is installed for tests.
+const WITHOUT_SETUP: [&str; 6] = [
+    "store",
+    "kept-runs",
+    "commands",
+    "gateway",
+    "gateway-load",
+    "neighbours",
 ];
 
 /// Run a benchmark, or all of them.
@@ -34,6 +51,10 @@ pub(crate) struct Args {
     /// Install the LiteLLM proxy and measure it too
     #[arg(long)]
     with_litellm: bool,
+    /// Measure another binary of Prowess in the same run, such as that of an earlier commit,
+    /// built with the same profile; may be repeated
+    #[arg(long, value_name = "NAME=PATH", value_parser = parse_binary)]
+    against: Vec<String>,
     /// How often to run it; each cell then lists the numbers of all runs
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
     runs: u8,
@@ -44,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long)]
     write: bool,
     /// Run nothing, only show the stored results in bench/README.md
-    #[arg(long, conflicts_with_all = ["name", "with_litellm", "runs", "note", "write"])]
+    #[arg(long, conflicts_with_all = ["name", "with_litellm", "against", "runs", "note", "write"])]
     write_only: bool,
 }
 
@@ -52,16 +73,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.write_only {
         return write_readme();
     }
-    setup::all()?;
-    setup::rivals()?;
-    let selected = |name: &&&str| {
-        args.name
-            .as_deref()
-            .is_none_or(|selected| selected == **name)
-    };
-    for name in ALL.iter().filter(selected) {
+    let selected = args.selected()?;
+    if selected.iter().any(|name| !WITHOUT_SETUP.contains(name)) {
+        setup::all()?;
+        setup::rivals()?;
+    }
+    for name in selected {
         let results = Results {
-            benchmark: (*name).to_owned(),
+            benchmark: name.to_owned(),
             date: output("date", &["-u", "+%F"])?,
             commit: Some(commit()?),
             profile: Some(profile(name).to_owned()),
@@ -69,12 +88,48 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             note: args.note.clone(),
             tables: measure(name, args)?,
         };
-        results.write(&results_folder(), results_name(name))?;
+        // Binaries that were compared once are of interest to others only on request.
+        if name != ONLY_COMPARING || args.write {
+            results.write(&results_folder(), results_name(name))?;
+        }
         if args.write {
             write_readme()?;
         }
     }
     Ok(())
+}
+
+impl Args {
+    /// The benchmarks to run.
+    fn selected(&self) -> anyhow::Result<Vec<&'static str>> {
+        let Some(selected) = &self.name else {
+            let is_possible = |name: &&str| *name != ONLY_COMPARING || !self.against.is_empty();
+            return Ok(ALL.into_iter().filter(is_possible).collect());
+        };
+        ensure!(
+            self.against.is_empty() || COMPARING.contains(&selected.as_str()),
+            "{selected} cannot measure other binaries; these can: {}",
+            COMPARING.join(", ")
+        );
+        ensure!(
+            selected != ONLY_COMPARING || !self.against.is_empty(),
+            "{selected} compares binaries: use `--against NAME=PATH`"
+        );
+        Ok(ALL.into_iter().filter(|name| name == selected).collect())
+    }
+}
+
+/// `NAME=PATH` with an absolute path: benchmarks are started in the workspace's root.
+fn parse_binary(text: &str) -> Result<String, String> {
+    let (name, path) = text.split_once('=').ok_or("it must be NAME=PATH")?;
+    if path.contains(',') {
+        return Err("its path must not have a comma".to_owned());
+    }
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    if !path.is_file() {
+        return Err(format!("{} is no file", path.display()));
+    }
+    Ok(format!("{name}={}", path.display()))
 }
 
 /// Runs a benchmark as often as requested.
@@ -95,6 +150,9 @@ fn measure(name: &str, args: &Args) -> anyhow::Result<Vec<Table>> {
     let mut bench = cargo(&[run.as_slice(), which.as_slice()].concat());
     if name == "skills" {
         install_litellm()?;
+    }
+    if COMPARING.contains(&name) && !args.against.is_empty() {
+        bench.env("PROWESS_BENCH_BINARIES", args.against.join(","));
     }
     if name == "gateway" {
         install_nginx()?;
@@ -170,10 +228,11 @@ fn output(program: &str, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
-/// The gateway is compared with released software, so the release profile is measured.
+/// The gateway is compared with released software, and so are other binaries, so the release
+/// profile is measured.
 fn profile(name: &str) -> &'static str {
     match name {
-        "gateway" | "gateway-load" => "dist",
+        "gateway" | "gateway-load" | "kept-runs" | "commands" => "dist",
         _ => "release",
     }
 }
@@ -191,4 +250,41 @@ fn install_litellm() -> anyhow::Result<PathBuf> {
     let place = target().join("bench-litellm");
     setup::environment(&root().join("bench/gateway/litellm.txt"), &place)?;
     Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(name: Option<&str>, against: &[&str]) -> Args {
+        Args {
+            name: name.map(str::to_owned),
+            with_litellm: false,
+            against: against.iter().map(|binary| (*binary).to_owned()).collect(),
+            runs: 1,
+            note: String::new(),
+            write: false,
+            write_only: false,
+        }
+    }
+
+    #[test]
+    fn binaries_are_compared_only_where_that_is_possible() {
+        let selected = |name, against: &[&str]| args(name, against).selected();
+        assert_eq!(selected(Some("store"), &[]).unwrap(), ["store"]);
+        assert_eq!(selected(Some("gateway"), &["a=/b"]).unwrap(), ["gateway"]);
+        assert!(selected(Some("store"), &["a=/b"]).is_err());
+        assert!(selected(Some("commands"), &[]).is_err());
+        assert_eq!(selected(None, &[]).unwrap().len(), ALL.len() - 1);
+        assert_eq!(selected(None, &["a=/b"]).unwrap(), ALL);
+    }
+
+    #[test]
+    fn a_binary_is_a_name_and_a_file() {
+        let this = std::env::current_exe().unwrap();
+        let named = format!("old={}", this.display());
+        assert_eq!(parse_binary(&named), Ok(named));
+        assert!(parse_binary("old").is_err());
+        assert!(parse_binary("old=/no/such/file").is_err());
+    }
 }

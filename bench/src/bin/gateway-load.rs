@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use prowess_bench::binaries::own_binary;
 use prowess_bench::gateway::client::{self, LoadClient, ModelRequest};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::gateway::rivals::{self, PASS_MODEL, RunningGateway, TRANSLATE_MODEL};
@@ -61,7 +62,7 @@ fn way(model: &str) -> &'static str {
 
 fn start() -> Result<(MockModel, RunningGateway)> {
     let model = MockModel::start()?;
-    let gateway = rivals::prowess(model.address(), rivals::RequestLog::Off)?;
+    let gateway = rivals::prowess(&own_binary()?, model.address(), rivals::RequestLog::Off)?;
     Ok((model, gateway))
 }
 

@@ -66,7 +66,11 @@ impl GatewayProcess {
     pub fn cpu(&self) -> Result<Duration> {
         let mut nanos = 0;
         for pid in self.process_tree()? {
-            for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+            // A child may end between being listed and being read.
+            let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+                continue;
+            };
+            for thread in threads {
                 nanos += thread_cpu(&thread?.path())?;
             }
         }

@@ -70,6 +70,17 @@ impl BenchRequest {
         BenchRequest(bytes)
     }
 
+    /// The same with another header.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> BenchRequest {
+        // After the first line.
+        if let Some(end) = self.0.iter().position(|byte| *byte == b'\n') {
+            let line = format!("{name}: {value}\r\n");
+            self.0.splice(end + 1..end + 1, line.into_bytes());
+        }
+        self
+    }
+
     /// Sends it on a new connection and reads the whole answer, all within `limit`.
     pub async fn send(&self, endpoint: &BenchEndpoint, limit: Duration) -> Result<BenchResponse> {
         let exchange = tokio::time::timeout(limit, self.exchange(endpoint)).await;

@@ -2,7 +2,7 @@
 //! workload, with its request log off or on.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::process::{GatewayProcess, free_address};
+use crate::binaries::NamedBinary;
 
 /// The model's name by which requests pass as they are.
 pub const PASS_MODEL: &str = "pass/claude";
@@ -45,7 +46,7 @@ pub enum RequestLog {
 #[derive(Debug)]
 pub struct RunningGateway {
     /// Its name in reports.
-    pub name: &'static str,
+    pub name: String,
     /// Its process.
     pub process: GatewayProcess,
     _folder: TempDir,
@@ -89,14 +90,14 @@ pub fn nginx(model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
     command.stderr(Stdio::null());
     let process = GatewayProcess::start(&mut command, address, Duration::from_secs(10))?;
     Ok(RunningGateway {
-        name: "nginx",
+        name: "nginx".to_owned(),
         process,
         _folder: folder,
     })
 }
 
-/// Prowess as it is built for others.
-pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
+/// Prowess, from one of its binaries.
+pub fn prowess(binary: &NamedBinary, model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
     let folder = folder()?;
     let address = free_address()?;
     let config = format!(
@@ -105,7 +106,7 @@ pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
     );
     let file = folder.path().join("prowess.toml");
     std::fs::write(&file, config)?;
-    let mut command = Command::new(binary()?);
+    let mut command = Command::new(&binary.path);
     let (detail, lines) = match log {
         RequestLog::Off => ("warn", Stdio::null()),
         RequestLog::On => (
@@ -122,7 +123,7 @@ pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<RunningGateway> {
         .stderr(lines);
     let process = GatewayProcess::start(&mut command, address, Duration::from_secs(10))?;
     Ok(RunningGateway {
-        name: "prowess",
+        name: binary.name.clone(),
         process,
         _folder: folder,
     })
@@ -154,18 +155,8 @@ pub fn litellm(environment: &Path, model: SocketAddr) -> Result<RunningGateway> 
         .stderr(Stdio::null());
     let process = GatewayProcess::start(&mut command, address, Duration::from_secs(180))?;
     Ok(RunningGateway {
-        name: "LiteLLM",
+        name: "LiteLLM".to_owned(),
         process,
         _folder: folder,
     })
-}
-
-/// The built command, beside this program, unless `PROWESS_BENCH_BINARY` names another.
-pub fn binary() -> Result<PathBuf> {
-    if let Some(given) = std::env::var_os("PROWESS_BENCH_BINARY") {
-        return Ok(given.into());
-    }
-    let this = std::env::current_exe()?;
-    let folder = this.parent().context("this program lies nowhere")?;
-    Ok(folder.join("prowess"))
 }

@@ -81,18 +81,24 @@ impl ScriptedCommand {
 }
 
 /// Writes configuration and script into a folder.
-pub(super) fn write(folder: &Path, more: &str, model: SocketAddr) -> Result<()> {
+pub(super) fn write(
+    folder: &Path,
+    more: &str,
+    script: Option<&str>,
+    model: SocketAddr,
+) -> Result<()> {
     let config = format!(
         "{more}\n[providers.mock]\nkind = \"openai\"\nbase_url = \"http://{model}/v1\"\n\
          api_key = \"sk-model\"\n\
          [providers.scripted]\nkind = \"scripted\"\nscript = \"{SCRIPT_FILE}\"\n"
     );
     std::fs::write(folder.join(CONFIG_FILE), config)?;
-    std::fs::write(folder.join(SCRIPT_FILE), script())?;
+    let script = script.map_or_else(default_script, str::to_owned);
+    std::fs::write(folder.join(SCRIPT_FILE), script)?;
     Ok(())
 }
 
-fn script() -> String {
+fn default_script() -> String {
     let mut script = String::new();
     for command in ScriptedCommand::ALL {
         // Writing to a string cannot fail.

@@ -4,6 +4,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `config` | the server's configuration and the script of its scripted model |
+//! | [`postgres`] | a PostgreSQL server, for benches that use one |
 //! | [`outcome`] | what became of a request: done, refused, something else, no answer |
 //! | [`silent`] | connections that send nothing, or half a request, and are kept open |
 //! | `skill` | small skills, each different from the others |
@@ -11,6 +12,7 @@
 
 mod config;
 pub mod outcome;
+pub mod postgres;
 pub mod silent;
 mod skill;
 pub mod tenant;
@@ -25,9 +27,9 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::binaries::own_binary;
 use crate::gateway::process::{GatewayProcess, free_address};
 use crate::gateway::request::{BenchEndpoint, BenchRequest};
-use crate::gateway::rivals::binary;
 
 pub use config::ScriptedCommand;
 
@@ -41,8 +43,12 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct ServerSetup {
     folder: TempDir,
+    /// The binary; otherwise the one that was built with the benchmark.
+    pub binary: Option<PathBuf>,
     /// Sections of the configuration beside the providers.
     pub config: String,
+    /// The script of the scripted model; otherwise it runs a [`ScriptedCommand`].
+    pub script: Option<String>,
     /// How much is logged: `warn`, or `info` for every request.
     pub log: &'static str,
     /// Where the log goes.
@@ -60,7 +66,9 @@ impl ServerSetup {
         std::fs::create_dir(folder.path().join("data"))?;
         Ok(ServerSetup {
             folder,
+            binary: None,
             config: String::new(),
+            script: None,
             log: "warn",
             stderr: Stdio::null(),
             wrapper: Vec::new(),
@@ -83,6 +91,7 @@ impl ServerSetup {
 #[derive(Debug)]
 pub struct BenchServer {
     process: GatewayProcess,
+    binary: PathBuf,
     folder: TempDir,
     own_mounts: bool,
 }
@@ -91,15 +100,14 @@ impl BenchServer {
     /// Starts a server that has `model` for its upstream, and waits until it listens.
     pub fn start(setup: ServerSetup, model: SocketAddr) -> Result<BenchServer> {
         let address = free_address()?;
-        config::write(setup.folder.path(), &setup.config, model)?;
-        let binary = binary()?;
-        let name = binary.display();
-        ensure!(
-            binary.is_file(),
-            "{name} is missing: run `cargo xtask bench`"
-        );
+        let script = setup.script.as_deref();
+        config::write(setup.folder.path(), &setup.config, script, model)?;
+        let binary = match &setup.binary {
+            Some(binary) => binary.clone(),
+            None => own_binary()?.path,
+        };
         let mut words = setup.wrapper.clone();
-        words.push(binary.into());
+        words.push(binary.clone().into());
         let program = words.remove(0);
         let mut command = Command::new(program);
         command
@@ -118,6 +126,7 @@ impl BenchServer {
         drop(command);
         Ok(BenchServer {
             process,
+            binary,
             folder: setup.folder,
             own_mounts: setup.own_mounts,
         })
@@ -133,7 +142,7 @@ impl BenchServer {
 
     /// Makes a key for a tenant.
     pub fn create_key(&self, tenant: &str) -> Result<String> {
-        let binary = binary()?;
+        let binary = &self.binary;
         let mut command = match self.own_mounts {
             false => Command::new(binary),
             true => {
@@ -188,6 +197,11 @@ impl BenchServer {
     /// Whether it has not ended.
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
+    }
+
+    /// The processor time of the server and its children that have not ended.
+    pub fn cpu(&self) -> Result<Duration> {
+        self.process.cpu()
     }
 
     /// Bytes of memory the server itself holds, without the processes of its sandbox.

@@ -1,11 +1,11 @@
 //! The database is killed, and started again later.
 
 use anyhow::Result;
+use prowess_bench::server::postgres::{self, BenchPostgres};
 use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::Runtime;
 
 use super::fault::{Fault, Injector, PreparedFault};
-use super::postgres::{self, FaultPostgres};
 
 pub(crate) struct DatabaseKilled;
 
@@ -19,7 +19,7 @@ impl Fault for DatabaseKilled {
     }
 
     fn prepare(&self, _: &Runtime) -> Result<PreparedFault> {
-        let postgres = FaultPostgres::start()?;
+        let postgres = BenchPostgres::start(&["fsync=off"])?;
         let mut setup = ServerSetup::new()?;
         let url = postgres.url();
         setup.config = format!("[sandbox]\nreduced = true\n[store]\nurl = \"{url}\"\n");
@@ -28,7 +28,7 @@ impl Fault for DatabaseKilled {
     }
 }
 
-struct KillInjector(FaultPostgres);
+struct KillInjector(BenchPostgres);
 
 impl Injector for KillInjector {
     fn inject(&mut self, _: &BenchServer) -> Result<()> {

@@ -1,12 +1,12 @@
 //! The database stalls: its connections stay open and nothing responds.
 
 use anyhow::Result;
+use prowess_bench::server::postgres::{self, BenchPostgres};
 use prowess_bench::server::{BenchServer, ServerSetup};
 use rustix::process::Signal;
 use tokio::runtime::Runtime;
 
 use super::fault::{Fault, Injector, PreparedFault};
-use super::postgres::{self, FaultPostgres};
 
 pub(crate) struct DatabaseStalled;
 
@@ -20,7 +20,7 @@ impl Fault for DatabaseStalled {
     }
 
     fn prepare(&self, _: &Runtime) -> Result<PreparedFault> {
-        let postgres = FaultPostgres::start()?;
+        let postgres = BenchPostgres::start(&["fsync=off"])?;
         let mut setup = ServerSetup::new()?;
         let url = postgres.url();
         setup.config = format!("[sandbox]\nreduced = true\n[store]\nurl = \"{url}\"\n");
@@ -29,7 +29,7 @@ impl Fault for DatabaseStalled {
     }
 }
 
-struct StallInjector(FaultPostgres);
+struct StallInjector(BenchPostgres);
 
 impl Injector for StallInjector {
     fn inject(&mut self, _: &BenchServer) -> Result<()> {

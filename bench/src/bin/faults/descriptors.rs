@@ -10,7 +10,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use super::fault::{Fault, Injector, PreparedFault};
-use super::programs;
+use prowess_bench::programs;
 
 /// What the server may have, and as many connections and some more.
 const LIMIT: &str = "--nofile=512:512";

@@ -8,7 +8,7 @@ use prowess_bench::server::{BenchServer, ServerSetup};
 use tokio::runtime::Runtime;
 
 use super::fault::{Fault, Injector, PreparedFault};
-use super::programs;
+use prowess_bench::programs;
 
 /// Mounts a small file system where the server keeps its data, which nobody else sees.
 const MOUNT: &str = r#"mount -t tmpfs -o size=256m tmpfs "$0" && exec "$@""#;

@@ -13,7 +13,7 @@
 //! | `load` | the requests that are sent all along, and what became of them |
 //! | `report` | the table |
 //! | `disk_full`, `log_*`, `descriptors`, `database_*`, `s3_*` | one fault each |
-//! | `log_pipe`, `postgres`, `s3`, `relay` | what they break |
+//! | `log_pipe`, `s3`, `relay` | what they break |
 
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
@@ -26,8 +26,6 @@ mod load;
 mod log_gone;
 mod log_pipe;
 mod log_stalled;
-mod postgres;
-mod programs;
 mod relay;
 mod report;
 mod s3;

@@ -11,8 +11,8 @@ use prowess_bench::gateway::request::{BenchEndpoint, BenchRequest};
 use prowess_bench::server::ServerSetup;
 use tokio::runtime::Runtime;
 
-use super::programs;
 use super::relay::Relay;
+use prowess_bench::programs;
 
 const BUCKET: &str = "bench";
 const START_LIMIT: Duration = Duration::from_secs(60);

@@ -1,21 +1,29 @@
-//! The cost of a gateway: nginx as a reverse proxy, Prowess and, on request, LiteLLM, with
-//! the same model in the same run, alternating.
+//! The cost of a gateway: nginx as a reverse proxy, Prowess and, on request, LiteLLM and
+//! other binaries of Prowess, with the same model in the same run, alternating.
 //!
-//! `cargo xtask bench gateway [--with-litellm]`
+//! `cargo xtask bench gateway [--with-litellm] [--against NAME=PATH]`; takes the number of
+//! rounds as its argument.
 //!
 //! | module | owns |
 //! |---|---|
+//! | `against` | the comparison with other binaries of Prowess |
+//! | `costs` | what was measured |
 //! | `tables` | what is shown of the measurements |
+//! | `workload` | what clients send |
 
 #![expect(clippy::print_stdout, reason = "a report for people and for README.md")]
 
+mod against;
+mod costs;
 mod tables;
+mod workload;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use prowess_bench::binaries::{NamedBinary, other_binaries, own_binary};
 use prowess_bench::gateway::client::{self, LoadResult, ModelRequest};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::gateway::rivals::{
@@ -24,23 +32,13 @@ use prowess_bench::gateway::rivals::{
 use prowess_bench::median;
 use prowess_bench_report::Report;
 
-use tables::{MemoryUse, ProxyCost, TranslationCost, WorkloadCosts};
+use costs::{MemoryUse, ProxyCost, ReadyTime, TranslationCost, WorkloadCosts};
+use workload::{Workload, works, works_with_request_logs};
 
 const ROUNDS: usize = 9;
 /// Asked before anything is counted.
 const WARM_UP: usize = 20;
 const OPEN_STREAMS: usize = 2_000;
-
-/// One kind of workload.
-struct Workload {
-    what: &'static str,
-    request: ModelRequest,
-    clients: usize,
-    /// Requests of each client per round.
-    each: usize,
-    /// Whether costs are per event rather than per request.
-    per_event: bool,
-}
 
 /// The cost of one workload for one gateway, round by round.
 #[derive(Default)]
@@ -53,15 +51,16 @@ fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(run())
+    runtime.block_on(run(prowess_bench::rounds(ROUNDS)?))
 }
 
-async fn run() -> Result<()> {
+async fn run(rounds: usize) -> Result<()> {
     let model = MockModel::start()?;
-    let mut rivals = vec![
-        rivals::nginx(model.address(), RequestLog::Off)?,
-        rivals::prowess(model.address(), RequestLog::Off)?,
-    ];
+    let binaries: Vec<NamedBinary> = [own_binary()?]
+        .into_iter()
+        .chain(other_binaries()?)
+        .collect();
+    let mut rivals = start_all(&binaries, &model, RequestLog::Off)?;
     if let Some(environment) = std::env::var_os("PROWESS_BENCH_LITELLM") {
         rivals.push(rivals::litellm(
             &PathBuf::from(environment),
@@ -72,67 +71,52 @@ async fn run() -> Result<()> {
     }
     let idle = memories(&rivals)?;
     let mut costs = Vec::new();
-    for workload in works() {
-        costs.push(compare(&workload, &model, &rivals).await?);
+    for workload in works(PASS_MODEL) {
+        costs.push(compare(&workload, &model, &rivals, rounds).await?);
     }
-    costs.extend(with_request_logs(&model).await?);
+    costs.extend(with_request_logs(&binaries, &model, rounds).await?);
     let mut report = Report::default();
     println!("{}", report.add(tables::pass_through(&costs)));
     println!("{}", report.add(tables::cpu(&costs)));
     println!("{}", report.add(tables::added(&costs)));
-    let translation = translation(&rivals).await?;
+    let translation = translation(&binaries, &rivals, rounds).await?;
     println!("{}", report.add(tables::translation(&translation)));
     let memory = memory(&model, &rivals, &idle).await?;
-    let ready = ready(&model)?;
-    println!("{}", report.add(tables::memory(&memory, ready)));
+    let ready = ready(&binaries, &model, rounds)?;
+    println!("{}", report.add(tables::memory(&memory, &ready)));
+    let others: Vec<&str> = binaries.iter().skip(1).map(|it| it.name.as_str()).collect();
+    if !others.is_empty() {
+        let table = against::table(&others, &costs, &translation, &memory, &ready);
+        println!("{}", report.add(table));
+    }
     report.finish()
 }
 
+/// nginx and all binaries of Prowess.
+fn start_all(
+    binaries: &[NamedBinary],
+    model: &MockModel,
+    log: RequestLog,
+) -> Result<Vec<RunningGateway>> {
+    let mut all = vec![rivals::nginx(model.address(), log)?];
+    for binary in binaries {
+        all.push(rivals::prowess(binary, model.address(), log)?);
+    }
+    Ok(all)
+}
+
 /// The same requests with a request log in a file, the default of both.
-async fn with_request_logs(model: &MockModel) -> Result<Vec<WorkloadCosts>> {
-    let logging = [
-        rivals::nginx(model.address(), RequestLog::On)?,
-        rivals::prowess(model.address(), RequestLog::On)?,
-    ];
-    let requests = [
-        small("a request, 1 connection, request logs on", 1, 2_000),
-        small("a request, 16 connections, request logs on", 16, 300),
-    ];
+async fn with_request_logs(
+    binaries: &[NamedBinary],
+    model: &MockModel,
+    rounds: usize,
+) -> Result<Vec<WorkloadCosts>> {
+    let logging = start_all(binaries, model, RequestLog::On)?;
     let mut costs = Vec::new();
-    for workload in requests {
-        costs.push(compare(&workload, model, &logging).await?);
+    for workload in works_with_request_logs(PASS_MODEL) {
+        costs.push(compare(&workload, model, &logging, rounds).await?);
     }
     Ok(costs)
-}
-
-fn small(what: &'static str, clients: usize, each: usize) -> Workload {
-    Workload {
-        what,
-        request: ModelRequest::small(PASS_MODEL),
-        clients,
-        each,
-        per_event: false,
-    }
-}
-
-fn works() -> Vec<Workload> {
-    let stream = |what, clients, prompt| Workload {
-        what,
-        request: ModelRequest::messages(PASS_MODEL, prompt, true),
-        clients,
-        each: 1,
-        per_event: true,
-    };
-    vec![
-        small("a request, 1 connection", 1, 2_000),
-        small("a request, 16 connections", 16, 300),
-        stream(
-            "an event, 16 streams, 1 ms apart",
-            16,
-            "events=500 pause_us=1000",
-        ),
-        stream("an event, unthrottled", 1, "events=50000 pause_us=0"),
-    ]
 }
 
 /// Every rival's processor time, and what it adds to the time of a client that talks to
@@ -141,10 +125,11 @@ async fn compare(
     workload: &Workload,
     model: &MockModel,
     rivals: &[RunningGateway],
+    rounds: usize,
 ) -> Result<WorkloadCosts> {
     let mut direct = Vec::new();
     let mut costs: Vec<Cost> = rivals.iter().map(|_| Cost::default()).collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let (p50, _) = round(workload, model.address(), workload.each, || {
             Ok(Duration::ZERO)
         })
@@ -164,7 +149,7 @@ async fn compare(
     }
     let direct = median(&direct).unwrap_or_default();
     let costs = rivals.iter().zip(&costs).map(|(rival, cost)| ProxyCost {
-        name: rival.name,
+        name: rival.name.clone(),
         cpu: median(&cost.cpu).unwrap_or_default(),
         added: median(&cost.p50).unwrap_or_default().saturating_sub(direct),
     });
@@ -213,48 +198,35 @@ fn counted(workload: &Workload, volley: &LoadResult) -> Result<u32> {
     })?)
 }
 
-/// Messages in and Chat out, compared with Prowess's own pass-through.
-async fn translation(rivals: &[RunningGateway]) -> Result<Vec<TranslationCost>> {
-    let Some(prowess) = rivals.iter().find(|rival| rival.name == "prowess") else {
-        return Ok(Vec::new());
-    };
+/// Messages in and Chat out, compared with the pass-through of the same binary.
+async fn translation(
+    binaries: &[NamedBinary],
+    rivals: &[RunningGateway],
+    rounds: usize,
+) -> Result<Vec<TranslationCost>> {
+    let is_prowess = |rival: &&RunningGateway| binaries.iter().any(|it| it.name == rival.name);
+    let gateways: Vec<&RunningGateway> = rivals.iter().filter(is_prowess).collect();
     let mut costs = Vec::new();
-    for workload in works() {
-        let translated = Workload {
-            request: match workload.per_event {
-                false => ModelRequest::small(TRANSLATE_MODEL),
-                true if workload.clients > 1 => {
-                    ModelRequest::messages(TRANSLATE_MODEL, "events=500 pause_us=1000", true)
+    for (workload, translated) in works(PASS_MODEL).into_iter().zip(works(TRANSLATE_MODEL)) {
+        let mut times = vec![(Vec::new(), Vec::new()); gateways.len()];
+        for _ in 0..rounds {
+            for (gateway, (passed, other)) in gateways.iter().zip(&mut times) {
+                let process = &gateway.process;
+                for (workload, cpu) in [(&workload, passed), (&translated, other)] {
+                    let address = process.address();
+                    let round = round(workload, address, workload.each, || process.cpu());
+                    cpu.push(round.await?.1);
                 }
-                true => ModelRequest::messages(TRANSLATE_MODEL, "events=50000 pause_us=0", true),
-            },
-            ..workload
-        };
-        let workload = works()
-            .into_iter()
-            .find(|pass| pass.what == translated.what);
-        let workload = workload.context("there is such a work")?;
-        let (mut passed, mut other) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let address = prowess.process.address();
-            passed.push(
-                round(&workload, address, workload.each, || prowess.process.cpu())
-                    .await?
-                    .1,
-            );
-            other.push(
-                round(&translated, address, workload.each, || {
-                    prowess.process.cpu()
-                })
-                .await?
-                .1,
-            );
+            }
         }
-        costs.push(TranslationCost {
-            what: workload.what,
-            passed: median(&passed).unwrap_or_default(),
-            translated: median(&other).unwrap_or_default(),
-        });
+        for (gateway, (passed, other)) in gateways.iter().zip(&times) {
+            costs.push(TranslationCost {
+                what: workload.what,
+                name: gateway.name.clone(),
+                passed: median(passed).unwrap_or_default(),
+                translated: median(other).unwrap_or_default(),
+            });
+        }
     }
     Ok(costs)
 }
@@ -273,7 +245,7 @@ async fn memory(
     let ask = ModelRequest::messages(PASS_MODEL, "events=3 pause_us=0 hold=1", true);
     for (rival, idle) in rivals.iter().zip(idle) {
         let mut used = MemoryUse {
-            name: rival.name,
+            name: rival.name.clone(),
             idle: *idle,
             streaming: None,
         };
@@ -299,20 +271,23 @@ async fn memory(
     Ok(all)
 }
 
-/// How soon after its start each accepts connections, nginx and Prowess.
-fn ready(model: &MockModel) -> Result<[Duration; 2]> {
-    let (mut nginx, mut prowess) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        nginx.push(
-            rivals::nginx(model.address(), RequestLog::Off)?
-                .process
-                .ready(),
-        );
-        prowess.push(
-            rivals::prowess(model.address(), RequestLog::Off)?
-                .process
-                .ready(),
-        );
+/// How soon after its start each accepts connections: nginx, and all binaries of Prowess.
+fn ready(binaries: &[NamedBinary], model: &MockModel, rounds: usize) -> Result<Vec<ReadyTime>> {
+    let prowess = binaries.iter().map(|binary| binary.name.as_str());
+    let names = ["nginx"].into_iter().chain(prowess);
+    let mut all: Vec<_> = names.map(|name| (name, Vec::new())).collect();
+    for _ in 0..rounds {
+        for (name, times) in &mut all {
+            let gateway = match binaries.iter().find(|binary| binary.name == *name) {
+                Some(binary) => rivals::prowess(binary, model.address(), RequestLog::Off)?,
+                None => rivals::nginx(model.address(), RequestLog::Off)?,
+            };
+            times.push(gateway.process.ready());
+        }
     }
-    Ok([nginx, prowess].map(|times| median(&times).unwrap_or_default()))
+    let times = all.iter().map(|(name, times)| ReadyTime {
+        name: (*name).to_owned(),
+        time: median(times).unwrap_or_default(),
+    });
+    Ok(times.collect())
 }

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use prowess_bench::binaries::OWN_NAME;
 use prowess_bench::gateway::rivals;
 use prowess_bench::{megabytes, millis};
 use prowess_bench_report::{Cell, Column, Table};
+
+use super::costs::{MemoryUse, ReadyTime, TranslationCost, WorkloadCosts, micros};
 
 /// What a gateway costs beyond a direct call, in CPU time and in time of the client.
 const MAX_TIMES_NGINX: f64 = 2.0;
@@ -14,37 +17,6 @@ const MAX_TIMES_PASS_THROUGH: f64 = 3.0;
 const MAX_IDLE_MEGABYTES: f64 = 30.0;
 const MAX_READY_MILLIS: f64 = 100.0;
 
-/// One workload, and what it cost each gateway. nginx is the first.
-pub(crate) struct WorkloadCosts {
-    pub(crate) what: &'static str,
-    /// The p50 without any gateway.
-    pub(crate) direct: Duration,
-    pub(crate) costs: Vec<ProxyCost>,
-}
-
-/// What a workload cost one gateway.
-pub(crate) struct ProxyCost {
-    pub(crate) name: &'static str,
-    pub(crate) cpu: Duration,
-    /// The p50 beyond that without any gateway.
-    pub(crate) added: Duration,
-}
-
-/// CPU time of Prowess for the same workload in two ways.
-pub(crate) struct TranslationCost {
-    pub(crate) what: &'static str,
-    pub(crate) passed: Duration,
-    pub(crate) translated: Duration,
-}
-
-/// Memory of one gateway, in bytes.
-pub(crate) struct MemoryUse {
-    pub(crate) name: &'static str,
-    pub(crate) idle: u64,
-    /// With many streams open; none if it was not tried.
-    pub(crate) streaming: Option<u64>,
-}
-
 /// Prowess as a multiple of nginx. Events and the times of clients with request logs have no
 /// bar.
 pub(crate) fn pass_through(workloads: &[WorkloadCosts]) -> Table {
@@ -52,13 +24,12 @@ pub(crate) fn pass_through(workloads: &[WorkloadCosts]) -> Table {
     let mut table =
         Table::new("pass-through", columns).with_corner("pass-through, × nginx's in the same run");
     for workload in workloads {
-        let find = |name| workload.costs.iter().find(|cost| cost.name == name);
-        let (Some(nginx), Some(prowess)) = (find("nginx"), find("prowess")) else {
+        let (Some(nginx), Some(prowess)) = (workload.cost("nginx"), workload.cost(OWN_NAME)) else {
             continue;
         };
         let cpu = times(prowess.cpu, nginx.cpu);
         let cpu_of = format!("CPU of {}", workload.what);
-        if is_event(workload.what) {
+        if workload.is_per_event() {
             table.push(cpu_of, [cpu, None]);
             continue;
         }
@@ -74,11 +45,7 @@ pub(crate) fn pass_through(workloads: &[WorkloadCosts]) -> Table {
 pub(crate) fn cpu(workloads: &[WorkloadCosts]) -> Table {
     let mut table = Table::new("cpu", gateway_columns()).with_corner("µs of CPU");
     for workload in workloads {
-        let cpu = |name| {
-            let mut costs = workload.costs.iter();
-            let cost = costs.find(|cost| cost.name == name)?;
-            Some(micros(cost.cpu).into())
-        };
+        let cpu = |name| Some(micros(workload.cost(name)?.cpu).into());
         table.push(workload.what, NAMES.map(cpu));
     }
     table
@@ -91,11 +58,7 @@ pub(crate) fn added(workloads: &[WorkloadCosts]) -> Table {
     let mut table =
         Table::new("added", columns).with_corner("µs of p50: direct, and added by each gateway");
     for workload in workloads {
-        let added = |name| {
-            let mut costs = workload.costs.iter();
-            let cost = costs.find(|cost| cost.name == name)?;
-            Some(micros(cost.added).into())
-        };
+        let added = |name| Some(micros(workload.cost(name)?.added).into());
         let direct = [Some(micros(workload.direct).into())];
         table.push(workload.what, direct.into_iter().chain(NAMES.map(added)));
     }
@@ -107,15 +70,15 @@ pub(crate) fn translation(costs: &[TranslationCost]) -> Table {
     let columns = [Column::number("ratio", "", 2), Column::bar()];
     let mut table = Table::new("translation", columns)
         .with_corner("CPU, Messages in, Chat upstream, × Prowess's own pass-through");
-    for cost in costs {
-        let bar = (!is_event(cost.what)).then(|| Cell::at_most(MAX_TIMES_PASS_THROUGH));
+    for cost in costs.iter().filter(|cost| cost.name == OWN_NAME) {
+        let bar = (!cost.is_per_event()).then(|| Cell::at_most(MAX_TIMES_PASS_THROUGH));
         table.push(cost.what, [times(cost.translated, cost.passed), bar]);
     }
     table
 }
 
-/// Memory, and the time of a start, of nginx and Prowess in this order.
-pub(crate) fn memory(memory: &[MemoryUse], ready: [Duration; 2]) -> Table {
+/// Memory, and the time of a start.
+pub(crate) fn memory(memory: &[MemoryUse], ready: &[ReadyTime]) -> Table {
     let columns = gateway_columns().into_iter().chain([Column::bar()]);
     let mut table = Table::new("memory", columns);
     let bytes = |bytes: u64| Cell::from(megabytes(bytes));
@@ -128,17 +91,19 @@ pub(crate) fn memory(memory: &[MemoryUse], ready: [Duration; 2]) -> Table {
     );
     let streaming = NAMES.map(|name| used(name).and_then(|used| used.streaming).map(bytes));
     table.push("with 2,000 streams open, MB", streaming);
-    let ready = ready.map(|time| Some(millis(time).into()));
-    let ready = ready.into_iter().chain([None]);
+    let ready = NAMES.map(|name| {
+        let ready = ready.iter().find(|ready| ready.name == name)?;
+        Some(millis(ready.time).into())
+    });
     table.push(
         "time until it listens, ms",
-        ready.chain(bar(MAX_READY_MILLIS)),
+        ready.into_iter().chain(bar(MAX_READY_MILLIS)),
     );
     table
 }
 
 /// The gateways' names, in the order of their columns.
-const NAMES: [&str; 3] = ["nginx", "prowess", "LiteLLM"];
+const NAMES: [&str; 3] = ["nginx", OWN_NAME, "LiteLLM"];
 
 fn gateway_columns() -> [Column; 3] {
     let litellm = format!("LiteLLM {}", rivals::litellm_version());
@@ -147,14 +112,6 @@ fn gateway_columns() -> [Column; 3] {
         Column::number("prowess", "", 1),
         Column::number(litellm, "", 1),
     ]
-}
-
-fn is_event(what: &str) -> bool {
-    what.starts_with("an event")
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
 }
 
 /// How many times the base; nothing where the base is too small to be a measure.

@@ -31,10 +31,7 @@ const BATCH: u32 = 200;
 const THEIR_BATCH: u32 = 3;
 
 fn main() -> Result<()> {
-    let rounds: usize = match std::env::args().nth(1) {
-        Some(count) => count.parse().context("rounds must be a number")?,
-        None => 30,
-    };
+    let rounds = prowess_bench::rounds(30)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

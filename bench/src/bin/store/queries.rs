@@ -46,7 +46,12 @@ pub(crate) const QUERIES: [StoreQuery; 12] = [
         QueryKind::Search("quarterly"),
     ),
     query("search, a word in all", QueryKind::Search("documents")),
-    query("search, a prefix", QueryKind::Search("docum")),
+    query(
+        "search, a sentence",
+        QueryKind::Search(
+            "Please handle the quarterly documents of topic7x, with word12, word40 and word300",
+        ),
+    ),
     query("search, two words", QueryKind::Search("documents topic7x")),
     query("HTTP list", QueryKind::Http("/v1/skills")),
     query("HTTP get", QueryKind::Http("/v1/skills/{id}")),

@@ -1,4 +1,4 @@
-//! A PostgreSQL server for the benchmark, which can be stopped, killed and started again.
+//! A PostgreSQL server for a benchmark, which can be stopped, killed and started again.
 //!
 //! It listens on a socket in a temporary folder only, and runs in the foreground as our
 //! child, so that it also ends when the terminal ends this program.
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::programs;
+use crate::programs;
 
 /// PostgreSQL refuses to run as root; this is who runs it then.
 const NOBODY: u32 = 65_534;
@@ -22,22 +22,24 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const DATABASE: &str = "bench";
 
 /// A running server; it ends when this is dropped.
-pub(crate) struct FaultPostgres {
+#[derive(Debug)]
+pub struct BenchPostgres {
     programs: PathBuf,
     folder: TempDir,
+    settings: &'static [&'static str],
     child: Child,
 }
 
 /// Why there is none on this machine.
-pub(crate) fn missing() -> Option<String> {
+pub fn missing() -> Option<String> {
     let why = "needs a PostgreSQL server: `initdb` is neither on the PATH nor in \
                /usr/lib/postgresql";
     programs().is_none().then(|| why.to_owned())
 }
 
-impl FaultPostgres {
-    /// Starts a server with an empty database.
-    pub(crate) fn start() -> Result<FaultPostgres> {
+impl BenchPostgres {
+    /// Starts a server with an empty database and these settings, such as `fsync=off`.
+    pub fn start(settings: &'static [&'static str]) -> Result<BenchPostgres> {
         let programs = programs().context("no PostgreSQL")?;
         let folder = tempfile::tempdir()?;
         if programs::is_root() {
@@ -49,10 +51,11 @@ impl FaultPostgres {
         let made = initdb.arg(folder.path().join("data")).output()?;
         let errors = String::from_utf8_lossy(&made.stderr);
         ensure!(made.status.success(), "initdb: {errors}");
-        let child = launch(&programs, folder.path())?;
-        let postgres = FaultPostgres {
+        let child = launch(&programs, folder.path(), settings)?;
+        let postgres = BenchPostgres {
             programs,
             folder,
+            settings,
             child,
         };
         postgres.wait_until("createdb", &[DATABASE])?;
@@ -60,14 +63,29 @@ impl FaultPostgres {
     }
 
     /// The address of the database.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
+        self.url_of(DATABASE)
+    }
+
+    /// Creates another empty database and returns its address.
+    pub fn create_database(&self, name: &str) -> Result<String> {
+        self.client("createdb", &[name])?;
+        Ok(self.url_of(name))
+    }
+
+    /// What a query returns.
+    pub fn query(&self, sql: &str) -> Result<String> {
+        self.client("psql", &["-d", DATABASE, "-A", "-t", "-c", sql])
+    }
+
+    fn url_of(&self, database: &str) -> String {
         let folder = self.folder.path().display();
-        format!("postgres://postgres@localhost/{DATABASE}?host={folder}")
+        format!("postgres://postgres@localhost/{database}?host={folder}")
     }
 
     /// Sends a signal to the server and all its processes. The server comes first, so
     /// that it starts no others meanwhile.
-    pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
+    pub fn signal(&self, signal: Signal) -> Result<()> {
         let pid = self.child.id();
         let children = format!("/proc/{pid}/task/{pid}/children");
         let children = std::fs::read_to_string(children)?;
@@ -80,15 +98,15 @@ impl FaultPostgres {
     }
 
     /// Kills everything, as a crash would.
-    pub(crate) fn kill(&mut self) -> Result<()> {
+    pub fn kill(&mut self) -> Result<()> {
         self.signal(Signal::KILL)?;
         self.child.wait()?;
         Ok(())
     }
 
     /// Starts it again after it was killed, and waits until it answers.
-    pub(crate) fn restart(&mut self) -> Result<()> {
-        self.child = launch(&self.programs, self.folder.path())?;
+    pub fn restart(&mut self) -> Result<()> {
+        self.child = launch(&self.programs, self.folder.path(), self.settings)?;
         self.wait_until("psql", &["-d", DATABASE, "-c", "SELECT 1"])
     }
 
@@ -96,20 +114,26 @@ impl FaultPostgres {
     fn wait_until(&self, client: &str, arguments: &[&str]) -> Result<()> {
         let start = Instant::now();
         loop {
-            let mut command = unprivileged(&self.programs.join(client));
-            command.arg("-h").arg(self.folder.path());
-            let tried = command.args(["-U", "postgres"]).args(arguments).output()?;
-            if tried.status.success() {
-                return Ok(());
+            match self.client(client, arguments) {
+                Ok(_) => return Ok(()),
+                Err(error) if start.elapsed() >= START_LIMIT => return Err(error),
+                Err(_) => std::thread::sleep(POLL_INTERVAL),
             }
-            let errors = String::from_utf8_lossy(&tried.stderr);
-            ensure!(start.elapsed() < START_LIMIT, "{client}: {errors}");
-            std::thread::sleep(POLL_INTERVAL);
         }
+    }
+
+    /// Runs a client and returns its output.
+    fn client(&self, client: &str, arguments: &[&str]) -> Result<String> {
+        let mut command = unprivileged(&self.programs.join(client));
+        command.arg("-h").arg(self.folder.path());
+        let done = command.args(["-U", "postgres"]).args(arguments).output()?;
+        let errors = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "{client}: {errors}");
+        Ok(String::from_utf8(done.stdout)?.trim().to_owned())
     }
 }
 
-impl Drop for FaultPostgres {
+impl Drop for BenchPostgres {
     fn drop(&mut self) {
         // One that was stopped ends only when it goes on.
         let _ = self.signal(Signal::CONT);
@@ -117,11 +141,12 @@ impl Drop for FaultPostgres {
     }
 }
 
-fn launch(programs: &Path, folder: &Path) -> Result<Child> {
+fn launch(programs: &Path, folder: &Path, settings: &[&str]) -> Result<Child> {
     let mut command = unprivileged(&programs.join("postgres"));
     command.arg("-D").arg(folder.join("data"));
     command.arg("-k").arg(folder);
-    for setting in ["listen_addresses=", "max_connections=200", "fsync=off"] {
+    let always = ["listen_addresses=", "max_connections=200"];
+    for setting in always.iter().chain(settings) {
         command.args(["-c", setting]);
     }
     command.stdin(Stdio::null()).stdout(Stdio::null());
