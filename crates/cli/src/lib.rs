@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `demo` | `prowess demo` |
 //! | `run` | `prowess run` |
+//! | `batch`, `batches` | `prowess batch`; `prowess batches …`, on the store itself or on a server |
 //! | `skill` | `prowess skill …` |
 //! | `tools`, `call` | `prowess tools`, `prowess call` |
 //! | `mcp` | `prowess mcp` |
@@ -25,6 +26,8 @@
 //! | `logging`, `log_writer` | the log of a server |
 //! | `descriptors`, `realtime` | a server's limit on open files, its priority over commands |
 
+mod batch;
+mod batches;
 mod call;
 mod client;
 mod completions;
@@ -105,6 +108,8 @@ enum Command {
     Demo(demo::Args),
     /// Send a prompt to a model, with skills
     Run(run::Args),
+    /// Send many prompts to a model, with skills
+    Batch(batch::Args),
     /// Create, validate, show, pack, scan, upload and download skills
     #[command(subcommand)]
     Skill(skill::Command),
@@ -121,6 +126,8 @@ enum Command {
     Keys(keys::Command),
     /// List runs, show one, follow or cancel a run of a server
     Runs(runs::Args),
+    /// List batches, show one, or cancel one
+    Batches(batches::Args),
     /// Check a configuration, print its schema, or import one from LiteLLM
     #[command(subcommand)]
     Config(config::Command),
@@ -190,6 +197,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Sandbox(command) => return sandbox::run(command),
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Batch(args) => batch::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Skill(command) => skill::run(command),
         Command::Tools(args) => tools::run(&args),
@@ -198,6 +206,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
         Command::Runs(args) => runs::run(&args),
+        Command::Batches(args) => batches::run(&args),
         Command::Config(command) => config::run(&command),
         Command::Usage(args) => usage::run(&args),
         Command::Completions(args) => completions::run(&args),

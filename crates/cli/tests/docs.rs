@@ -27,7 +27,7 @@ use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path}
 use server::TestServer;
 
 /// Pages whose blocks run against the server that they start.
-const SERVING_PAGES: [&str; 11] = [
+const SERVING_PAGES: [&str; 12] = [
     "guide.md",
     "gateway.md",
     "skills.md",
@@ -37,6 +37,7 @@ const SERVING_PAGES: [&str; 11] = [
     "mcp.md",
     "publish.md",
     "long-runs.md",
+    "batches.md",
     PYTHON_PAGE,
     AGENTS_PAGE,
 ];
@@ -294,6 +295,11 @@ fn the_page_about_publishing_runs() {
 #[test]
 fn the_page_about_long_runs_runs() {
     Page::run("long-runs.md");
+}
+
+#[test]
+fn the_page_about_batches_runs() {
+    Page::run("batches.md");
 }
 
 #[test]

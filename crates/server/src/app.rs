@@ -101,6 +101,8 @@ impl App {
 
     /// Waits until usage rows are written and traces are sent.
     pub async fn flush(&self) {
+        // The usage of long runs is written with their records.
+        self.engine().flush_records().await;
         self.ledger().flush().await;
         if let Some(telemetry) = self.telemetry() {
             telemetry.flush().await;

@@ -27,6 +27,7 @@
 //! | `intake`, `skill_compose` | from an uploaded form to a checked and scanned skill |
 //! | `render` | database rows as JSON of each dialect |
 //! | `limits` | rate limits and budgets of keys |
+//! | `interrupted_runs` | recording runs that were not kept and whose server died |
 //! | `kept_runs` | runs that go on without their client: submitting, running, following, cancelling |
 //! | `meter`, `telemetry` | usage of model calls: rows and traces |
 //! | `route` | the route table, the router, and the routes, one file per verb |
@@ -52,6 +53,7 @@ mod google;
 mod http_service;
 mod ids;
 mod intake;
+mod interrupted_runs;
 mod kept_runs;
 mod limits;
 mod metadata;

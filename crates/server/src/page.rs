@@ -35,6 +35,9 @@ pub(crate) fn parse_anthropic_by_id(query: &Query) -> Result<PageRequest, HttpEr
         (None, Some(id)) => PagePosition::Before(PageCursor::from_id(id)),
         (None, None) => PagePosition::Start,
     };
+    if query.all("limit").any(str::is_empty) {
+        return Err(limit_error(""));
+    }
     Ok(PageRequest {
         limit: parse_limit(query, DEFAULT_LIMIT)?,
         order: SortOrder::Descending,
@@ -95,11 +98,16 @@ pub(crate) fn apply_order<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, H
 
 /// A limit out of range is an error, not clamped.
 pub(crate) fn parse_limit(query: &Query, default: u32) -> Result<u32, HttpError> {
-    let what = format!("a number from 1 to {MAX_PAGE_ITEMS}");
-    let limit: u32 = query.parse_value("limit", &what)?.unwrap_or(default);
-    if (1..=MAX_PAGE_ITEMS).contains(&limit) {
-        return Ok(limit);
-    }
-    let message = format!("limit: `{limit}` is not {what}");
-    Err(HttpError::bad_request("query-invalid", message).with_detail("param", "limit"))
+    let Some(text) = query.get("limit") else {
+        return Ok(default);
+    };
+    let limit = text.parse().ok();
+    let limit = limit.filter(|limit| (1..=MAX_PAGE_ITEMS).contains(limit));
+    limit.ok_or_else(|| limit_error(text))
+}
+
+fn limit_error(text: &str) -> HttpError {
+    let text = excerpt(text);
+    let message = format!("limit: `{text}` is not a number from 1 to {MAX_PAGE_ITEMS}");
+    HttpError::bad_request("query-invalid", message).with_detail("param", "limit")
 }

@@ -40,9 +40,11 @@
 //! | `db` | SQLite and PostgreSQL behind one kind of statement; the schema |
 //! | `blob` | content by digest: staging, activating, reading |
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
+//! | `skill_index` | the index of skills' words: what searching and routing read |
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
-//! | `runs`, `containers`, `hidden_turns` | records of runs, their containers, and turns that a dialect cannot carry |
-//! | `journal` | runs in progress: their steps, leases, events, container files and webhooks |
+//! | `runs`, `containers`, `hidden_turns` | runs as people read them, their containers, and turns that a dialect cannot carry |
+//! | `foreground_runs` | runs in progress that end when their client leaves |
+//! | `journal` | kept runs: their steps, leases, events, container files and webhooks |
 //! | `batches` | batches of requests, their items and results |
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
 //! | `provider_files` | which provider stores a file, and for which tenant |
@@ -51,7 +53,7 @@
 //! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
 //! | `readiness`, `lost_database`, `outage` | whether the store is writable, was lost, or is unreachable |
 //! | `gc` | collecting unreferenced content and expired records |
-//! | `page`, `id`, `time`, `words`, `error` | pagination, ids, timestamps, words for search, errors |
+//! | `page`, `id`, `time`, `error` | pagination, ids, timestamps, errors |
 //!
 //! # Guarantees
 //!
@@ -72,6 +74,7 @@ mod db;
 mod disk_space;
 mod error;
 mod files;
+mod foreground_runs;
 mod gc;
 mod growth;
 mod hidden_turns;
@@ -89,18 +92,18 @@ mod readiness;
 mod resolve;
 mod responses;
 mod runs;
+mod skill_index;
 mod skills;
 mod store;
 mod tenant;
 mod time;
 mod upload_check;
 mod usage;
-mod words;
 
 pub use batches::{
-    AddItemsOutcome, BatchCounts, BatchFiles, BatchItemRef, BatchItemResult, BatchItemRun,
-    BatchItemState, BatchKind, BatchLimits, BatchRecord, BatchResult, BatchState, DuplicateItem,
-    FinishOutcome, NewBatch, NewBatchItem, UnsubmittedItem,
+    AddItemsOutcome, BatchConcurrency, BatchCounts, BatchFiles, BatchItemRef, BatchItemResult,
+    BatchItemRun, BatchItemState, BatchKind, BatchLimits, BatchRecord, BatchResult, BatchState,
+    CreateBatchOutcome, DuplicateItem, FinishOutcome, NewBatch, NewBatchItem, UnsubmittedItem,
 };
 pub use blob::ContentStream;
 pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
@@ -111,6 +114,7 @@ pub use conversations::{ConversationRecord, NewConversation};
 pub use db::Database;
 pub use error::{Error, ResourceKind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
+pub use foreground_runs::{EndedForegroundRun, ForegroundRun};
 pub use gc::GarbageReport;
 pub use items::NewItem;
 pub use journal::{
@@ -124,15 +128,17 @@ pub use keys::{KeyRecord, KeyScope, NewKey, SecretKey};
 pub use page::{
     MAX_PAGE_ITEMS, MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder,
 };
+pub use prowess_ranking::{Field, MAX_QUERY_CHARS, MatchedWord};
 pub use quota::{StorageLimits, StorageUsage};
 pub use readiness::ReadinessFailure;
 pub use resolve::ResolvedSkill;
 pub use responses::{NewResponse, ResponseRecord};
-pub use runs::{NewRun, RunDetail, RunRecord};
+pub use runs::{KeptProgress, NewRun, RunDetail, RunRecord};
 pub use skills::{
-    DeletedVersion, LastVersionRule, NewSkill, NewVersion, ScanRecord, SearchHit, SkillDeleteRule,
-    SkillFilter, SkillRecord, SkillSource, UnchangedRule, UploadOutcome, UploadedVersion,
-    VersionDeleteRule, VersionDetail, VersionRecord, VersionRef, VersionSelector,
+    DeletedVersion, LastVersionRule, MAX_ROUTED_SKILLS, NewSkill, NewVersion, RoutedSkill,
+    ScanRecord, SearchHit, SkillDeleteRule, SkillFilter, SkillRecord, SkillSource, UnchangedRule,
+    UploadOutcome, UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord, VersionRef,
+    VersionSelector,
 };
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};

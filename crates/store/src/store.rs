@@ -16,6 +16,7 @@ use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
+use crate::skill_index::{BlockCache, MergeQueue};
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
@@ -26,6 +27,8 @@ struct StoreInner {
     db: Arc<Db>,
     blobs: Blobs,
     resolve_cache: ResolveCache,
+    block_cache: BlockCache,
+    merge_queue: MergeQueue,
     key_cache: KeyCache,
     limits: StorageLimits,
     disk_space: Arc<DiskSpace>,
@@ -52,10 +55,12 @@ impl Store {
             None => ObjectStorage::open_folder(&config.data_dir.join(BLOB_FOLDER))?,
         };
         let space = Arc::new(DiskSpace::new(local_folders(config), config.reserve_bytes));
-        Ok(Store(Arc::new(StoreInner {
+        let store = Store(Arc::new(StoreInner {
             blobs: Blobs::new(db.clone(), storage, config.inline_bytes, Arc::clone(&space)),
             db,
             resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
+            block_cache: BlockCache::default(),
+            merge_queue: MergeQueue::default(),
             key_cache: KeyCache::new(config.freshness),
             limits: config.limits,
             disk_space: space,
@@ -64,7 +69,9 @@ impl Store {
             conversation_growth: TenantGrowth::default(),
             chat_growth: TenantGrowth::default(),
             turn_growth: TenantGrowth::default(),
-        })))
+        }));
+        store.index_earlier_skills().await?;
+        Ok(store)
     }
 
     /// The kind of database.
@@ -93,6 +100,14 @@ impl Store {
 
     pub(crate) fn resolve_cache(&self) -> &ResolveCache {
         &self.0.resolve_cache
+    }
+
+    pub(crate) fn block_cache(&self) -> &BlockCache {
+        &self.0.block_cache
+    }
+
+    pub(crate) fn merge_queue(&self) -> &MergeQueue {
+        &self.0.merge_queue
     }
 
     pub(crate) fn key_cache(&self) -> &KeyCache {

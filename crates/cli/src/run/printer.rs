@@ -103,7 +103,7 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 /// Replaces control characters, which could move the cursor or change colours.
-pub(super) fn strip_controls(text: &str, one_line: bool) -> String {
+pub(crate) fn strip_controls(text: &str, one_line: bool) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let keep = |c: char| !(c.is_control() || turns(c)) || !one_line && matches!(c, '\n' | '\t');
     text.chars()

@@ -48,6 +48,9 @@ impl TerminalReporter {
             } => self
                 .printer
                 .print_line(&format!("{DIM}done in {millis} ms{DIM:#}")),
+            RunStep::SkillsOffered { count } => self
+                .printer
+                .print_line(&format!("{DIM}{count} stored skills are offered{DIM:#}")),
             RunStep::SkillLoaded { name } => self.printer.print_line(&format!(
                 "{NOTE}loaded{NOTE:#} {}",
                 strip_controls(name, true)

@@ -2,8 +2,10 @@
 //!
 //! One file per section, with its keys, their checks and the resulting settings. An unknown
 //! key is an error that names the closest known one. A build without the feature `server`
-//! reads `[server]`, `[telemetry]` and `[webhooks]` too, but does not check their values.
+//! reads `[server]`, `[telemetry]`, `[webhooks]` and `[batches]` too, but does not check their
+//! values.
 
+mod batches;
 mod blobs;
 mod error;
 pub mod import;
@@ -78,6 +80,7 @@ struct ConfigToml {
     runs: runs::RunsToml,
     telemetry: telemetry::TelemetryToml,
     webhooks: webhooks::WebhooksToml,
+    batches: batches::BatchesToml,
 }
 
 /// Every section and its keys.
@@ -92,6 +95,7 @@ const SECTIONS: &[ConfigSection] = &[
     ConfigSection::table("runs", runs::KEYS),
     ConfigSection::table("telemetry", telemetry::KEYS),
     ConfigSection::table("webhooks", webhooks::KEYS),
+    ConfigSection::table("batches", batches::KEYS),
 ];
 
 /// The JSON schema of the file, for editors.
@@ -162,31 +166,40 @@ impl Config {
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
         let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
         let runs = problems.record(skills::check(raw.skills));
-        let rerun = problems.record(runs::check(&raw.runs));
+        let kept = problems.record(runs::check(&raw.runs));
         #[cfg(feature = "server")]
         let telemetry = problems.record(telemetry::check::check(&raw.telemetry));
         #[cfg(feature = "server")]
         let webhooks = problems.record(webhooks::check::check(&raw.webhooks));
+        #[cfg(feature = "server")]
+        let batches = problems.record(batches::check::check(&raw.batches));
         let models = problems.record(models::check_all(raw.models));
         problems.ensure_none()?;
-        let (Some(sandbox), Some(store), Some(runs), Some(rerun), Some(models)) =
-            (sandbox, store, runs, rerun, models)
+        let (Some(sandbox), Some(store), Some(runs), Some(kept), Some(models)) =
+            (sandbox, store, runs, kept, models)
         else {
             return Err(problems);
         };
         #[cfg(feature = "server")]
-        let (Some(server), Some(telemetry), Some(webhooks)) = (server, telemetry, webhooks) else {
+        let (Some(server), Some(telemetry), Some(webhooks), Some(batches)) =
+            (server, telemetry, webhooks, batches)
+        else {
             return Err(problems);
         };
         Ok(Config {
             sandbox,
             store,
-            runs: EngineSettings { rerun, ..runs },
+            runs: EngineSettings {
+                rerun: kept.rerun,
+                max_open_runs: kept.max_open,
+                ..runs
+            },
             #[cfg(feature = "server")]
             server: ServerConfig {
                 settings: ServerSettings {
                     telemetry,
                     webhooks,
+                    batches,
                     ..server.settings
                 },
                 ..server
@@ -383,10 +396,10 @@ mod tests {
         let config = read_config(
             "[skills]\ndisclosure = \"auto\"\nlitellm = true\naliases = { xlsx = \"skill_1\" }\n\
              turns = 3\nwall_seconds = 60\ntokens = 1000\nsandbox_seconds = 30\nrecord = \"full\"\n\
-             catalogue_tokens = 500\n[runs]\nrerun = \"never\"\n",
+             catalogue_tokens = 500\nauto = true\n[runs]\nrerun = \"never\"\n",
         );
         let runs = config.unwrap().runs;
-        assert!(runs.litellm && runs.aliases["xlsx"] == "skill_1");
+        assert!(runs.litellm && runs.auto && runs.aliases["xlsx"] == "skill_1");
         assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
         assert_eq!(runs.rerun, prowess_engine::RerunPolicy::Never);
         insta::assert_snapshot!(first_problem("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");

@@ -40,7 +40,11 @@ impl OutputFolder {
         self
     }
 
-    pub(super) async fn save(&mut self, name: &str, content: Vec<u8>) -> Result<PathBuf, Error> {
+    /// Saves a file under a safe form of its name, and returns its path.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn save(&mut self, name: &str, content: Vec<u8>) -> Result<PathBuf, Error> {
         let mut folder = self.clone();
         let name = sanitise_name(name);
         let path = self.path.join(&name);

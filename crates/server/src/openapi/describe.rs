@@ -97,9 +97,16 @@ impl DescribedRoute<'_> {
             ApiMount::Mcp => "header",
             _ => "query",
         };
-        let declared = self.operation.parameters.iter().map(|(name, kind, meaning)| {
-            json!({ "name": name, "in": place, "description": meaning, "schema": kind.schema() })
-        });
+        let declared = self
+            .operation
+            .parameters
+            .iter()
+            .map(|(name, kind, meaning)| {
+                json!({
+                    "name": name, "in": place, "required": kind.is_required(),
+                    "description": meaning, "schema": kind.schema(),
+                })
+            });
         names.chain(declared).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Query parameters of lists, and headers of MCP.
 
-use prowess_store::UsageGrouping;
+use prowess_store::{MAX_QUERY_CHARS, UsageGrouping};
 use serde_json::{Value, json};
 
 /// Name, kind, description.
@@ -11,6 +11,8 @@ pub(crate) enum ParameterKind {
     Limit,
     Text,
     Words,
+    Task,
+    RequiredTask,
     Order,
     Source,
     Ids,
@@ -46,8 +48,13 @@ const SOURCE: Parameter = (
 const NAME: Parameter = ("name", ParameterKind::Text, "Only skills with this name");
 const QUERY: Parameter = (
     "query",
-    ParameterKind::Words,
-    "Only skills that match these words, best first, at most 200",
+    ParameterKind::Task,
+    "Only skills that match these words, best first, at most 200; one word is enough",
+);
+const TASK: Parameter = (
+    "query",
+    ParameterKind::RequiredTask,
+    "The task: words, or a whole request",
 );
 const IDS: Parameter = (
     "ids[]",
@@ -126,6 +133,7 @@ const AFTER_ANY: Parameter = (
     "`last_id` of the previous page",
 );
 
+pub(crate) const SKILL_SEARCH: &[Parameter] = &[LIMIT, TASK];
 pub(crate) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(crate) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
 pub(crate) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
@@ -172,6 +180,10 @@ pub(crate) const MCP_STREAM: &[Parameter] = &[SESSION, PROTOCOL, LAST_EVENT];
 const TEXT: &str = r"^[^\u0000]*$";
 
 impl ParameterKind {
+    pub(super) fn is_required(self) -> bool {
+        matches!(self, ParameterKind::RequiredTask)
+    }
+
     pub(super) fn schema(self) -> Value {
         match self {
             ParameterKind::Limit => {
@@ -189,6 +201,9 @@ impl ParameterKind {
             ParameterKind::Text => json!({ "type": "string", "pattern": TEXT }),
             // Anything is accepted; it may match nothing.
             ParameterKind::Words | ParameterKind::Header => json!({ "type": "string" }),
+            ParameterKind::Task | ParameterKind::RequiredTask => {
+                json!({ "type": "string", "pattern": r"[A-Za-z0-9]", "maxLength": MAX_QUERY_CHARS })
+            }
             ParameterKind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
             ParameterKind::Source => {
                 let sources = ["custom", "anthropic", "anthropic_example", "plugin"];

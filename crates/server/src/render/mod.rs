@@ -8,7 +8,20 @@ use serde_json::{Value, json};
 
 /// A run. No vendor has such an object, so all dialects get the same.
 pub(crate) fn run(run: &RunRecord) -> Value {
-    let micros = run.ended_at.as_micros() - run.started_at.as_micros();
+    if let Some(kept) = run.kept {
+        return json!({
+            "id": run.id,
+            "type": "run",
+            "model": run.model,
+            "dialect": run.dialect,
+            "status": run.status,
+            "steps": kept.steps,
+            "cancel_requested": kept.cancel_requested,
+            "created_at": rfc3339(run.started_at),
+            "ended_at": run.ended_at.map(rfc3339),
+        });
+    }
+    let millis = |end: Timestamp| (end.as_micros() - run.started_at.as_micros()) / 1000;
     json!({
         "id": run.id,
         "type": "run",
@@ -21,25 +34,16 @@ pub(crate) fn run(run: &RunRecord) -> Value {
         "input_tokens": run.input_tokens,
         "output_tokens": run.output_tokens,
         "created_at": rfc3339(run.started_at),
-        "duration_ms": micros / 1000,
+        "ended_at": run.ended_at.map(rfc3339),
+        "duration_ms": run.ended_at.map(millis),
         "container": run.container,
         "error": run.error,
     })
 }
 
-/// A kept run, which may be in progress.
-pub(crate) fn kept_run(run: &JournalRun) -> Value {
-    json!({
-        "id": run.id,
-        "type": "run",
-        "model": run.model,
-        "dialect": run.dialect,
-        "status": run.state.as_str(),
-        "steps": run.steps,
-        "cancel_requested": run.cancel_requested,
-        "created_at": rfc3339(run.created_at),
-        "ended_at": run.ended_at.map(rfc3339),
-    })
+/// A kept run that has no record.
+pub(crate) fn kept_run(kept: &JournalRun) -> Value {
+    run(&RunRecord::from(kept))
 }
 
 /// RFC 3339 in UTC with six digits of a second, as Anthropic writes times.

@@ -9,11 +9,13 @@
 //! | [`gateway`] | calls to models, and what clients of OpenAI's API store here |
 //! | `skills`, `files`, `containers`, `models`, `runs`, `usage` | the vendors' other resources |
 //! | `message_batches`, `openai_batches` | batches of requests, as each vendor has them |
+//! | `batch_key` | the idempotency key of a request that creates a batch |
 //! | `litellm` | endpoints of LiteLLM's proxy |
 //! | [`discovery`] | the public index of skills |
 //! | `mcp` | a tenant's skills over MCP |
 //! | `health` | health checks and metrics |
 
+mod batch_key;
 mod containers;
 pub(crate) mod discovery;
 mod files;

@@ -34,7 +34,7 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 85] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 86] = [
     // Records of model calls may contain their texts.
     ("GET", "/v1/runs", &[KeyScope::Use]),
     ("GET", "/v1/runs/run_x", &[KeyScope::Use]),
@@ -89,6 +89,11 @@ const ROUTES: [(&str, &str, &[KeyScope]); 85] = [
     ("GET", "/v1/responses", &[KeyScope::Use]),
     ("GET", "/v1/skills", &[KeyScope::Read, KeyScope::Publish]),
     ("POST", "/v1/skills", &[KeyScope::Publish]),
+    (
+        "GET",
+        "/v1/skills/search",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
     (
         "GET",
         "/v1/skills/skill_x",

@@ -336,6 +336,7 @@ async fn lists_and_searches_hold_nothing_of_others() {
             "/v1/skills?limit=1000".to_owned(),
             "/v1/skills?name=the-owners".to_owned(),
             "/v1/skills?query=unmistakable".to_owned(),
+            "/v1/skills/search?query=unmistakable+words+of+the+owner".to_owned(),
             format!("/v1/files?ids[]={}", tenants.file),
             format!("/v1/skills?after={}&order=asc", tenants.skill),
             format!("/v1/skills?after={}", tenants.skill),

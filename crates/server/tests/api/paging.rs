@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use prowess_testkit::SkillFixture;
 use serde_json::{Value, json};
 
-use crate::client::{Form, Server, TestDialect};
+use crate::client::{ALL, Form, Server, TestDialect};
 
 fn ids(list: &Value) -> Vec<String> {
     let items = list["data"].as_array().unwrap().iter();
@@ -210,4 +210,84 @@ async fn an_invalid_query_is_refused_and_not_corrected() {
         .send()
         .await;
     assert_eq!(harmless.status, StatusCode::OK);
+    for path in [
+        "messages/batches?limit=",
+        "messages/batches?after_id=a&limit=",
+    ] {
+        let answer = server.get(TestDialect::Ga, &format!("/v1/{path}"));
+        let answer = answer.send().await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_ranked_with_reasons_and_what_a_catalogue_holds() {
+    let server = Server::new().await;
+    for at in 0..120 {
+        let description = format!(
+            "Handles documents of kind {at}. {}",
+            "More words. ".repeat(30)
+        );
+        let skill =
+            SkillFixture::new(&format!("documents-{at}")).field("description", &description);
+        let form = Form::skill(&skill);
+        server
+            .post(TestDialect::Ga, "/v1/skills")
+            .form(&form)
+            .await
+            .ok();
+    }
+    let skill = SkillFixture::new("tax-return")
+        .field("description", "Fills in tax forms.")
+        .body("# Walrus\n\nCounts.\n");
+    let form = Form::skill(&skill);
+    server
+        .post(TestDialect::Ga, "/v1/skills")
+        .form(&form)
+        .await
+        .ok();
+    let path = "/v1/skills/search?limit=200&query=Please+handle+my+tax+documents+about+a+walrus";
+    let mut answers = Vec::new();
+    for dialect in ALL {
+        let answer = server.get(dialect, path).send().await.ok();
+        let data = answer["data"].as_array().unwrap();
+        assert_eq!(data.len(), 121, "{dialect:?}");
+        let best = &data[0];
+        assert_eq!(
+            (&best["rank"], &best["name"]),
+            (&json!(1), &json!("tax-return"))
+        );
+        let matched = best["matched"].as_array().unwrap();
+        let tax = json!({ "word": "tax", "fields": ["name", "description"] });
+        let walrus = json!({ "word": "walrus", "fields": ["headings"] });
+        assert!(
+            matched.contains(&tax) && matched.contains(&walrus),
+            "{best}"
+        );
+        // Lines are shortened; as many as fit are in the catalogue.
+        let held = data.iter().filter(|skill| skill["in_catalogue"] == true);
+        let bytes: u64 = held
+            .clone()
+            .map(|skill| skill["catalogue_bytes"].as_u64().unwrap())
+            .sum();
+        let catalogue = json!({ "skills": held.count(), "bytes": bytes, "limit_bytes": 16_000 });
+        assert_eq!(answer["catalogue"], catalogue);
+        assert!((15_000..=16_000).contains(&bytes), "{catalogue}");
+        assert_eq!(data[120]["in_catalogue"], false);
+        answers.push(answer);
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    for dialect in ALL {
+        let long = "word+".repeat(4_000);
+        for query in ["", "?query=", "?query=+", &format!("?query={long}")] {
+            for path in ["/v1/skills/search", "/v1/skills"] {
+                if query.is_empty() && path == "/v1/skills" {
+                    continue;
+                }
+                let answer = server.get(dialect, &format!("{path}{query}")).send().await;
+                assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{dialect:?} {path}");
+                assert_eq!(answer.code(), "value-invalid");
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ use prowess_store::{
 };
 
 use crate::attack_data::{NEW_FILE, upload};
+use crate::searching::{EARLIER_WORDS_POSTGRES, EARLIER_WORDS_SQLITE};
 use crate::testbed::{TestBed, described, execute, on_both_databases, skill};
 
 on_both_databases! {
@@ -174,26 +175,36 @@ const EARLIER_SQLITE: &str = "
     DROP TRIGGER tenants_inserted; DROP TRIGGER files_inserted; DROP TRIGGER files_deleted;
     DROP TRIGGER skills_inserted; DROP TRIGGER skills_deleted;
     DROP TRIGGER versions_inserted; DROP TRIGGER versions_deleted;
+    DROP TRIGGER sessions_resized; DROP TRIGGER sessions_deleted;
     DROP TABLE tenant_storage; DROP TABLE readiness;
     DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
     DROP TABLE batch_items; DROP TABLE batches; DROP TABLE batch_scheduler;
+    DROP TABLE foreground_runs;
     DROP TABLE journal_events; DROP TABLE journal_steps; DROP TABLE journal_runs;
     DROP TABLE webhook_deliveries; DROP TABLE container_files;
     ALTER TABLE sessions DROP COLUMN generation; ALTER TABLE sessions DROP COLUMN held_by;
     ALTER TABLE sessions DROP COLUMN held_epoch;
+    ALTER TABLE sessions DROP COLUMN stored_bytes;
+    DROP TABLE skills_to_index; DROP TABLE skill_pages; DROP TABLE skill_blocks;
+    DROP TABLE skill_documents; DROP TABLE skill_index;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
     DROP FUNCTION count_skill CASCADE; DROP FUNCTION count_version CASCADE;
+    DROP FUNCTION count_journal_run CASCADE; DROP FUNCTION count_container CASCADE;
     DROP TABLE tenant_storage; DROP TABLE readiness;
     DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
     DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
     DROP TABLE batch_items; DROP TABLE batches; DROP TABLE batch_scheduler;
+    DROP TABLE foreground_runs;
     DROP TABLE journal_events; DROP TABLE journal_steps; DROP TABLE journal_runs;
     DROP TABLE webhook_deliveries; DROP TABLE container_files;
     ALTER TABLE sessions DROP COLUMN generation; ALTER TABLE sessions DROP COLUMN held_by;
     ALTER TABLE sessions DROP COLUMN held_epoch;
+    ALTER TABLE sessions DROP COLUMN stored_bytes;
+    DROP TABLE skills_to_index; DROP TABLE skill_pages; DROP TABLE skill_blocks;
+    DROP TABLE skill_documents; DROP TABLE skill_index;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {
@@ -216,10 +227,10 @@ async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {
     assert_eq!((before.1.files, before.1.bytes), (1, 70));
     store.close().await;
     let earlier = match bed.config.database.as_str() {
-        "sqlite" => EARLIER_SQLITE,
-        _ => EARLIER_POSTGRES,
+        "sqlite" => [EARLIER_SQLITE, EARLIER_WORDS_SQLITE],
+        _ => [EARLIER_POSTGRES, EARLIER_WORDS_POSTGRES],
     };
-    execute(&bed, earlier).await;
+    execute(&bed, &earlier.concat()).await;
     let store = bed.open().await;
     assert_eq!(totals(&store).await, before);
     let gone = store.delete_skill(&bed.tenant, &made, SkillDeleteRule::Cascade);

@@ -51,6 +51,7 @@ mod usage_scan;
 
 pub(crate) use admit::resolve_route;
 pub(super) use chats::ROUTES as CHAT_ROUTES;
+pub(crate) use clock::unix_now;
 pub(crate) use conversation::{AnswerRecorder, StoredRecorder};
 pub(super) use conversations::ROUTES as CONVERSATION_ROUTES;
 pub(crate) use endpoint::Endpoint;

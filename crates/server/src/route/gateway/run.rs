@@ -66,7 +66,10 @@ pub(super) async fn start(
     let stream = request.request.stream;
     let context = ReplyContext::for_request(&request.request, unix_now());
     let route_targets: Vec<_> = request.route.targets().to_vec();
-    let mut run = engine.start(request).await?;
+    let mut run = engine
+        .start_tracked(request, meter.interrupted_row())
+        .await?;
+    meter.set_run(run.take_usage());
     let first = run.wait_for_start().await?;
     if let Some(turn) = &first {
         meter.set_target(&turn.provider, &turn.model, turn.price.as_ref());

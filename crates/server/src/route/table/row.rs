@@ -150,12 +150,34 @@ impl RouteRow {
         operation: Operation,
         names: PathNames,
     ) -> RouteRow {
+        RouteRow::for_vendor(ApiMount::OpenAi, method, path, handler, operation, names)
+    }
+
+    /// A row of Anthropic's API that has no counterpart in OpenAI's; the same holds for it.
+    pub(crate) const fn anthropic(
+        method: RouteMethod,
+        path: &'static str,
+        handler: BuildHandler,
+        operation: Operation,
+        names: PathNames,
+    ) -> RouteRow {
+        RouteRow::for_vendor(ApiMount::Anthropic, method, path, handler, operation, names)
+    }
+
+    const fn for_vendor(
+        vendor: ApiMount,
+        method: RouteMethod,
+        path: &'static str,
+        handler: BuildHandler,
+        operation: Operation,
+        names: PathNames,
+    ) -> RouteRow {
         RouteRow {
             method,
             path,
             mounts: VENDORS_AND_ROOT,
             action: RouteAction::Handler(handler),
-            operations: Operations::only(ApiMount::OpenAi, operation),
+            operations: Operations::only(vendor, operation),
             names,
         }
     }
