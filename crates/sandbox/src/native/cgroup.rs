@@ -270,9 +270,6 @@ impl Drop for Group {
 
 const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;
-/// How often a refused value is written again, and the time between.
-const MAX_RETRIES: usize = 20;
-const RETRY_DELAY: std::time::Duration = std::time::Duration::from_millis(2);
 const SET_MEMORY: &str = "cannot set the memory limit of a control group";
 const SET_CLASS: &str = "cannot set the processor share of a control group";
 const MOVE_PROCESS: &str = "cannot move a process into a control group";
@@ -295,21 +292,6 @@ pub(super) fn is_move_refused(error: &Error) -> bool {
         if what == MOVE_PROCESS && source.raw_os_error() == Some(EINVAL))
 }
 
-/// Writes to a file of a group. Under load, with many groups coming and going, the kernel at
-/// times refuses a valid value with EINVAL and accepts it a moment later.
-fn write_file(path: &Path, value: &str) -> io::Result<()> {
-    for _ in 0..MAX_RETRIES {
-        match fs::write(path, value) {
-            Err(error) if matches!(error.raw_os_error(), Some(EINVAL | EBUSY)) => {
-                tracing::debug!(path = %path.display(), value, "refused, tried again");
-                std::thread::sleep(RETRY_DELAY);
-            }
-            result => return result,
-        }
-    }
-    fs::write(path, value)
-}
-
 /// Memory, and memory with swap where it is counted; the second may never be less than
 /// the first, so raising and lowering go in opposite orders.
 fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
@@ -321,11 +303,6 @@ fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
         Err(error) if error.raw_os_error() == Some(EINVAL) => {
             write_if_exists(&swap, bytes, SET_MEMORY)?;
             write_as(&plain, bytes, SET_MEMORY)
-        }
-        // Files of the last command may still be in memory, for a moment.
-        Err(error) if error.raw_os_error() == Some(EBUSY) => {
-            write_as(&plain, bytes, SET_MEMORY)?;
-            write_if_exists(&swap, bytes, SET_MEMORY)
         }
         result => {
             result.at(SET_MEMORY, &plain)?;
@@ -339,11 +316,11 @@ fn write(path: &Path, value: impl std::fmt::Display) -> Result<(), Error> {
 }
 
 fn write_as(path: &Path, value: impl std::fmt::Display, failed: &'static str) -> Result<(), Error> {
-    write_file(path, &value.to_string()).at(failed, path)
+    fs::write(path, value.to_string()).at(failed, path)
 }
 
 fn write_if_exists(path: &Path, value: u64, failed: &'static str) -> Result<(), Error> {
-    match write_file(path, &value.to_string()) {
+    match fs::write(path, value.to_string()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         // Opening with `create` is denied if the file does not exist.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.exists() => Ok(()),
