@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
-use crate::wheels;
+use crate::{bare_root, test_artefacts, test_build, wheels};
 
 /// Python clients that are tested, each in its own environment: vendors' SDKs in old and
 /// new versions, another gateway, a command line, an MCP SDK, agent frameworks and an API
@@ -42,6 +42,10 @@ pub(crate) enum Step {
     /// MCP conformance tests and inspector
     NodeMcp,
     Docker,
+    /// What people install, made of the tests' own binary, and programs that check it
+    Artefacts,
+    /// A Debian without compilers, to install artefacts in
+    BareRoot,
 }
 
 impl Step {
@@ -67,23 +71,38 @@ impl Step {
                 docker();
                 Ok(())
             }
+            Step::Artefacts => test_artefacts::make(),
+            Step::BareRoot => bare_root::install(),
         }
     }
 }
 
-/// Installs everything that any test needs.
+/// Installs everything that any test needs, and builds the tests meanwhile.
 pub(crate) fn all() -> anyhow::Result<()> {
+    system()?;
     let clients = PYTHON_CLIENTS.iter().copied().map(Step::PythonClient);
     let others = [
         Step::Docker,
         Step::Reference,
         Step::Aider,
-        Step::Wheels,
         Step::NodeClients,
         Step::NodeAgents,
         Step::NodeMcp,
+        Step::BareRoot,
     ];
-    install(others.into_iter().chain(clients))
+    // Downloads and installations use a core at most, and took as long as the build.
+    std::thread::scope(|scope| {
+        let steps = others.into_iter().chain(clients);
+        let installed = scope.spawn(|| steps.into_iter().try_for_each(Step::install));
+        test_build::messages()?;
+        installed
+            .join()
+            .unwrap_or_else(|_| bail!("the installation panicked"))
+    })?;
+    // These package what was built.
+    [Step::Wheels, Step::Artefacts]
+        .into_iter()
+        .try_for_each(Step::install)
 }
 
 /// Installs the system's packages, which take no time to check, and these steps.
@@ -198,6 +217,8 @@ fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::R
             "pip",
             "install",
             "--quiet",
+            // The tests import a small part of what is installed.
+            "--no-compile",
             "--disable-pip-version-check",
             "-r",
             &path_text(requirements)?,
