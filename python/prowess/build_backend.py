@@ -1,7 +1,8 @@
-"""Builds the wheel: maturin's work, after that of one small program.
+"""Builds the wheel: maturin's work, after that of the binary `prowess`.
 
-The sandbox starts a launcher that must be a plain program and not a Python. It is a
-binary of this workspace, and travels in the wheel beside the module that starts it.
+The wheel has the whole program beside the module: it lands on the search path, and the
+module's sandbox starts it, because its launcher must be a plain program and not a Python.
+PROWESS_BINARY names a binary that was built before.
 """
 
 import json
@@ -22,7 +23,9 @@ from maturin import (  # noqa: F401  (hooks that need nothing more)
 )
 
 HERE = Path(__file__).resolve().parent
-LAUNCHER = "prowess-launcher"
+SCRIPTS = HERE / "prowess.data" / "scripts"
+# maturin refuses to do anything, even to write metadata, before it exists.
+SCRIPTS.mkdir(parents=True, exist_ok=True)
 
 
 def _profile() -> str:
@@ -33,31 +36,39 @@ def _profile() -> str:
     return "release"
 
 
-def _build_launcher() -> None:
-    command = [os.environ.get("CARGO", "cargo"), "build", "--package", LAUNCHER, "--bin", LAUNCHER]
-    command += ["--profile", _profile(), "--message-format", "json-render-diagnostics"]
+def _build_binary() -> str:
+    command = [os.environ.get("CARGO", "cargo"), "build", "--package", "prowess-cli"]
+    command += ["--bin", "prowess", "--profile", _profile()]
+    command += ["--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
-        raise RuntimeError(f"the sandbox's launcher does not build: {shlex.join(command)}")
-    place = HERE / "prowess" / LAUNCHER
-    shutil.copy2(_executable(built.stdout), place.with_suffix(".new"))
-    place.with_suffix(".new").replace(place)
+        raise RuntimeError(f"the binary does not build: {shlex.join(command)}")
+    return _executable(built.stdout)
 
 
 def _executable(messages: str) -> str:
     """Where cargo put the program, by what it says itself."""
     for line in messages.splitlines():
         made = json.loads(line)
-        if made.get("executable") and made["target"]["name"] == LAUNCHER:
+        if made.get("executable") and made["target"]["name"] == "prowess":
             return made["executable"]
-    raise RuntimeError(f"cargo built no {LAUNCHER}")
+    raise RuntimeError("cargo built no prowess")
+
+
+def _place_binary() -> None:
+    """Puts the binary where maturin finds it, in one step: a build may run beside another."""
+    binary = os.environ.get("PROWESS_BINARY") or _build_binary()
+    new = SCRIPTS.parent.with_name(f"prowess-{os.getpid()}.new")
+    shutil.copyfile(binary, new)
+    new.chmod(0o755)
+    new.replace(SCRIPTS / "prowess")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    _build_launcher()
+    _place_binary()
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    _build_launcher()
+    _place_binary()
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)

@@ -12,7 +12,7 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// are in its package; the others are binaries of the package in `bench/`.
-const ALL: [&str; 12] = [
+const ALL: [&str; 13] = [
     "validate",
     "pack",
     "discover",
@@ -25,21 +25,28 @@ const ALL: [&str; 12] = [
     "gateway-load",
     "neighbours",
     "faults",
+    "routing",
 ];
+
+/// The one whose data is not a part of the repository, and the variables that name its files. It
+/// is left out if they are not set.
+const NEEDS_DATA: &str = "routing";
+const DATA_VARIABLES: [&str; 2] = ["PROWESS_ROUTING_POOL", "PROWESS_ROUTING_QUERIES"];
 
 /// Those that can measure other binaries of Prowess in the same run. The last compares nothing
 /// else, so it is left out if there are none.
-const COMPARING: [&str; 3] = ["gateway", "kept-runs", "commands"];
+const COMPARING: [&str; 4] = ["gateway", "kept-runs", "commands", "routing"];
 const ONLY_COMPARING: &str = "commands";
 
 /// Those that need nothing of what is installed for tests.
-const WITHOUT_SETUP: [&str; 6] = [
+const WITHOUT_SETUP: [&str; 7] = [
     "store",
     "kept-runs",
     "commands",
     "gateway",
     "gateway-load",
     "neighbours",
+    "routing",
 ];
 
 /// Run a benchmark, or all of them.
@@ -103,7 +110,14 @@ impl Args {
     /// The benchmarks to run.
     fn selected(&self) -> anyhow::Result<Vec<&'static str>> {
         let Some(selected) = &self.name else {
-            let is_possible = |name: &&str| *name != ONLY_COMPARING || !self.against.is_empty();
+            let has_data = DATA_VARIABLES
+                .iter()
+                .all(|name| std::env::var_os(name).is_some());
+            let is_possible = |name: &&str| match *name {
+                ONLY_COMPARING => !self.against.is_empty(),
+                NEEDS_DATA => has_data,
+                _ => true,
+            };
             return Ok(ALL.into_iter().filter(is_possible).collect());
         };
         ensure!(
@@ -147,7 +161,11 @@ fn measure(name: &str, args: &Args) -> anyhow::Result<Vec<Table>> {
         "sandbox" => ["prowess-sandbox", "--example", "bench"],
         name => ["prowess-bench", "--bin", name],
     };
-    let mut bench = cargo(&[run.as_slice(), which.as_slice()].concat());
+    let arguments: &[&str] = match name {
+        NEEDS_DATA => &["--", "--server"],
+        _ => &[],
+    };
+    let mut bench = cargo(&[run.as_slice(), which.as_slice(), arguments].concat());
     if name == "skills" {
         install_litellm()?;
     }
@@ -232,7 +250,7 @@ fn output(program: &str, args: &[&str]) -> anyhow::Result<String> {
 /// profile is measured.
 fn profile(name: &str) -> &'static str {
     match name {
-        "gateway" | "gateway-load" | "kept-runs" | "commands" => "dist",
+        "gateway" | "gateway-load" | "kept-runs" | "commands" | "routing" => "dist",
         _ => "release",
     }
 }
@@ -275,8 +293,14 @@ mod tests {
         assert_eq!(selected(Some("gateway"), &["a=/b"]).unwrap(), ["gateway"]);
         assert!(selected(Some("store"), &["a=/b"]).is_err());
         assert!(selected(Some("commands"), &[]).is_err());
-        assert_eq!(selected(None, &[]).unwrap().len(), ALL.len() - 1);
-        assert_eq!(selected(None, &["a=/b"]).unwrap(), ALL);
+        let all = |others: &[&str]| {
+            let mut all = selected(None, others).unwrap();
+            all.retain(|name| *name != NEEDS_DATA);
+            all.len()
+        };
+        assert_eq!(all(&[]), ALL.len() - 2);
+        assert_eq!(all(&["a=/b"]), ALL.len() - 1);
+        assert_eq!(selected(Some(NEEDS_DATA), &[]).unwrap(), [NEEDS_DATA]);
     }
 
     #[test]

@@ -5,13 +5,17 @@
 
 #![expect(clippy::print_stderr, reason = "a tool for people at a terminal")]
 
+mod bare_root;
 mod bench;
 mod ci;
+mod dist;
 mod fuzz;
 mod needs;
 mod run;
 mod setup;
 mod test;
+mod test_artefacts;
+mod test_build;
 mod wheels;
 
 use clap::Parser;
@@ -28,6 +32,8 @@ enum Task {
     Bench(bench::Args),
     /// Fuzz the parsers of untrusted input
     Fuzz(fuzz::Args),
+    /// Make what people install: Debian package, archive, wheel, npm packages
+    Dist(dist::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -36,5 +42,6 @@ fn main() -> anyhow::Result<()> {
         Task::Ci => ci::run(),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Dist(args) => dist::run(&args),
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Stdio;
 
-use anyhow::Context;
 use serde_json::Value;
 
-use crate::run::{cargo, command};
+use crate::run::command;
 use crate::setup::Step::{
-    self, Aider, Docker, NodeAgents, NodeClients, NodeMcp, PythonClient, Reference, Wheels,
+    self, Aider, Artefacts, BareRoot, Docker, NodeAgents, NodeClients, NodeMcp, PythonClient,
+    Reference, Wheels,
 };
+use crate::test_build;
 
 /// The steps of each test binary, by its crate's folder and its name. Others need none.
 const NEEDS: &[(&str, &str, &[Step])] = &[
@@ -70,6 +70,15 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             NodeAgents,
         ],
     ),
+    (
+        "cli",
+        "embeddings_sdk",
+        &[
+            PythonClient("openai-2.54"),
+            PythonClient("openai-3.49"),
+            NodeClients,
+        ],
+    ),
     ("cli", "litellm_defects", &[PythonClient("litellm")]),
     ("cli", "readme", &[PythonClient("anthropic-2.8")]),
     (
@@ -125,26 +134,14 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
     ),
     ("sandbox", "suite", &[Docker]),
     ("store", "suite", &[Reference]),
+    ("xtask", "dist", &[Artefacts, BareRoot, Wheels]),
 ];
 
 /// Builds the tests, and collects the steps of every binary that has a matching test.
 pub(crate) fn steps(filter: &str) -> anyhow::Result<BTreeSet<Step>> {
-    let build = [
-        "test",
-        "--workspace",
-        "--exclude=prowess-python",
-        "--lib",
-        "--bins",
-        "--tests",
-        "--no-run",
-        "--message-format=json-render-diagnostics",
-    ];
-    let built = cargo(&build).stderr(Stdio::inherit()).output()?;
-    anyhow::ensure!(built.status.success(), "the tests do not build");
-    let messages = String::from_utf8(built.stdout)?;
+    let messages = test_build::messages()?;
     let mut steps = BTreeSet::new();
-    for line in messages.lines() {
-        let message: Value = serde_json::from_str(line).context("cargo printed no JSON")?;
+    for message in messages {
         let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
         let (Some(manifest), Some(name), Some(program)) = (
             text("/manifest_path"),
@@ -182,7 +179,10 @@ mod tests {
     #[test]
     fn every_entry_names_a_test_binary_and_known_clients() {
         for (folder, name, steps) in NEEDS {
-            let tests = root().join("crates").join(folder).join("tests");
+            let tests = match *folder {
+                "xtask" => root().join("xtask/tests"),
+                folder => root().join("crates").join(folder).join("tests"),
+            };
             let file = tests.join(format!("{name}.rs")).exists();
             assert!(
                 file || tests.join(name).join("main.rs").exists(),

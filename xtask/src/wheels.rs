@@ -3,12 +3,15 @@
 //! They are built each time, by the same cargo and into the same folder as everything
 //! else, so that the tests always use the current code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 
+use crate::dist::{strip, with_first};
 use crate::run::{command, run, target};
 use crate::setup::path_text;
+use crate::test_build;
 
 /// The package and the plugin that needs it.
 const PACKAGES: [&str; 2] = ["python/prowess", "python/llm-tools-prowess"];
@@ -24,29 +27,38 @@ pub(crate) fn install() -> anyhow::Result<()> {
 }
 
 fn build() -> anyhow::Result<Vec<PathBuf>> {
-    let tools = target().join("sdk/wheels/bin");
     let place = target().join("wheels");
     if place.exists() {
         std::fs::remove_dir_all(&place)?;
     }
-    let pip = ["-m", "pip", "wheel", "--quiet", "--no-build-isolation"];
-    let mut build = command(tools.join("python"), &pip);
-    build
-        .args(["--no-deps", "--disable-pip-version-check", "--wheel-dir"])
-        .arg(path_text(&place)?)
-        .args(PACKAGES)
-        .env("PATH", with_first(tools)?)
-        .env("CARGO_TARGET_DIR", target())
-        // Tests need no optimised build, and share this one's dependencies.
-        .env("MATURIN_PEP517_ARGS", "--profile dev");
+    // The binary that the other tests use. Without symbols it is a fraction of the size.
+    let binary = target().join("packaging/test-binary/prowess");
+    strip(&test_build::binary()?, &binary)?;
+    let mut build = builder(&target().join("sdk/wheels"), &PACKAGES, &binary, &place)?;
+    // Tests need no optimised build, and share this one's dependencies.
+    build.env("MATURIN_PEP517_ARGS", "--profile dev");
     run(&mut build)?;
     let made = std::fs::read_dir(&place)?.map(|entry| Ok(entry?.path()));
     made.collect()
 }
 
-/// The search path with a folder before all others.
-fn with_first(folder: PathBuf) -> anyhow::Result<std::ffi::OsString> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
-    Ok(std::env::join_paths(folders)?)
+/// A command that builds wheels of packages into a folder, with the programs of an
+/// environment and a binary that exists.
+pub(crate) fn builder(
+    environment: &Path,
+    packages: &[&str],
+    binary: &Path,
+    out: &Path,
+) -> anyhow::Result<Command> {
+    let tools = environment.join("bin");
+    let pip = ["-m", "pip", "wheel", "--quiet", "--no-build-isolation"];
+    let mut build = command(tools.join("python"), &pip);
+    build
+        .args(["--no-deps", "--disable-pip-version-check", "--wheel-dir"])
+        .arg(path_text(out)?)
+        .args(packages)
+        .env("PATH", with_first(tools)?)
+        .env("CARGO_TARGET_DIR", target())
+        .env("PROWESS_BINARY", binary);
+    Ok(build)
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _native
+from ._binary import find_binary
 from ._errors import Problem, ToolboxError, UsageError
 from ._skill import Fetch, Skill
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 Source = Union[str, "os.PathLike[str]", Skill]
 Form = Literal["compact", "per-skill"]
 OwnTools = Literal["on-load", "at-once"]
-
-_LAUNCHER = Path(__file__).with_name("prowess-launcher")
 
 
 @dataclass(frozen=True)
@@ -400,7 +399,8 @@ def _settings(given: dict[str, Any]) -> _Settings:
         timeout=given["timeout"],
         context=_json(given["context"]),
         fetch=given["fetch"],
-        launcher=_LAUNCHER,
+        # The sandbox starts it again under another name; it must not be a Python.
+        launcher=find_binary(),
         data_dir=None if data_dir is None else os.fspath(data_dir),
     )
 

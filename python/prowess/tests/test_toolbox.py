@@ -171,7 +171,7 @@ def test_without_a_sandbox_skills_are_read_and_nothing_runs(
     with Toolbox(greeter, sandbox=False) as toolbox:
         assert not toolbox.has_sandbox
         assert "they need a sandbox" in toolbox.call("load_skill", {"name": "greeter"}).text
-    monkeypatch.setattr("prowess._toolbox._LAUNCHER", Path("/no/launcher"))
+    monkeypatch.setattr("prowess._toolbox.find_binary", lambda: Path("/no/launcher"))
     with Toolbox(greeter, reduced=True) as toolbox:
         toolbox.refresh()
         (problem,) = toolbox.problems
