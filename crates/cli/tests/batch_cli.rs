@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod command_output;
 #[allow(
     dead_code,
     clippy::allow_attributes,
@@ -19,6 +20,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
+use command_output::{json_lines, shown, text};
 use insta::assert_snapshot;
 use long_runs::proxy::CuttingProxy;
 use prowess_testkit::SkillFixture;
@@ -124,14 +126,7 @@ impl BatchBed {
 
     /// Exit code, standard output and standard error, without ids.
     fn shown(&self, command: &mut Command) -> String {
-        let output = command.output().unwrap();
-        let text = format!(
-            "exit {}\n--- stdout\n{}--- stderr\n{}",
-            output.status.code().unwrap(),
-            text(&output.stdout),
-            text(&output.stderr)
-        );
-        hide_ids(&text)
+        hide_ids(&shown(&command.output().unwrap()))
     }
 }
 
@@ -163,17 +158,6 @@ fn hide_ids(text: &str) -> String {
         }
         None => shown,
     }
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-fn json_lines(text: &str) -> Vec<Value> {
-    let lines = text.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 fn succeeded(output: &Output) {
@@ -237,7 +221,7 @@ fn prompts_are_answered_in_their_order_with_skills_and_files() {
     submitted msgbatch_…: 3 requests
     3 succeeded, 0 failed, … tokens, results in out.jsonl
     ");
-    let results = json_lines(&bed.read("out.jsonl"));
+    let results = json_lines(bed.read("out.jsonl").as_bytes());
     let shown: Vec<_> = results
         .iter()
         .map(|result| {
@@ -261,7 +245,7 @@ fn prompts_are_answered_in_their_order_with_skills_and_files() {
     ");
     let again = [&args[..], &["--force"]].concat();
     succeeded(&bed.remote(server.url(), &again).output().unwrap());
-    assert_eq!(json_lines(&bed.read("out.jsonl")).len(), 3);
+    assert_eq!(json_lines(bed.read("out.jsonl").as_bytes()).len(), 3);
 }
 
 #[test]
@@ -318,7 +302,7 @@ fn requests_of_both_vendors_have_their_results() {
         let errors = text(&output.stderr).lines();
         let errors: Vec<_> = errors.filter(|line| line.starts_with("error")).collect();
         assert_eq!(errors, [format!("error: {input}:2: the script says no")]);
-        json_lines(&bed.read("out.jsonl"))
+        json_lines(bed.read("out.jsonl").as_bytes())
     };
     let results = run("messages.jsonl");
     assert_eq!(
@@ -407,7 +391,7 @@ fn a_killed_command_continues_its_batch_and_a_change_is_an_error() {
     succeeded(&cancelled);
     let (code, ended) = second.end();
     assert_eq!((code, &ended["batch"]), (Some(1), &json!(batch)));
-    let results = json_lines(&bed.read("out.jsonl"));
+    let results = json_lines(bed.read("out.jsonl").as_bytes());
     assert_eq!(
         (results.len(), &results[1]["status"]),
         (2, &json!("canceled"))
@@ -449,7 +433,7 @@ fn continue_in_another_process(bed: &BatchBed) {
     assert_eq!(second.batch("resumed"), id);
     let (code, ended) = second.end();
     assert_eq!((code, &ended["succeeded"]), (Some(0), &json!(40)));
-    let results = json_lines(&bed.read("out.jsonl"));
+    let results = json_lines(bed.read("out.jsonl").as_bytes());
     for (number, result) in results.iter().enumerate() {
         assert_eq!(result["text"], format!("You said: prompt {number}"));
     }
@@ -487,7 +471,7 @@ fn prompts_come_from_standard_input_and_batches_are_listed() {
     child.stdin.take().unwrap().write_all(b"one\ntwo").unwrap();
     let output = child.wait_with_output().unwrap();
     succeeded(&output);
-    let results = json_lines(text(&output.stdout));
+    let results = json_lines(&output.stdout);
     assert_eq!(results[1]["text"], "You said: two");
     let listed = bed.command(&["batches"]).output().unwrap();
     let listed = text(&listed.stdout);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod command_output;
 #[allow(
     dead_code,
     clippy::allow_attributes,
@@ -14,6 +15,7 @@ mod server;
 use std::io::{BufRead, BufReader, Lines, Read};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
+use command_output::{json_lines, shown, text};
 use insta::assert_snapshot;
 use long_runs::proxy::CuttingProxy;
 use scripted::{scripted_config, start_scripted};
@@ -93,14 +95,9 @@ impl LongRuns {
 
     /// Exit code, standard output and standard error, without ids and addresses.
     fn shown(&self, args: &[&str], run: &str) -> String {
-        let output = self.output(args);
-        let text = format!(
-            "exit {}\n--- stdout\n{}--- stderr\n{}",
-            output.status.code().unwrap(),
-            text(&output.stdout),
-            text(&output.stderr)
-        );
-        text.replace(self.server.url(), "SERVER")
+        let shown = shown(&self.output(args));
+        shown
+            .replace(self.server.url(), "SERVER")
             .replace(run, "RUN")
     }
 
@@ -121,17 +118,6 @@ impl LongRuns {
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-fn json_lines(bytes: &[u8]) -> Vec<Value> {
-    let lines = text(bytes).lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 #[test]

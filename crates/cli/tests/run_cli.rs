@@ -2,14 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod command_output;
+#[allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "another test binary uses the rest of this module"
+)]
+mod scripted;
+mod server;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
+use command_output::shown;
 use insta::assert_snapshot;
+use scripted::{config_text, scripted_config};
 use serde_json::Value;
 
-const CONFIG: &str = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n\
-                      [[models]]\nname = 'hero'\nprovider = 'stage'\n";
+const CONFIG: &str = "[[models]]\nname = 'hero'\nprovider = 'stage'\n";
 
 const SCRIPT: &str = r#"
 [[step]]
@@ -50,10 +60,7 @@ struct Workdir {
 
 impl Workdir {
     fn new() -> Workdir {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        write("prowess.toml", CONFIG);
-        write("script.toml", SCRIPT);
+        let dir = scripted_config(SCRIPT, CONFIG);
         prowess_testkit::SkillFixture::new("greet").write_to(dir.path());
         Workdir { dir }
     }
@@ -73,11 +80,7 @@ impl Workdir {
     /// Exit code, standard output and standard error, with what differs each time
     /// taken out.
     fn run(&self, args: &[&str]) -> String {
-        let output = self.command(args).output().unwrap();
-        let code = output.status.code().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let (out, err) = (text(output.stdout), text(output.stderr));
-        steady(&format!("exit {code}\n--- stdout\n{out}--- stderr\n{err}"))
+        steady(&shown(&self.command(args).output().unwrap()))
     }
 
     fn read(&self, name: &str) -> String {
@@ -190,7 +193,7 @@ fn a_prompt_may_come_from_standard_input() {
 fn a_run_has_the_sandbox_of_the_configuration() {
     let workdir = Workdir::new();
     let config = |sandbox: &str| {
-        let text = format!("{CONFIG}[sandbox]\n{sandbox}\n");
+        let text = config_text(&format!("{CONFIG}[sandbox]\n{sandbox}\n"));
         std::fs::write(workdir.dir.path().join("prowess.toml"), text).unwrap();
     };
     let run = [

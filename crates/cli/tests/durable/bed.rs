@@ -197,6 +197,22 @@ impl Bed {
         });
     }
 
+    /// Executes a statement with a text as `$1`.
+    pub(crate) async fn execute_with(&self, sql: &'static str, text: &str) {
+        with_database!(self, |connection| {
+            let query = sqlx::query(sql).bind(text);
+            query.execute(&mut connection).await.unwrap();
+        });
+    }
+
+    /// The text that a query returns.
+    pub(crate) async fn text_of(&self, sql: &'static str) -> String {
+        with_database!(self, |connection| {
+            let row = sqlx::query(sql).fetch_one(&mut connection).await;
+            row.unwrap().get(0)
+        })
+    }
+
     /// The number that a query returns.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
         with_database!(self, |connection| {
@@ -232,6 +248,11 @@ impl Bed {
     /// What all requests have used.
     pub(crate) async fn usage(&self) -> Value {
         Bed::json(self.get("/v1/usage")).await["data"].clone()
+    }
+
+    /// What each skill took of that, and what no skill took.
+    pub(crate) async fn skill_costs(&self) -> Value {
+        Bed::json(self.get("/v1/usage?by=skill")).await
     }
 }
 

@@ -7,12 +7,13 @@ use serde_json::Value;
 use super::events::NumberedEvent;
 
 /// Fields that differ between two equal runs.
-const TIMES: [&str; 5] = [
+const TIMES: [&str; 6] = [
     "created",
     "created_at",
     "completed_at",
     "expires_at",
     "average_ms",
+    "sandbox_ms",
 ];
 /// Places of events and items, which an abandoned item moves.
 const PLACES: [&str; 3] = ["sequence_number", "output_index", "index"];

@@ -33,6 +33,8 @@ pub(crate) struct CountingModel {
 struct ModelState {
     /// The prompts of all calls.
     calls: Vec<String>,
+    /// All of them.
+    requests: Vec<Value>,
     /// The last tool result of each call.
     results: Vec<String>,
     /// The turn whose first call stops in the middle of its text.
@@ -80,6 +82,11 @@ impl CountingModel {
         calls.filter(|call| call.contains(prompt)).count()
     }
 
+    /// All that it was sent.
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        self.state.lock().unwrap().requests.clone()
+    }
+
     /// The different tool results that it was sent.
     pub(crate) fn results(&self) -> BTreeSet<String> {
         let state = self.state.lock().unwrap();
@@ -117,6 +124,7 @@ fn respond(state: &mut ModelState, request: &ReceivedRequest) -> MockResponse {
     let results: Vec<&Value> = results.collect();
     let turn = results.len() + 1;
     state.calls.push(prompt.clone());
+    state.requests.push(body.clone());
     if let Some(result) = results.last() {
         let content = &result["content"];
         let text = content.as_str().or(content[0]["text"].as_str());
@@ -161,7 +169,8 @@ fn next_turn(prompt: &str, turn: usize) -> ModelTurn {
             .split(|c: char| c != '.' && !c.is_alphanumeric());
         end.map(str::to_owned).next()
     };
-    let second = "echo two >> log.txt; mkdir -p d; ln -s log.txt l; rm -f gone";
+    // It names the folder of the skill, so that it is a use of it.
+    let second = "echo two >> log.txt; mkdir -p d; ln -s log.txt l; rm -f gone; ls /skills/logs";
     let command = if prompt.contains(prompts::WRITE) {
         match turn {
             1 => Some("echo one >> log.txt; touch gone".to_owned()),

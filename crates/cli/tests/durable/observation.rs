@@ -8,6 +8,7 @@ use super::bed::Bed;
 use super::compare::{assert_same_events, normalised};
 use super::events::{NumberedEvent, assert_dense, parse_events};
 use super::model::prompts;
+use super::poll::wait_for;
 use super::request::KeptDialect;
 
 /// A run that has ended.
@@ -21,6 +22,8 @@ pub(crate) struct Observation {
     /// The tool results that the model was sent.
     results: BTreeSet<String>,
     usage: Value,
+    /// What each skill took, as usage and as the record of the run have it.
+    costs: [Value; 2],
 }
 
 impl Observation {
@@ -31,11 +34,20 @@ impl Observation {
         assert_dense(&events, 0);
         let run = bed.only_run().await;
         assert_eq!(run.state, "completed", "{case}: {run:?}");
-        let shown = Bed::json(bed.get(&format!("/v1/runs/{id}"))).await;
-        assert_eq!(shown["status"], "completed", "{case}: {shown}");
+        // The record is written a moment after the end: a server that dies between loses it.
+        let may_lack_record = case.ends_with("Named(\"ended\")");
+        let shown = wait_for("the record of the run", async || {
+            let shown = Bed::json(bed.get(&format!("/v1/runs/{id}"))).await;
+            assert_eq!(shown["status"], "completed", "{case}: {shown}");
+            (shown["skills"].is_array() || may_lack_record).then_some(shown)
+        })
+        .await;
         let calls = bed.model.calls(prompts::WRITE);
         // Before other requests.
         let usage = bed.usage().await;
+        let costs = bed.skill_costs().await;
+        assert_costs(case, &costs);
+        let recorded = shown["skills"].clone();
         match dialect {
             KeptDialect::Messages => {
                 // The same request again gets the same response, without a call.
@@ -70,6 +82,7 @@ impl Observation {
             result: run.result,
             calls,
             usage,
+            costs: [costs["data"].clone(), recorded],
         }
     }
 
@@ -89,6 +102,12 @@ impl Observation {
             normalised(&self.usage),
             "{case}"
         );
+        for (disturbed, undisturbed) in disturbed.costs.iter().zip(&self.costs) {
+            if disturbed.is_null() {
+                continue;
+            }
+            assert_eq!(normalised(disturbed), normalised(undisturbed), "{case}");
+        }
         assert!(
             disturbed.calls <= self.calls + 1,
             "{case}: {} calls",
@@ -96,6 +115,21 @@ impl Observation {
         );
         abandoned
     }
+}
+
+/// The skill was used once, in the sandbox, and all rows are the total.
+fn assert_costs(case: &str, costs: &Value) {
+    let rows = costs["data"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{case}: {costs}");
+    for count in ["input_tokens", "output_tokens", "sandbox_ms"] {
+        let sum: u64 = rows.iter().filter_map(|row| row[count].as_u64()).sum();
+        assert_eq!(costs["total"][count], sum, "{case}: {count} {costs}");
+    }
+    let skill = &rows[0];
+    assert_eq!(skill["runs_used"], 1, "{case}: {costs}");
+    assert_eq!(skill["runs_offered"], 1, "{case}: {costs}");
+    assert_ne!(skill["used"]["output_tokens"], 0, "{case}: {costs}");
+    assert_ne!(skill["sandbox_ms"], 0, "{case}: {costs}");
 }
 
 /// The id of the container that a response names.

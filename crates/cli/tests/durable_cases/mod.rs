@@ -1,6 +1,9 @@
 //! More tests of kept runs, each with servers and models of its own.
 
+mod auto_offer;
 mod expired_container;
+mod first_step;
+mod older_format;
 mod resumed_limits;
 mod upstream_breaks;
 mod webhook_kills;

@@ -110,7 +110,7 @@ impl RunContainer {
         mounted.map_err(|error| RunError::Toolbox(error.into()))
     }
 
-    /// Saves its record, and renders it for the client.
+    /// Saves its record, unless it was saved so during the run, and renders it for the client.
     pub(crate) async fn save_and_render(
         store: &Store,
         sandbox: &Sandbox,
@@ -122,7 +122,9 @@ impl RunContainer {
             upstream: used.upstream,
             skills: record_skills(&used.pins, &used.native_skills, used.offer),
         };
-        save_record(store, tenant, &record).await;
+        if used.saved != Some(&record) {
+            save_record(store, tenant, &record).await;
+        }
         let expires = sandbox.expiry(tenant.as_str(), used.id).await.ok();
         let expires = expires.and_then(|at| Timestamp::from_second(i64::try_from(at).ok()?).ok());
         let id = if used.features.uses_openai_references {
@@ -213,6 +215,8 @@ pub(crate) struct ContainerUse<'a> {
     /// The upstream's own skills, as it sends them.
     pub(crate) native_skills: Vec<Value>,
     pub(crate) files: &'a [OutputFile],
+    /// Its record, as a step of the run has saved it.
+    pub(crate) saved: Option<&'a ContainerRecord>,
 }
 
 /// A skill as the response names it: with the version that was used.

@@ -2,14 +2,13 @@
 //! to the last committed generation when the run is resumed.
 //!
 //! A run that has not committed anything of a container begins with [`ContainerState::open`],
-//! and commits what it finds there, such as a client's uploads, before its first command: from
-//! then on a lost command leaves no trace. A run that has done so is resumed with
-//! [`ContainerState::restore`].
+//! or with [`ContainerState::create`] if the container is new, and commits what it finds there,
+//! such as a client's uploads, before its first command: from then on a lost command leaves no
+//! trace. A run that has done so is resumed with [`ContainerState::restore`].
 //!
 //! This module does not know what a step contains, and appends none.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use prowess_sandbox::{
     ContainerSetup, ContainerSpec, Error as SandboxError, Sandbox, Snapshot, SnapshotContent,
@@ -19,18 +18,13 @@ use prowess_store::{
     ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome, RunLease,
     StagedContent, Store, TenantId,
 };
-use tokio::time::Instant;
 
 use super::container_contents::{StoredContents, stage_files};
+use super::container_retry::ContainerRetry;
 use crate::error::RunError;
 
 #[cfg(test)]
 mod tests;
-
-/// How long a run waits for a container that is in use.
-const MAX_WAIT: Duration = Duration::from_secs(30);
-/// The first and the longest time between two attempts to get a container that is in use.
-const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(25), Duration::from_secs(1));
 
 /// The files of a container that a run holds.
 #[derive(Debug)]
@@ -59,26 +53,39 @@ impl ContainerState {
         lease: &RunLease,
         container: &str,
     ) -> Result<Self, RunError> {
-        Self::open_until(store, sandbox, lease, container, Instant::now() + MAX_WAIT).await
+        let retry = ContainerRetry::default();
+        Self::open_with(store, sandbox, lease, container, retry).await
     }
 
-    async fn open_until(
+    async fn open_with(
         store: &Store,
         sandbox: &Sandbox,
         lease: &RunLease,
         container: &str,
-        deadline: Instant,
+        mut retry: ContainerRetry,
     ) -> Result<Self, RunError> {
-        let mut retry = Retry::new(deadline);
         let files = hold(store, lease, container, &mut retry).await?;
-        let owner = lease.tenant.as_str();
-        let seen = loop {
-            match sandbox.snapshot(owner, container, None).await {
-                Err(SandboxError::ContainerBusy { .. }) => retry.wait(container).await?,
-                other => break other.map_err(sandbox_error)?,
-            }
-        };
+        let seen = first_snapshot(sandbox, lease, container, &mut retry).await?;
         Ok(Self::new(lease, container, &files, seen))
+    }
+
+    /// A container that the run has created, and that no other run knows: it is recorded and
+    /// held with the step that commits its first change.
+    ///
+    /// # Errors
+    /// When its files cannot be read.
+    pub(crate) async fn create(
+        sandbox: &Sandbox,
+        lease: &RunLease,
+        container: &str,
+    ) -> Result<Self, RunError> {
+        let mut retry = ContainerRetry::default();
+        let seen = first_snapshot(sandbox, lease, container, &mut retry).await?;
+        let none = ContainerFiles {
+            generation: 0,
+            entries: Vec::new(),
+        };
+        Ok(Self::new(lease, container, &none, seen))
     }
 
     /// Holds the container of a resumed run and makes its files those of the last committed
@@ -94,7 +101,7 @@ impl ContainerState {
         container: &str,
         spec: impl Into<ContainerSpec>,
     ) -> Result<Self, RunError> {
-        let mut retry = Retry::new(Instant::now() + MAX_WAIT);
+        let mut retry = ContainerRetry::default();
         let files = hold(store, lease, container, &mut retry).await?;
         let owner = lease.tenant.as_str();
         let entries: Vec<_> = files.entries.iter().map(to_snapshot_entry).collect();
@@ -192,12 +199,28 @@ impl ContainerState {
     }
 }
 
+/// The files of a container, once no command uses it.
+async fn first_snapshot(
+    sandbox: &Sandbox,
+    lease: &RunLease,
+    container: &str,
+    retry: &mut ContainerRetry,
+) -> Result<Snapshot, RunError> {
+    let owner = lease.tenant.as_str();
+    loop {
+        match sandbox.snapshot(owner, container, None).await {
+            Err(SandboxError::ContainerBusy { .. }) => retry.wait(container).await?,
+            other => return other.map_err(sandbox_error),
+        }
+    }
+}
+
 /// Holds a container for a run and reads its committed files.
 async fn hold(
     store: &Store,
     lease: &RunLease,
     container: &str,
-    retry: &mut Retry,
+    retry: &mut ContainerRetry,
 ) -> Result<ContainerFiles, RunError> {
     let not_found = || RunError::ContainerNotFound {
         id: container.to_owned(),
@@ -211,36 +234,6 @@ async fn hold(
     }
     let files = store.container_files(&lease.tenant, container).await?;
     files.ok_or_else(not_found)
-}
-
-/// Repeated attempts to get a container.
-struct Retry {
-    deadline: Instant,
-    delay: Duration,
-}
-
-impl Retry {
-    fn new(deadline: Instant) -> Self {
-        Self {
-            deadline,
-            delay: RETRY_DELAYS.0,
-        }
-    }
-
-    /// Waits before the next attempt, or fails if there is no time for one.
-    async fn wait(&mut self, container: &str) -> Result<(), RunError> {
-        let now = Instant::now();
-        if now >= self.deadline {
-            return Err(sandbox_error(SandboxError::ContainerBusy {
-                id: container.to_owned(),
-            }));
-        }
-        // Different delays, so that those who wait do not all try at the same moment.
-        let delay = self.delay.mul_f64(0.5 + fastrand::f64());
-        tokio::time::sleep_until(self.deadline.min(now + delay)).await;
-        self.delay = RETRY_DELAYS.1.min(self.delay * 2);
-        Ok(())
-    }
 }
 
 fn sandbox_error(error: SandboxError) -> RunError {

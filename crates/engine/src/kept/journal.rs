@@ -16,57 +16,26 @@ use prowess_wire::neutral::{ApiError, StreamEvent};
 use tokio::sync::watch;
 
 use super::fail_point::fail_point;
+use super::journal_stop::{JournalStop, MAX_LOG_BYTES};
+use super::lease_times::{lease_margin, lease_time, renew_interval};
 use super::log_event::{LogEvent, LogSummary};
+use super::pending_events::PendingEvents;
 
-/// How long a run belongs to its server without renewal. Debug builds read
-/// `PROWESS_RUN_LEASE_MS`, so that tests need not wait.
-#[must_use]
-pub fn lease_time() -> Duration {
-    const LEASE: Duration = Duration::from_secs(15);
-    if !cfg!(debug_assertions) {
-        return LEASE;
-    }
-    let millis = std::env::var("PROWESS_RUN_LEASE_MS");
-    let millis = millis.ok().and_then(|text| text.parse().ok());
-    millis.map_or(LEASE, Duration::from_millis)
-}
-
-/// How often a lease is renewed.
-fn renew_interval() -> Duration {
-    lease_time() / 3
-}
-
-/// An owner that could not renew its lease stops this long before another may claim the run.
-fn lease_margin() -> Duration {
-    lease_time() / 5
-}
+#[cfg(test)]
+mod tests;
 
 /// How long events wait for others before they are stored together.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(40);
 /// Bytes of events that wait to be stored; a run that writes faster waits.
 const MAX_PENDING_BYTES: usize = 256 << 10;
-/// Bytes of all events of a run.
-const MAX_LOG_BYTES: u64 = 64 << 20;
 
-/// Why the owner of a run must stop.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalStop {
-    /// Another server owns the run, or it has ended.
-    #[error("another server owns the run")]
-    Lost,
-    /// The run is to be cancelled.
-    #[error("the run is cancelled")]
-    CancelRequested,
-    /// Someone else has changed the container.
-    #[error("another run has changed the container")]
-    ContainerChanged,
-    /// The run has written more events than are stored of one.
-    #[error("the run has written more than {} MiB", MAX_LOG_BYTES >> 20)]
-    LogFull,
-    /// The store failed, so what was stored is unknown. The run is resumed when its lease has
-    /// run out.
-    #[error("the journal cannot be written: {0}")]
-    Store(#[from] StoreError),
+/// What listeners can read of a log, as the owner of its run knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredLog {
+    /// The number of the last stored event; -1 if there is none.
+    pub last_seq: i64,
+    /// Whether this server stores no more, because it has ended the run or given it up.
+    pub is_final: bool,
 }
 
 /// The journal of a run that this server owns.
@@ -76,8 +45,8 @@ pub struct RunJournal {
     run: String,
     owned: tokio::sync::Mutex<OwnedRun>,
     pending: Mutex<PendingEvents>,
-    /// The number of the last stored event. Closed when this server stops running the run.
-    stored: watch::Sender<i64>,
+    /// Closed when this server stops running the run.
+    stored: watch::Sender<StoredLog>,
     /// Whether this server knows that the run is to be cancelled.
     cancelled: AtomicBool,
 }
@@ -89,17 +58,12 @@ struct OwnedRun {
     renewed: Instant,
 }
 
-#[derive(Debug)]
-struct PendingEvents {
-    /// The number of the first event that is not stored.
-    next_seq: i64,
-    /// JSON of events that are not stored yet.
-    events: Vec<String>,
-    bytes: usize,
-    log_bytes: u64,
-}
-
 impl RunJournal {
+    /// The journal of a run that has just begun.
+    pub(crate) fn begin(store: Store, lease: RunLease, claimed: Instant) -> Arc<Self> {
+        Self::new(store, lease, claimed, -1, 0)
+    }
+
     /// The journal of a run that was claimed at `claimed`, and what its log contains.
     ///
     /// # Errors
@@ -124,23 +88,31 @@ impl RunJournal {
                 }
             }
         }
-        let journal = RunJournal {
+        let journal = Self::new(store, lease, claimed, last, log_bytes);
+        Ok((journal, summary))
+    }
+
+    fn new(
+        store: Store,
+        lease: RunLease,
+        claimed: Instant,
+        last_seq: i64,
+        log_bytes: u64,
+    ) -> Arc<Self> {
+        Arc::new(RunJournal {
             store,
             run: lease.run.clone(),
             owned: tokio::sync::Mutex::new(OwnedRun {
                 lease,
                 renewed: claimed,
             }),
-            pending: Mutex::new(PendingEvents {
-                next_seq: last + 1,
-                events: Vec::new(),
-                bytes: 0,
-                log_bytes,
+            pending: Mutex::new(PendingEvents::after(last_seq, log_bytes)),
+            stored: watch::Sender::new(StoredLog {
+                last_seq,
+                is_final: false,
             }),
-            stored: watch::Sender::new(last),
             cancelled: AtomicBool::new(false),
-        };
-        Ok((Arc::new(journal), summary))
+        })
     }
 
     /// The run.
@@ -149,9 +121,9 @@ impl RunJournal {
         &self.run
     }
 
-    /// Changes when events were stored.
+    /// Changes when events were stored, and when this server stores no more.
     #[must_use]
-    pub fn subscribe(&self) -> watch::Receiver<i64> {
+    pub fn subscribe(&self) -> watch::Receiver<StoredLog> {
         self.stored.subscribe()
     }
 
@@ -166,10 +138,7 @@ impl RunJournal {
         let Ok(json) = serde_json::to_string(event) else {
             return;
         };
-        let mut pending = self.pending();
-        pending.bytes += json.len();
-        pending.log_bytes += json.len() as u64;
-        pending.events.push(json);
+        self.pending().push(json);
     }
 
     /// Adds the error with which the run ends to the log: its listeners must not take the end
@@ -181,10 +150,7 @@ impl RunJournal {
 
     /// Waits if too many events are not stored yet.
     pub(crate) async fn wait_for_space(&self) -> Result<(), JournalStop> {
-        let (bytes, log_bytes) = {
-            let pending = self.pending();
-            (pending.bytes, pending.log_bytes)
-        };
+        let (bytes, log_bytes) = self.pending().sizes();
         if log_bytes > MAX_LOG_BYTES {
             return Err(JournalStop::LogFull);
         }
@@ -197,7 +163,7 @@ impl RunJournal {
     /// Stores the events that wait.
     pub(crate) async fn flush(&self) -> Result<(), JournalStop> {
         let owned = self.owned.lock().await;
-        let Some(chunk) = self.take_pending() else {
+        let Some(chunk) = self.pending().take() else {
             return Ok(());
         };
         let new = NewEventChunk {
@@ -226,7 +192,7 @@ impl RunJournal {
         // Under the lock, so that they are not stored without the step.
         events.iter().for_each(|event| self.push(event));
         self.push(&LogEvent::StepStored);
-        changes.events = self.take_pending();
+        changes.events = self.pending().take();
         let last = changes.events.as_ref().map(|chunk| chunk.last_seq);
         let started = Instant::now();
         let appended = self
@@ -257,7 +223,7 @@ impl RunJournal {
         webhooks: &[NewWebhook<'_>],
     ) -> Result<(), JournalStop> {
         let owned = self.owned.lock().await;
-        let events = self.take_pending();
+        let events = self.pending().take();
         let result = RunResult {
             state,
             body,
@@ -270,6 +236,7 @@ impl RunJournal {
                 if let Some(events) = &events {
                     self.set_stored(events.last_seq);
                 }
+                self.stored.send_modify(|stored| stored.is_final = true);
                 Ok(())
             }
             EndOutcome::Lost => Err(JournalStop::Lost),
@@ -288,7 +255,9 @@ impl RunJournal {
     /// When the store cannot be written; the lease then runs out by itself.
     pub async fn release(&self) -> Result<(), StoreError> {
         let owned = self.owned.lock().await;
-        self.store.release_lease(&owned.lease).await.map(drop)
+        self.store.release_lease(&owned.lease).await?;
+        self.stored.send_modify(|stored| stored.is_final = true);
+        Ok(())
     }
 
     /// Stores events and renews the lease until the owner must stop.
@@ -336,25 +305,8 @@ impl RunJournal {
 
     /// The events up to this number are stored.
     fn set_stored(&self, last_seq: i64) {
-        self.pending().next_seq = last_seq + 1;
-        self.stored.send_replace(last_seq);
-    }
-
-    /// The events that wait. Their numbers are taken once they are stored: what a refused step
-    /// would have stored leaves no gap.
-    fn take_pending(&self) -> Option<EventChunk> {
-        let mut pending = self.pending();
-        let events = std::mem::take(&mut pending.events);
-        pending.bytes = 0;
-        let count = i64::try_from(events.len())
-            .ok()
-            .filter(|count| *count > 0)?;
-        let first_seq = pending.next_seq;
-        Some(EventChunk {
-            first_seq,
-            last_seq: first_seq + count - 1,
-            body: format!("[{}]", events.join(",")),
-        })
+        self.pending().set_stored(last_seq);
+        self.stored.send_modify(|stored| stored.last_seq = last_seq);
     }
 
     fn pending(&self) -> MutexGuard<'_, PendingEvents> {

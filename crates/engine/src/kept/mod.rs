@@ -4,11 +4,16 @@
 //! |---|---|
 //! | `run` | a kept run, from its beginning or from where another server left it |
 //! | `journal` | the lease, finished steps and events, as the owner of a run writes them |
-//! | `steps` | reading finished steps again, and storing new ones |
-//! | `step_record` | what is stored of a step |
+//! | `journal_stop` | why the owner of a run must stop |
+//! | `lease_times` | how long leases last |
+//! | `pending_events` | events that are not stored yet |
+//! | `steps`, `store_steps` | reading finished steps again; storing new ones |
+//! | `step_record`, `step_costs` | what is stored of a step; what skills took of it |
+//! | `recorded_start` | how a resumed run began, from its steps |
 //! | `log_event` | what is stored of an event |
 //! | `output` | where the events of a run go: its log and its result |
 //! | `container_state`, `container_contents` | the files of the container, committed with the steps |
+//! | `container_retry` | waiting for a container that is in use |
 //! | `recreate` | the container of a resumed run, which may have expired |
 //! | `fail_point` | places where tests end the process |
 //!
@@ -17,12 +22,19 @@
 //! is made again, from the files of the last finished step.
 
 mod container_contents;
+mod container_retry;
 mod container_state;
 pub(crate) mod fail_point;
 pub(crate) mod journal;
+pub(crate) mod journal_stop;
+pub(crate) mod lease_times;
 pub(crate) mod log_event;
 pub(crate) mod output;
+mod pending_events;
+mod recorded_start;
 mod recreate;
 pub(crate) mod run;
+mod step_costs;
 pub(crate) mod step_record;
 pub(crate) mod steps;
+mod store_steps;

@@ -7,7 +7,8 @@ use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{ApiError, Response, ResponseCollector, StreamEvent};
 
 use super::fail_point::fail_point;
-use super::journal::{JournalStop, RunJournal};
+use super::journal::RunJournal;
+use super::journal_stop::JournalStop;
 use super::log_event::LogEvent;
 use crate::events::{RunEvent, RunStep};
 

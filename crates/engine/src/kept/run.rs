@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use prowess_sandbox::ContainerSetup;
-use prowess_store::{JournalStep, RunLease, RunState, StepChanges, StepKind, Timestamp, UsageRow};
+use prowess_store::{JournalStep, RunLease, RunState, StepKind, UsageRow};
 use prowess_wire::neutral::{ApiError, Response};
 
 use super::container_state::ContainerState;
-use super::journal::{JournalStop, RunJournal};
+use super::journal::RunJournal;
+use super::journal_stop::JournalStop;
 use super::log_event::LogSummary;
 use super::output::{EventObserver, KeptOutput};
+use super::recorded_start::{RecordedStart, find_start, last_container};
 use super::recreate::RecordedContainer;
-use super::step_record::{ResultsRecord, StartRecord, parse_step};
-use super::steps::{KeptSteps, append_record};
+use super::steps::{KeptSteps, RunStart};
 use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
@@ -51,7 +52,17 @@ pub enum KeptEnd {
 }
 
 impl Engine {
-    /// Opens the journal of a run that this server began or claimed at `claimed`.
+    /// The journal of a run that this server has just begun: nothing of it is stored yet.
+    #[must_use]
+    pub fn begin_kept(&self, lease: RunLease, claimed: Instant) -> KeptRun {
+        KeptRun {
+            journal: RunJournal::begin(self.store().clone(), lease, claimed),
+            log: LogSummary::default(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Opens the journal of a run that this server claimed at `claimed`.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -160,22 +171,21 @@ impl KeptRun {
             log,
             steps,
         } = self;
-        let is_resumed = !steps.is_empty();
-        let earlier = earlier_time(&steps);
         let start = find_start(&steps).map_err(RunError::from)?;
+        let is_resumed = start.is_some();
         let mut state = None;
-        let continues = match start {
-            None => None,
-            Some(start) => {
+        let (continues, earlier) = match start {
+            None => (None, Duration::ZERO),
+            Some(RecordedStart { record, earlier }) => {
                 let results = last_container(&steps).map_err(RunError::from)?;
-                let (id, setup) = results.unwrap_or((start.container, start.setup));
+                let (id, setup) = results.unwrap_or((record.container, record.setup));
                 let mut is_recreated = false;
                 if let Some(id) = &id {
                     let lease = journal.lease().await;
                     let recorded = RecordedContainer {
                         engine,
                         request: &request,
-                        pins: &start.pins,
+                        pins: &record.pins,
                         setup: setup.unwrap_or_else(|| ContainerSetup {
                             policy: engine.settings().policy.clone(),
                             uploads: Vec::new(),
@@ -185,20 +195,25 @@ impl KeptRun {
                     (restored, is_recreated) = recorded.restore(&lease, id).await?;
                     state = Some(restored);
                 }
-                Some(RunContainer {
+                let container = RunContainer {
                     id,
-                    upstream_id: start.upstream_container,
-                    pins: start.pins,
-                    offer: start.offer,
-                    native_skills: start.native_skills,
+                    upstream_id: record.upstream_container,
+                    pins: record.pins,
+                    offer: record.offer,
+                    native_skills: record.native_skills,
                     is_recreated,
-                })
+                };
+                (Some(container), earlier)
             }
         };
         let prepared = prepare_run(engine, request, Purpose::KeptRun, continues).await?;
         if !is_resumed {
-            state = store_start(&journal, &prepared, output).await?;
+            state = hold_existing(&journal, &prepared).await?;
         }
+        let start = match is_resumed {
+            true => RunStart::Stored,
+            false => RunStart::Due(Instant::now()),
+        };
         let sink = EventSink::Kept(Arc::clone(output));
         let rerun = engine.settings().rerun;
         let mut run_loop = RunLoop::new(prepared, journal.run().to_owned(), sink);
@@ -207,13 +222,28 @@ impl KeptRun {
             .into_iter()
             .filter(|step| step.kind != StepKind::Start);
         let output = Arc::clone(output);
-        let mut kept = KeptSteps::new(journal, output, steps.collect(), log, usage, rerun);
+        let mut kept = KeptSteps::new(journal, output, steps.collect(), start, log, usage, rerun);
         if let Some(state) = state {
             kept.set_container(state);
         }
         run_loop.keep(kept, earlier, Arc::clone(writes_record));
         Ok(run_loop)
     }
+}
+
+/// Holds the container that a new run continues in, before the model is called: others may not
+/// use it until the run ends, and one that is in use is an error of the request.
+async fn hold_existing(
+    journal: &RunJournal,
+    prepared: &PreparedRun,
+) -> Result<Option<ContainerState>, RunError> {
+    let workspace = prepared.tools.toolbox.workspace();
+    let (Some(id), Some(workspace)) = (&prepared.container.id, workspace) else {
+        return Ok(None);
+    };
+    let (store, lease) = (prepared.context.engine.store(), journal.lease().await);
+    let opened = ContainerState::open(store, workspace.sandbox(), &lease, id);
+    Ok(Some(opened.await?))
 }
 
 impl From<JournalStop> for KeptEnd {
@@ -229,64 +259,4 @@ impl From<JournalStop> for KeptEnd {
             stop @ (JournalStop::Lost | JournalStop::Store(_)) => KeptEnd::GivenUp(stop),
         }
     }
-}
-
-/// Stores what is fixed before the first turn. The files that the container has now are the
-/// first that a lost command is undone to.
-async fn store_start(
-    journal: &RunJournal,
-    prepared: &PreparedRun,
-    output: &KeptOutput,
-) -> Result<Option<ContainerState>, RunStop> {
-    let store = prepared.context.engine.store();
-    let mut changes = StepChanges::default();
-    let (mut state, mut setup) = (None, None);
-    let (id, workspace) = (prepared.container_id(), prepared.tools.toolbox.workspace());
-    if let (Some(id), Some(workspace)) = (&id, workspace) {
-        if prepared.container.id.is_none() {
-            prepared.save_container(id).await?;
-        }
-        let (sandbox, lease) = (workspace.sandbox(), journal.lease().await);
-        let mut opened = ContainerState::open(store, sandbox, &lease, id).await?;
-        (changes.contents, changes.container) = opened.stage_changes(store, sandbox).await?;
-        setup = Some(opened.setup(sandbox).await?);
-        state = Some(opened);
-    }
-    let record = StartRecord {
-        container: id,
-        upstream_container: prepared.container.upstream_id.clone(),
-        pins: prepared.pins(),
-        offer: prepared.offer().cloned(),
-        native_skills: prepared.container.native_skills.clone(),
-        setup,
-    };
-    append_record(journal, StepKind::Start, &record, changes, output).await?;
-    if let Some(state) = &mut state {
-        state.committed();
-    }
-    Ok(state)
-}
-
-fn find_start(steps: &[JournalStep]) -> Result<Option<StartRecord>, prowess_store::Error> {
-    let start = steps.iter().find(|step| step.kind == StepKind::Start);
-    start.map(parse_step).transpose()
-}
-
-/// How long the run had been going on when this server got it.
-fn earlier_time(steps: &[JournalStep]) -> Duration {
-    let start = steps.iter().find(|step| step.kind == StepKind::Start);
-    let started = start.map_or(Timestamp::now(), |step| step.created_at);
-    let micros = Timestamp::now().as_micros() - started.as_micros();
-    Duration::from_micros(u64::try_from(micros).unwrap_or_default())
-}
-
-/// The container as of the last finished calls, and what it was set up with.
-type LastContainer = (Option<String>, Option<ContainerSetup>);
-
-fn last_container(steps: &[JournalStep]) -> Result<Option<LastContainer>, prowess_store::Error> {
-    let mut results = steps.iter().rev();
-    let last = results.find(|step| step.kind == StepKind::ToolResult);
-    let record = last.map(parse_step::<ResultsRecord>).transpose()?;
-    let record = record.filter(|record| record.container.is_some());
-    Ok(record.map(|record| (record.container, record.setup)))
 }

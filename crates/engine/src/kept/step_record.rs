@@ -1,5 +1,10 @@
 //! What is stored of a finished step: enough to continue the run as if the step had just
-//! finished. The form has a version, `FORMAT`.
+//! finished. The form has a version, `FORMAT`:
+//!
+//! | version | form |
+//! |---|---|
+//! | 1 | what is fixed before the first turn is always a step of its own |
+//! | 2 | it is part of the first turn, unless the run begins with calls |
 
 use prowess_provider::config::Price;
 use prowess_sandbox::ContainerSetup;
@@ -15,9 +20,9 @@ use crate::turns::dispatch::FinishedCall;
 
 /// The version of the form in which steps are stored. A server claims only runs of a version
 /// that it knows.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
-/// What is fixed before the first turn.
+/// What is fixed before the first turn. A step of its own, or a part of the first turn.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StartRecord {
     /// The container that the request continues in.
@@ -34,11 +39,17 @@ pub(crate) struct StartRecord {
     /// What the container was set up with, if it existed.
     #[serde(default)]
     pub(crate) setup: Option<ContainerSetup>,
+    /// How long the run had been going on when this was stored.
+    #[serde(default)]
+    pub(crate) elapsed_ms: u64,
 }
 
 /// A turn of the model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TurnRecord {
+    /// In the first turn: what was fixed before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<StartRecord>,
     pub(crate) provider: String,
     pub(crate) model: String,
     pub(crate) price: Option<Price>,

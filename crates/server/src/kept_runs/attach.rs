@@ -53,6 +53,16 @@ pub(crate) struct FollowOptions {
 }
 
 impl Attachment {
+    /// A run of a tenant that has this request.
+    pub(crate) fn new(app: &App, tenant: TenantId, run: String, request: StoredRequest) -> Self {
+        Attachment {
+            app: app.clone(),
+            tenant,
+            run,
+            request,
+        }
+    }
+
     /// The run of a tenant.
     ///
     /// # Errors
@@ -84,12 +94,13 @@ impl Attachment {
         run: &str,
         stored: &[u8],
     ) -> Result<Self, HttpError> {
-        Ok(Attachment {
-            app: app.clone(),
-            tenant: tenant.clone(),
-            run: run.to_owned(),
-            request: StoredRequest::parse(stored)?,
-        })
+        let request = StoredRequest::parse(stored)?;
+        Ok(Attachment::new(
+            app,
+            tenant.clone(),
+            run.to_owned(),
+            request,
+        ))
     }
 
     /// The run.

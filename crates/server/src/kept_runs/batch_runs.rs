@@ -49,9 +49,9 @@ impl BatchRuns for KeptBatchRuns {
                 )
             });
         }
-        let request =
+        let mut request =
             stored_request(&new).map_err(|error| CallError::from(error).to_api_error())?;
-        self.admit(&new, &request).await?;
+        request.auto = self.admit(&new, &request).await?;
         let run = Store::new_run_id().map_err(|error| http_error(&HttpError::from(error)))?;
         let submission = Submission {
             tenant: new.tenant,
@@ -60,6 +60,7 @@ impl BatchRuns for KeptBatchRuns {
             digest: &Digest::from_content(&new.body).hex(),
             run: &run,
             request,
+            container: None,
         };
         // Queued, so that requests of clients have the places first.
         let submitted = submit(&self.app, submission, false).await;
@@ -106,13 +107,17 @@ impl BatchRuns for KeptBatchRuns {
 
 impl KeptBatchRuns {
     /// Checks the limits of the key, as for a request that is sent by itself. What the run
-    /// uses is reserved when it starts.
-    async fn admit(&self, new: &NewBatchRun<'_>, request: &StoredRequest) -> Result<(), ApiError> {
+    /// uses is reserved when it starts. Returns the key's setting of `auto`.
+    async fn admit(
+        &self,
+        new: &NewBatchRun<'_>,
+        request: &StoredRequest,
+    ) -> Result<Option<bool>, ApiError> {
         let app = &self.app;
         let route = resolve_route(app, &request.model);
         let route = route.map_err(|error| CallError::from(error).to_api_error())?;
         let Some(id) = new.api_key else {
-            return Ok(());
+            return Ok(None);
         };
         let key = find_key(app, new.tenant, id).await?;
         let refuse = |refusal: RequestRefusal| *refusal.error;
@@ -126,7 +131,8 @@ impl KeptBatchRuns {
         let client = new.client;
         let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
         let admitted = app.limits().admit(app.store(), &key, &route, estimate);
-        admitted.await.map(drop).map_err(refuse)
+        admitted.await.map_err(refuse)?;
+        Ok(key.auto)
     }
 }
 
@@ -147,6 +153,7 @@ fn stored_request(new: &NewBatchRun<'_>) -> Result<StoredRequest, WireError> {
         background: false,
         headers: &axum::http::HeaderMap::new(),
         body: &new.body,
+        auto: None,
         created: prowess_store::Timestamp::now().as_micros().unsigned_abs() / 1_000_000,
         recorder: None,
         webhook: None,

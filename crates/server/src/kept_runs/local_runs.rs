@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use prowess_engine::RunJournal;
+use prowess_engine::{RunJournal, StoredLog};
 use prowess_store::TenantId;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
@@ -41,6 +41,13 @@ struct RunTable {
 pub(crate) struct RunSlot {
     runs: LocalRuns,
     tenant: TenantId,
+}
+
+/// A run that this server has, until this is dropped.
+#[derive(Debug)]
+pub(super) struct LocalRun {
+    runs: LocalRuns,
+    journal: Arc<RunJournal>,
 }
 
 impl LocalRuns {
@@ -96,18 +103,18 @@ impl LocalRuns {
         }
     }
 
-    pub(super) fn insert(&self, journal: &Arc<RunJournal>) {
-        let mut table = self.table();
+    /// Makes a run known as one that this server has.
+    pub(super) fn insert(&self, journal: &Arc<RunJournal>) -> LocalRun {
         let run = journal.run().to_owned();
-        table.journals.insert(run, Arc::clone(journal));
-    }
-
-    pub(super) fn remove(&self, run: &str) {
-        self.table().journals.remove(run);
+        self.table().journals.insert(run, Arc::clone(journal));
+        LocalRun {
+            runs: self.clone(),
+            journal: Arc::clone(journal),
+        }
     }
 
     /// Changes when events of a run are stored, if this server has the run.
-    pub(crate) fn subscribe(&self, run: &str) -> Option<watch::Receiver<i64>> {
+    pub(crate) fn subscribe(&self, run: &str) -> Option<watch::Receiver<StoredLog>> {
         let table = self.table();
         table.journals.get(run).map(|journal| journal.subscribe())
     }
@@ -138,6 +145,18 @@ impl LocalRuns {
 
     fn table(&self) -> MutexGuard<'_, RunTable> {
         self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for LocalRun {
+    fn drop(&mut self) {
+        let mut table = self.runs.table();
+        let run = self.journal.run();
+        // This server may have lost the run and claimed it again meanwhile.
+        let known = table.journals.get(run);
+        if known.is_some_and(|known| Arc::ptr_eq(known, &self.journal)) {
+            table.journals.remove(run);
+        }
     }
 }
 

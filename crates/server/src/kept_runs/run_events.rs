@@ -1,8 +1,10 @@
-//! Reads the events of a kept run as they are stored, whichever server runs it.
+//! Reads the events of a kept run as they are stored, whichever server runs it. While this
+//! server runs it, its journal says when there is something to be read; the runs of other servers
+//! are looked for in the store from time to time.
 
 use std::time::Duration;
 
-use prowess_engine::{LogEvent, parse_chunk};
+use prowess_engine::{LogEvent, StoredLog, parse_chunk};
 use prowess_store::{Error as StoreError, JournalRun, TenantId};
 use tokio::sync::watch;
 
@@ -20,7 +22,8 @@ pub(super) struct RunEvents {
     run: String,
     /// The number of the last event that was read.
     last: i64,
-    stored: Option<watch::Receiver<i64>>,
+    /// What is stored, if this server runs the run.
+    stored: Option<watch::Receiver<StoredLog>>,
     /// How long to wait for a run that this server does not have.
     poll: Duration,
     ended: Option<JournalRun>,
@@ -42,49 +45,73 @@ impl RunEvents {
     /// The next events; none when the run has ended and all were read.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
         loop {
-            if self.stored.is_none() {
-                self.stored = self.app.local_runs().subscribe(&self.run);
+            let stored = self.find_stored();
+            let has_all = stored.is_some_and(|stored| stored.last_seq <= self.last);
+            if has_all && stored.is_some_and(|stored| !stored.is_final) {
+                self.wait_for_local().await;
+                continue;
             }
-            if let Some(stored) = &mut self.stored {
-                stored.mark_unchanged();
-            }
-            let store = self.app.store();
-            // Read before the events: after this, a run that has ended has no more.
-            let run = store.journal_run(&self.tenant, &self.run).await?;
-            let chunks = store.event_chunks(&self.tenant, &self.run, self.last);
-            let chunks = chunks.await?;
-            if let Some(end) = chunks.last() {
-                self.last = end.last_seq;
-                let mut events = Vec::new();
-                for chunk in &chunks {
-                    events.extend(parse_chunk(chunk)?);
+            let run = match stored {
+                Some(_) if !has_all => None,
+                // Read before the events: after this, a run that has ended has no more.
+                _ => {
+                    let store = self.app.store();
+                    Some(store.journal_run(&self.tenant, &self.run).await?)
                 }
+            };
+            if let Some(events) = self.read().await? {
                 return Ok(Some(events));
             }
-            if run.state.is_terminal() {
+            if let Some(run) = run.filter(|run| run.state.is_terminal()) {
                 self.ended = Some(run);
                 return Ok(None);
             }
-            self.wait().await;
+            // Another server has the run, or nobody.
+            self.stored = None;
+            tokio::time::sleep(self.poll).await;
+            self.poll = POLL_INTERVAL.min(self.poll * 2);
+        }
+    }
+
+    /// What is stored, as far as this server knows without asking the store.
+    fn find_stored(&mut self) -> Option<StoredLog> {
+        if self.stored.is_none() {
+            self.stored = self.app.local_runs().subscribe(&self.run);
+        }
+        let stored = *self.stored.as_mut()?.borrow_and_update();
+        if !stored.is_final {
+            self.poll = FIRST_WAIT;
+        }
+        Some(stored)
+    }
+
+    /// The next events that are stored.
+    async fn read(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
+        let store = self.app.store();
+        let chunks = store.event_chunks(&self.tenant, &self.run, self.last);
+        let chunks = chunks.await?;
+        let Some(end) = chunks.last() else {
+            return Ok(None);
+        };
+        let mut events = Vec::new();
+        for chunk in &chunks {
+            events.extend(parse_chunk(chunk)?);
+        }
+        self.last = end.last_seq;
+        Ok(Some(events))
+    }
+
+    /// Waits until something is stored, or this server does not have the run any more.
+    async fn wait_for_local(&mut self) {
+        if let Some(stored) = &mut self.stored
+            && stored.changed().await.is_err()
+        {
+            self.stored = None;
         }
     }
 
     /// The run, after its last event was read.
     pub(super) fn ended(&self) -> Option<&JournalRun> {
         self.ended.as_ref()
-    }
-
-    async fn wait(&mut self) {
-        let Some(stored) = &mut self.stored else {
-            tokio::time::sleep(self.poll).await;
-            self.poll = POLL_INTERVAL.min(self.poll * 2);
-            return;
-        };
-        self.poll = FIRST_WAIT;
-        // Also after a while: the end of a run may bring no event.
-        if let Ok(Err(_)) = tokio::time::timeout(POLL_INTERVAL, stored.changed()).await {
-            // This server does not have the run any more.
-            self.stored = None;
-        }
     }
 }

@@ -45,6 +45,12 @@ impl RunMeter {
                 let tap = tap.get_or_insert_with(|| meter.usage_tap());
                 tap.record_usage(usage);
             }
+            RunEvent::Step(step) => {
+                // There is none before the first turn.
+                if let Some(tap) = &state.tap {
+                    tap.record_step(step);
+                }
+            }
             _ => {}
         }
     }

@@ -31,6 +31,9 @@ pub(crate) struct StoredRequest {
     headers: Vec<(String, String)>,
     /// The body as sent to the model, with the conversation that it continues.
     body: String,
+    /// Whether its key opens all stored skills; `None`: as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) auto: Option<bool>,
     /// When it arrived, in seconds of the Unix epoch.
     created: u64,
     /// How the response is stored.
@@ -48,6 +51,7 @@ pub(crate) struct NewStoredRequest<'a> {
     pub(crate) background: bool,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: &'a [u8],
+    pub(crate) auto: Option<bool>,
     pub(crate) created: u64,
     pub(crate) recorder: Option<StoredRecorder>,
     pub(crate) webhook: Option<String>,
@@ -67,6 +71,7 @@ impl StoredRequest {
             background: new.background,
             headers: stored.collect(),
             body: String::from_utf8_lossy(new.body).into_owned(),
+            auto: new.auto,
             created: new.created,
             recorder: new.recorder,
             webhook: new.webhook,
@@ -136,6 +141,7 @@ impl StoredRequest {
             client: self.client(),
             request: self.to_neutral()?,
             members: Vec::new(),
+            auto: self.auto,
             route,
             credentials: ClientCredentials {
                 key: None,

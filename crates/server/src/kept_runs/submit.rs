@@ -6,7 +6,6 @@ use axum::http::StatusCode;
 use prowess_engine::{FORMAT, lease_time};
 use prowess_store::{BeginOutcome, NewJournalRun, Store, TenantId};
 
-use super::local_runs::LocalRuns;
 use super::pending_run::PendingRun;
 use super::stored_request::StoredRequest;
 use crate::app::App;
@@ -25,6 +24,8 @@ pub(crate) struct Submission<'a> {
     pub(crate) digest: &'a str,
     pub(crate) run: &'a str,
     pub(crate) request: StoredRequest,
+    /// The container that it continues in, if it names one of Prowess's.
+    pub(crate) container: Option<&'a str>,
 }
 
 /// What became of a submission.
@@ -70,7 +71,21 @@ pub(crate) async fn submit(
     let local = app.local_runs();
     let slot = may_start.then(|| local.reserve(tenant)).flatten();
     let claimed = Instant::now();
-    let outcome = begin(store, local, tenant, &new, slot.is_some()).await?;
+    let stored = match (&slot, submission.container) {
+        (None, _) => store.enqueue_run(tenant, &new).await,
+        (Some(_), None) => {
+            store
+                .begin_run(tenant, &new, local.owner(), lease_time())
+                .await
+        }
+        (Some(_), Some(container)) => {
+            let owner = local.owner();
+            store
+                .begin_run_in(tenant, &new, owner, lease_time(), container)
+                .await
+        }
+    };
+    let outcome = stored.map_err(HttpError::from)?;
     match (outcome, slot) {
         (BeginOutcome::Started(lease), Some(slot)) => {
             let key = submission.key.map(str::to_owned);
@@ -115,20 +130,4 @@ async fn is_repeated(store: &Store, submission: &Submission<'_>) -> Result<bool,
     };
     let existing = store.run_by_idempotency_key(submission.tenant, key);
     Ok(existing.await?.is_some())
-}
-
-async fn begin(
-    store: &Store,
-    local: &LocalRuns,
-    tenant: &TenantId,
-    new: &NewJournalRun<'_>,
-    starts: bool,
-) -> Result<BeginOutcome, HttpError> {
-    Ok(if starts {
-        store
-            .begin_run(tenant, new, local.owner(), lease_time())
-            .await?
-    } else {
-        store.enqueue_run(tenant, new).await?
-    })
 }

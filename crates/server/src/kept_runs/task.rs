@@ -11,7 +11,7 @@ use prowess_wire::{ClientDialect, ReplyContext, write_response};
 
 use super::end_webhooks::end_webhooks;
 use super::key::{find_stored_key, require_active};
-use super::local_runs::RunSlot;
+use super::local_runs::{LocalRun, RunSlot};
 use super::outcome::RunOutcome;
 use super::pending_run::PendingRun;
 use super::run_meter::RunMeter;
@@ -26,11 +26,39 @@ use crate::webhooks::payload::RunWebhook;
 /// Starts the task of a run. `meter` is that of its request; a run that was claimed has none.
 /// A run that is to be cancelled is ended.
 pub(crate) fn spawn(app: &App, pending: PendingRun, meter: Option<Meter>, is_cancelled: bool) {
-    let task = run(app.clone(), pending, meter, is_cancelled);
+    // A run that has just begun is known before its client asks for its events.
+    let opened = pending.lease.is_first().then(|| {
+        let kept = app
+            .engine()
+            .begin_kept(pending.lease.clone(), pending.claimed);
+        OpenRun::new(app, kept)
+    });
+    let task = run(app.clone(), pending, opened, meter, is_cancelled);
     app.local_runs().spawn(task);
 }
 
-async fn run(app: App, pending: PendingRun, meter: Option<Meter>, is_cancelled: bool) {
+/// A run whose journal is open, known as one of this server.
+struct OpenRun {
+    kept: KeptRun,
+    local: LocalRun,
+}
+
+impl OpenRun {
+    fn new(app: &App, kept: KeptRun) -> Self {
+        OpenRun {
+            local: app.local_runs().insert(kept.journal()),
+            kept,
+        }
+    }
+}
+
+async fn run(
+    app: App,
+    pending: PendingRun,
+    opened: Option<OpenRun>,
+    meter: Option<Meter>,
+    is_cancelled: bool,
+) {
     let PendingRun {
         lease,
         claimed,
@@ -39,29 +67,34 @@ async fn run(app: App, pending: PendingRun, meter: Option<Meter>, is_cancelled: 
         slot,
     } = pending;
     let (run, tenant) = (lease.run.clone(), lease.tenant.clone());
-    let kept = match app.engine().open_kept(lease, claimed).await {
-        Ok(kept) => kept,
+    let opened = match opened {
+        Some(opened) => Ok(opened),
+        None => {
+            let opened = app.engine().open_kept(lease, claimed).await;
+            opened.map(|kept| OpenRun::new(&app, kept))
+        }
+    };
+    let OpenRun { kept, local } = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             // Its lease runs out, and it is claimed again.
             tracing::warn!(%error, run, "cannot open the journal of a run");
             return;
         }
     };
-    let journal = Arc::clone(kept.journal());
-    app.local_runs().insert(&journal);
     if is_cancelled {
-        journal.notice_cancel();
+        kept.journal().notice_cancel();
     }
     let task = RunTask {
-        app: app.clone(),
+        app,
         tenant,
-        run: run.clone(),
+        run,
         request,
         key: None,
         repeats_steps: kept.repeats_steps(),
     };
     task.run(kept, key, meter).await;
-    app.local_runs().remove(&run);
+    drop::<LocalRun>(local);
     drop::<RunSlot>(slot);
 }
 
@@ -208,6 +241,8 @@ impl RunTask {
             cache_write_tokens: 0,
             cost_nanos: 0,
             millis: 0,
+            sandbox_millis: 0,
+            skills: Vec::new(),
         }
     }
 

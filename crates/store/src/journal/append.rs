@@ -10,6 +10,7 @@ use prowess_skill::Digest;
 
 use crate::Store;
 use crate::blob::{ActivationOutcome, StagedBlob, activate};
+use crate::containers::ContainerRecord;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::files::{FileRecord, NewFile};
@@ -20,6 +21,7 @@ use crate::usage::{UsageRow, insert_usage};
 
 use super::append_outcome::AppendOutcome;
 use super::container_files::{ContainerChange, commit_container};
+use super::container_hold::insert_held_container;
 use super::events::{EventChunk, insert_events};
 use super::lease::{RunLease, micros};
 use super::read::StepKind;
@@ -44,6 +46,8 @@ pub struct NewStep<'a> {
 pub struct StepChanges {
     /// Files for the client.
     pub files: Vec<StagedFile>,
+    /// A container that the step is the first to use: it is recorded, and the run holds it.
+    pub new_container: Option<ContainerRecord>,
     /// Contents of the container's files.
     pub contents: Vec<StagedContent>,
     /// The container's new files.
@@ -60,6 +64,16 @@ pub struct StagedFile {
     /// The file.
     pub record: FileRecord,
     blob: StagedBlob,
+}
+
+/// What is written with a step.
+struct StepRows<'a> {
+    files: &'a [FileRecord],
+    blobs: &'a [StagedBlob],
+    new_container: Option<&'a ContainerRecord>,
+    container: Option<&'a ContainerChange>,
+    usage: &'a [UsageRow],
+    events: Option<&'a EventChunk>,
 }
 
 impl Store {
@@ -101,24 +115,22 @@ impl Store {
         }
         let StepChanges {
             files,
+            new_container,
             contents,
             container,
             usage,
             events,
         } = changes;
         let (records, blobs, spare) = split_staged(files, contents);
-        let committed = self
-            .commit_step(
-                lease,
-                step,
-                time,
-                &records,
-                &blobs,
-                container.as_ref(),
-                &usage,
-                events.as_ref(),
-            )
-            .await;
+        let rows = StepRows {
+            files: &records,
+            blobs: &blobs,
+            new_container: new_container.as_ref(),
+            container: container.as_ref(),
+            usage: &usage,
+            events: events.as_ref(),
+        };
+        let committed = self.commit_step(lease, step, time, &rows).await;
         match &committed {
             Ok(AppendOutcome::Committed) => {
                 lease.next_step += 1;
@@ -138,23 +150,15 @@ impl Store {
         committed
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one transaction has all of these parts"
-    )]
     async fn commit_step(
         &self,
         lease: &RunLease,
         step: &NewStep<'_>,
         time: Duration,
-        files: &[FileRecord],
-        blobs: &[StagedBlob],
-        container: Option<&ContainerChange>,
-        usage: &[UsageRow],
-        events: Option<&EventChunk>,
+        rows: &StepRows<'_>,
     ) -> Result<AppendOutcome> {
         let mut tx = self.db().begin().await?;
-        if !files.is_empty() || container.is_some() {
+        if !rows.files.is_empty() || rows.container.is_some() {
             // Always before other rows: see `quota`.
             quota::lock_totals(&mut tx, &lease.tenant).await?;
         }
@@ -167,7 +171,13 @@ impl Store {
             return Ok(refused);
         }
         insert_step(&mut tx, lease, step).await?;
-        if let Some(change) = container {
+        if let Some(new) = rows.new_container
+            && !insert_held_container(&mut tx, lease, new).await?
+        {
+            tx.rollback().await;
+            return Ok(AppendOutcome::ContainerChanged);
+        }
+        if let Some(change) = rows.container {
             let Some(growth) = commit_container(&mut tx, lease, change).await? else {
                 tx.rollback().await;
                 return Ok(AppendOutcome::ContainerChanged);
@@ -179,12 +189,13 @@ impl Store {
             self.check_quota_in_tx(&mut tx, &lease.tenant, &added)
                 .await?;
         }
-        self.insert_file_rows(&mut tx, &lease.tenant, files).await?;
-        insert_usage(&mut tx, usage).await?;
-        if let Some(events) = events {
+        self.insert_file_rows(&mut tx, &lease.tenant, rows.files)
+            .await?;
+        insert_usage(&mut tx, rows.usage).await?;
+        if let Some(events) = rows.events {
             insert_events(&mut tx, &lease.run, &events.as_new()).await?;
         }
-        if activate(&mut tx, blobs, Timestamp::now()).await? == ActivationOutcome::Collected {
+        if activate(&mut tx, rows.blobs, Timestamp::now()).await? == ActivationOutcome::Collected {
             tx.rollback().await;
             return Err(Error::Busy);
         }

@@ -9,7 +9,8 @@ use crate::quota::StorageUsage;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-use super::lease::{RunLease, micros};
+use super::container_hold::hold_if_free;
+use super::lease::{FIRST_EPOCH, RunLease, micros};
 use super::run_state::RunState;
 
 /// Bytes of an idempotency key.
@@ -65,7 +66,26 @@ impl Store {
         owner: &str,
         lease: Duration,
     ) -> Result<BeginOutcome> {
-        self.insert_run(tenant, new, Some((owner, lease))).await
+        let container = None;
+        self.insert_run(tenant, new, Some((owner, lease)), container)
+            .await
+    }
+
+    /// Begins a run that continues in a container of the tenant, which it holds from now on
+    /// unless another run does: see [`Store::hold_container`].
+    ///
+    /// # Errors
+    /// As [`Store::begin_run`].
+    pub async fn begin_run_in(
+        &self,
+        tenant: &TenantId,
+        new: &NewJournalRun<'_>,
+        owner: &str,
+        lease: Duration,
+        container: &str,
+    ) -> Result<BeginOutcome> {
+        self.insert_run(tenant, new, Some((owner, lease)), Some(container))
+            .await
     }
 
     /// Stores a run for any server to claim. `Started` then has an expired lease.
@@ -77,7 +97,7 @@ impl Store {
         tenant: &TenantId,
         new: &NewJournalRun<'_>,
     ) -> Result<BeginOutcome> {
-        self.insert_run(tenant, new, None).await
+        self.insert_run(tenant, new, None, None).await
     }
 
     async fn insert_run(
@@ -85,6 +105,7 @@ impl Store {
         tenant: &TenantId,
         new: &NewJournalRun<'_>,
         owner: Option<(&str, Duration)>,
+        container: Option<&str>,
     ) -> Result<BeginOutcome> {
         if let Some(key) = new.idempotency_key
             && (key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY_BYTES)
@@ -104,7 +125,7 @@ impl Store {
             "INSERT INTO journal_runs (id, tenant, api_key, dialect, model, kept, state, format,
                 owner, epoch, next_step, cancel_requested, idempotency_key, request_digest,
                 request, created_at, lease_until)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 0, 0, $10, $11, $12, $13, ",
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $14, 0, 0, $10, $11, $12, $13, ",
         )
         .bind(new.id)
         .bind(tenant.as_str())
@@ -119,6 +140,7 @@ impl Store {
         .bind(new.request_digest)
         .bind(new.request.to_vec())
         .bind(Timestamp::now())
+        .bind(FIRST_EPOCH)
         .push(tx.database().clock())
         .push_bind(
             " + ",
@@ -138,13 +160,17 @@ impl Store {
             ..StorageUsage::default()
         };
         self.check_quota_in_tx(&mut tx, tenant, &added).await?;
-        tx.commit().await?;
-        Ok(BeginOutcome::Started(RunLease {
+        let lease = RunLease {
             run: new.id.to_owned(),
             tenant: tenant.clone(),
-            epoch: 1,
+            epoch: FIRST_EPOCH,
             next_step: 0,
-        }))
+        };
+        if let Some(container) = container {
+            hold_if_free(&mut tx, &lease, container).await?;
+        }
+        tx.commit().await?;
+        Ok(BeginOutcome::Started(lease))
     }
 }
 

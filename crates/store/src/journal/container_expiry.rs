@@ -11,7 +11,7 @@ use crate::quota::lock_totals;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-use super::container_files::is_held;
+use super::container_hold::is_held;
 
 /// How long the files of a container are stored after its last use.
 const CONTAINER_FILES_RETENTION: Duration = Duration::from_secs(24 * 3600);

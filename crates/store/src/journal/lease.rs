@@ -7,6 +7,9 @@ use crate::db::{DbRow, Sql};
 use crate::error::Result;
 use crate::tenant::TenantId;
 
+/// The epoch of the server that begins a run. One that was queued is claimed, and has a later one.
+pub(super) const FIRST_EPOCH: i64 = 1;
+
 /// The right to continue a run. Every write names it; one that another server has taken over
 /// changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,14 @@ pub struct RunLease {
     pub next_step: i64,
 }
 
+impl RunLease {
+    /// Whether no server had the run before, so that nothing is stored of it but its request.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.epoch == FIRST_EPOCH && self.next_step == 0
+    }
+}
+
 /// A run that was taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedRun {
@@ -32,8 +43,6 @@ pub struct ClaimedRun {
     pub dialect: String,
     /// The model name that the client sent.
     pub model: String,
-    /// The version of the form in which request and steps are stored.
-    pub format: i64,
     /// What is needed to begin again from the start.
     pub request: Vec<u8>,
     /// Whether it is to be cancelled.
@@ -54,7 +63,8 @@ pub enum LeaseStatus {
 impl Store {
     /// Takes over up to `limit` kept runs that no server owns, those that have waited longest
     /// first. Runs of a newer format than `newest_format` are left to newer servers, and those
-    /// of the tenants in `except` to servers that have a place for them.
+    /// of the tenants in `except` to servers that have a place for them. Those that are taken
+    /// over are of `newest_format` from then on: their next steps are written in it.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -91,13 +101,14 @@ impl Store {
         let sql =
             Sql::new("UPDATE journal_runs SET state = 'running', epoch = epoch + 1, owner = ")
                 .push_bind("", owner)
+                .push_bind(", format = ", newest_format)
                 .push(", lease_until = ")
                 .push(clock)
                 .push_bind(" + ", micros(lease))
                 .push(" WHERE id IN ")
                 .push_list(&ids)
                 .push(
-                    " RETURNING id, tenant, epoch, next_step, api_key, dialect, model, format,
+                    " RETURNING id, tenant, epoch, next_step, api_key, dialect, model,
                     request, cancel_requested",
                 );
         let rows = tx.fetch_all(sql).await?;
@@ -155,7 +166,6 @@ impl ClaimedRun {
             api_key: row.optional_text("api_key")?,
             dialect: row.text("dialect")?,
             model: row.text("model")?,
-            format: row.int("format")?,
             request: row.optional_bytes("request")?.unwrap_or_default(),
             cancel_requested: row.flag("cancel_requested")?,
         })

@@ -11,7 +11,8 @@
 //! | `read` | reading runs and their steps |
 //! | `events` | what was sent to the client, in order |
 //! | `end` | ending and cancelling a run |
-//! | `container_files` | the files of a container by generation, and which run uses it |
+//! | `container_files` | the files of a container by generation |
+//! | `container_hold` | which run uses a container |
 //! | `container_expiry` | deleting files of containers that no run needs any more |
 //! | `staged_content` | contents of a container's files, before and after the commit |
 //! | `webhooks` | deliveries to be made because a run has ended |
@@ -36,6 +37,7 @@ mod append_outcome;
 mod begin;
 mod container_expiry;
 mod container_files;
+mod container_hold;
 mod end;
 mod events;
 mod expiry;
@@ -51,9 +53,8 @@ mod protocol_tests;
 pub use append::{NewStep, StagedFile, StepChanges};
 pub use append_outcome::AppendOutcome;
 pub use begin::{BeginOutcome, NewJournalRun};
-pub use container_files::{
-    ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome,
-};
+pub use container_files::{ContainerChange, ContainerEntry, ContainerFiles, EntryContent};
+pub use container_hold::HoldOutcome;
 pub use end::{CancelOutcome, EndOutcome, RunResult};
 pub use events::{EventChunk, NewEventChunk};
 pub use lease::{ClaimedRun, LeaseStatus, RunLease};

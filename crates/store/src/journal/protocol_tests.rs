@@ -18,16 +18,16 @@ use serde_json::Value;
 
 use crate::db::crash;
 use crate::{
-    AppendOutcome, BeginOutcome, CancelOutcome, ContainerChange, ContainerEntry, ContainerRecord,
-    Database, EndOutcome, EntryContent, FileFilter, LeaseStatus, NewFile, NewJournalRun, NewStep,
-    PageRequest, RunLease, RunResult, RunState, StepChanges, StepKind, Store, StoreConfig,
-    TenantId,
+    AppendOutcome, BeginOutcome, CancelOutcome, ContainerChange, ContainerEntry, ContainerFiles,
+    ContainerRecord, Database, EndOutcome, EntryContent, FileFilter, LeaseStatus, NewFile,
+    NewJournalRun, NewStep, PageRequest, RunLease, RunResult, RunState, StepChanges, StepKind,
+    Store, StoreConfig, TenantId,
 };
 
 const SERVERS: usize = 3;
 const LONG: Duration = Duration::from_secs(3600);
 /// Journal statements are fewer than this in one action.
-const MAX_CRASH_POINT: u32 = 14;
+const MAX_CRASH_POINT: u32 = 16;
 
 static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(TestPostgres::start);
 
@@ -131,12 +131,6 @@ impl<'a> Case<'a> {
         let tenant = TenantId::default_tenant();
         let run = Store::new_run_id().unwrap();
         let container = format!("container_{run}");
-        let record = ContainerRecord {
-            id: container.clone(),
-            upstream: None,
-            skills: Value::Null,
-        };
-        store.save_container(&tenant, &record).await.unwrap();
         let new = NewJournalRun {
             id: &run,
             api_key: None,
@@ -305,7 +299,14 @@ impl<'a> Case<'a> {
             expires_in: None,
             limit: 1 << 20,
         };
+        // The first step that changes files has created the container.
+        let new_container = self.model.generations.is_empty().then(|| ContainerRecord {
+            id: self.container.clone(),
+            upstream: None,
+            skills: Value::Null,
+        });
         Ok(StepChanges {
+            new_container,
             contents: self.store.stage_contents(contents).await?,
             files: vec![
                 self.store
@@ -420,7 +421,10 @@ impl<'a> Case<'a> {
         assert!(steps.is_sorted_by_key(|step| step.epoch));
         assert_eq!(run.steps as usize, steps.len());
         let files = self.store.container_files(&self.tenant, &self.container);
-        let files = files.await.unwrap().unwrap();
+        let files = files.await.unwrap().unwrap_or(ContainerFiles {
+            generation: 0,
+            entries: Vec::new(),
+        });
         let generations = if files.generation as usize == after.generations.len() {
             &after.generations
         } else {
@@ -446,6 +450,9 @@ impl<'a> Case<'a> {
             limit: 100,
             ..PageRequest::default()
         };
+        let held = self.store.is_container_held(&self.tenant, &self.container);
+        let is_held = !generations.is_empty() && !run.state.is_terminal();
+        assert_eq!(held.await.unwrap(), is_held);
         let listed = self.store.list_files(&self.tenant, &filter, &page).await;
         let (epoch, expired) = self.read_lease().await;
         Model {

@@ -16,6 +16,7 @@ use crate::testbed::{TestBed, execute, on_both_databases};
 
 on_both_databases! {
     files_of_a_container_are_those_of_its_last_committed_step,
+    a_new_container_is_recorded_and_held_with_its_first_step,
     contents_of_a_container_are_read_by_its_tenant_only,
     staged_content_has_the_expected_digest_and_bounded_memory,
     files_of_an_idle_container_are_deleted_unless_a_run_holds_it,
@@ -137,6 +138,62 @@ async fn files_of_a_container_are_those_of_its_last_committed_step(bed: TestBed)
     let content = store.container_content(&bed.tenant, "container_1", digest);
     let content = content.await.unwrap().collect().await.unwrap();
     assert_eq!(content, large);
+}
+
+async fn a_new_container_is_recorded_and_held_with_its_first_step(bed: TestBed) {
+    let store = bed.open().await;
+    let mut lease = begin(&store, &bed.tenant).await;
+    let record = ContainerRecord {
+        id: "container_1".to_owned(),
+        upstream: None,
+        skills: serde_json::json!(["pdf"]),
+    };
+    let changes = || StepChanges {
+        new_container: Some(record.clone()),
+        container: Some(ContainerChange {
+            container: "container_1".to_owned(),
+            generation: 0,
+            changed: vec![entry("d", EntryContent::Directory, 0)],
+            removed: Vec::new(),
+        }),
+        ..StepChanges::default()
+    };
+    // Neither exists if the step does not.
+    let mut lost = RunLease {
+        epoch: lease.epoch + 1,
+        ..lease.clone()
+    };
+    let refused = store.append_step(&mut lost, &TURN, changes(), LEASE).await;
+    assert_eq!(refused.unwrap(), AppendOutcome::Lost);
+    let found = store.container(&bed.tenant, "container_1").await;
+    assert_eq!(found.unwrap(), None);
+
+    let appended = store.append_step(&mut lease, &TURN, changes(), LEASE).await;
+    assert_eq!(appended.unwrap(), AppendOutcome::Committed);
+    let found = store.container(&bed.tenant, "container_1").await;
+    assert_eq!(found.unwrap().as_ref(), Some(&record));
+    assert_eq!(count_files(&store, &bed.tenant, "container_1").await, 1);
+    let held = store.is_container_held(&bed.tenant, "container_1").await;
+    assert!(held.unwrap());
+    let busy = HoldOutcome::Busy {
+        run: lease.run.clone(),
+    };
+    let mut other = begin(&store, &bed.tenant).await;
+    let outcome = store.hold_container(&other, "container_1").await.unwrap();
+    assert_eq!(outcome, busy);
+    // One that exists is not new, whoever says so.
+    let refused = store.append_step(&mut other, &TURN, changes(), LEASE).await;
+    assert_eq!(refused.unwrap(), AppendOutcome::ContainerChanged);
+
+    let result = RunResult {
+        state: RunState::Completed,
+        body: "{}",
+        events: None,
+    };
+    let ended = store.end_run(&lease, &result, &[]).await.unwrap();
+    assert_eq!(ended, EndOutcome::Ended);
+    let held = store.is_container_held(&bed.tenant, "container_1").await;
+    assert!(!held.unwrap());
 }
 
 async fn contents_of_a_container_are_read_by_its_tenant_only(bed: TestBed) {

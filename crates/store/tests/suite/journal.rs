@@ -17,9 +17,11 @@ on_both_databases! {
     an_idempotency_key_belongs_to_its_tenant,
     many_servers_claim_each_run_once,
     a_run_of_a_newer_format_is_left_alone,
+    a_run_that_a_newer_server_had_is_left_alone,
     events_are_consecutive_and_read_from_any_number,
     a_server_without_its_lease_stores_no_events,
     a_container_is_used_by_one_run_at_a_time,
+    a_container_is_held_from_the_beginning_if_it_is_free,
     the_end_of_a_run_and_its_webhooks_are_one,
     a_webhook_is_due_until_it_was_delivered,
     webhooks_of_some_tenants_can_be_left_for_later,
@@ -162,6 +164,20 @@ async fn a_run_of_a_newer_format_is_left_alone(bed: TestBed) {
     );
 }
 
+/// The server that has claimed it may have stored steps that an older one cannot read.
+async fn a_run_that_a_newer_server_had_is_left_alone(bed: TestBed) {
+    let store = bed.open().await;
+    store
+        .enqueue_run(&bed.tenant, &new_run("run_1"))
+        .await
+        .unwrap();
+    let claimed = store.claim_runs("new", LEASE, 2, 9, &[]).await.unwrap();
+    assert!(store.release_lease(&claimed[0].lease).await.unwrap());
+    assert_eq!(store.claim_runs("old", LEASE, 1, 9, &[]).await.unwrap(), []);
+    let again = store.claim_runs("new", LEASE, 2, 9, &[]).await.unwrap();
+    assert_eq!(again.len(), 1);
+}
+
 async fn events_are_consecutive_and_read_from_any_number(bed: TestBed) {
     let store = bed.open().await;
     let lease = begin(&store, &bed.tenant).await;
@@ -267,6 +283,36 @@ async fn a_container_is_used_by_one_run_at_a_time(bed: TestBed) {
     let foreign = begin(&store, &other).await;
     let outcome = store.hold_container(&foreign, "container_1").await.unwrap();
     assert_eq!(outcome, HoldOutcome::NotFound);
+}
+
+async fn a_container_is_held_from_the_beginning_if_it_is_free(bed: TestBed) {
+    let store = bed.open().await;
+    let record = ContainerRecord {
+        id: "container_1".to_owned(),
+        upstream: None,
+        skills: Value::Null,
+    };
+    store.save_container(&bed.tenant, &record).await.unwrap();
+    let other = other_tenant(&store).await;
+    let begin_in = async |tenant, id| {
+        let new = new_run(id);
+        let started = store.begin_run_in(tenant, &new, "a", LEASE, "container_1");
+        match started.await {
+            Ok(BeginOutcome::Started(lease)) => lease,
+            other => panic!("{other:?}"),
+        }
+    };
+    // Not by a run of another tenant, nor by one that begins later.
+    begin_in(&other, "run_0").await;
+    let one = begin_in(&bed.tenant, "run_1").await;
+    let two = begin_in(&bed.tenant, "run_2").await;
+    let busy = HoldOutcome::Busy {
+        run: one.run.clone(),
+    };
+    for (lease, expected) in [(&two, busy), (&one, HoldOutcome::Held { generation: 0 })] {
+        let outcome = store.hold_container(lease, "container_1").await.unwrap();
+        assert_eq!(outcome, expected);
+    }
 }
 
 async fn the_end_of_a_run_and_its_webhooks_are_one(bed: TestBed) {

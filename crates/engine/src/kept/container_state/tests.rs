@@ -2,6 +2,7 @@
 //! finds.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use prowess_sandbox::{Command, Execution, Policy, SandboxSettings};
 use prowess_store::{
@@ -11,6 +12,7 @@ use prowess_store::{
 use prowess_testkit::postgres::TestPostgres;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use super::*;
 
@@ -97,12 +99,12 @@ impl Bed {
     }
 
     async fn open(&self, lease: &RunLease) -> Result<ContainerState, RunError> {
-        ContainerState::open_until(
+        ContainerState::open_with(
             &self.store,
             &self.sandbox,
             lease,
             &self.container,
-            Instant::now(),
+            ContainerRetry::until(Instant::now()),
         )
         .await
     }

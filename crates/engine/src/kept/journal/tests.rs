@@ -1,0 +1,75 @@
+//! What listeners on the same server learn from a journal: they do not ask the store otherwise.
+
+use prowess_store::{BeginOutcome, NewJournalRun, StoreConfig, TenantId};
+use tempfile::TempDir;
+
+use super::*;
+
+const LEASE: Duration = Duration::from_secs(600);
+
+async fn begin() -> (Arc<RunJournal>, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(&StoreConfig::local(folder.path()))
+        .await
+        .unwrap();
+    let new = NewJournalRun {
+        id: "run_1",
+        api_key: None,
+        dialect: "responses",
+        model: "m",
+        kept: true,
+        format: 2,
+        idempotency_key: None,
+        request_digest: "d",
+        request: b"{}",
+    };
+    let tenant = TenantId::default_tenant();
+    match store.begin_run(&tenant, &new, "a", LEASE).await {
+        Ok(BeginOutcome::Started(lease)) => {
+            assert!(lease.is_first());
+            (RunJournal::begin(store, lease, Instant::now()), folder)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a listener is told next; none if nothing has happened.
+fn news(listener: &mut watch::Receiver<StoredLog>) -> Option<(i64, bool)> {
+    if !listener.has_changed().unwrap() {
+        return None;
+    }
+    let stored = *listener.borrow_and_update();
+    Some((stored.last_seq, stored.is_final))
+}
+
+#[tokio::test]
+async fn listeners_learn_what_was_stored_and_that_the_run_has_ended_without_an_event() {
+    let (journal, _folder) = begin().await;
+    let mut listener = journal.subscribe();
+    journal.push(&LogEvent::CompletedAt(1));
+    assert_eq!(news(&mut listener), None);
+    journal.flush().await.unwrap();
+    assert_eq!(news(&mut listener), Some((0, false)));
+    let step = NewStep {
+        kind: prowess_store::StepKind::Turn,
+        call: None,
+        body: "{}",
+    };
+    let held = [LogEvent::CompletedAt(2)];
+    let appended = journal.append(&step, StepChanges::default(), &held);
+    appended.await.unwrap();
+    // The held event, and that its step is stored.
+    assert_eq!(news(&mut listener), Some((2, false)));
+    journal.end(RunState::Completed, "{}", &[]).await.unwrap();
+    assert_eq!(news(&mut listener), Some((2, true)));
+}
+
+#[tokio::test]
+async fn listeners_learn_that_a_run_was_released() {
+    let (journal, _folder) = begin().await;
+    let mut listener = journal.subscribe();
+    journal.release().await.unwrap();
+    assert_eq!(news(&mut listener), Some((-1, true)));
+    drop(journal);
+    assert!(listener.has_changed().is_err());
+}

@@ -1,0 +1,56 @@
+//! What the finished steps of a resumed run say about its beginning, and about its container.
+//! It reads the forms of all versions.
+
+use std::time::Duration;
+
+use prowess_sandbox::ContainerSetup;
+use prowess_store::{Error as StoreError, JournalStep, StepKind, Timestamp};
+use serde::Deserialize;
+
+use super::step_record::{ResultsRecord, StartRecord, parse_step};
+
+/// What was fixed before the first turn of a run that is resumed.
+#[derive(Debug)]
+pub(super) struct RecordedStart {
+    pub(super) record: StartRecord,
+    /// How long the run had been going on when this server got it.
+    pub(super) earlier: Duration,
+}
+
+/// A turn, as far as it is read here.
+#[derive(Debug, Deserialize)]
+struct FirstTurn {
+    start: Option<StartRecord>,
+}
+
+/// Finds it in the steps of a run; none if no step is finished.
+pub(super) fn find_start(steps: &[JournalStep]) -> Result<Option<RecordedStart>, StoreError> {
+    let Some(first) = steps.first() else {
+        return Ok(None);
+    };
+    let record = match first.kind {
+        StepKind::Start => Some(parse_step(first)?),
+        StepKind::Turn => parse_step::<FirstTurn>(first)?.start,
+        StepKind::ToolResult => None,
+    };
+    let record: StartRecord = record.ok_or_else(|| StoreError::MalformedRow {
+        table: "journal_steps",
+        reason: format!("step {} does not have the start of its run", first.seq),
+    })?;
+    let since = Timestamp::now().as_micros() - first.created_at.as_micros();
+    let since = Duration::from_micros(u64::try_from(since).unwrap_or_default());
+    let earlier = since.saturating_add(Duration::from_millis(record.elapsed_ms));
+    Ok(Some(RecordedStart { record, earlier }))
+}
+
+/// The container as of the last finished calls, and what it was set up with.
+pub(super) type LastContainer = (Option<String>, Option<ContainerSetup>);
+
+/// Finds it in the steps of a run; none if no calls have used one.
+pub(super) fn last_container(steps: &[JournalStep]) -> Result<Option<LastContainer>, StoreError> {
+    let mut results = steps.iter().rev();
+    let last = results.find(|step| step.kind == StepKind::ToolResult);
+    let record = last.map(parse_step::<ResultsRecord>).transpose()?;
+    let record = record.filter(|record| record.container.is_some());
+    Ok(record.map(|record| (record.container, record.setup)))
+}
