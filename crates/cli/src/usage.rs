@@ -2,11 +2,13 @@
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
-use prowess_store::{Store, TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum};
+use prowess_store::{
+    SkillCostSums, Store, TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum,
+};
 use serde_json::{Value, json};
 
 use super::serve::ConfigArgs;
-use super::{Exit, format_date, output};
+use super::{Exit, format_date, output, usage_by_skill};
 
 /// Show model usage and cost.
 #[derive(Debug, clap::Args)]
@@ -16,7 +18,7 @@ pub(super) struct Args {
     since: String,
     /// Group by
     #[arg(long, value_name = "WHAT", default_value = "model")]
-    #[arg(value_parser = ["model", "key", "provider", "tenant", "day"])]
+    #[arg(value_parser = ["model", "key", "provider", "tenant", "day", "skill"])]
     by: String,
     /// Only this tenant
     #[arg(long)]
@@ -47,6 +49,11 @@ async fn print_usage(args: &Args) -> anyhow::Result<()> {
     let store = Store::open(&config.store)
         .await
         .context("cannot open the store")?;
+    if args.by == SkillCostSums::GROUPING {
+        let sums = store.skill_costs(query.tenant, query.since).await;
+        store.close().await;
+        return usage_by_skill::print(&sums?, args.json);
+    }
     let sums = store.usage(&query).await?;
     store.close().await;
     if args.json {
@@ -124,6 +131,7 @@ fn sum_json(by: UsageGrouping, sum: &UsageSum) -> Value {
         "requests_without_price": sum.unpriced,
         "requests_estimated": sum.estimated,
         "average_ms": average_millis(sum),
+        "sandbox_ms": sum.sandbox_millis,
     })
 }
 

@@ -1,7 +1,8 @@
 //! Usage of models: written in batches, read as sums.
 //!
 //! A row counts all requests of one kind that ended at about the same time. Rows are only
-//! ever added, so any number of processes may write concurrently.
+//! ever added, so any number of processes may write concurrently. What skills took of a row is
+//! written with it (`skill_costs`).
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::Store;
 use crate::db::{DbRow, Sql, SqlValue, Tx};
 use crate::error::{Error, Result};
 use crate::id::{self, IdPrefix};
+use crate::skill_costs::{SkillCost, insert_skill_costs};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -53,6 +55,10 @@ pub struct UsageRow {
     pub cost_nanos: u64,
     /// Their total duration.
     pub millis: u64,
+    /// Their time in the sandbox.
+    pub sandbox_millis: u64,
+    /// What skills took of all this, sorted by name and id.
+    pub skills: Vec<SkillCost>,
 }
 
 /// What to group by.
@@ -188,6 +194,8 @@ pub struct UsageSum {
     pub cost_nanos: u64,
     /// Their total duration.
     pub millis: u64,
+    /// Their time in the sandbox.
+    pub sandbox_millis: u64,
 }
 
 impl UsageSum {
@@ -208,6 +216,7 @@ impl UsageSum {
             cache_write_tokens: count("cache_write_tokens")?,
             cost_nanos: count("cost_nanos")?,
             millis: count("millis")?,
+            sandbox_millis: count("sandbox_ms")?,
         })
     }
 }
@@ -215,7 +224,7 @@ impl UsageSum {
 const INSERT_USAGE: &str =
     "INSERT INTO usage (id, tenant, key, model, provider, upstream_model, dialect,
     status, requests, unpriced, estimated, input_tokens, output_tokens, cache_read_tokens,
-    cache_write_tokens, cost_nanos, millis, created_at) VALUES ";
+    cache_write_tokens, cost_nanos, millis, sandbox_ms, created_at) VALUES ";
 
 const SELECT_SUMS: &str = " AS part,
     CAST(SUM(requests) AS BIGINT) AS requests,
@@ -227,7 +236,8 @@ const SELECT_SUMS: &str = " AS part,
     CAST(SUM(cache_read_tokens) AS BIGINT) AS cache_read_tokens,
     CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens,
     CAST(SUM(cost_nanos) AS BIGINT) AS cost_nanos,
-    CAST(SUM(millis) AS BIGINT) AS millis
+    CAST(SUM(millis) AS BIGINT) AS millis,
+    CAST(SUM(sandbox_ms) AS BIGINT) AS sandbox_ms
     FROM usage";
 
 /// Writes rows within a transaction.
@@ -238,7 +248,12 @@ pub(crate) async fn insert_usage(tx: &mut Tx, rows: &[UsageRow]) -> Result<()> {
     let now = Timestamp::now();
     let values: Result<Vec<_>> = rows.iter().map(|row| row.values(now)).collect();
     let sql = Sql::new(INSERT_USAGE).push_rows(values?);
-    tx.execute(sql).await.map(drop)
+    tx.execute(sql).await?;
+    let mut costs = Vec::new();
+    for row in rows {
+        costs.extend(row.skills.iter().map(|cost| (&row.tenant, cost)));
+    }
+    insert_skill_costs(tx, &costs, now).await
 }
 
 impl Store {
@@ -311,6 +326,7 @@ impl UsageRow {
             count(self.cache_write_tokens),
             count(self.cost_nanos),
             count(self.millis),
+            count(self.sandbox_millis),
             now.into(),
         ])
     }

@@ -25,6 +25,7 @@
 //! | `initial_tools`, `registry` | the tools, their names, and which are shown |
 //! | `state`, `activation` | the skills and which of them are loaded; loading them |
 //! | `toolbox`, `called_tool` | the dispatch of calls; one call, as the code behind a tool gets it |
+//! | `call_purpose` | which skills a call is about |
 //! | `model_text` | every text that a model reads, with its cap |
 //! | `load`, `requires` | instructions and files of skills; skills that need others |
 //! | `skill_library`, `fetch`, `search_library` | skills beyond the members: loaded when they are first used, and found by search |
@@ -47,6 +48,7 @@ mod allowed_tools;
 mod arguments;
 mod base64_bytes;
 mod bash;
+mod call_purpose;
 mod called_tool;
 mod catalogue;
 mod declared;
@@ -80,6 +82,7 @@ mod view;
 mod workspace;
 mod workspace_container;
 
+pub use call_purpose::CallPurpose;
 pub use error::ToolboxError;
 pub use folder::skill_folder;
 pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};

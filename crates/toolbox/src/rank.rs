@@ -32,5 +32,6 @@ fn text(skill: &Skill, body_bytes: usize) -> SkillText<'_> {
         description: &skill.description,
         when_to_use: skill.invocation.when_to_use.as_deref().unwrap_or_default(),
         body: skill.body.get(..body_end).unwrap_or_default(),
+        triggers: &[],
     }
 }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub struct Toolbox {
     options: ToolboxOptions,
     runner: CommandRunner,
-    state: SharedState,
+    pub(crate) state: SharedState,
     editor: FileEditor,
 }
 

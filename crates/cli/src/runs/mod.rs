@@ -8,7 +8,7 @@
 //! | `reconnect` | how long a broken connection is repaired |
 //! | `follow_report` | what is printed of a run that is followed |
 //! | `cancel` | `prowess runs cancel` |
-//! | `summary` | a run as JSON |
+//! | `summary`, `skill_table` | a run as JSON; what its skills took |
 
 mod attach;
 mod cancel;
@@ -16,6 +16,7 @@ mod follow_report;
 mod list;
 pub(crate) mod reconnect;
 mod show;
+mod skill_table;
 mod summary;
 
 use anyhow::Context;

@@ -3,6 +3,7 @@
 use prowess_store::{Error, JournalRun, RunDetail, RunRecord, Store, TenantId};
 use serde_json::Value;
 
+use super::skill_table::skill_table;
 use super::summary::{run_millis, run_summary};
 use crate::output;
 
@@ -65,6 +66,9 @@ fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
     }
     for event in detail.events.as_array().into_iter().flatten() {
         text.push_str(&format!("{}\n", event_line(event)));
+    }
+    if let Some(table) = skill_table(&detail.skills, &detail.usage) {
+        text.push_str(&format!("\n{table}"));
     }
     output::print_text(&text)
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::foreground::ForegroundRuns;
 use super::tracked_run::{DueWrites, WRITE_DELAY};
-use crate::kept::journal::lease_time;
+use crate::kept::lease_times::lease_time;
 
 /// How often the delay is doubled while the store cannot be written.
 const MAX_DOUBLINGS: u32 = 5;

@@ -1,6 +1,5 @@
 //! The record of a run in progress. A run that is dropped before its end is recorded too.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +11,9 @@ use serde_json::{Value, json};
 use super::foreground::ForegroundRuns;
 use super::recorder::{RecordQueue, RunRecorder};
 use super::run_usage::RunUsage;
-use crate::events::{OutputFile, RunStep, TurnStarted};
+use super::skill_costs::{CostObserver, price_skill_costs};
+use super::skill_use::SkillUses;
+use crate::events::{CalledSkill, OutputFile, RunStep, RunTotals, TurnStarted};
 use crate::intake::resolve::RunSkill;
 use crate::settings::RecordDetail;
 
@@ -21,15 +22,6 @@ const MAX_EVENTS: usize = 300;
 const MAX_TEXT_CHARS: usize = 4 << 10;
 /// Characters of a model name in a usage row.
 const MAX_MODEL_CHARS: usize = 200;
-
-/// How a skill was used.
-#[derive(Debug, Default)]
-struct SkillUse {
-    id: Option<String>,
-    version: Option<String>,
-    loaded: bool,
-    calls: u64,
-}
 
 /// The record of a run in progress. Written when dropped.
 #[derive(Debug)]
@@ -48,7 +40,9 @@ pub(crate) struct RunLog {
     started_at: Timestamp,
     container_id: Option<String>,
     error: Option<String>,
-    skills: BTreeMap<String, SkillUse>,
+    skills: SkillUses,
+    /// What the skills take.
+    pub(crate) costs: CostObserver,
     files: Vec<OutputFile>,
     events: Vec<Value>,
     omitted_events: usize,
@@ -90,7 +84,8 @@ impl RunLog {
             started_at: Timestamp::now(),
             container_id: None,
             error: None,
-            skills: BTreeMap::new(),
+            skills: SkillUses::default(),
+            costs: CostObserver::default(),
             files: Vec::new(),
             events: Vec::new(),
             omitted_events: 0,
@@ -125,9 +120,7 @@ impl RunLog {
 
     pub(crate) fn set_skills(&mut self, chosen: &[RunSkill]) {
         for chosen in chosen {
-            let skill = self.skill_use(&chosen.member.skill.name);
-            skill.id = chosen.member.id.clone();
-            skill.version = chosen.pin.as_ref().map(|pin| pin.version_id.clone());
+            self.skills.add(chosen);
         }
     }
 
@@ -143,7 +136,7 @@ impl RunLog {
     pub(crate) fn add_call(&mut self, skill: Option<&str>) {
         self.calls += 1;
         if let Some(name) = skill {
-            self.skill_use(name).calls += 1;
+            self.skills.add_call(name);
         }
     }
 
@@ -160,8 +153,18 @@ impl RunLog {
         &self.usage
     }
 
-    fn skill_use(&mut self, name: &str) -> &mut SkillUse {
-        self.skills.entry(name.to_owned()).or_default()
+    /// What the run has used so far.
+    pub(crate) fn totals(&self) -> RunTotals {
+        RunTotals {
+            tokens: self.usage.clone(),
+            sandbox_millis: self.costs.sandbox_millis(),
+            skills: self.costs.skill_costs(),
+        }
+    }
+
+    /// What is known of the skill of a call.
+    pub(crate) fn called_skill(&self, name: &str) -> CalledSkill {
+        self.skills.called_skill(name)
     }
 
     /// Adds a step, with the time since the start.
@@ -173,7 +176,7 @@ impl RunLog {
                     log.set_target(turn);
                 }
             }
-            RunStep::SkillLoaded { name } => self.skill_use(name).loaded = true,
+            RunStep::SkillLoaded { name } => self.skills.set_loaded(name),
             RunStep::FileCreated(file) => self.files.push(file.clone()),
             _ => {}
         }
@@ -205,7 +208,7 @@ impl RunLog {
 
     fn take_record(&mut self) -> NewRun {
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        let (turn_usage, skills) = (self.turn_usage(), self.skill_uses());
+        let (turn_usage, skills) = (self.turn_usage(), self.skills.to_json(&self.costs));
         if self.omitted_events > 0 {
             let more = json!({"kind": "left_out", "events": self.omitted_events});
             self.events.push(more);
@@ -236,6 +239,8 @@ impl RunLog {
     fn foreground_run(&self, log: &ForegroundLog) -> ForegroundRun {
         let used = &self.usage;
         let cost = log.price.as_ref().map(|price| price.cost_nanos(used));
+        let mut skills = self.costs.skill_costs().to_vec();
+        price_skill_costs(&mut skills, log.price.as_ref(), cost.unwrap_or_default());
         let micros = Timestamp::now().as_micros() - self.started_at.as_micros();
         ForegroundRun {
             id: self.id.clone(),
@@ -244,7 +249,7 @@ impl RunLog {
             started_at: self.started_at,
             container: self.container_id.clone(),
             turn_usage: self.turn_usage(),
-            skills: self.skill_uses(),
+            skills: self.skills.to_json(&self.costs),
             files: json!(self.files),
             usage: UsageRow {
                 requests: 1,
@@ -255,6 +260,8 @@ impl RunLog {
                 cache_write_tokens: used.cache_creation_input_tokens,
                 cost_nanos: cost.unwrap_or_default(),
                 millis: u64::try_from(micros / 1000).unwrap_or_default(),
+                sandbox_millis: self.costs.sandbox_millis(),
+                skills,
                 ..log.usage.clone()
             },
         }
@@ -268,15 +275,10 @@ impl RunLog {
             "cache_read_input_tokens": usage.cache_read_input_tokens,
             "cache_creation_input_tokens": usage.cache_creation_input_tokens,
             "thinking_tokens": usage.thinking_tokens,
+            "sandbox_ms": self.costs.sandbox_millis(),
+            "cost": self.costs.total_cost(),
+            "no_skill": self.costs.no_skill_summary(),
         })
-    }
-
-    fn skill_uses(&self) -> Value {
-        let skills = self.skills.iter().map(|(name, used)| {
-            json!({"name": name, "id": used.id, "version": used.version, "loaded": used.loaded,
-                "calls": used.calls})
-        });
-        skills.collect()
     }
 }
 

@@ -1,11 +1,14 @@
 //! Calls of Prowess's tools within a run: made all at once, their results written for the
 //! client and added to the conversation for the model.
 
+use std::time::Duration;
+
 use prowess_store::StagedFile;
+use prowess_toolbox::{CallPurpose, ToolOutcome};
 use prowess_wire::neutral::Block;
 
 use crate::error::RunError;
-use crate::events::RunStep;
+use crate::events::{CalledSkill, RunEvent, RunStep};
 use crate::history::client_view::ClientView;
 use crate::history::tool_results;
 use crate::kept::steps::KeptSteps;
@@ -52,15 +55,19 @@ impl RunLoop {
         };
         kept.add_not_repeated(&mut done);
         kept.hold_results();
-        let changes = kept
+        let mut changes = kept
             .stage_results(&self.run, staged.unwrap_or_default())
             .await?;
         self.write_results(done.clone()).await;
         let container = self.run.container_id();
-        match &mut self.kept {
-            Some(kept) => Ok(kept.store_results(done, container, changes).await?),
-            None => Ok(()),
+        let Some(kept) = &mut self.kept else {
+            return Ok(());
+        };
+        if kept.has_target() {
+            let taken = self.log.costs.take_new();
+            changes.usage.extend(kept.results_usage(taken));
         }
+        Ok(kept.store_results(done, container, changes).await?)
     }
 
     /// Stores the files that calls created.
@@ -107,6 +114,10 @@ impl RunLoop {
         }
         self.write_results(done).await;
         if let Some(kept) = &mut self.kept {
+            if kept.has_target() {
+                // The step's own row has it.
+                drop(self.log.costs.take_new());
+            }
             kept.finish_replayed_step(&mut self.writer);
         }
     }
@@ -126,6 +137,10 @@ impl RunLoop {
             results.push(self.write_result(done).await);
         }
         tool_results::add_results(&mut self.run.conversation.request.messages, results);
+        // Before the first turn nobody knows yet who is paid for it.
+        if self.budget.turns() > 0 {
+            self.send_totals().await;
+        }
     }
 
     /// Writes one result for the client, and returns it as the model reads it.
@@ -135,7 +150,7 @@ impl RunLoop {
             call,
             outcome,
             collected,
-            ..
+            duration,
         } = done;
         let mut content = dispatch::native_content(&outcome.native, &collected.file_ids);
         for file in collected.new_files {
@@ -147,6 +162,9 @@ impl RunLoop {
             self.emit_step(RunStep::FileCreated(file)).await;
         }
         let result = dispatch::result_block(&call.id, &outcome, &collected.problems);
+        let time = sandbox_time(&outcome, duration);
+        let costs = &mut self.log.costs;
+        costs.add_result(&self.run, &call, &outcome, &result, time);
         let names = &self.run.tools.names;
         let (tool, input) = names.native_call(&call).unwrap_or_else(|| {
             let input = with_original_call(&call, outcome.native.input());
@@ -174,14 +192,15 @@ impl RunLoop {
             duration,
             ..
         } = done;
-        if outcome.native.tool() == "bash_code_execution" {
-            self.budget.add_sandbox_time(*duration);
-        }
+        self.budget
+            .add_sandbox_time(sandbox_time(outcome, *duration));
         self.log.add_call(outcome.skill.as_deref());
+        let skill = self.skill_of_call(call, outcome);
         self.emit_step(RunStep::ToolEnded {
             id: call.id.clone(),
             name: call.name.clone(),
             is_error: outcome.is_error,
+            skill,
             output: outcome.text_content(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         })
@@ -192,5 +211,31 @@ impl RunLoop {
         for name in outcome.loaded_skills.clone() {
             self.emit_step(RunStep::SkillLoaded { name }).await;
         }
+    }
+
+    /// The skill that a call was for: a command line names it by its folder.
+    fn skill_of_call(&self, call: &ToolCall, outcome: &ToolOutcome) -> Option<CalledSkill> {
+        let name = outcome.skill.clone().or_else(|| {
+            match self.run.tools.toolbox.call_purpose(&call.name, &call.input) {
+                CallPurpose::Use { skills } => skills.into_iter().next(),
+                CallPurpose::Load { skill, .. } if !outcome.is_error => Some(skill),
+                _ => None,
+            }
+        })?;
+        Some(self.log.called_skill(&name))
+    }
+
+    /// Reports what the run has used so far.
+    pub(super) async fn send_totals(&mut self) {
+        let totals = self.log.totals();
+        self.writer.send(RunEvent::Usage(totals)).await;
+    }
+}
+
+/// The part of a call's time that it spent in the sandbox.
+fn sandbox_time(outcome: &ToolOutcome, duration: Duration) -> Duration {
+    match outcome.native.tool() {
+        "bash_code_execution" => duration,
+        _ => Duration::ZERO,
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::containers::run_container::{self, ContainerUse, RunContainer};
 use crate::history::{originals, suspended};
 use crate::intake::plan::skills_in_request;
+use crate::kept::steps::KeptSteps;
 use crate::turns::litellm;
 use crate::turns::run_loop::{RunEnd, RunLoop};
 
@@ -99,6 +100,7 @@ impl RunLoop {
                 native_skills: native_skills
                     .unwrap_or_else(|| skills_in_request(&self.run.conversation.request)),
                 files: &self.outputs.files,
+                saved: self.kept.as_ref().and_then(KeptSteps::container_record),
             };
             let (sandbox, tenant) = (workspace.sandbox(), &context.tenant);
             RunContainer::save_and_render(store, sandbox, tenant, container_use).await

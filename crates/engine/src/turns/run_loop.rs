@@ -17,11 +17,11 @@ use crate::intake::plan::{skills_in_request, upstream_container};
 use crate::intake::prepared::PreparedRun;
 use crate::intake::run_tools;
 use crate::kept::fail_point::fail_point;
-use crate::kept::journal::JournalStop;
+use crate::kept::journal_stop::JournalStop;
 use crate::kept::step_record::TurnRecord;
 use crate::kept::steps::KeptSteps;
 use crate::model_text;
-use crate::record::{RunLog, RunUsage};
+use crate::record::{CostObserver, RunLog, RunUsage};
 use crate::tool_call::{ToolCall, with_original_call};
 use crate::turns::answer_writer::{AnswerWriter, EventSink};
 use crate::turns::budget::{LimitKind, RunBudget};
@@ -108,6 +108,7 @@ impl RunLoop {
             context.features.name,
         );
         log.set_skills(&run.skills);
+        log.costs = CostObserver::new(&run);
         RunLoop {
             budget: RunBudget::new(settings.limits.clone()),
             writer: AnswerWriter::new(context.features, sink),
@@ -219,6 +220,7 @@ impl RunLoop {
     /// One turn of the model, read from the journal if it was made before.
     async fn run_turn(&mut self) -> Result<TurnOutput, RunStop> {
         let recorded = self.kept.as_mut().map_or(Ok(None), KeptSteps::next_turn);
+        self.set_tools();
         let (call_ids, source) = match recorded.map_err(RunError::from)? {
             Some(turn) => (CallIds::Recorded, self.recorded_turn(turn)),
             None => (CallIds::FromModel, self.call_model().await?),
@@ -235,16 +237,20 @@ impl RunLoop {
         let tools = &self.run.tools;
         let output = stream_turn(output, call_ids, tools, &tracker, &mut self.writer).await;
         let mut output = output.map_err(|error| RunError::ResponseInterrupted(Box::new(error)))?;
+        let (run, response) = (&self.run, &output.response);
+        let price = started.price.as_ref();
+        let costs = &mut self.log.costs;
+        costs.add_turn(run, &response.content, &response.usage, price);
         if let Some(kept) = &mut self.kept {
-            kept.store_turn(call_ids, &started, &output.response, &mut self.writer)
+            kept.set_turn_costs(&started, costs.take_new());
+            kept.store_turn(run, call_ids, &started, response, &mut self.writer)
                 .await?;
         }
         let usage = &output.response.usage;
         self.budget.add_turn(usage);
         self.log.set_container(self.run.container_id());
         self.log.add_turn(usage);
-        let used = self.log.usage().clone();
-        self.writer.send(RunEvent::Usage(used)).await;
+        self.send_totals().await;
         self.continue_in_container(output.response.container.take());
         let content = std::mem::take(&mut output.response.content);
         let rest = &output.response.rest;
@@ -253,13 +259,20 @@ impl RunLoop {
         Ok(output)
     }
 
+    /// Sets the tools of the next turn: loading a skill adds its own.
+    fn set_tools(&mut self) {
+        let (conversation, toolbox) = (&mut self.run.conversation, &self.run.tools.toolbox);
+        let tools = run_tools::all_tools(&conversation.client_tools, toolbox);
+        self.log.costs.set_tools(&tools, toolbox);
+        conversation.request.tools = tools;
+    }
+
     /// Calls the model.
     async fn call_model(&mut self) -> Result<(TurnStarted, ModelOutput), RunError> {
         fail_point("before-turn");
         let context = &self.run.context;
         let conversation = &mut self.run.conversation;
         let request = &mut conversation.request;
-        request.tools = run_tools::all_tools(&conversation.client_tools, &self.run.tools.toolbox);
         let reply = context.route.call(request, &context.credentials).await?;
         let mut dropped = std::mem::take(&mut conversation.dropped);
         dropped.extend(reply.dropped);
@@ -310,12 +323,15 @@ impl RunLoop {
 
     /// A paused conversation continues with the calls that were open.
     async fn run_open_calls(&mut self) -> Result<(), RunStop> {
-        let conversation = &mut self.run.conversation;
-        let open = std::mem::take(&mut conversation.open_calls);
+        let open = std::mem::take(&mut self.run.conversation.open_calls);
         if open.is_empty() {
             return Ok(());
         }
-        let (id, model) = (self.log.id.clone(), conversation.request.model.clone());
+        if let Some(kept) = &mut self.kept {
+            kept.store_start(&self.run).await?;
+        }
+        let request = &self.run.conversation.request;
+        let (id, model) = (self.log.id.clone(), request.model.clone());
         self.writer
             .start_message(id, model, TokenUsage::default(), Map::new())
             .await;

@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use prowess_store::{Store, TenantId, UsageRow};
+use prowess_store::{SkillCost, Store, TenantId, UsageRow, add_skill_costs};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
@@ -21,8 +21,12 @@ const MAX_TENANT_KINDS: usize = 256;
 const MAX_KINDS: usize = 16_384;
 /// Including those aggregated without their models.
 const MAX_ALL_KINDS: usize = 2 * MAX_KINDS;
+/// Costs of skills that may be pending; those of further rows are added up per row.
+const MAX_SKILL_COSTS: usize = 50_000;
 /// The model name of rows aggregated without their models.
 const OTHER_MODELS: &str = "(other)";
+/// The name of skills whose costs were added up.
+const OTHER_SKILLS: &str = "(other)";
 /// Rows written at once.
 const BATCH_ROWS: usize = 500;
 /// How long rows are aggregated.
@@ -191,13 +195,21 @@ struct RowBatch {
     kinds: HashMap<TenantId, usize>,
     /// Index of the last row. The next is usually of the same kind.
     last: usize,
+    /// Costs of skills that were added, before merging.
+    skill_costs: usize,
     hasher: RandomState,
     flush_waiters: Vec<oneshot::Sender<()>>,
 }
 
 impl RowBatch {
     /// Adds a row; false if the limit is reached.
-    fn add(&mut self, row: UsageRow) -> bool {
+    fn add(&mut self, mut row: UsageRow) -> bool {
+        if self.skill_costs + row.skills.len() > MAX_SKILL_COSTS && row.skills.len() > 1 {
+            let mut sum = SkillCost::new(OTHER_SKILLS, None);
+            row.skills.iter().for_each(|cost| sum.add(cost));
+            row.skills = vec![sum];
+        }
+        self.skill_costs += row.skills.len();
         let Some(mut row) = self.merge(row) else {
             return true;
         };
@@ -274,9 +286,11 @@ fn add_counts(sum: &mut UsageRow, row: &UsageRow) {
         (&mut sum.cache_write_tokens, row.cache_write_tokens),
         (&mut sum.cost_nanos, row.cost_nanos),
         (&mut sum.millis, row.millis),
+        (&mut sum.sandbox_millis, row.sandbox_millis),
     ] {
         *mine = mine.saturating_add(theirs);
     }
+    add_skill_costs(&mut sum.skills, &row.skills);
 }
 
 #[cfg(test)]
@@ -301,6 +315,8 @@ mod tests {
             cache_write_tokens: 0,
             cost_nanos: 7,
             millis: 1,
+            sandbox_millis: 0,
+            skills: Vec::new(),
         }
     }
 
@@ -344,5 +360,26 @@ mod tests {
         let requests: u64 = batch.rows.iter().map(|row| row.requests).sum();
         assert_eq!(requests, (tenants * (MAX_TENANT_KINDS + 5)) as u64);
         assert!(batch.rows.len() <= MAX_KINDS + tenants);
+    }
+
+    #[test]
+    fn costs_of_any_number_of_skills_are_bounded_and_none_is_lost() {
+        let mut batch = RowBatch::default();
+        let skills = 900;
+        for run in 0..100 {
+            let mut row = row("t", format!("m{}", run % 3));
+            row.skills = (0..skills)
+                .map(|number| {
+                    let mut cost = SkillCost::new(&format!("s{run:03}-{number:03}"), None);
+                    cost.offered.input_tokens = 1;
+                    cost
+                })
+                .collect();
+            assert!(batch.add(row));
+        }
+        let costs: Vec<_> = batch.rows.iter().flat_map(|row| &row.skills).collect();
+        assert!(costs.len() <= MAX_SKILL_COSTS, "{}", costs.len());
+        let tokens: u64 = costs.iter().map(|cost| cost.offered.input_tokens).sum();
+        assert_eq!(tokens, 100 * skills);
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! A [`Meter`] accompanies a request and its stream. When it is dropped, for whatever reason,
 //! it reports to the key's limits, to the [`ledger::UsageLedger`] (or to its run, if the store knows
-//! of that already), and to telemetry. None of them is waited for.
+//! of that already), to telemetry and to the metrics of skills. None of them is waited for.
 
 pub(crate) mod ledger;
+mod skill_metrics;
 mod text_counter;
 mod usage_scanner;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use prowess_engine::RunUsage;
+use prowess_engine::{RunStep, RunTotals, RunUsage, price_skill_costs};
 use prowess_provider::config::Price;
 use prowess_store::{KeyRecord, TenantId, UsageRow};
 use prowess_wire::ClientDialect;
@@ -22,7 +23,7 @@ pub(crate) use usage_scanner::UsageScanner;
 use crate::app::App;
 use crate::auth::Principal;
 use crate::limits::SpendReservation;
-use crate::telemetry::{RequestSpan, TraceParent};
+use crate::telemetry::{RequestSpan, ToolSpan, TraceParent};
 
 /// Status of a response whose client left before its end.
 const CLIENT_CLOSED_STATUS: u16 = 499;
@@ -31,6 +32,8 @@ const INTERRUPTED_STATUS: u16 = 500;
 /// The model name in the row of a request that was not routed: what a client sends there is
 /// unbounded.
 const UNKNOWN_MODEL: &str = "(unknown)";
+/// Calls of tools in the trace of one request; further ones are left out.
+const MAX_TOOL_SPANS: usize = 128;
 /// Characters of a model name that are recorded; clients may send anything.
 const MAX_MODEL_CHARS: usize = 200;
 
@@ -144,6 +147,8 @@ impl Meter {
             cache_write_tokens: 0,
             cost_nanos: 0,
             millis: 0,
+            sandbox_millis: 0,
+            skills: Vec::new(),
         }
     }
 
@@ -173,7 +178,8 @@ impl Meter {
         let tap = UsageTap(Arc::new(TapState {
             price: self.0.price.clone(),
             reservation: self.0.reservation.clone(),
-            usage: Mutex::default(),
+            records_tools: self.0.app.telemetry().is_some(),
+            run: Mutex::default(),
         }));
         self.0.tap = Some(tap.clone());
         tap
@@ -242,15 +248,18 @@ impl Drop for Meter {
         if state.is_disabled {
             return;
         }
+        let mut run = TappedRun::default();
         if let Some(tap) = &state.tap {
-            state.usage.merge_max(&tap.0.usage());
+            run = std::mem::take(&mut *tap.0.run());
+            state.usage.merge_max(&run.totals.tokens);
+            skill_metrics::record(&run.totals);
         }
         let cost = state.cost();
         state.settle(cost);
         if let Some(telemetry) = state.app.telemetry() {
-            telemetry.record(state.span());
+            telemetry.record(state.span(run.tools));
         }
-        let row = state.row(cost);
+        let row = state.row(cost, &run.totals);
         let row = match state.run.take() {
             Some(run) => run.report(row),
             None => Some(row),
@@ -279,13 +288,18 @@ impl MeterState {
         }
     }
 
-    fn row(&mut self, cost: Option<u64>) -> UsageRow {
+    fn row(&mut self, cost: Option<u64>, run: &RunTotals) -> UsageRow {
         let no_usage = TokenUsage::default();
         let (usage, cost_nanos) = if self.is_stored {
             (&no_usage, 0)
         } else {
             (&self.usage, cost.unwrap_or_default())
         };
+        let mut skills = match self.is_stored {
+            true => Vec::new(),
+            false => run.skills.to_vec(),
+        };
+        price_skill_costs(&mut skills, self.price.as_ref(), cost_nanos);
         let requests = u64::from(!self.is_stored);
         UsageRow {
             tenant: self.tenant.clone(),
@@ -308,10 +322,16 @@ impl MeterState {
             cache_write_tokens: usage.cache_creation_input_tokens,
             cost_nanos,
             millis: u64::try_from(self.arrived.elapsed().as_millis()).unwrap_or(u64::MAX),
+            sandbox_millis: if self.is_stored {
+                0
+            } else {
+                run.sandbox_millis
+            },
+            skills,
         }
     }
 
-    fn span(&self) -> RequestSpan {
+    fn span(&self, tools: Vec<ToolSpan>) -> RequestSpan {
         RequestSpan {
             parent: self.parent.clone(),
             started_at: self.started_at,
@@ -327,6 +347,7 @@ impl MeterState {
             usage: self.usage.clone(),
             tenant: self.tenant.as_str().to_owned(),
             key: self.key.as_ref().map(|key| key.id.clone()),
+            tools,
         }
     }
 }
@@ -338,24 +359,47 @@ pub(crate) struct UsageTap(Arc<TapState>);
 struct TapState {
     price: Option<Price>,
     reservation: Option<SpendReservation>,
-    usage: Mutex<TokenUsage>,
+    /// Whether calls of tools are part of a trace.
+    records_tools: bool,
+    run: Mutex<TappedRun>,
+}
+
+/// What a run has reported.
+#[derive(Default)]
+struct TappedRun {
+    totals: RunTotals,
+    tools: Vec<ToolSpan>,
 }
 
 impl UsageTap {
-    /// Records the usage of all turns so far.
-    pub(crate) fn record_usage(&self, usage: &TokenUsage) {
-        let mut sum = self.0.usage();
-        sum.merge_max(usage);
+    /// Records what a run has used so far.
+    pub(crate) fn record_usage(&self, totals: &RunTotals) {
+        let mut run = self.0.run();
+        run.totals.tokens.merge_max(&totals.tokens);
+        run.totals.sandbox_millis = totals.sandbox_millis;
+        run.totals.skills = Arc::clone(&totals.skills);
+        let sum = &run.totals.tokens;
         if let Some(reservation) = &self.0.reservation {
-            let cost = self.0.price.as_ref().map(|price| price.cost_nanos(&sum));
-            reservation.raise(total_tokens(&sum), cost.unwrap_or_default());
+            let cost = self.0.price.as_ref().map(|price| price.cost_nanos(sum));
+            reservation.raise(total_tokens(sum), cost.unwrap_or_default());
+        }
+    }
+
+    /// Records a step of a run: calls of tools are part of the trace.
+    pub(crate) fn record_step(&self, step: &RunStep) {
+        if !self.0.records_tools {
+            return;
+        }
+        let mut run = self.0.run();
+        if run.tools.len() < MAX_TOOL_SPANS {
+            run.tools.extend(ToolSpan::from_step(step));
         }
     }
 }
 
 impl TapState {
-    fn usage(&self) -> MutexGuard<'_, TokenUsage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run(&self) -> MutexGuard<'_, TappedRun> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Traces of model calls, for an OpenTelemetry collector.
 //!
-//! One span per request, with the attributes of the GenAI conventions, sent as OTLP over HTTP
-//! in JSON. Nothing runs here unless an endpoint is configured. Like usage rows, spans are
+//! One span per request, and below it one per call of a tool of Prowess, with the attributes of
+//! the GenAI conventions, sent as OTLP over HTTP in JSON. Nothing runs here unless an endpoint is configured. Like usage rows, spans are
 //! queued and sent in batches; the queue is bounded, and what does not fit is dropped and
 //! counted.
 
 mod otlp;
+mod tool_span;
 mod trace_parent;
 
 use std::sync::OnceLock;
@@ -16,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+pub(crate) use tool_span::ToolSpan;
 pub(crate) use trace_parent::TraceParent;
 
 use crate::settings::TelemetrySettings;
@@ -43,6 +45,8 @@ pub(crate) struct RequestSpan {
     pub(crate) usage: TokenUsage,
     pub(crate) tenant: String,
     pub(crate) key: Option<String>,
+    /// Calls of Prowess's tools during it.
+    pub(crate) tools: Vec<ToolSpan>,
 }
 
 /// Collects spans and has them sent.

@@ -1,21 +1,22 @@
 //! Spans in OTLP's JSON format.
 //!
 //! Attribute names are those of the GenAI semantic conventions 1.38; where a name has changed,
-//! the older one (`gen_ai.system`) is sent as well.
+//! the older one (`gen_ai.system`) is sent as well. `gen_ai.skill.*` is a proposal of them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::RequestSpan;
+use super::{RequestSpan, ToolSpan};
 
+const KIND_INTERNAL: u8 = 1;
 const KIND_CLIENT: u8 = 3;
 const STATUS_ERROR: u8 = 2;
 
 /// An export request to a collector.
 pub(super) fn export_request(spans: &[RequestSpan], service: &str) -> Value {
     let version = env!("CARGO_PKG_VERSION");
-    let spans: Vec<Value> = spans.iter().map(span_json).collect();
+    let spans: Vec<Value> = spans.iter().flat_map(spans_json).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": [
             text_attribute("service.name", service),
@@ -28,12 +29,56 @@ pub(super) fn export_request(spans: &[RequestSpan], service: &str) -> Value {
     }] })
 }
 
-fn span_json(span: &RequestSpan) -> Value {
+/// The span of a request, then those of its tool calls.
+fn spans_json(span: &RequestSpan) -> Vec<Value> {
+    let parent = span.parent.as_ref();
+    let trace = parent.map_or_else(|| random_hex(16), |parent| parent.trace.clone());
+    let id = random_hex(8);
+    let tools = span.tools.iter().map(|tool| tool_json(tool, &trace, &id));
+    let tools: Vec<Value> = tools.collect();
+    let request = request_json(span, &trace, &id);
+    std::iter::once(request).chain(tools).collect()
+}
+
+fn tool_json(span: &ToolSpan, trace: &str, parent: &str) -> Value {
+    let started_at = unix_nanos(span.started_at);
+    let mut attributes = vec![
+        text_attribute("gen_ai.operation.name", "execute_tool"),
+        text_attribute("gen_ai.tool.name", &span.tool),
+        text_attribute("gen_ai.tool.call.id", &span.call),
+        text_attribute("gen_ai.tool.type", "function"),
+    ];
+    if let Some(skill) = &span.skill {
+        attributes.push(text_attribute("gen_ai.skill.name", &skill.name));
+        let id = skill.id.iter();
+        attributes.extend(id.map(|id| text_attribute("gen_ai.skill.id", id)));
+        let version = skill.version.iter();
+        attributes.extend(version.map(|id| text_attribute("gen_ai.skill.version", id)));
+    }
+    let mut rendered = json!({
+        "traceId": trace,
+        "spanId": random_hex(8),
+        "parentSpanId": parent,
+        "name": format!("execute_tool {}", span.tool),
+        "kind": KIND_INTERNAL,
+        "startTimeUnixNano": started_at.to_string(),
+        "endTimeUnixNano": started_at.saturating_add(span.duration.as_nanos()).to_string(),
+        "attributes": attributes,
+    });
+    if span.is_error
+        && let Some(fields) = rendered.as_object_mut()
+    {
+        fields.insert("status".to_owned(), json!({ "code": STATUS_ERROR }));
+    }
+    rendered
+}
+
+fn request_json(span: &RequestSpan, trace: &str, id: &str) -> Value {
     let started_at = unix_nanos(span.started_at);
     let parent = span.parent.as_ref();
     let mut rendered = json!({
-        "traceId": parent.map_or_else(|| random_hex(16), |parent| parent.trace.clone()),
-        "spanId": random_hex(8),
+        "traceId": trace,
+        "spanId": id,
         "parentSpanId": parent.map_or("", |parent| &parent.span),
         "name": format!("chat {}", span.requested_model),
         "kind": KIND_CLIENT,

@@ -4,6 +4,7 @@ use crate::Store;
 use crate::db::{Sql, Tx};
 use crate::error::Result;
 use crate::runs::{NewRun, insert_records};
+use crate::skill_costs::subtract_skill_costs;
 use crate::tenant::TenantId;
 use crate::usage::{UsageRow, insert_usage};
 
@@ -37,7 +38,12 @@ impl Store {
                 (used, _) => used.clone(),
             });
         }
-        let records: Vec<_> = ended.iter().map(|run| (&run.tenant, &run.record)).collect();
+        let records = ended.iter().map(|run| {
+            let usage = run.usage.as_ref().or(run.stored_usage.as_ref());
+            let key = usage.and_then(|usage| usage.key.as_deref());
+            (&run.tenant, &run.record, key)
+        });
+        let records: Vec<_> = records.collect();
         insert_records(&mut tx, &records).await?;
         insert_usage(&mut tx, &usage).await?;
         tx.commit().await
@@ -65,6 +71,8 @@ fn subtract(used: &UsageRow, stored: &UsageRow) -> Option<UsageRow> {
             .saturating_sub(stored.cache_write_tokens),
         cost_nanos: used.cost_nanos.saturating_sub(stored.cost_nanos),
         millis: used.millis.saturating_sub(stored.millis),
+        sandbox_millis: used.sandbox_millis.saturating_sub(stored.sandbox_millis),
+        skills: subtract_skill_costs(&used.skills, &stored.skills),
         ..used.clone()
     };
     let tokens = [
@@ -73,6 +81,7 @@ fn subtract(used: &UsageRow, stored: &UsageRow) -> Option<UsageRow> {
         rest.cache_read_tokens,
         rest.cache_write_tokens,
     ];
-    let is_used = rest.requests > 0 || rest.cost_nanos > 0 || tokens.iter().any(|n| *n > 0);
+    let counts = [rest.requests, rest.cost_nanos, rest.sandbox_millis];
+    let is_used = counts.iter().chain(&tokens).any(|n| *n > 0) || !rest.skills.is_empty();
     is_used.then_some(rest)
 }

@@ -64,7 +64,7 @@ impl Store {
         let sql = sql.push(
             " RETURNING tenant, api_key, dialect, model, status, provider, upstream_model,
                 unpriced, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-                cost_nanos, started_at, seen_at",
+                cost_nanos, started_at, seen_at, sandbox_ms, skill_costs",
         );
         let rows = tx.fetch_all(sql).await?;
         let usage = rows.iter().map(interrupted_usage);

@@ -1,9 +1,9 @@
 //! What is stored of a foreground run.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::db::{DbRow, SqlValue};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 use crate::usage::UsageRow;
@@ -35,10 +35,11 @@ pub struct ForegroundRun {
 /// The columns of [`ForegroundRun::values`].
 pub(super) const COLUMNS: &str = "id, tenant, api_key, dialect, model, status, provider,
     upstream_model, turns, calls, unpriced, input_tokens, output_tokens, cache_read_tokens,
-    cache_write_tokens, cost_nanos, container, usage, skills, files, started_at";
+    cache_write_tokens, cost_nanos, container, usage, skills, files, sandbox_ms, skill_costs,
+    started_at";
 
 /// Those of them that change while the run is in progress.
-pub(super) const CHANGING: [&str; 14] = [
+pub(super) const CHANGING: [&str; 16] = [
     "provider = ",
     ", upstream_model = ",
     ", turns = ",
@@ -53,6 +54,8 @@ pub(super) const CHANGING: [&str; 14] = [
     ", usage = ",
     ", skills = ",
     ", files = ",
+    ", sandbox_ms = ",
+    ", skill_costs = ",
 ];
 
 impl ForegroundRun {
@@ -73,7 +76,7 @@ impl ForegroundRun {
     }
 
     /// The values of [`CHANGING`].
-    pub(super) fn changing_values(&self) -> [SqlValue; 14] {
+    pub(super) fn changing_values(&self) -> [SqlValue; 16] {
         let count = |n: u64| SqlValue::from(i64::try_from(n).unwrap_or(i64::MAX));
         let usage = &self.usage;
         [
@@ -91,6 +94,8 @@ impl ForegroundRun {
             self.turn_usage.to_string().into(),
             self.skills.to_string().into(),
             self.files.to_string().into(),
+            count(usage.sandbox_millis),
+            json!(usage.skills).to_string().into(),
         ]
     }
 }
@@ -99,6 +104,11 @@ impl ForegroundRun {
 pub(super) fn interrupted_usage(row: &DbRow) -> Result<UsageRow> {
     let count = |column| -> Result<u64> { Ok(u64::try_from(row.int(column)?).unwrap_or_default()) };
     let micros = row.int("seen_at")?.saturating_sub(row.int("started_at")?);
+    let skills = row.text("skill_costs")?;
+    let skills = serde_json::from_str(&skills).map_err(|error| Error::MalformedRow {
+        table: "foreground_runs",
+        reason: format!("skill_costs: {error}"),
+    })?;
     Ok(UsageRow {
         tenant: TenantId::new(row.text("tenant")?)?,
         key: row.optional_text("api_key")?,
@@ -116,5 +126,7 @@ pub(super) fn interrupted_usage(row: &DbRow) -> Result<UsageRow> {
         cache_write_tokens: count("cache_write_tokens")?,
         cost_nanos: count("cost_nanos")?,
         millis: u64::try_from(micros / 1_000).unwrap_or_default(),
+        sandbox_millis: count("sandbox_ms")?,
+        skills,
     })
 }

@@ -77,7 +77,8 @@ async fn insert_rows(tx: &mut Tx, owner: &str, new: &[ForegroundRun]) -> Result<
                 cache_read_tokens = excluded.cache_read_tokens,
                 cache_write_tokens = excluded.cache_write_tokens,
                 cost_nanos = excluded.cost_nanos, container = excluded.container,
-                usage = excluded.usage, skills = excluded.skills, files = excluded.files
+                usage = excluded.usage, skills = excluded.skills, files = excluded.files,
+                sandbox_ms = excluded.sandbox_ms, skill_costs = excluded.skill_costs
               WHERE foreground_runs.tenant = excluded.tenant",
         );
     tx.execute(sql).await.map(drop)

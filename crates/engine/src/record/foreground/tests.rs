@@ -39,6 +39,8 @@ fn usage(tenant: &str, tokens: u64) -> UsageRow {
         cache_write_tokens: 0,
         cost_nanos: 0,
         millis: 0,
+        sandbox_millis: 0,
+        skills: Vec::new(),
     }
 }
 
