@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::config;
 use crate::error::CallError;
+use crate::health::{BreakerPosition, CallHealth, TargetHealth};
 
 /// A circuit breaker.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct CircuitBreaker {
     /// flag: writing the state on each call would make all threads wait for one another.
     has_failures: AtomicBool,
     state: Mutex<BreakerState>,
+    health: CallHealth,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +37,7 @@ struct BreakerState {
 pub(crate) struct BreakerPermit<'a> {
     breaker: &'a CircuitBreaker,
     probe: bool,
+    started: Instant,
 }
 
 impl CircuitBreaker {
@@ -44,16 +47,39 @@ impl CircuitBreaker {
             config: config.clone(),
             has_failures: AtomicBool::new(false),
             state: Mutex::default(),
+            health: CallHealth::default(),
+        }
+    }
+
+    /// What is known of the calls that it let through.
+    pub(crate) fn health(&self) -> TargetHealth {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let breaker = match state.open_until {
+            None => BreakerPosition::Closed,
+            Some(until) if until > now => BreakerPosition::Open {
+                retry_in: until.duration_since(now),
+            },
+            Some(_) => BreakerPosition::HalfOpen,
+        };
+        let failures = state.failures;
+        drop(state);
+        self.health.snapshot(breaker, failures)
+    }
+
+    fn permit(&self, probe: bool) -> BreakerPermit<'_> {
+        self.health.begin();
+        BreakerPermit {
+            breaker: self,
+            probe,
+            started: Instant::now(),
         }
     }
 
     /// Requests permission to make a call.
     pub(crate) fn acquire(&self) -> Result<BreakerPermit<'_>, CallError> {
         if !self.has_failures.load(Ordering::Acquire) {
-            return Ok(BreakerPermit {
-                breaker: self,
-                probe: false,
-            });
+            return Ok(self.permit(false));
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let probe = match state.open_until {
@@ -68,10 +94,7 @@ impl CircuitBreaker {
             }
         };
         state.probing = probe;
-        Ok(BreakerPermit {
-            breaker: self,
-            probe,
-        })
+        Ok(self.permit(probe))
     }
 
     fn record(&self, failed: bool) {
@@ -98,12 +121,18 @@ impl BreakerPermit<'_> {
             Ok(_) => false,
             Err(error) => error.is_upstream_failure(),
         };
+        let health = &self.breaker.health;
+        match outcome {
+            Ok(_) => health.record_latency(self.started.elapsed()),
+            Err(error) => health.record_error(error),
+        }
         self.breaker.record(failed);
     }
 }
 
 impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
+        self.breaker.health.end();
         // A cancelled probe lets the next one through.
         if self.probe {
             let state = &self.breaker.state;

@@ -32,7 +32,9 @@ impl ClientRequest<'_> {
     /// Whether its bytes mean the same to an upstream of the client's dialect. A request
     /// to compact a conversation cannot be translated.
     pub(crate) fn can_pass_through(&self) -> bool {
-        self.task == ModelTask::Compact || !has_signature_envelope(self.client, self.body)
+        // A text to embed is no state, whatever it looks like.
+        matches!(self.task, ModelTask::Compact | ModelTask::Embed)
+            || !has_signature_envelope(self.client, self.body)
     }
 
     /// The request in neutral form.

@@ -27,10 +27,11 @@
 //! | `client_request`, `credentials` | a client's request; its own key and headers |
 //! | `call`, `pass_through`, `events` | the two ways to call |
 //! | `exchange` | one request to a provider, and its error responses |
-//! | `count`, `models` | token counts; lists of models |
+//! | `count`, `embed`, `models` | token counts; embeddings; lists of models |
 //! | `provider_files` | files that a provider's servers create and store |
 //! | `anthropic_skills` | Anthropic's skills API |
 //! | `model_slot`, `limiter`, `breaker`, `retry` | concurrency limits, circuit breaker, retries |
+//! | `health` | what is known of recent calls |
 //! | `key`, `google_token`, `env`, `small_file` | keys and tokens, and where they are read from |
 //! | `http` | the HTTP client and its bodies |
 //! | `error`, `route_error` | why a call failed; why a name matches no model |
@@ -46,11 +47,13 @@ mod client_request;
 pub mod config;
 mod count;
 mod credentials;
+mod embed;
 mod env;
 mod error;
 mod events;
 mod exchange;
 mod google_token;
+mod health;
 mod http;
 mod key;
 mod limiter;
@@ -79,9 +82,11 @@ pub use crate::call::{ModelOutput, UpstreamReply};
 pub use crate::client_request::ClientRequest;
 pub use crate::count::InputTokenCount;
 pub use crate::credentials::ClientCredentials;
+pub use crate::embed::EmbeddingReply;
 pub use crate::env::Env;
 pub use crate::error::CallError;
 pub use crate::events::EventStream;
+pub use crate::health::{BreakerPosition, LastCallError, ProviderHealth, TargetHealth};
 pub use crate::http::{ByteStream, is_event_stream};
 pub use crate::key::{KeyError, KeySource, SecretText};
 pub use crate::models::{ModelEntry, UpstreamModel};

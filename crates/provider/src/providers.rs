@@ -7,6 +7,7 @@ use prowess_wire::ClientDialect;
 use crate::config::{ProviderConfigError, ProvidersConfig};
 use crate::credentials::ClientCredentials;
 use crate::error::CallError;
+use crate::health::ProviderHealth;
 use crate::models::{ModelEntry, UpstreamModel};
 use crate::provider_files::ProviderFileResponse;
 use crate::route::Route;
@@ -47,6 +48,11 @@ impl Providers {
     /// well-known ones whose key variable is set.
     pub fn names(&self) -> Vec<String> {
         self.table.provider_names()
+    }
+
+    /// What is known of recent calls to each provider, from memory.
+    pub fn health(&self) -> Vec<ProviderHealth> {
+        self.table.health()
     }
 
     /// The models that a provider lists, if it supports that.

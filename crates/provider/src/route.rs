@@ -1,11 +1,13 @@
 //! Routes: the targets of a model name, tried in order.
 
+use prowess_wire::embeddings::{EmbeddingRequest, read_embedding_request};
 use prowess_wire::neutral::Request;
 
 use crate::call::UpstreamReply;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;
+use crate::embed::EmbeddingReply;
 use crate::error::CallError;
 use crate::pass_through::{ForwardFailure, PassThroughResponse};
 use crate::target::Target;
@@ -32,6 +34,13 @@ pub enum ForwardOutcome {
     },
     /// A token count from an upstream of another dialect.
     TokenCount(InputTokenCount),
+    /// Vectors from an upstream of another API.
+    Embedded {
+        /// The parsed request.
+        request: Box<EmbeddingRequest>,
+        /// The vectors.
+        reply: Box<EmbeddingReply>,
+    },
 }
 
 impl Route {
@@ -43,6 +52,13 @@ impl Route {
     /// The models, in the order they are tried.
     pub fn targets(&self) -> &[Target] {
         &self.targets
+    }
+
+    /// The same with its first model only.
+    #[must_use]
+    pub fn without_fallbacks(mut self) -> Route {
+        self.targets.truncate(1);
+        self
     }
 
     /// Calls the first model that responds. The model in the request is ignored.
@@ -74,6 +90,24 @@ impl Route {
         let mut last = None;
         for target in &self.targets {
             match target.count(request, credentials).await {
+                Err(error) if error.allows_fallback() => {
+                    last = Some(self.log_fallback(target, error));
+                }
+                outcome => return outcome,
+            }
+        }
+        Err(last.unwrap_or_else(|| self.no_targets_error()))
+    }
+
+    /// The vectors of some texts, from the first model that responds.
+    pub async fn embed(
+        &self,
+        request: &EmbeddingRequest,
+        credentials: &ClientCredentials,
+    ) -> Result<EmbeddingReply, CallError> {
+        let mut last = None;
+        for target in &self.targets {
+            match target.embed(request, credentials).await {
                 Err(error) if error.allows_fallback() => {
                     last = Some(self.log_fallback(target, error));
                 }
@@ -153,6 +187,11 @@ impl Target {
         incoming: ClientRequest<'_>,
         credentials: &ClientCredentials,
     ) -> Result<ForwardOutcome, CallError> {
+        if incoming.task == ModelTask::Embed {
+            let request = Box::new(read_embedding_request(incoming.body)?);
+            let reply = Box::new(self.embed(&request, credentials).await?);
+            return Ok(ForwardOutcome::Embedded { request, reply });
+        }
         let request = Box::new(incoming.to_neutral()?);
         if incoming.task == ModelTask::CountTokens {
             return self

@@ -7,6 +7,7 @@
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
 //! | [`postgres`], [`s3`] | real servers, started for a test and gone with it |
+//! | `embedding_vendors` | vendors' embedding APIs for that server |
 //! | `upstream` | a mock HTTP server with prepared responses, valid or broken, that records requests |
 //!
 //! Nothing here depends on the crates under test: the tables have the expected results, in
@@ -17,6 +18,8 @@
     reason = "a fixture that cannot be made should stop the test"
 )]
 
+#[cfg(feature = "upstream")]
+pub mod embedding_vendors;
 pub mod friendly;
 pub mod hostile;
 pub mod postgres;

@@ -82,6 +82,7 @@
 //! | module | content |
 //! |---|---|
 //! | `anthropic`, `chat`, `responses`, `gemini`, `converse` | the dialects |
+//! | [`embeddings`] | embeddings: texts in, vectors out |
 //! | `openai` | what Chat Completions and Responses share |
 //! | [`neutral`] | the form between the dialects |
 //! | `codec`, `streams` | which dialect module reads or writes what, whole and streamed |
@@ -121,6 +122,7 @@ mod converse;
 mod dropped;
 mod drops;
 mod effort;
+pub mod embeddings;
 mod error;
 pub mod event_stream;
 mod excerpt;

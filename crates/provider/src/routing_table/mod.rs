@@ -1,6 +1,7 @@
 //! Resolves names to models of providers.
 
 mod build;
+mod health;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -65,7 +65,7 @@ fn no_step_error(provider: &str, view: &RequestView<'_>) -> CallError {
 }
 
 impl ScriptedFailure {
-    fn to_call_error(&self, provider: &str) -> CallError {
+    pub(super) fn to_call_error(&self, provider: &str) -> CallError {
         CallError::Upstream {
             provider: provider.to_owned(),
             error: Box::new(self.to_api_error()),

@@ -49,6 +49,12 @@
 //! | `error` | `status`, `message`, `retry_after_ms`: the response is an error; with `after = 3` the stream ends with it after three events |
 //! | `cut_after` | the connection is lost after this many events of the stream |
 //!
+//! # Embeddings
+//!
+//! A scripted model has vectors too: texts with common words have similar ones. The table
+//! `[embeddings]` changes them: `dimensions`, `synonyms = [["car", "automobile"]]` (words with
+//! the same vector), `delay_ms`, and an `error` as above.
+//!
 //! ```
 //! use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
 //! use prowess_provider::{ClientCredentials, ModelOutput, Providers};
@@ -76,6 +82,7 @@
 //! ```
 
 mod call;
+mod embed;
 mod playback;
 mod request_view;
 mod script;

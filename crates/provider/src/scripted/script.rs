@@ -45,6 +45,7 @@ impl ScriptError {
 #[derive(Debug)]
 pub(crate) struct ModelScript {
     steps: Vec<ScriptStep>,
+    pub(super) embeddings: ScriptedEmbeddings,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +53,8 @@ pub(crate) struct ModelScript {
 struct ScriptToml {
     #[serde(default)]
     step: Vec<ScriptStep>,
+    #[serde(default)]
+    embeddings: ScriptedEmbeddings,
 }
 
 /// A condition and a response.
@@ -114,12 +117,25 @@ pub(super) struct ScriptedPace {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScriptedFailure {
+pub(crate) struct ScriptedFailure {
     pub(super) status: u16,
     pub(super) message: String,
     pub(super) retry_after_ms: Option<u64>,
     /// Events of the stream that precede it.
     pub(super) after: Option<usize>,
+}
+
+/// How a script answers requests for embeddings.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScriptedEmbeddings {
+    pub(super) dimensions: Option<usize>,
+    /// Words that mean the same, list by list.
+    #[serde(default)]
+    pub(super) synonyms: Vec<Vec<String>>,
+    #[serde(default)]
+    pub(super) delay_ms: u64,
+    pub(super) error: Option<ScriptedFailure>,
 }
 
 impl ModelScript {
@@ -141,7 +157,10 @@ impl ModelScript {
                     at + 1
                 ),
             }),
-            None => Ok(ModelScript { steps: file.step }),
+            None => Ok(ModelScript {
+                steps: file.step,
+                embeddings: file.embeddings,
+            }),
         }
     }
 

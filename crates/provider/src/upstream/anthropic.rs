@@ -50,7 +50,8 @@ impl Anthropic {
         key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
         let to = match job.task {
-            ModelTask::Generate | ModelTask::Compact => &self.messages_address,
+            // It has no embeddings; no request for them is sent.
+            ModelTask::Generate | ModelTask::Compact | ModelTask::Embed => &self.messages_address,
             ModelTask::CountTokens => &self.count_address,
         };
         Ok(post(to, self.headers(job.headers, key)?, job.body))

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use prowess_wire::embeddings::EmbeddingDialect;
 use prowess_wire::hosting::{AnthropicHost, hosted_body};
 use prowess_wire::raw::RawObject;
 use prowess_wire::{Dialect, ReadContext, StreamReader};
@@ -35,6 +36,17 @@ impl Bedrock {
         }
     }
 
+    /// The API of an embedding model, by its vendor.
+    pub(crate) fn embedding_dialect(model: &str) -> Option<EmbeddingDialect> {
+        if model.contains("titan-embed") {
+            Some(EmbeddingDialect::Titan)
+        } else if model.contains("cohere.embed") {
+            Some(EmbeddingDialect::Cohere)
+        } else {
+            None
+        }
+    }
+
     pub(crate) fn request(
         &self,
         mut job: UpstreamJob<'_>,
@@ -44,6 +56,7 @@ impl Bedrock {
         // Its streams are not server-sent events.
         job.headers.remove(http::header::ACCEPT);
         let (operation, body) = match (job.dialect, job.stream) {
+            _ if job.task == ModelTask::Embed => ("invoke", job.body),
             _ if job.task == ModelTask::CountTokens => {
                 ("count-tokens", self.count_body(&job, &betas))
             }

@@ -24,7 +24,10 @@ impl Gemini {
         if job.task == ModelTask::CountTokens {
             return self.count_request(job, key);
         }
-        let operation = operation(job.model, job.stream);
+        let operation = match job.task {
+            ModelTask::Embed => format!("{}:batchEmbedContents", job.model),
+            _ => operation(job.model, job.stream),
+        };
         let mut url = append_segments(&self.base, [&self.api_version, "models", &operation]);
         if has_events(&job) {
             url.set_query(Some("alt=sse"));

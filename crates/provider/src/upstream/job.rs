@@ -15,6 +15,8 @@ pub enum ModelTask {
     CountTokens,
     /// Compact a conversation. Only OpenAI supports this.
     Compact,
+    /// Create embeddings.
+    Embed,
 }
 
 /// An operation on a file that a provider stores.

@@ -14,6 +14,7 @@ mod sigv4;
 mod vertex;
 
 use http::HeaderMap;
+use prowess_wire::embeddings::EmbeddingDialect;
 use prowess_wire::{ClientDialect, Dialect, ReadContext, StreamReader, WriteOptions};
 use url::Url;
 
@@ -103,6 +104,18 @@ impl Upstream {
             Upstream::Bedrock(bedrock) => Some(bedrock.dialect(model)),
             Upstream::Vertex(vertex) => Some(vertex.dialect(model)),
             Upstream::Gemini(_) => Some(Dialect::Gemini),
+        }
+    }
+
+    /// The API in which a model creates embeddings, if it does.
+    pub(crate) fn embedding_dialect(&self, model: &str) -> Option<EmbeddingDialect> {
+        match self {
+            Upstream::Anthropic(_) => None,
+            Upstream::OpenAi(_) | Upstream::Azure(_) => Some(EmbeddingDialect::OpenAi),
+            Upstream::Bedrock(_) => Bedrock::embedding_dialect(model),
+            Upstream::Vertex(vertex) if vertex.dialect(model) == Dialect::Messages => None,
+            Upstream::Vertex(_) => Some(EmbeddingDialect::Vertex),
+            Upstream::Gemini(_) => Some(EmbeddingDialect::Gemini),
         }
     }
 

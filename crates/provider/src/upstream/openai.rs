@@ -61,7 +61,7 @@ impl OpenAi {
         job: UpstreamJob<'_>,
         key: Option<&SecretText>,
     ) -> Result<HttpRequest, KeyError> {
-        if job.task == ModelTask::Compact {
+        if matches!(job.task, ModelTask::Compact | ModelTask::Embed) {
             // Rare enough to build the URL each time.
             let path = operation_path(job.dialect, job.task).iter().copied();
             let url = append_segments(&self.base, path);
@@ -89,14 +89,15 @@ impl OpenAi {
 pub(super) fn supports_pass_through(client: ClientDialect, task: ModelTask) -> bool {
     match client {
         ClientDialect::Messages | ClientDialect::Gemini => false,
-        ClientDialect::Chat => task == ModelTask::Generate,
-        ClientDialect::Responses => task != ModelTask::Compact,
+        ClientDialect::Chat => matches!(task, ModelTask::Generate | ModelTask::Embed),
+        ClientDialect::Responses => matches!(task, ModelTask::Generate | ModelTask::CountTokens),
     }
 }
 
 /// The path of a dialect's operation.
 pub(super) fn operation_path(dialect: Dialect, task: ModelTask) -> &'static [&'static str] {
     match (dialect, task) {
+        (_, ModelTask::Embed) => &["embeddings"],
         (Dialect::Responses, ModelTask::Generate) => &["responses"],
         (Dialect::Responses, ModelTask::CountTokens) => &["responses", "input_tokens"],
         (Dialect::Responses, ModelTask::Compact) => &["responses", "compact"],

@@ -57,8 +57,8 @@ impl Vertex {
     fn anthropic_request(&self, mut job: UpstreamJob<'_>) -> HttpRequest {
         let (model, method) = match (job.task, job.stream) {
             (ModelTask::CountTokens, _) => ("count-tokens", "rawPredict"),
-            (ModelTask::Generate | ModelTask::Compact, true) => (job.model, "streamRawPredict"),
-            (ModelTask::Generate | ModelTask::Compact, false) => (job.model, "rawPredict"),
+            (_, true) => (job.model, "streamRawPredict"),
+            (_, false) => (job.model, "rawPredict"),
         };
         let url = self.model_url("anthropic", &format!("{model}:{method}"));
         // Here the version is a field of the body, and differs from the API's own.
@@ -86,6 +86,7 @@ impl Vertex {
         let operation = match job.task {
             ModelTask::Generate | ModelTask::Compact => gemini::operation(job.model, job.stream),
             ModelTask::CountTokens => format!("{}:countTokens", job.model),
+            ModelTask::Embed => format!("{}:predict", job.model),
         };
         let mut url = self.model_url("google", &operation);
         if gemini::has_events(&job) {

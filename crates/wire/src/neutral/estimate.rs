@@ -75,7 +75,7 @@ fn json(value: &Value) -> u64 {
 }
 
 /// Letters outside ASCII are mostly tokens of their own.
-fn text(text: &str) -> u64 {
+pub(crate) fn text(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     let others = text.chars().filter(|c| !c.is_ascii()).count() as u64;
     ascii.div_ceil(BYTES_PER_TOKEN) + others

@@ -35,6 +35,7 @@ pub(crate) use dialect_fields::{
 };
 pub use error::{ApiError, ErrorKind};
 pub use estimate::estimate_tokens;
+pub(crate) use estimate::text as text_tokens;
 pub use replay::replay;
 pub use request::{Request, ResponseFormat, Thinking, ThinkingMode};
 pub(crate) use response::refusal_details;

@@ -30,9 +30,10 @@ impl GatewayRequest<'_> {
             let (limits, store) = (self.app.limits(), self.app.store());
             // Counting tokens uses none.
             let generates = self.endpoint.task != ModelTask::CountTokens;
-            let estimate = generates.then(|| match self.endpoint.path {
-                Some(_) => Estimate::from_gemini_request(body, raw),
-                None => Estimate::from_request(body, raw),
+            let estimate = generates.then(|| match (&self.endpoint.path, self.endpoint.task) {
+                (_, ModelTask::Embed) => Estimate::from_embedding_request(body),
+                (Some(_), _) => Estimate::from_gemini_request(body, raw),
+                (None, _) => Estimate::from_request(body, raw),
             });
             meter.set_reservation(limits.admit(store, key, &route, estimate).await?);
         }

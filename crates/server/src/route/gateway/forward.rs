@@ -177,7 +177,7 @@ impl GatewayRequest<'_> {
             raw,
             ..
         } = *incoming;
-        if task == ModelTask::Compact {
+        if matches!(task, ModelTask::Compact | ModelTask::Embed) {
             return Ok(false);
         }
         Ok(engine.needs_run(tenant, client, body, raw, route).await?)
@@ -215,6 +215,7 @@ impl GatewayRequest<'_> {
         let engine = self.app.engine();
         let context = run::RunContext {
             tenant: self.principal.tenant.clone(),
+            auto: self.principal.auto(),
             route,
             credentials: self.credentials.clone(),
         };

@@ -81,10 +81,11 @@ impl GatewayRequest<'_> {
             client: incoming.client,
             request: incoming.to_neutral()?,
             members: Vec::new(),
+            auto: self.principal.auto(),
             route,
             credentials: self.credentials.clone(),
         };
-        Box::pin(self.app.engine().check(check)).await?;
+        let container = Box::pin(self.app.engine().check(check)).await?;
         let client = incoming.client;
         let run = Store::new_run_id().map_err(HttpError::from)?;
         let response = response_id(client, &run);
@@ -97,6 +98,7 @@ impl GatewayRequest<'_> {
             background: keep.background,
             headers: &self.credentials.headers,
             body: &body,
+            auto: self.principal.auto(),
             created: unix_now(),
             recorder: recorder.map(|recorder| recorder.to_stored(response.as_deref())),
             webhook: keep.webhook,
@@ -109,6 +111,7 @@ impl GatewayRequest<'_> {
             digest: &digest(incoming.model, incoming.stream, original),
             run: &run,
             request,
+            container: container.as_deref(),
         };
         let (run, state) = match submit::submit(self.app, submission, true).await? {
             Submitted::Started(pending) => (run, ReplyState::Pending(pending)),
@@ -126,13 +129,23 @@ impl KeptReply {
         app: &App,
         mut meter: Meter,
     ) -> Result<Response, GatewayError> {
-        match self.state {
-            ReplyState::Pending(pending) => task::spawn(app, *pending, Some(meter), false),
-            // The run counts the request.
-            ReplyState::Queued => meter.disable(),
-            ReplyState::Existing => meter.record_end(200),
-        }
-        let attachment = Attachment::open(app, &self.tenant, &self.run).await?;
+        let KeptReply { tenant, run, state } = self;
+        let attachment = match state {
+            ReplyState::Pending(pending) => {
+                let request = pending.request.clone();
+                task::spawn(app, *pending, Some(meter), false);
+                Attachment::new(app, tenant, run, request)
+            }
+            ReplyState::Queued => {
+                // The run counts the request.
+                meter.disable();
+                Attachment::open(app, &tenant, &run).await?
+            }
+            ReplyState::Existing => {
+                meter.record_end(200);
+                Attachment::open(app, &tenant, &run).await?
+            }
+        };
         Ok(attachment.respond().await?)
     }
 }

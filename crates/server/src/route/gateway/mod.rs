@@ -14,6 +14,7 @@
 //! | a run that goes on without its client | `keep_run` |
 //! | compaction of a conversation by a model that has no such call | `compact`, `transcript`, `model_text` |
 //! | the response: unchanged or translated | [`client_reply`], [`reply`] |
+//! | embeddings of upstreams without OpenAI's API | `embeddings` |
 //! | bodies that pass unchanged | [`sse_passthrough`], [`usage_scan`], `observed_body` |
 //! | bodies that are translated | [`sse_translate`], `unsupported_fields` |
 //! | files that an upstream stores, by tenant | [`file_tracking`] |
@@ -30,6 +31,7 @@ mod clock;
 mod compact;
 mod conversation;
 mod conversations;
+mod embeddings;
 mod endpoint;
 mod error;
 mod file_tracking;

@@ -24,13 +24,14 @@ use super::usage_scan::UsageScan;
 use crate::meter::Meter;
 
 /// Marks a token count as estimated by the server.
-const ESTIMATED_HEADER: HeaderName = HeaderName::from_static("prowess-estimated");
+pub(super) const ESTIMATED_HEADER: HeaderName = HeaderName::from_static("prowess-estimated");
 
 /// Records which target responded.
 pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route: &Route) {
     let (provider, model, price) = match forwarded {
         ForwardOutcome::PassedThrough(passed) => (&passed.provider, &passed.model, &passed.price),
         ForwardOutcome::Translated { reply, .. } => (&reply.provider, &reply.model, &reply.price),
+        ForwardOutcome::Embedded { reply, .. } => (&reply.provider, &reply.model, &reply.price),
         // Token counting is not metered.
         ForwardOutcome::TokenCount(_) => return,
     };
@@ -49,6 +50,7 @@ impl ClientReply {
                 Box::pin(self.translate(&request, *reply)).await
             }
             ForwardOutcome::TokenCount(counted) => token_count_response(self.client, &counted),
+            ForwardOutcome::Embedded { request, reply } => self.respond_embedded(&request, *reply),
         }
     }
 
@@ -180,7 +182,7 @@ impl ClientReply {
     }
 
     /// Fields of the request that the target's dialect does not support.
-    fn unsupported_fields(&self, dropped: &[Dropped]) -> UnsupportedFields {
+    pub(super) fn unsupported_fields(&self, dropped: &[Dropped]) -> UnsupportedFields {
         let shift = self
             .recorder
             .as_ref()

@@ -20,6 +20,8 @@ const RUN_HEADER: HeaderName = HeaderName::from_static("prowess-run");
 /// Tenant, route and credentials of a run.
 pub(super) struct RunContext {
     pub(super) tenant: TenantId,
+    /// The setting of the key.
+    pub(super) auto: Option<bool>,
     pub(super) route: Route,
     pub(super) credentials: ClientCredentials,
 }
@@ -31,6 +33,7 @@ impl RunContext {
             client: incoming.client,
             request: incoming.to_neutral()?,
             members: Vec::new(),
+            auto: self.auto,
             route: self.route,
             credentials: self.credentials,
         })
@@ -126,7 +129,10 @@ fn client_event(event: RunEvent, tap: &UsageTap) -> Option<StreamEvent> {
         }
         RunEvent::Response(event) => Some(event),
         RunEvent::Failed(error) => Some(StreamEvent::Error(error.to_api_error())),
-        RunEvent::Step(_) => None,
+        RunEvent::Step(step) => {
+            tap.record_step(&step);
+            None
+        }
     }
 }
 
@@ -146,7 +152,7 @@ async fn collect_response(
             }
             RunEvent::Failed(error) => return Err(error),
             RunEvent::Usage(usage) => tap.record_usage(&usage),
-            RunEvent::Step(_) => {}
+            RunEvent::Step(step) => tap.record_step(&step),
         }
     }
     collector.finish().map_err(broken)
