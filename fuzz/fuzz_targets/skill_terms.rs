@@ -18,7 +18,16 @@ fuzz_target!(|bytes: &[u8]| {
         description: &text,
         when_to_use: "",
         body: &text,
+        triggers: &[],
     });
+    let triggers = [text.chars().take(40).collect()];
+    let triggered = SkillTerms::new(&SkillText {
+        name: "name",
+        triggers: &triggers,
+        ..SkillText::default()
+    });
+    let encoded = triggered.encode();
+    assert_eq!(SkillTerms::decode(&encoded).as_ref(), Ok(&triggered));
     assert_eq!(SkillTerms::decode(&terms.encode()).as_ref(), Ok(&terms));
     assert!(mentions(&text).len() <= MAX_MENTIONS);
     let query = SkillQuery::parse(&text);

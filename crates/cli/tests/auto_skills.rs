@@ -1,15 +1,22 @@
 //! Requests with `auto` over real HTTP and a real sandbox: the fitting skill is found among
 //! many, loaded, and its script runs.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::sync::{Arc, Mutex};
 
 use prowess::Prowess;
-use prowess::provider::{ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::provider::{OpenAiOptions, ProviderConfig, ProviderKind, ScriptedOptions};
 use prowess::server::{ServeOptions, ServerSettings, serve};
 use prowess::store::TenantId;
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
 use prowess_store::{NewSkill, NewVersion};
 use prowess_testkit::SkillFixture;
+use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -46,8 +53,12 @@ struct TestServer {
 impl TestServer {
     async fn start() -> TestServer {
         let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        TestServer::start_with(ProviderConfig::new("stage", script), OTHERS).await
+    }
+
+    async fn start_with(provider: ProviderConfig, others: usize) -> TestServer {
         let prowess = Prowess::builder()
-            .provider(ProviderConfig::new("stage", script))
+            .provider(provider)
             .sandbox(|settings| {
                 settings.allow_reduced = true;
                 settings.warm = 0;
@@ -65,7 +76,7 @@ impl TestServer {
             http: Client::builder().no_proxy().build().unwrap(),
             url,
         };
-        for number in 0..OTHERS {
+        for number in 0..others {
             let description = format!("Writes the report of department {number}, every month.");
             let fixture = SkillFixture::new(&format!("report-{number}"));
             server
@@ -152,6 +163,109 @@ async fn the_fitting_skill_is_found_and_its_script_runs_in_every_dialect() {
                 answer.contains("zebrafish: 42"),
                 "{path} {stream}: {answer}"
             );
+        }
+    }
+}
+
+/// A model in the Chat dialect: takes the fitting skill when a user asks, then answers.
+fn answer(request: &Value) -> MockResponse {
+    let messages = request["messages"].as_array().unwrap();
+    let is_question = messages.last().unwrap()["role"] == "user";
+    let is_offered = request
+        .to_string()
+        .contains("- zebrafish-ledger: Reconciles");
+    let arguments = json!({"name": GOLD}).to_string();
+    let function = json!({"name": "load_skill", "arguments": arguments});
+    let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+    let (message, reason) = match is_question && is_offered {
+        true => {
+            let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+            (message, "tool_calls")
+        }
+        false => (json!({"role": "assistant", "content": "Done."}), "stop"),
+    };
+    let part = |name: &str, value: &Value, reason: Value| {
+        json!({
+            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, name: value, "finish_reason": reason}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18},
+        })
+    };
+    if request["stream"] != true {
+        return MockResponse::json(200, &part("message", &message, reason.into()).to_string());
+    }
+    let first = part("delta", &message, Value::Null);
+    let last = part("delta", &json!({}), reason.into());
+    MockResponse::sse(&format!(
+        "data: {first}\n\ndata: {last}\n\ndata: [DONE]\n\n"
+    ))
+}
+
+/// The next request of a conversation.
+fn next_request(path: &str, body: &Value, answer: &Value) -> Value {
+    let (mut next, later) = (body.clone(), "Thanks. Is there anything else to reconcile?");
+    let reply = match path {
+        "/v1/responses" => {
+            next["previous_response_id"] = answer["id"].clone();
+            next["input"] = later.into();
+            return next;
+        }
+        "/v1/messages" => json!({"role": "assistant", "content": answer["content"]}),
+        _ => answer["choices"][0]["message"].clone(),
+    };
+    let messages = next["messages"].as_array_mut().unwrap();
+    messages.extend([reply, json!({"role": "user", "content": later})]);
+    next
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_prompt_stays_the_same_while_a_conversation_goes_on() {
+    let upstream = MockUpstream::start().await;
+    let sent = Arc::new(Mutex::new(Vec::<Value>::new()));
+    let shared = Arc::clone(&sent);
+    upstream.respond_with(move |request: &ReceivedRequest| {
+        let request: Value = serde_json::from_slice(&request.body).unwrap();
+        shared.lock().unwrap().push(request.clone());
+        answer(&request)
+    });
+    let kind = ProviderKind::OpenAi(OpenAiOptions {
+        responses: Some(false),
+    });
+    let provider = ProviderConfig::new("stage", kind)
+        .with_base_url(format!("{}/v1", upstream.url()))
+        .with_api_key("k");
+    let server = TestServer::start_with(provider, 300).await;
+    for stream in [false, true] {
+        for (path, body) in requests(stream).into_iter().take(3) {
+            sent.lock().unwrap().clear();
+            let answer = server.post(path, &body).await;
+            assert!(answer.contains("Done."), "{path} {stream}: {answer}");
+            // Streamed, the turns of one request; else those of the next one too.
+            if !stream {
+                let answer = serde_json::from_str(&answer).unwrap();
+                server.post(path, &next_request(path, &body, &answer)).await;
+            }
+            let sent = sent.lock().unwrap().clone();
+            let loaded = sent.iter().any(|request| {
+                let messages = request["messages"].as_array().unwrap();
+                let mut results = messages.iter().filter(|m| m["role"] == "tool");
+                results.any(|result| result.to_string().contains("Run scripts/count.py."))
+            });
+            assert!(loaded, "{path} {stream}: {sent:?}");
+            assert!(sent.len() >= if stream { 2 } else { 4 }, "{path}: {sent:?}");
+            for pair in sent.windows(2) {
+                let [before, after] = pair else { continue };
+                let begins_with = |start: &Value| {
+                    let start = start["messages"].to_string();
+                    let start = start.strip_suffix(']').unwrap();
+                    after["messages"].to_string().starts_with(start)
+                };
+                // Chat clients do not send the calls of earlier requests back.
+                let is_chat = path == "/v1/chat/completions";
+                let is_same = begins_with(before) || is_chat && begins_with(&sent[0]);
+                assert!(is_same, "{path} {stream}: {after}");
+                assert_eq!(before["tools"], after["tools"], "{path} {stream}");
+            }
         }
     }
 }

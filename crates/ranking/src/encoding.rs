@@ -104,6 +104,7 @@ mod tests {
         ) {
             let terms = SkillTerms::new(&SkillText {
                 name: &name, description: &description, when_to_use: "", body: &body,
+                triggers: &[description.chars().take(30).collect(), name.clone()],
             });
             let bytes = terms.encode();
             prop_assert_eq!(SkillTerms::decode(&bytes), Ok(terms));

@@ -2,13 +2,14 @@
 
 use crate::field::Field;
 use crate::scorer::{Posting, ScoredDocument, Scorer};
+use crate::triggers::is_trigger;
 
 /// A word of the query that a skill has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedWord {
     /// As it is in the query, in lower case.
     pub word: String,
-    /// Where the skill has it, perhaps with another ending.
+    /// Where the skill has it, perhaps with another ending. Empty for a declared trigger.
     pub fields: Vec<Field>,
     /// What it adds to the skill's BM25F score over all fields.
     pub contribution: f64,
@@ -22,6 +23,16 @@ pub struct Explainer<'a> {
     /// Sorted by document, with the place among the results.
     documents: Vec<(u32, usize)>,
     words: Vec<Vec<MatchedWord>>,
+}
+
+impl MatchedWord {
+    /// Where the skill has it, as APIs say it.
+    pub fn places(&self) -> Vec<&'static str> {
+        match self.fields.is_empty() {
+            true => vec!["triggers"],
+            false => self.fields.iter().map(|field| field.as_str()).collect(),
+        }
+    }
 }
 
 impl<'a> Explainer<'a> {
@@ -52,7 +63,10 @@ impl<'a> Explainer<'a> {
             };
             words.push(MatchedWord {
                 word: query_term.word.clone(),
-                fields: posting.counts.fields().collect(),
+                fields: match is_trigger(&query_term.term) {
+                    true => Vec::new(),
+                    false => posting.counts.fields().collect(),
+                },
                 contribution: self.scorer.contribution(term, &posting),
             });
         }

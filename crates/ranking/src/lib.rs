@@ -11,6 +11,7 @@
 //! | `limits` | bounds on what a text may cost |
 //! | `fold`, `stem`, `aliases`, `terms` | from text to terms |
 //! | `pairs` | pairs of neighbouring words |
+//! | `triggers` | phrases that are declared to be about a skill |
 //! | `headings` | headings of a Markdown text |
 //! | `field` | the ranked fields, and numbers per field |
 //! | `skill_terms` | the terms of one skill |
@@ -19,8 +20,11 @@
 //! | `corpus` | number and lengths of all skills |
 //! | `bm25f` | the weight of a term in a skill |
 //! | `scorer` | ranks from posting lists |
+//! | `int8_vector`, `hybrid` | vectors, compared in memory; fusing them with the ranking by words |
 //! | `explanation` | which words of a query a skill has, and where |
 //! | `rank`, `rank_with_words` | ranks in memory, and with the words that match |
+//! | `posting_lists` | the same for many queries over the same skills |
+//! | `overlap` | which skills take the queries of another |
 //! | `mentions` | skills that a text names outright |
 
 mod aliases;
@@ -31,9 +35,13 @@ mod explanation;
 mod field;
 mod fold;
 mod headings;
+mod hybrid;
+mod int8_vector;
 mod limits;
 mod mentions;
+mod overlap;
 mod pairs;
+mod posting_lists;
 mod query;
 mod rank;
 mod rank_with_words;
@@ -42,17 +50,23 @@ mod skill_terms;
 mod stem;
 mod stop_words;
 mod terms;
+mod triggers;
 mod varint;
 
 pub use corpus::CorpusStats;
 pub use encoding::{InvalidTerms, each_encoded_term};
 pub use explanation::{Explainer, MatchedWord};
 pub use field::{Field, FieldCounts};
+pub use hybrid::{FusedDocument, SimilarDocument, fuse};
+pub use int8_vector::Int8Vector;
 pub use limits::{MAX_QUERY_CHARS, MAX_QUERY_TERMS};
 pub use mentions::{MAX_MENTIONS, mentions};
+pub use overlap::{MAX_RIVALS, MAX_SHARED_WORDS, OVERLAP_DEPTH, OverlapRanks, Rival, find_rivals};
+pub use posting_lists::PostingLists;
 pub use query::{QueryTerm, SkillQuery};
 pub use rank::rank;
 pub use rank_with_words::rank_with_words;
 pub use scorer::{Posting, ScoredDocument, Scorer};
 pub use skill_terms::{SkillTerms, SkillText};
+pub use triggers::MAX_TRIGGERS;
 pub use varint::{read_varint, write_varint};

@@ -16,5 +16,14 @@ pub const MAX_QUERY_CHARS: usize = 16 * 1024;
 /// Different words of a query; the others do not count.
 pub(crate) const MAX_QUERY_WORDS: usize = 128;
 
-/// Terms of a query: words and pairs of words.
-pub const MAX_QUERY_TERMS: usize = 2 * MAX_QUERY_WORDS;
+/// Terms of a trigger; a longer one does not count.
+pub(crate) const MAX_TRIGGER_TERMS: usize = 4;
+
+/// Terms at the beginning of a query whose phrases are looked up.
+pub(crate) const MAX_LOOKED_UP: usize = 64;
+
+/// Phrases of a query.
+pub(crate) const MAX_PHRASES: usize = MAX_TRIGGER_TERMS * MAX_LOOKED_UP;
+
+/// Terms of a query: words, pairs of words, and phrases that may be triggers.
+pub const MAX_QUERY_TERMS: usize = 2 * MAX_QUERY_WORDS + MAX_PHRASES;

@@ -6,12 +6,15 @@ use crate::limits::{MAX_QUERY_CHARS, MAX_QUERY_WORDS};
 use crate::pairs::PairFinder;
 use crate::stop_words::is_stop_word;
 use crate::terms::each_term;
+use crate::triggers::each_phrase;
 
 /// How much less the last word of a query counts than the first: what a task is about is
 /// said at its beginning, and pasted texts follow.
 const POSITION_SHARE: f64 = 0.5;
 /// How much a pair of words counts.
 const PAIR_WEIGHT: f64 = 0.25;
+/// How much a trigger counts: more than all words together.
+const TRIGGER_WEIGHT: f64 = 1_000.0;
 
 /// A task or a question, split into terms.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,10 +65,14 @@ impl SkillQuery {
             weight: PAIR_WEIGHT,
             ..pair
         }));
+        let mut phrases = FirstTerms::default();
+        each_phrase(text, |term, words| phrases.add(term, words, TRIGGER_WEIGHT));
+        terms.extend(phrases.terms);
         Self { terms }
     }
 
-    /// The terms: first words, then pairs of words, both in their order in the text;
+    /// The terms: first words, then pairs of words, then phrases that may be triggers, all in
+    /// their order in the text;
     /// [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS) at most.
     pub fn terms(&self) -> &[QueryTerm] {
         &self.terms
@@ -112,10 +119,12 @@ impl FirstTerms {
 mod tests {
     use super::*;
     use crate::limits::MAX_QUERY_TERMS;
+    use crate::triggers::is_trigger;
 
     fn parsed(text: &str) -> Vec<String> {
-        let query = SkillQuery::parse(text);
-        query.terms.into_iter().map(|term| term.term).collect()
+        let terms = SkillQuery::parse(text).terms.into_iter();
+        let terms = terms.map(|term| term.term);
+        terms.filter(|term| !is_trigger(term)).collect()
     }
 
     #[test]
@@ -129,7 +138,8 @@ mod tests {
     #[test]
     fn words_come_before_pairs_and_each_once() {
         let query = SkillQuery::parse("Pull requests: review the pull request");
-        let terms: Vec<_> = query.terms().iter().map(|own| own.term.as_str()).collect();
+        let terms = query.terms().iter().map(|own| own.term.as_str());
+        let terms: Vec<_> = terms.filter(|term| !is_trigger(term)).collect();
         assert_eq!(
             terms,
             [
@@ -150,16 +160,18 @@ mod tests {
     fn the_first_words_count_most() {
         let query = SkillQuery::parse("pdf form");
         let weights: Vec<f64> = query.terms().iter().map(|own| own.weight).collect();
-        assert_eq!(weights, [0.75, 0.5, 0.25]);
+        assert_eq!(weights[..3], [0.75, 0.5, 0.25]);
+        assert_eq!(weights[3..], [TRIGGER_WEIGHT; 3]);
     }
 
     #[test]
     fn a_long_query_is_cut_in_the_middle() {
         let words: Vec<_> = (0..1_000).map(|number| format!("w{number}x")).collect();
         let terms = parsed(&words.join(" "));
-        assert_eq!(terms.len(), MAX_QUERY_TERMS);
+        assert_eq!(terms.len(), 2 * MAX_QUERY_WORDS);
+        assert!(SkillQuery::parse(&words.join(" ")).terms.len() <= MAX_QUERY_TERMS);
         assert_eq!(terms[0], "w0x");
         assert_eq!(terms[MAX_QUERY_WORDS - 1], "w999x");
-        assert_eq!(SkillQuery::parse(&"x ".repeat(1 << 20)).terms().len(), 2);
+        assert_eq!(parsed(&"x ".repeat(1 << 20)).len(), 2);
     }
 }

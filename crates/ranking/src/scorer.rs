@@ -2,7 +2,8 @@
 //!
 //! Two rankings are fused by reciprocal rank: by all fields, and by name and description
 //! only. The first finds skills whose instructions treat the task, the second those that say
-//! they are made for it. A skill most of whose name is in the query counts more in both.
+//! they are made for it. A skill most of whose name is in the query counts more in both, and one
+//! with a declared trigger in it most of all.
 //!
 //! An index gives the postings of one term after the other; a few numbers per skill are
 //! stored, so memory does not depend on the number of postings.
@@ -12,6 +13,7 @@ use crate::corpus::CorpusStats;
 use crate::field::{Field, FieldCounts};
 use crate::pairs::is_pair;
 use crate::query::SkillQuery;
+use crate::triggers::is_trigger;
 
 /// Skills of each ranking that are fused.
 const FUSED_DEPTH: usize = 1_000;
@@ -114,7 +116,7 @@ impl<'a> Scorer<'a> {
         let whole_weight = query_term.weight * self.norms.rarity(self.current.len() as u64);
         let summary_rarity = self.norms.rarity(in_summary);
         let summary_weight = query_term.weight * summary_rarity;
-        let is_word = !is_pair(&query_term.term);
+        let is_word = !is_pair(&query_term.term) && !is_trigger(&query_term.term);
         if let Some(weight) = self.weights.get_mut(term) {
             *weight = whole_weight;
         }

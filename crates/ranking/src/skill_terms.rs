@@ -8,6 +8,7 @@ use crate::limits::MAX_FIELD_WORDS;
 use crate::pairs::PairFinder;
 use crate::query::SkillQuery;
 use crate::terms::each_term;
+use crate::triggers::{MAX_TRIGGERS, trigger_term};
 
 /// The texts of a skill that are ranked.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +21,8 @@ pub struct SkillText<'a> {
     pub when_to_use: &'a str,
     /// Its instructions, in Markdown.
     pub body: &'a str,
+    /// Phrases that are declared to be about it; [`MAX_TRIGGERS`] count.
+    pub triggers: &'a [String],
 }
 
 /// The terms of a skill, with how often each occurs in each field. Name and description give
@@ -62,6 +65,9 @@ impl SkillTerms {
             };
             counter.add(field, line);
         });
+        for trigger in text.triggers.iter().take(MAX_TRIGGERS) {
+            counter.add_trigger(trigger);
+        }
         let mut terms: Vec<_> = counter.counts.into_iter().collect();
         terms.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Self {
@@ -112,6 +118,17 @@ impl<F: Fn(&str) -> bool> Counter<F> {
         });
     }
 
+    /// A trigger counts once, as if it were in the name: a skill without a word in its name has
+    /// none.
+    fn add_trigger(&mut self, trigger: &str) {
+        let term = trigger_term(trigger).filter(|term| (self.is_counted)(term));
+        if let Some(term) = term.filter(|_| self.lengths.get(Field::Name) > 0) {
+            let mut counts = FieldCounts::default();
+            counts.increment(Field::Name);
+            self.counts.insert(term, counts);
+        }
+    }
+
     fn count_term(&mut self, field: Field, term: &str) {
         match self.counts.get_mut(term) {
             Some(counts) => counts.increment(field),
@@ -136,7 +153,12 @@ mod tests {
             description: "Fills forms.",
             when_to_use: "A form is empty",
             body: "# Forms\nOpen the PDF, fill the PDF.\n",
+            triggers: &["Tax form".to_owned(), "the".to_owned()],
         });
+        assert_eq!(
+            terms.terms().next(),
+            Some(("\u{1}tax form", FieldCounts::new([1, 0, 0, 0])))
+        );
         assert_eq!(terms.lengths().numbers(), [2, 6, 1, 6]);
         let count = |term| terms.get(term).map(FieldCounts::numbers);
         assert_eq!(count("form"), Some([1, 2, 1, 0]));
@@ -154,6 +176,7 @@ mod tests {
             description: "Fills forms.",
             when_to_use: "",
             body: "Open the PDF.",
+            triggers: &[],
         };
         let all = SkillTerms::new(&text);
         let some = SkillTerms::for_query(&text, &SkillQuery::parse("open forms in excel"));
@@ -172,6 +195,7 @@ mod tests {
             description: &long,
             when_to_use: &long,
             body: &format!("{headings}{long}"),
+            triggers: &[],
         });
         assert_eq!(terms.lengths().numbers(), MAX_FIELD_WORDS);
         assert_eq!(terms.get("word").unwrap().numbers(), MAX_FIELD_WORDS);

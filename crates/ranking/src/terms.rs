@@ -164,6 +164,9 @@ mod tests {
         check("planned planning plan", &["plan"; 3]);
         check("fills filled filling fill", &["fill"; 4]);
         check("classes class", &["class"; 2]);
+        check("deployment deployer deploys", &["deploy"; 3]);
+        check("migration migrator migrates", &["migrat"; 3]);
+        check("paper user nation", &["paper", "user", "nation"]);
         check(
             "status string bring bus",
             &["status", "string", "bring", "bus"],
@@ -179,7 +182,7 @@ mod tests {
     #[test]
     fn identifiers_give_their_parts_and_themselves() {
         check("parseHttpUrl", &["pars", "http", "url", "parsehttpurl"]);
-        check("HTTPServer", &["http", "server", "httpserver"]);
+        check("HTTPServer", &["http", "serv", "httpserv"]);
         check("snake_case-name", &["snak", "cas", "nam"]);
         check("net8 s3", &["net8", "s3"]);
         check("PDFs APIs", &["pdf", "api"]);

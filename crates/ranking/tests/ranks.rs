@@ -180,6 +180,7 @@ fn text(skill: &(&'static str, &'static str, &'static str)) -> SkillText<'static
         description: skill.1,
         when_to_use: "",
         body: skill.2,
+        triggers: &[],
     }
 }
 

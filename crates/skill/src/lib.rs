@@ -21,6 +21,8 @@
 //! | [`skill`], `load` | what a skill is; all of the above together: [`Skill::load`] |
 //! | [`upload`] | rules of the large hosts |
 //! | [`disclose`], `shorten` | text of a skill for a model, with byte caps; shortening of descriptions |
+//! | `declared_words` | tags and triggers in a frontmatter |
+//! | `usage_text` | what a skill says about when to use it |
 //! | [`control_tokens`] | control tokens of chat templates, neutralised before a model reads them |
 //! | [`scan`] | static security rules over a whole bundle |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
@@ -32,6 +34,7 @@ pub mod address;
 mod advice;
 pub mod bundle;
 pub mod control_tokens;
+mod declared_words;
 pub mod diagnostic;
 pub mod disclose;
 pub mod fields;
@@ -49,10 +52,13 @@ mod shorten;
 pub mod skill;
 pub mod standard;
 pub mod upload;
+mod usage_text;
 
 pub use bundle::{ArchiveLayout, Bundle, BundleError, BundleFile};
+pub use declared_words::{declared_triggers, declared_words};
 pub use diagnostic::{Diagnostic, Severity};
 pub use limits::BundleLimits;
 pub use manifest::{Digest, Manifest};
 pub use path::{PathError, SkillPath};
 pub use skill::{LoadOptions, LoadedSkill, Profile, Skill};
+pub use usage_text::usage_text;

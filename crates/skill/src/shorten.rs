@@ -44,7 +44,7 @@ pub(crate) fn shorten(text: &str, cap: usize) -> String {
 }
 
 /// Where the first phrase about when to use the skill begins.
-fn find_usage(text: &str) -> Option<usize> {
+pub(crate) fn find_usage(text: &str) -> Option<usize> {
     // As many bytes as the text.
     let lower = text.to_ascii_lowercase();
     USAGE_PHRASES

@@ -5,18 +5,22 @@
 //! `body`; a query one with `query`, `relevant` (ids) and `set`. Skills with the name of a
 //! relevant one count as it. No files are a part of this repository.
 //!
+//! With `--server` the same through a real `prowess serve`, on both databases.
+//!
 //! | module | owns |
 //! |---|---|
 //! | `options` | the arguments |
 //! | `dataset` | reading skills and queries |
 //! | `memory_index` | ranking in memory |
 //! | `quality` | recall by set |
+//! | `served` | the same through a server |
 #![expect(clippy::print_stdout, reason = "its tables are what it is for")]
 
 mod dataset;
 mod memory_index;
 mod options;
 mod quality;
+mod served;
 
 use std::time::Instant;
 
@@ -43,6 +47,9 @@ fn main() -> Result<()> {
     for (reason, count) in &dataset.unused {
         println!("not used: {count} {reason}");
     }
+    if options.server.is_some() {
+        return served::run(&options, dataset);
+    }
     let start = Instant::now();
     let index = MemoryIndex::new(&dataset.pool);
     println!(
@@ -56,7 +63,8 @@ fn main() -> Result<()> {
         let start = Instant::now();
         let results = index.search(&query.text, RESULTS);
         times.push(start.elapsed());
-        quality.add(query, &results, &dataset.pool, options.catalogue);
+        let entries = options.catalogue.fitting(&results, &dataset.pool);
+        quality.add(query, &results, entries);
     }
     let time = |hundredths| millis(percentile(&times, hundredths).unwrap_or_default());
     let caption = format!(

@@ -28,6 +28,7 @@ impl MemoryIndex {
                     description: &skill.description,
                     when_to_use: "",
                     body: &skill.body,
+                    triggers: &[],
                 })
             })
             .collect();

@@ -18,7 +18,7 @@ pub(crate) struct CatalogueSize {
 
 impl CatalogueSize {
     /// How many of the results fit.
-    fn fitting(&self, results: &[u32], pool: &[PoolSkill]) -> usize {
+    pub(crate) fn fitting(&self, results: &[u32], pool: &[PoolSkill]) -> usize {
         let mut left = self.bytes;
         let fits = |place: &&u32| {
             let Some(skill) = pool.get(**place as usize) else {
@@ -52,21 +52,15 @@ pub(crate) struct Quality {
 }
 
 impl Quality {
-    /// Adds the results of a query, as places in the pool.
-    pub(crate) fn add(
-        &mut self,
-        query: &GoldQuery,
-        results: &[u32],
-        pool: &[PoolSkill],
-        catalogue: CatalogueSize,
-    ) {
+    /// Adds the results of a query, as places in the pool, of which the first `entries` are in
+    /// the catalogue.
+    pub(crate) fn add(&mut self, query: &GoldQuery, results: &[u32], entries: usize) {
         let recall = |depth: usize| {
             let shown = results.get(..depth).unwrap_or(results);
             let found = query.gold.iter();
             let found = found.filter(|gold| shown.iter().any(|place| gold.contains(place)));
             found.count() as f64 / query.gold.len().max(1) as f64
         };
-        let entries = catalogue.fitting(results, pool);
         let first = results.first();
         let hit = first.is_some_and(|place| query.gold.iter().any(|gold| gold.contains(place)));
         let set = self.sets.entry(query.set.clone()).or_default();

@@ -114,6 +114,7 @@ impl EngineBench {
             route: self.providers.route(&request.model)?,
             request,
             members: Vec::new(),
+            auto: None,
             credentials: ClientCredentials::default(),
         })
     }

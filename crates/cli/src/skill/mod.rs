@@ -6,6 +6,8 @@ pub(super) mod inputs;
 mod list;
 mod list_remote;
 mod new;
+mod overlap;
+mod overlap_local;
 mod pack;
 mod pull;
 mod push;
@@ -13,6 +15,7 @@ mod route;
 mod route_local;
 mod scan;
 mod show;
+mod usage;
 mod validate;
 mod versions;
 
@@ -32,6 +35,8 @@ pub(super) enum Command {
     List(list::Args),
     /// Rank skills for a task, and show why
     Route(route::Args),
+    /// List skills that take each other's queries
+    Overlap(overlap::Args),
     /// Pack a skill into an archive
     Pack(pack::Args),
     /// Scan skills for security problems, without running anything
@@ -44,6 +49,8 @@ pub(super) enum Command {
     Pull(pull::Args),
     /// List the versions of a skill on a server
     Versions(versions::Args),
+    /// List how often the skills of a server were offered, loaded and used
+    Usage(usage::Args),
     /// Delete a skill, or a version of it, from a server
     Delete(delete::Args),
 }
@@ -55,12 +62,14 @@ pub(super) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Show(args) => show::run(&args),
         Command::List(args) => list::run(&args),
         Command::Route(args) => route::run(&args),
+        Command::Overlap(args) => overlap::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Push(args) => push::run(&args),
         Command::Pull(args) => pull::run(&args),
         Command::Versions(args) => versions::run(&args),
+        Command::Usage(args) => usage::run(&args),
         Command::Delete(args) => delete::run(&args),
     }
 }

@@ -98,12 +98,15 @@ fn ranking_table(ranking: &SkillRanking) -> Table {
     table
 }
 
-/// `merge (name, body), pdf (name)`
+/// `merge (name, body), pdf (name), vectors (0.712)`
 fn words(skill: &RankedSkill) -> String {
     let word = |matched: &WordMatch| format!("{} ({})", matched.word, matched.fields.join(", "));
     let mut words: Vec<_> = skill.matched.iter().take(SHOWN_WORDS).map(word).collect();
     if let Some(more) = skill.matched.len().checked_sub(SHOWN_WORDS + 1) {
         words.push(format!("and {} more", more + 1));
+    }
+    if let Some(similarity) = skill.similarity {
+        words.push(format!("vectors ({similarity:.3})"));
     }
     words.join(", ")
 }

@@ -6,7 +6,7 @@ use prowess_client::{CatalogueSize, RankedSkill, SkillRanking, WordMatch};
 use prowess_engine::EngineSettings;
 use prowess_ranking::{MatchedWord, SkillQuery, SkillTerms, SkillText, rank_with_words};
 use prowess_skill::disclose::{ROUTED_LINE_BYTES, catalogue_entry};
-use prowess_skill::{BundleLimits, Skill};
+use prowess_skill::{BundleLimits, Skill, declared_triggers};
 use prowess_source::{Catalogue, LabelledSource};
 
 use crate::fetch::FetchArgs;
@@ -21,6 +21,17 @@ pub(super) fn rank_sources(
     paths: &[PathBuf],
     fetch: &FetchArgs,
 ) -> anyhow::Result<SkillRanking> {
+    let catalogue = load_sources(paths, fetch)?;
+    let skills: Vec<&Skill> = catalogue
+        .entries
+        .values()
+        .map(|entry| &entry.skill)
+        .collect();
+    Ok(rank(task, limit, &skills))
+}
+
+/// The skills of some sources; those that cannot be read are reported and left out.
+pub(super) fn load_sources(paths: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<Catalogue> {
     let sources: Vec<_> = paths
         .iter()
         .map(|path| LabelledSource {
@@ -33,19 +44,11 @@ pub(super) fn rank_sources(
     for error in &catalogue.unreadable {
         output::print_error(&error.to_string());
     }
-    let skills: Vec<&Skill> = catalogue
-        .entries
-        .values()
-        .map(|entry| &entry.skill)
-        .collect();
-    Ok(rank(task, limit, &skills))
+    Ok(catalogue)
 }
 
 fn rank(task: &str, limit: usize, skills: &[&Skill]) -> SkillRanking {
-    let terms: Vec<_> = skills
-        .iter()
-        .map(|skill| SkillTerms::new(&text(skill)))
-        .collect();
+    let terms: Vec<_> = skills.iter().map(|skill| terms(skill)).collect();
     let limit_bytes = EngineSettings::default().catalogue_tokens * BYTES_PER_TOKEN;
     let mut catalogue = CatalogueSize {
         skills: 0,
@@ -67,6 +70,7 @@ fn rank(task: &str, limit: usize, skills: &[&Skill]) -> SkillRanking {
         ranked.push(RankedSkill {
             rank: ranked.len() + 1,
             score: scored.score,
+            similarity: None,
             skill_id: None,
             version_id: None,
             name: skill.name.clone(),
@@ -79,22 +83,25 @@ fn rank(task: &str, limit: usize, skills: &[&Skill]) -> SkillRanking {
     SkillRanking {
         skills: ranked,
         catalogue,
+        vectors: false,
     }
 }
 
-fn text(skill: &Skill) -> SkillText<'_> {
-    SkillText {
+/// The terms of a skill, as a server indexes them.
+pub(super) fn terms(skill: &Skill) -> SkillTerms {
+    SkillTerms::new(&SkillText {
         name: &skill.name,
         description: &skill.description,
         when_to_use: skill.invocation.when_to_use.as_deref().unwrap_or_default(),
         body: &skill.body,
-    }
+        triggers: &declared_triggers(&skill.frontmatter),
+    })
 }
 
-fn word_match(matched: &MatchedWord) -> WordMatch {
-    let fields = matched.fields.iter().map(|field| field.as_str().to_owned());
+pub(super) fn word_match(matched: &MatchedWord) -> WordMatch {
+    let places = matched.places().into_iter();
     WordMatch {
         word: matched.word.clone(),
-        fields: fields.collect(),
+        fields: places.map(str::to_owned).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! `auto` in a request: instead of naming skills, it opens all that its tenant has stored, or
 //! those that a filter selects. Nothing is looked up here.
 
+use prowess_skill::declared_words;
 use prowess_wire::neutral::Map;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -97,29 +98,6 @@ impl AutoFilter {
         let has = |tag: &String| own.iter().any(|own| own.eq_ignore_ascii_case(tag));
         self.tags.iter().any(has)
     }
-}
-
-/// The words of fields of a frontmatter, or of its `metadata`: lists, or text with commas.
-pub(crate) fn declared_words(frontmatter: &Map, fields: &[&str]) -> Vec<String> {
-    let metadata = frontmatter.get("metadata").and_then(Value::as_object);
-    let holders = [Some(frontmatter), metadata].into_iter().flatten();
-    let values = holders.flat_map(|holder| fields.iter().filter_map(|field| holder.get(*field)));
-    let mut words = Vec::new();
-    for value in values {
-        match value {
-            Value::String(text) => words.extend(text.split(',').map(str::to_owned)),
-            Value::Array(items) => {
-                let texts = items.iter().filter_map(Value::as_str);
-                words.extend(texts.map(str::to_owned));
-            }
-            _ => {}
-        }
-    }
-    for word in &mut words {
-        *word = word.trim().to_owned();
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 fn parse_list(map: &Map, key: &str, path: &str) -> Result<Vec<String>, RunError> {

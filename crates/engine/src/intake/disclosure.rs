@@ -8,6 +8,7 @@ use prowess_skill::control_tokens::neutralise;
 use prowess_skill::disclose::{body, catalogue_entry};
 use prowess_toolbox::Member;
 
+use crate::intake::prompt_piece::{PieceOwner, PromptPiece, SkillsPrompt};
 use crate::model_text;
 use crate::settings::{Disclosure, EngineSettings};
 
@@ -50,29 +51,32 @@ pub(crate) fn skills_prompt(
     routed: Option<&[&str]>,
     settings: &EngineSettings,
     context: PromptContext<'_>,
-) -> Option<String> {
+) -> Option<SkillsPrompt> {
     let named = by_model(members);
     if named.is_empty() && routed.is_none() {
         return None;
     }
     let is_full = !named.is_empty() && is_full(members, settings);
-    let text = match routed {
-        None if is_full => full_prompt(&named, context),
-        Some(routed) if is_full => {
-            let text = full_prompt(&named, context);
-            format!("{text}\n\n---\n\n{}", routed_prompt(None, routed, context))
-        }
-        None => {
-            let budget = catalogue_budget(settings);
-            progressive_prompt(&named, budget, context)
-        }
+    let budget = catalogue_budget(settings);
+    let mut pieces = Vec::new();
+    if is_full {
+        pieces.extend(full_pieces(&named, context));
+    }
+    let named: &[&Member] = if is_full { &[] } else { &named };
+    match routed {
+        None if is_full => {}
+        None => pieces.extend(progressive_pieces(named, budget, context)),
         Some(routed) => {
-            let lines = catalogue_lines(&named, catalogue_budget(settings));
-            routed_prompt(Some(&lines), routed, context)
+            if is_full {
+                pieces.push(PromptPiece::text("\n\n---\n\n"));
+            }
+            pieces.extend(routed_pieces(named, budget, routed, context));
         }
-    };
+    }
     // Names and titles included: nothing in them may be read as a control token.
-    Some(neutralise(&text).into_owned())
+    Some(SkillsPrompt::new(&pieces, |text| {
+        neutralise(text).into_owned()
+    }))
 }
 
 /// Bytes of the catalogue that the named skills leave for others.
@@ -82,7 +86,10 @@ pub(crate) fn budget_left(members: &[Member], settings: &EngineSettings) -> usiz
     if named.is_empty() || is_full(members, settings) {
         return budget;
     }
-    budget.saturating_sub(catalogue_lines(&named, budget).len())
+    let lines = catalogue_lines(&named, budget);
+    // With the ends of the lines, except the last one's.
+    let bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+    budget.saturating_sub(bytes.saturating_sub(1))
 }
 
 fn catalogue_budget(settings: &EngineSettings) -> usize {
@@ -95,54 +102,75 @@ fn by_model(members: &[Member]) -> Vec<&Member> {
 }
 
 /// The named skills, then the routed ones, and how to find others.
-fn routed_prompt(named: Option<&str>, routed: &[&str], context: PromptContext<'_>) -> String {
-    let mut text = model_text::skills_intro(context.load_tool, context.code_execution);
-    let named = named.filter(|lines| !lines.is_empty());
-    for line in named.into_iter().chain(routed.iter().copied()) {
-        text.push_str(line);
-        text.push('\n');
+fn routed_pieces(
+    named: &[&Member],
+    budget: usize,
+    routed: &[&str],
+    context: PromptContext<'_>,
+) -> Vec<PromptPiece> {
+    let intro = model_text::skills_intro(context.load_tool, context.code_execution);
+    let mut pieces = vec![PromptPiece::text(intro)];
+    let routed = routed.iter().enumerate();
+    let routed = routed.map(|(at, line)| PromptPiece::new(PieceOwner::Routed(at), *line));
+    for mut line in catalogue_lines(named, budget).into_iter().chain(routed) {
+        line.text.push('\n');
+        pieces.push(line);
     }
-    text.push_str(&model_text::search_hint(context.search_tool));
-    text
+    pieces.push(PromptPiece::text(model_text::search_hint(
+        context.search_tool,
+    )));
+    pieces
 }
 
-fn progressive_prompt(members: &[&Member], budget: usize, context: PromptContext<'_>) -> String {
-    let mut text = model_text::skills_intro(context.load_tool, context.code_execution);
-    text.push_str(&catalogue_lines(members, budget));
-    text
+fn progressive_pieces(
+    members: &[&Member],
+    budget: usize,
+    context: PromptContext<'_>,
+) -> Vec<PromptPiece> {
+    let intro = model_text::skills_intro(context.load_tool, context.code_execution);
+    let mut pieces = vec![PromptPiece::text(intro)];
+    let lines = catalogue_lines(members, budget);
+    pieces.extend(PromptPiece::join(lines, "\n"));
+    pieces
 }
 
-fn full_prompt(members: &[&Member], context: PromptContext<'_>) -> String {
+fn full_pieces(members: &[&Member], context: PromptContext<'_>) -> Vec<PromptPiece> {
     let whole = members.iter().map(|member| {
         let skill = &member.skill;
         let title = member.title.as_deref().unwrap_or(&skill.name);
-        format!(
+        let text = format!(
             "## Skill: {title}\n\n{}",
             body(skill, MAX_BODY_BYTES).text.trim()
-        )
+        );
+        PromptPiece::new(PieceOwner::Full(skill.name.clone()), text)
     });
-    let whole: Vec<String> = whole.collect();
     let intro = model_text::full_intro(context.code_execution);
-    format!("{intro}{}", whole.join("\n\n---\n\n"))
+    let mut pieces = vec![PromptPiece::text(intro)];
+    pieces.extend(PromptPiece::join(whole.collect(), "\n\n---\n\n"));
+    pieces
 }
 
 /// A line per skill, in order, within the budget: long descriptions are cut to the same
 /// length; if that is too short, only names are listed, and those that do not fit are
 /// counted.
-fn catalogue_lines(members: &[&Member], budget: usize) -> String {
-    let whole: Vec<String> = members
+fn catalogue_lines(members: &[&Member], budget: usize) -> Vec<PromptPiece> {
+    let whole: Vec<PromptPiece> = members
         .iter()
-        .map(|member| catalogue_entry(&member.skill, usize::MAX))
+        .map(|member| listed(member, catalogue_entry(&member.skill, usize::MAX)))
         .collect();
-    let lengths = whole.iter().map(|line| line.len() + 1).collect();
+    let lengths = whole.iter().map(|line| line.text.len() + 1).collect();
     match fair_share(lengths, budget) {
-        None => whole.join("\n"),
+        None => whole,
         Some(share) if share > MIN_ENTRY_BYTES => {
-            let cut = |member: &&Member| catalogue_entry(&member.skill, share - 1);
-            members.iter().map(cut).collect::<Vec<_>>().join("\n")
+            let cut = |member: &&Member| listed(member, catalogue_entry(&member.skill, share - 1));
+            members.iter().map(cut).collect()
         }
         Some(_) => name_lines(members, budget),
     }
+}
+
+fn listed(member: &Member, line: String) -> PromptPiece {
+    PromptPiece::new(PieceOwner::Listed(member.skill.name.clone()), line)
 }
 
 /// The length to which lines must be cut so that all of them fit; none when they fit uncut.
@@ -162,20 +190,20 @@ fn fair_share(mut lengths: Vec<usize>, budget: usize) -> Option<usize> {
     None
 }
 
-fn name_lines(members: &[&Member], budget: usize) -> String {
+fn name_lines(members: &[&Member], budget: usize) -> Vec<PromptPiece> {
     let mut lines = Vec::new();
     let mut left = budget;
     for (at, member) in members.iter().enumerate() {
         let line = format!("- {}", member.skill.name);
         if line.len() >= left {
             let more = members.len() - at;
-            lines.push(model_text::more_skills(more));
+            lines.push(PromptPiece::text(model_text::more_skills(more)));
             break;
         }
         left -= line.len() + 1;
-        lines.push(line);
+        lines.push(listed(member, line));
     }
-    lines.join("\n")
+    lines
 }
 
 #[cfg(test)]
@@ -196,13 +224,62 @@ mod tests {
         Member::from(loaded.skill.unwrap())
     }
 
+    fn prompt_text(
+        members: &[Member],
+        routed: Option<&[&str]>,
+        settings: &EngineSettings,
+        context: PromptContext<'_>,
+    ) -> Option<String> {
+        skills_prompt(members, routed, settings, context).map(|prompt| prompt.text)
+    }
+
+    fn catalogue_text(members: &[&Member], budget: usize) -> String {
+        let lines = PromptPiece::join(catalogue_lines(members, budget), "\n");
+        lines.into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn each_piece_of_the_prompt_has_its_owner_and_its_length() {
+        let members = [member("zebra", "Draws zebras."), member("ant", "Counts.")];
+        let routed = ["- mole: Digs."];
+        for (disclosure, owners) in [
+            (
+                Disclosure::Progressive,
+                vec![
+                    (PieceOwner::Listed("zebra".to_owned()), 23),
+                    (PieceOwner::Listed("ant".to_owned()), 15),
+                    (PieceOwner::Routed(0), 14),
+                ],
+            ),
+            (
+                Disclosure::Full,
+                vec![
+                    (PieceOwner::Full("zebra".to_owned()), 33),
+                    (PieceOwner::Full("ant".to_owned()), 22),
+                    (PieceOwner::Routed(0), 14),
+                ],
+            ),
+        ] {
+            let settings = EngineSettings {
+                disclosure,
+                ..EngineSettings::default()
+            };
+            let prompt = skills_prompt(&members, Some(&routed), &settings, CONTEXT).unwrap();
+            let bytes: usize = prompt.pieces.iter().map(|(_, bytes)| bytes).sum();
+            assert_eq!(bytes, prompt.text.len());
+            let mut pieces = prompt.pieces;
+            pieces.retain(|(owner, _)| *owner != PieceOwner::NoSkill);
+            assert_eq!(pieces, owners);
+        }
+    }
+
     #[test]
     fn names_and_descriptions_are_listed_in_the_order_of_the_request() {
         let members = [
             member("zebra", "Draws zebras."),
             member("ant", "Counts ants."),
         ];
-        let prompt = skills_prompt(&members, None, &EngineSettings::default(), CONTEXT).unwrap();
+        let prompt = prompt_text(&members, None, &EngineSettings::default(), CONTEXT).unwrap();
         insta::assert_snapshot!(prompt, @r"
         You have skills: folders of instructions and files for particular tasks. When a task matches a skill's description, load that skill first with the tool `load_skill` and follow its instructions. Skill files are read-only in /skills/NAME. Code runs in /mnt/data; files left there are given to the user.
 
@@ -211,7 +288,7 @@ mod tests {
         - ant: Counts ants.
         ");
         assert_eq!(
-            skills_prompt(&members, None, &EngineSettings::default(), CONTEXT),
+            prompt_text(&members, None, &EngineSettings::default(), CONTEXT),
             Some(prompt)
         );
     }
@@ -225,7 +302,7 @@ mod tests {
                 disclosure,
                 ..EngineSettings::default()
             };
-            skills_prompt(members, Some(routed), &settings, CONTEXT).unwrap()
+            prompt_text(members, Some(routed), &settings, CONTEXT).unwrap()
         };
         let both = prompt(&members, &routed, Disclosure::Progressive);
         insta::assert_snapshot!(both.split_once("Skills:\n").unwrap().1, @r"
@@ -258,7 +335,7 @@ mod tests {
             code_execution: false,
             ..CONTEXT
         };
-        insta::assert_snapshot!(skills_prompt(&members, None, &settings, context).unwrap(), @r"
+        insta::assert_snapshot!(prompt_text(&members, None, &settings, context).unwrap(), @r"
         # Available Skills
 
         ## Skill: zebra
@@ -289,8 +366,7 @@ mod tests {
                 disclosure,
                 ..EngineSettings::default()
             };
-            let prompt =
-                skills_prompt(std::slice::from_ref(&one), None, &settings, CONTEXT).unwrap();
+            let prompt = prompt_text(std::slice::from_ref(&one), None, &settings, CONTEXT).unwrap();
             let found = tokens.iter().find(|token| prompt.contains(**token));
             assert_eq!(found, None, "{prompt}");
         }
@@ -307,19 +383,19 @@ mod tests {
             .collect();
         let all: Vec<&Member> = members.iter().collect();
         for budget in [1_000, 16_000, 60_000] {
-            let lines = catalogue_lines(&all, budget);
+            let lines = catalogue_text(&all, budget);
             assert!(
                 lines.len() <= budget + model_text::MAX_MORE_SKILLS_BYTES,
                 "{} of {budget}",
                 lines.len()
             );
         }
-        let cut = catalogue_lines(&all, 60_000);
+        let cut = catalogue_text(&all, 60_000);
         assert_eq!(cut.lines().count(), 500, "every skill is named");
         assert!(cut.contains("- short: Brief.\n"), "short ones stay whole");
-        let names = catalogue_lines(&all, 16_000);
+        let names = catalogue_text(&all, 16_000);
         assert!(names.contains("- skill-499"), "names alone fit");
-        let some = catalogue_lines(&all, 1_000);
+        let some = catalogue_text(&all, 1_000);
         assert!(
             some.ends_with("more: find them with `search_skills`)"),
             "{some}"
@@ -329,7 +405,7 @@ mod tests {
     #[test]
     fn skills_only_people_may_start_are_not_listed() {
         assert_eq!(
-            skills_prompt(&[], None, &EngineSettings::default(), CONTEXT),
+            prompt_text(&[], None, &EngineSettings::default(), CONTEXT),
             None
         );
     }

@@ -13,7 +13,7 @@
 //! | `stored_library`, `loaded_before` | the stored skills that the model loads in such a run; those that earlier runs loaded |
 //! | `plan` | container, skills, sandbox and policy of the run |
 //! | `uploads` | files to be placed in the container |
-//! | `disclosure` | the system prompt about the skills |
+//! | `disclosure`, `prompt_piece` | the system prompt about the skills; whose each piece of it is |
 //! | `run_tools` | the client's tools, then Prowess's |
 //! | `prepared` | the result: what the turns of the run need |
 
@@ -26,6 +26,7 @@ pub(crate) mod network;
 pub(crate) mod plan;
 pub(crate) mod prepare;
 pub(crate) mod prepared;
+pub(crate) mod prompt_piece;
 pub(crate) mod resolve;
 pub(crate) mod routing;
 pub(crate) mod run_tools;

@@ -71,6 +71,7 @@ pub(crate) async fn plan_run(
     let (store, tenant) = (engine.store(), &run_request.tenant);
     let requested_id = skill_request.container.as_deref();
     let allows_native = native_skills != NativeSkills::Unsupported;
+    let is_resumed = continues.is_some();
     let container = match continues {
         Some(container) => container,
         None => {
@@ -97,12 +98,22 @@ pub(crate) async fn plan_run(
     resolved
         .local
         .extend(run_request.members.iter().map(unpinned));
-    let auto = auto_selector(engine, skill_request, native_skills, &container, &resolved);
-    let routed = match auto {
-        Some(selector) => {
-            route_skills(engine, run_request, selector, &container, &resolved).await?
+    let routed = if is_resumed {
+        recorded_skills(engine, run_request, &container)
+    } else {
+        let is_opened = run_request.auto.unwrap_or(engine.settings().auto);
+        match auto_selector(
+            is_opened,
+            skill_request,
+            native_skills,
+            &container,
+            &resolved,
+        ) {
+            Some(selector) => {
+                route_skills(engine, run_request, selector, &container, &resolved).await?
+            }
+            None => None,
         }
-        None => None,
     };
     let has_local = !resolved.local.is_empty() || container.id.is_some() || routed.is_some();
     let has_native = !resolved.native.is_empty() || container.upstream_id.is_some();
@@ -141,10 +152,10 @@ pub(crate) async fn plan_run(
 }
 
 /// The skills that a run may use without naming them: those that its request opens, that its
-/// container was used with, or that the operator opens for all runs. The operator's setting
-/// leaves alone what a vendor runs itself.
+/// container was used with, or all if its key or the operator opens them (`is_opened`). That
+/// setting leaves alone what a vendor runs itself.
 fn auto_selector(
-    engine: &Engine,
+    is_opened: bool,
     skill_request: &SkillRequest,
     native_skills: NativeSkills,
     container: &RunContainer,
@@ -163,7 +174,26 @@ fn auto_selector(
     let is_ours = native_skills == NativeSkills::Unsupported
         || !resolved.local.is_empty()
         || container.id.is_some();
-    (engine.settings().auto && is_ours).then(AutoSelector::default)
+    (is_opened && is_ours).then(AutoSelector::default)
+}
+
+/// What a resumed run offered before: neither other stored skills nor other settings change it.
+fn recorded_skills(
+    engine: &Engine,
+    run_request: &RunRequest,
+    container: &RunContainer,
+) -> Option<RoutedSkills> {
+    let offer = container.offer.clone()?;
+    Some(RoutedSkills {
+        finder: SkillFinder {
+            store: engine.store().clone(),
+            embedder: engine.embedder().cloned(),
+            tenant: run_request.tenant.clone(),
+            selector: offer.selector.clone(),
+        },
+        offer,
+        texts: user_texts(&run_request.request.messages),
+    })
 }
 
 /// Routes the conversation; what its container was used with before is only added to.
@@ -176,6 +206,7 @@ async fn route_skills(
 ) -> Result<Option<RoutedSkills>, RunError> {
     let finder = SkillFinder {
         store: engine.store().clone(),
+        embedder: engine.embedder().cloned(),
         tenant: run_request.tenant.clone(),
         selector,
     };

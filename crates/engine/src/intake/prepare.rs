@@ -16,6 +16,7 @@ use crate::history::{originals, suspended};
 use crate::intake::native_skills::{NativeSkills, add_code_execution};
 use crate::intake::plan::{Purpose, RunPlan, open_workspace, plan_run, request_container};
 use crate::intake::prepared::{Conversation, PreparedRun, RunTools, TurnContext};
+use crate::intake::prompt_piece::PieceOwner;
 use crate::intake::skill_request::SkillRequest;
 use crate::intake::stored_library::StoredLibrary;
 use crate::intake::uploads::{self, ExistingUpload};
@@ -53,6 +54,7 @@ pub(crate) async fn prepare_run(
         route,
         mut credentials,
         members: _,
+        auto: _,
     } = run_request;
     let keeps_native_tool = plan.keeps_native_tool(native_skills);
     request.tools =
@@ -96,7 +98,8 @@ pub(crate) async fn prepare_run(
     let tools = build_tools(engine, &plan, &members, &client_tools, workspace, &library)?;
     let known = known_members(&members, library.as_deref(), &tools, &messages).await;
     let restored = restore_history(&context, &plan, &known, &tools, messages).await?;
-    disclose_skills(&context, &plan, &members, &tools, &restored, &mut request).await;
+    let prompt_pieces =
+        disclose_skills(&context, &plan, &members, &tools, &restored, &mut request).await;
     request.messages = restored.messages;
     request.container = request_container(&request, &plan);
     let own_tools = run_tools::all_tools(&[], &tools.toolbox);
@@ -110,6 +113,7 @@ pub(crate) async fn prepare_run(
             client_tools,
             open_calls: restored.open_calls,
             dropped,
+            prompt_pieces,
         },
         tools,
         skills: plan.resolved.local,
@@ -192,7 +196,8 @@ async fn restore_history(
     Ok(restore_conversation(messages, restore_context))
 }
 
-/// Appends the skills to the system prompt, and restores which of them are loaded.
+/// Appends the skills to the system prompt, and restores which of them are loaded. Returns
+/// whose the pieces of that text are.
 async fn disclose_skills(
     context: &TurnContext,
     plan: &RunPlan,
@@ -200,7 +205,7 @@ async fn disclose_skills(
     tools: &RunTools,
     restored: &RestoredConversation,
     request: &mut Request,
-) {
+) -> Vec<(PieceOwner, usize)> {
     let settings = context.engine.settings();
     if !members.is_empty() && disclosure::is_full(members, settings) {
         let names = members.iter().map(|member| member.skill.name.clone());
@@ -219,7 +224,11 @@ async fn disclose_skills(
         .as_ref()
         .map(|routed| routed.offer.first_lines());
     let prompt = disclosure::skills_prompt(members, offered.as_deref(), settings, prompt_context);
-    request.system.extend(prompt.map(Block::text));
+    let Some(prompt) = prompt else {
+        return Vec::new();
+    };
+    request.system.push(Block::text(prompt.text));
+    prompt.pieces
 }
 
 fn toolbox_options(

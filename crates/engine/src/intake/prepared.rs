@@ -12,6 +12,7 @@ use crate::client_features::ClientFeatures;
 use crate::containers::run_container::{RunContainer, record_skills};
 use crate::engine::Engine;
 use crate::error::RunError;
+use crate::intake::prompt_piece::PieceOwner;
 use crate::intake::resolve::{RunSkill, SkillPin};
 use crate::intake::routing::SkillOffer;
 use crate::intake::run_tools::all_tools;
@@ -53,6 +54,8 @@ pub(crate) struct Conversation {
     pub(crate) open_calls: Vec<ToolCall>,
     /// Fields of the request that were dropped before the first turn.
     pub(crate) dropped: Vec<Dropped>,
+    /// Whose the pieces of the last text of the system prompt are, if it is about skills.
+    pub(crate) prompt_pieces: Vec<(PieceOwner, usize)>,
 }
 
 /// Prowess's tools and their names in this run.
@@ -83,16 +86,14 @@ impl PreparedRun {
         self.tools.toolbox.workspace()?.container_id()
     }
 
-    /// Saves the record of the container that Prowess's tools use.
-    pub(crate) async fn save_container(&self, id: &str) -> Result<(), RunError> {
+    /// The record of the container that Prowess's tools use, when it is new.
+    pub(crate) fn container_record(&self, id: &str) -> ContainerRecord {
         let native = &self.container.native_skills;
-        let record = ContainerRecord {
+        ContainerRecord {
             id: id.to_owned(),
             upstream: self.container.upstream_id.clone(),
             skills: record_skills(&self.pins(), native, self.offer()),
-        };
-        let store = self.context.engine.store();
-        Ok(store.save_container(&self.context.tenant, &record).await?)
+        }
     }
 
     /// The named skills, then those that the model has loaded from the library.

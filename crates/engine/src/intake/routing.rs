@@ -170,6 +170,11 @@ impl SkillOffer {
         self.lines_for(0)
     }
 
+    /// The skills whose lines these are.
+    pub(crate) fn first_skills(&self) -> impl Iterator<Item = &OfferedSkill> {
+        self.skills.iter().filter(|skill| skill.text == 0)
+    }
+
     /// Adds notes about the skills for later texts to their messages.
     pub(crate) fn add_notes(&self, texts: &[UserText], messages: &mut [Message]) {
         for (at, text) in texts.iter().enumerate().skip(1) {

@@ -3,6 +3,7 @@
 //!
 //! A skill that only people may start is never found: models could not load it.
 
+use prowess_skill::declared_triggers;
 use prowess_skill::disclose::{ROUTED_LINE_BYTES, catalogue_line};
 use prowess_store::{
     Error as StoreError, PageRequest, SkillFilter, SkillRecord, SortOrder, Store, TenantId,
@@ -10,7 +11,9 @@ use prowess_store::{
 use prowess_wire::neutral::Map;
 use serde_json::Value;
 
-use crate::intake::auto_selector::{AutoSelector, declared_words};
+use crate::intake::auto_selector::AutoSelector;
+use crate::skill_vectors::SkillEmbedder;
+use crate::skill_vectors::search::search;
 
 /// Skills of which all are offered, whatever the task.
 const FEW_SKILLS: u32 = 64;
@@ -27,6 +30,7 @@ const MIN_TRIGGER_CHARS: usize = 3;
 #[derive(Debug, Clone)]
 pub(crate) struct SkillFinder {
     pub(crate) store: Store,
+    pub(crate) embedder: Option<SkillEmbedder>,
     pub(crate) tenant: TenantId,
     pub(crate) selector: AutoSelector,
 }
@@ -66,11 +70,8 @@ impl SkillFinder {
             true => limit + limit / 4 + 8,
             false => MAX_FILTERED,
         };
-        let routed = match self
-            .store
-            .route_skills(&self.tenant, task, considered)
-            .await
-        {
+        let embedder = self.embedder.as_ref();
+        let routed = match search(&self.store, embedder, &self.tenant, task, considered).await {
             Ok(routed) => routed,
             // A task without a word that could be searched for.
             Err(StoreError::Invalid { .. }) => Vec::new(),
@@ -147,7 +148,7 @@ impl FoundSkill {
             description,
         } = candidate;
         let when = frontmatter.get("when_to_use").and_then(Value::as_str);
-        let triggers = declared_words(frontmatter, &["triggers", "keywords"]);
+        let triggers = declared_triggers(frontmatter);
         let triggers = triggers.iter().map(|trigger| trigger.to_lowercase());
         FoundSkill {
             line: catalogue_line(&name, &description, when, ROUTED_LINE_BYTES),

@@ -73,6 +73,24 @@ impl StoredLibrary {
         self.lock().loaded.clone()
     }
 
+    /// The skill of this name, if it was loaded from it.
+    pub(crate) fn loaded_skill(&self, name: &str) -> Option<RunSkill> {
+        let state = self.lock();
+        let mut loaded = state.loaded.iter();
+        let found = loaded.find(|loaded| loaded.member.skill.name == name);
+        found.cloned()
+    }
+
+    /// The id of a stored skill that the model has read about by this name.
+    pub(crate) fn known_id(&self, name: &str) -> Option<String> {
+        let state = self.lock();
+        let known = state
+            .known
+            .get(name)
+            .filter(|known| !known.skill_id.is_empty());
+        known.map(|known| known.skill_id.clone())
+    }
+
     /// The versions that the container of the run has from now on, besides those of skills
     /// that the request names.
     pub(crate) fn pins(&self) -> Vec<SkillPin> {

@@ -4,7 +4,7 @@
 use prowess_engine::EngineSettings as Runs;
 use prowess_server::ServerSettings;
 use prowess_skill::{LoadOptions, Skill};
-use prowess_store::{KeyLimits, KeyScope, NewSkill, TenantId};
+use prowess_store::{KeyLimits, KeyScope, NewKey, NewSkill, TenantId};
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
@@ -298,7 +298,7 @@ async fn mentions_triggers_and_filters_decide_what_is_offered() {
         (
             auto(),
             mentioned.as_str(),
-            &["report-299", "whale-songs", GOLD][..],
+            &["report-299", "whale-songs", "heron", GOLD][..],
             true,
         ),
         (
@@ -448,6 +448,97 @@ async fn the_operator_can_open_all_skills_for_every_run() {
             .to_string()
             .contains("zebrafish-ledger")
     );
+}
+
+/// What a request of a key with this setting offers.
+async fn offered_to_key(gateway: &Gateway, auto: Option<bool>, skill: Value) -> Vec<String> {
+    let new = NewKey {
+        name: "test",
+        scopes: &[KeyScope::Use],
+        expires_in: None,
+        auto,
+    };
+    let store = gateway.app.store();
+    let made = store.create_key(&TenantId::default_tenant(), &new).await;
+    let key = made.unwrap().1.reveal().to_owned();
+    gateway
+        .upstream
+        .respond(model_response("oai/m1", false, "Done.", &[]));
+    let body = ask(ClientDialect::Messages, skill, TASK);
+    let answer = gateway
+        .send("/v1/messages", &[("x-api-key", &key)], body)
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let prompt = system_prompt(&sent(gateway).await);
+    offered(&prompt).into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_request_decides_before_the_key_and_the_key_before_the_operator() {
+    for operator in [false, true] {
+        let runs = Runs {
+            auto: operator,
+            ..Runs::default()
+        };
+        let gateway = gateway_with_skills(runs).await;
+        let found = gateway.get("/v1/skills?limit=1", &[]).await.json();
+        let named = json!({"type": "custom", "skill_id": found["data"][0]["id"]});
+        for key in [None, Some(false), Some(true)] {
+            let case = format!("operator {operator}, key {key:?}");
+            let names = offered_to_key(&gateway, key, named.clone()).await;
+            assert_eq!(names[0], "whale-songs", "{case}");
+            let is_open = key.unwrap_or(operator);
+            assert_eq!(names.len() > 50, is_open, "{case}: {names:?}");
+            assert_eq!(names.iter().any(|name| name == GOLD), is_open, "{case}");
+            let names = offered_to_key(&gateway, key, auto()).await;
+            assert_eq!(names[0], GOLD, "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_declared_trigger_is_offered_whatever_its_rank() {
+    let tenant = TenantId::default_tenant();
+    let task = "Summarise the quarterly plumage of the colony";
+    let mut gateway = gateway_with_skills(Runs::default()).await;
+    let heron = |triggers: &str| {
+        format!("---\nname: heron\ndescription: Wades.\n{triggers}---\nSee the colony.\n")
+    };
+    let text = heron("");
+    store_skill(&gateway, &tenant, "heron", &text).await;
+    let text = heron("triggers: [quarterly plumage]\n").replace("heron", "egret");
+    store_skill(&gateway, &tenant, "egret", &text).await;
+    // It has no word of the task but its trigger.
+    let crane = "---\nname: crane\ndescription: Lifts.\nmetadata:\n  keywords: Plumage of the colony\n---\nGo.\n";
+    store_skill(&gateway, &tenant, "crane", crane).await;
+    // They fit better, and there are more of them than a catalogue has.
+    for number in 0..150 {
+        let description = format!(
+            "Summarises the quarterly plumage of colony {number}. It counts feathers, compares \
+             them with those of earlier years and draws a chart of what was found."
+        );
+        store_plain(&gateway, &tenant, &format!("ibis-{number}"), &description).await;
+    }
+    // Within the budget, and without any.
+    for catalogue_tokens in [4_000, 1] {
+        let runs = Runs {
+            catalogue_tokens,
+            ..Runs::default()
+        };
+        gateway = gateway.restarted_with(runs).await;
+        gateway
+            .upstream
+            .respond(model_response("oai/m1", false, "Done.", &[]));
+        let body = ask(ClientDialect::Messages, auto(), task);
+        gateway.post("/v1/messages", body).await;
+        let prompt = system_prompt(&sent(&gateway).await);
+        let mut names = offered(&prompt);
+        assert!(names.len() < 150 && !names.contains(&"heron"), "{prompt}");
+        assert_eq!(names.len() > 2, catalogue_tokens > 1, "{prompt}");
+        names.truncate(2);
+        names.sort_unstable();
+        assert_eq!(names, ["crane", "egret"], "{prompt}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! and several servers may do it at once.
 
 use super::document_terms::row_terms;
-use super::write::{IndexChange, add_document};
+use super::write::{IndexChange, add_document, remove_document};
 use crate::Store;
 use crate::db::Sql;
 use crate::error::Result;
@@ -47,12 +47,12 @@ impl Store {
             if tx.execute(sql.bind(skill)).await? == 0 {
                 continue;
             }
-            // One that was uploaded again since the migration is indexed already.
+            // One that an earlier release has indexed, or that was uploaded again since the
+            // migration, is indexed again.
+            change = change.and(remove_document(&mut tx, tenant, skill).await?);
             let sql = Sql::new(
                 "SELECT v.name, v.description, v.frontmatter, v.body
-                 FROM skills s JOIN versions v ON v.id = s.latest_version
-                 WHERE s.id = $1
-                   AND NOT EXISTS (SELECT 1 FROM skill_documents d WHERE d.skill = s.id)",
+                 FROM skills s JOIN versions v ON v.id = s.latest_version WHERE s.id = $1",
             );
             let Some(row) = tx.fetch_optional(sql.bind(skill)).await? else {
                 continue;

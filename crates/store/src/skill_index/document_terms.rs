@@ -1,6 +1,7 @@
 //! The terms of a version of a skill.
 
 use prowess_ranking::{SkillTerms, SkillText};
+use prowess_skill::declared_triggers;
 use serde_json::{Map, Value};
 
 use crate::db::DbRow;
@@ -32,6 +33,7 @@ pub(crate) fn version_terms(
         description,
         when_to_use: when_to_use.unwrap_or_default(),
         body,
+        triggers: &declared_triggers(frontmatter),
     })
 }
 

@@ -1,7 +1,10 @@
 //! The ranking of a query.
 
+use std::sync::Arc;
+
 use prowess_ranking::{
-    Explainer, MAX_QUERY_CHARS, MatchedWord, Posting, ScoredDocument, Scorer, SkillQuery,
+    Explainer, FusedDocument, Int8Vector, MAX_QUERY_CHARS, MatchedWord, Posting, ScoredDocument,
+    Scorer, SkillQuery, fuse,
 };
 
 use super::block_rows::page_key;
@@ -11,17 +14,23 @@ use super::posting::{PostingReader, malformed_page};
 use super::snapshot::{IndexPages, IndexSnapshot};
 use crate::Store;
 use crate::error::{Error, Result};
+use crate::skill_vectors::{QueryVector, TenantVectors};
 use crate::tenant::TenantId;
 
 /// How often the blocks that a query reads may have been removed meanwhile: each time they
 /// were there two minutes before.
 const MAX_ATTEMPTS: usize = 3;
 
-/// A document that has a word of the query.
+/// Documents of the ranking by words that are fused with those of similar vectors.
+const FUSED_DEPTH: usize = 1_000;
+
+/// A document that has a word of the query, or a similar vector.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RankedDocument {
     pub(crate) number: i64,
     pub(crate) score: f64,
+    /// How similar its vector is to that of the query, if that counted.
+    pub(crate) similarity: Option<f32>,
     /// Empty unless an explanation was requested.
     pub(crate) matched: Vec<MatchedWord>,
 }
@@ -53,16 +62,25 @@ pub(crate) fn check_query(text: &str) -> Result<SkillQuery> {
 
 impl Store {
     /// The tenant's documents that match a query, best first; among equals the oldest first.
+    /// With a vector, those whose vectors are similar count too.
     pub(crate) async fn rank_documents(
         &self,
         tenant: &TenantId,
         query: SkillQuery,
+        vector: Option<&QueryVector>,
         limit: usize,
         explanation: Explanation,
     ) -> Result<Vec<RankedDocument>> {
-        if query.is_empty() || limit == 0 {
+        if (query.is_empty() && vector.is_none()) || limit == 0 {
             return Ok(Vec::new());
         }
+        let compared = match vector {
+            Some(query) => {
+                let all = self.tenant_vectors(tenant, query).await;
+                all.map(|all| (query.vector.clone(), all))
+            }
+            None => None,
+        };
         for _ in 0..MAX_ATTEMPTS {
             let Some(snapshot) = self.index_snapshot(tenant, &query).await? else {
                 continue;
@@ -71,7 +89,11 @@ impl Store {
                 continue;
             };
             let bytes: usize = pages.values().map(Vec::len).sum();
-            let rank = move || rank(&query, &snapshot, &pages, limit, explanation);
+            let bytes = bytes + compared.as_ref().map_or(0, |(_, all)| all.memory());
+            let rank = move || {
+                let compared = compared.as_ref();
+                rank(&query, &snapshot, &pages, compared, limit, explanation)
+            };
             if bytes <= INLINE_RANKING_BYTES {
                 return rank();
             }
@@ -83,10 +105,14 @@ impl Store {
     }
 }
 
+/// The vector of a query, and those of the tenant's documents.
+type ComparedVectors = (Int8Vector, Arc<TenantVectors>);
+
 fn rank(
     query: &SkillQuery,
     snapshot: &IndexSnapshot,
     pages: &IndexPages,
+    compared: Option<&ComparedVectors>,
     limit: usize,
     explanation: Explanation,
 ) -> Result<Vec<RankedDocument>> {
@@ -102,7 +128,7 @@ fn rank(
         )?;
         scorer.add_term(at, postings.drain(..));
     }
-    let best = scorer.top(limit);
+    let best = best_documents(&scorer, snapshot, compared, limit);
     let mut matched = match explanation {
         Explanation::None => Vec::new(),
         Explanation::MatchedWords => explain(query, snapshot, pages, &scorer, &best)?,
@@ -113,10 +139,36 @@ fn rank(
         number.map(|number| RankedDocument {
             number,
             score: scored.score,
+            similarity: scored.similarity,
             matched: matched.next().unwrap_or_default(),
         })
     });
     numbers.collect::<Option<_>>().ok_or_else(malformed_page)
+}
+
+fn best_documents(
+    scorer: &Scorer<'_>,
+    snapshot: &IndexSnapshot,
+    compared: Option<&ComparedVectors>,
+    limit: usize,
+) -> Vec<FusedDocument> {
+    let Some((query, all)) = compared else {
+        return fuse(&scorer.top(limit), Vec::new(), limit);
+    };
+    let similar = all.similarities(query, live_numbers(snapshot));
+    fuse(&scorer.top(limit.max(FUSED_DEPTH)), similar, limit)
+}
+
+/// The places and numbers of all documents that were not removed.
+fn live_numbers(snapshot: &IndexSnapshot) -> impl Iterator<Item = (u32, i64)> {
+    let in_blocks = snapshot.blocks.iter().flat_map(|block| {
+        let numbers = (0..).zip(&block.documents.numbers);
+        numbers.map(|(place, number)| (*number, block.dead.contains(place)))
+    });
+    let recent = snapshot.recent.iter();
+    let recent = recent.map(|recent| (recent.number, false));
+    let all = (0..).zip(in_blocks.chain(recent));
+    all.filter_map(|(place, (number, is_dead))| (!is_dead).then_some((place, number)))
 }
 
 fn explain(
@@ -124,16 +176,23 @@ fn explain(
     snapshot: &IndexSnapshot,
     pages: &IndexPages,
     scorer: &Scorer<'_>,
-    best: &[ScoredDocument],
+    best: &[FusedDocument],
 ) -> Result<Vec<Vec<MatchedWord>>> {
+    let best: Vec<_> = best
+        .iter()
+        .map(|found| ScoredDocument {
+            document: found.document,
+            score: found.score,
+        })
+        .collect();
     let mut selected = vec![false; snapshot.places()];
-    for scored in best {
+    for scored in &best {
         if let Some(selected) = selected.get_mut(scored.document as usize) {
             *selected = true;
         }
     }
     let is_selected = |place: u32| selected.get(place as usize).copied().unwrap_or_default();
-    let mut explainer = Explainer::new(scorer, best);
+    let mut explainer = Explainer::new(scorer, &best);
     let mut postings = Vec::new();
     for (at, query_term) in query.terms().iter().enumerate() {
         collect_postings(

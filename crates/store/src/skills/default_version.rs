@@ -31,10 +31,12 @@ impl Store {
             tx.rollback().await;
             return Err(self.missing_version_error(tenant, skill, selector).await);
         };
+        let before = skill_in_tx(&mut tx, tenant, skill).await?;
         let sql = Sql::new("UPDATE skills SET default_version = $1, updated_at = $2 WHERE id = $3");
         let sql = sql.bind(found.text("id")?).bind(Timestamp::now());
         tx.execute(sql.bind(skill)).await?;
         let skill = skill_in_tx(&mut tx, tenant, skill).await?;
+        self.audit_default(&mut tx, tenant, &before, &skill).await?;
         tx.commit().await?;
         self.invalidate_resolved();
         Ok(skill)

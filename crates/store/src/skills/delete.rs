@@ -94,6 +94,8 @@ impl Store {
             touch_version_blobs(&mut tx, version, now).await?;
         }
         let change = remove_skill(&mut tx, tenant, skill).await?;
+        self.audit_skill_deleted(&mut tx, tenant, &record, versions.len())
+            .await?;
         tx.commit().await?;
         self.invalidate_resolved();
         self.merge_soon(tenant, change);
@@ -132,6 +134,8 @@ impl Store {
         } else {
             remove_version(&mut tx, tenant, &version, now).await?
         };
+        self.audit_version_deleted(&mut tx, tenant, &version, skill_deleted)
+            .await?;
         tx.commit().await?;
         self.invalidate_resolved();
         self.merge_soon(tenant, change);

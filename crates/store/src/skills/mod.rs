@@ -11,12 +11,16 @@
 //! | `delete` | deletion, with the rules of each API generation |
 //! | `search` | the skills that match a query, in pages |
 //! | `route` | the skills that fit a task, for a catalogue |
+//! | `overlap` | the skills that take the queries of another |
+//! | `audited` | changes of skills in the audit log |
 //! | `query_plan` | tests that queries use indexes |
 
+mod audited;
 mod default_version;
 mod delete;
 mod frontmatter;
 mod insert;
+mod overlap;
 #[cfg(test)]
 pub(crate) mod query_plan;
 mod read;
@@ -27,6 +31,7 @@ mod selector;
 mod upload;
 
 pub use delete::{DeletedVersion, LastVersionRule, SkillDeleteRule, VersionDeleteRule};
+pub use overlap::SkillOverlap;
 pub use read::SkillFilter;
 pub use record::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionRef};
 pub use route::{MAX_ROUTED_SKILLS, RoutedSkill};

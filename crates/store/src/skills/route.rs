@@ -8,6 +8,7 @@ use crate::Store;
 use crate::db::{Database, Sql};
 use crate::error::Result;
 use crate::skill_index::{Explanation, check_query, number_list, when_to_use};
+use crate::skill_vectors::SkillSearch;
 use crate::tenant::TenantId;
 
 /// Skills that one query returns at most.
@@ -28,14 +29,16 @@ pub struct RoutedSkill {
     pub when_to_use: Option<String>,
     /// How well it fits; comparable within one query only.
     pub score: f64,
+    /// How similar its vector is to that of the query, if that counted.
+    pub similarity: Option<f32>,
     /// The words of the query that it has; those that say most first.
     pub matched: Vec<MatchedWord>,
 }
 
 impl Store {
     /// The latest versions of the tenant's skills that fit a task best, best first; at most
-    /// `limit`, and at most [`MAX_ROUTED_SKILLS`]. A skill needs only one of the words. Reads
-    /// no content.
+    /// `limit`, and at most [`MAX_ROUTED_SKILLS`]. A skill needs only one of the words, or a
+    /// similar vector. Reads no content.
     ///
     /// # Errors
     /// An empty query, or one of more than [`MAX_QUERY_CHARS`](crate::MAX_QUERY_CHARS), is
@@ -43,13 +46,14 @@ impl Store {
     pub async fn route_skills(
         &self,
         tenant: &TenantId,
-        query: &str,
+        search: impl Into<SkillSearch<'_>>,
         limit: usize,
     ) -> Result<Vec<RoutedSkill>> {
-        let (query, limit) = (check_query(query)?, limit.min(MAX_ROUTED_SKILLS));
+        let SkillSearch { text, vector } = search.into();
+        let (query, limit) = (check_query(text)?, limit.min(MAX_ROUTED_SKILLS));
         let explanation = Explanation::MatchedWords;
         let ranked = self
-            .rank_documents(tenant, query, limit, explanation)
+            .rank_documents(tenant, query, vector, limit, explanation)
             .await?;
         if ranked.is_empty() {
             return Ok(Vec::new());
@@ -73,6 +77,7 @@ impl Store {
                 description: row.text("description")?,
                 when_to_use: when_to_use(&row.text("frontmatter")?)?,
                 score: document.score,
+                similarity: document.similarity,
                 matched: document.matched,
             });
         }

@@ -29,7 +29,8 @@ pub struct SearchHit {
 impl Store {
     /// The tenant's skills that match a query, best first; 200 at most, on all pages
     /// together. A skill needs only one of the words, but those with more of them, and with
-    /// rarer ones, come first.
+    /// rarer ones, come first. Words alone decide: all pages must be of the same ranking, even
+    /// when vectors come or go meanwhile.
     ///
     /// A page may begin after a hit's cursor, or after [`PageCursor::from_id`] of a hit's
     /// id.
@@ -45,7 +46,7 @@ impl Store {
     ) -> Result<RecordPage<SearchHit>> {
         let query = check_query(query)?;
         let ranked = self
-            .rank_documents(tenant, query, MAX_HITS, Explanation::None)
+            .rank_documents(tenant, query, None, MAX_HITS, Explanation::None)
             .await?;
         let cursor = self.cursor_position(tenant, page).await?;
         let on_page = page_slice(&ranked, page, cursor)?;

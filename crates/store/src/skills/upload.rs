@@ -206,6 +206,7 @@ impl Store {
                 Ok(InsertOutcome::Done(uploaded, change)) => {
                     self.invalidate_resolved();
                     self.merge_soon(tenant, change);
+                    self.new_documents().notify_one();
                     return Ok(*uploaded);
                 }
                 Ok(InsertOutcome::Uncertain(error)) => return Err(error),
@@ -238,6 +239,13 @@ impl Store {
                 let added = target.storage_delta(new);
                 let fits = self.check_quota_in_tx(&mut tx, tenant, &added).await;
                 fits.map(|()| done)
+            }
+            other => other,
+        };
+        let attempt = match attempt {
+            Ok(InsertOutcome::Done(uploaded, change)) => {
+                let change_written = self.audit_upload(&mut tx, tenant, target, &uploaded).await;
+                change_written.map(|()| InsertOutcome::Done(uploaded, change))
             }
             other => other,
         };

@@ -306,10 +306,19 @@ async fn a_task_is_routed_with_reasons(bed: TestBed) {
     assert_eq!(store.route_skills(&bed.tenant, task, 0).await.unwrap(), []);
 }
 
-/// Undoes the migration that made the index.
+/// Undoes the migration that made the index, and those after it.
 const EARLIER_INDEX: &str = "
     DROP TABLE skills_to_index; DROP TABLE skill_pages; DROP TABLE skill_blocks;
-    DROP TABLE skill_documents; DROP TABLE skill_index;
+    DROP TABLE skill_documents; DROP TABLE skill_index; DROP TABLE skill_vectors;
+    ALTER TABLE keys DROP COLUMN auto;
+    DROP TABLE audit_log; DROP TABLE audit_retention;
+    DROP INDEX keys_by_previous_prefix;
+    ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
+    ALTER TABLE keys DROP COLUMN previous_until;
+    ALTER TABLE runs DROP COLUMN api_key;
+    DROP TABLE skill_costs; ALTER TABLE usage DROP COLUMN sandbox_ms;
+    ALTER TABLE foreground_runs DROP COLUMN sandbox_ms;
+    ALTER TABLE foreground_runs DROP COLUMN skill_costs;
     DELETE FROM schema_version WHERE version >= 11;";
 
 /// The tables of the index before it, which were empty or not: they are dropped.

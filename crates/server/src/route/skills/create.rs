@@ -3,11 +3,13 @@
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use prowess_store::{NewSkill, SkillSource};
+use prowess_skill::BundleLimits;
+use prowess_store::{NewSkill, SkillSource, Store, TenantId};
 
 use super::upload::{UploadOptions, upload_response};
 use crate::anthropic_skills::{self, RequestedLocation};
 use crate::app::App;
+use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
@@ -23,6 +25,7 @@ pub(crate) async fn create(
     State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
+    AuditedStore(store): AuditedStore,
     requested: RequestedLocation,
     headers: HeaderMap,
     request: Request,
@@ -38,27 +41,38 @@ pub(crate) async fn create(
     if requested.or_form_location(&form, &app)? == SkillsLocation::Anthropic {
         return anthropic_skills::create_skill(&app, &principal, &headers, "/skills", form).await;
     }
-    create_in_store(&app, dialect, &principal, &options, form).await
+    let target = UploadStore {
+        store: &store,
+        tenant: &principal.tenant,
+        limits: &app.settings().skill_limits,
+    };
+    create_in_store(&target, dialect, &options, form).await
+}
+
+/// Where a skill is stored, and within which limits.
+struct UploadStore<'a> {
+    store: &'a Store,
+    tenant: &'a TenantId,
+    limits: &'a BundleLimits,
 }
 
 async fn create_in_store(
-    app: &App,
+    target: &UploadStore<'_>,
     dialect: ApiDialect,
-    principal: &Principal,
     options: &UploadOptions,
     form: SkillForm,
 ) -> Result<Response, HttpError> {
     let beta = matches!(dialect, ApiDialect::Anthropic(betas) if betas.skills);
     let (title, make_default) = (form.title.clone(), form.make_default);
     check_title(title.as_deref())?;
-    let checked = skill_compose::skill_from_form(form, None, &app.settings().skill_limits).await?;
+    let checked = skill_compose::skill_from_form(form, None, target.limits).await?;
     let new = NewSkill {
         version: options.new_version(&checked, make_default),
         title: title.as_deref(),
         unique_title: beta,
         source: SkillSource::Custom,
     };
-    let uploaded = app.store().create_skill(&principal.tenant, &new).await?;
+    let uploaded = target.store.create_skill(target.tenant, &new).await?;
     let object = match dialect {
         ApiDialect::Anthropic(_) => render::anthropic::skill(&uploaded.skill, beta),
         ApiDialect::OpenAi => render::openai::skill(&uploaded.skill)?,

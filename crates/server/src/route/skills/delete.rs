@@ -1,11 +1,10 @@
 //! `DELETE /v1/skills/{skill}`
 
 use axum::Json;
-use axum::extract::State;
 use prowess_store::SkillDeleteRule;
 use serde_json::Value;
 
-use crate::app::App;
+use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
@@ -13,9 +12,9 @@ use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn delete(
-    State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
+    AuditedStore(store): AuditedStore,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::PublishSkills)?;
@@ -24,9 +23,7 @@ pub(crate) async fn delete(
         _ => SkillDeleteRule::Cascade,
     };
     let id = ids::canonical_skill_id(&id);
-    app.store()
-        .delete_skill(&principal.tenant, id, rule)
-        .await?;
+    store.delete_skill(&principal.tenant, id, rule).await?;
     Ok(Json(match dialect {
         ApiDialect::Anthropic(_) => render::anthropic::deleted(id, "skill_deleted"),
         ApiDialect::OpenAi => render::openai::deleted(id, "skill.deleted"),

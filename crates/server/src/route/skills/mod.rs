@@ -6,10 +6,12 @@ mod create;
 mod delete;
 mod get;
 mod list;
+mod overlap;
 mod search;
 mod search_ranked;
 mod set_default;
 mod upload;
+mod usage;
 mod versions;
 
 use axum::extract::DefaultBodyLimit;
@@ -71,6 +73,32 @@ pub(super) static ROUTES: &[RouteRow] = &[
             .query(query::SKILL_SEARCH),
         ),
         PathNames::Nothing("a test asks for the words of another tenant"),
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/overlap",
+        |method, setup| divertible(on(method, overlap::overlap), setup),
+        Operations::both(
+            Operation::new(
+                "List skills that take each other's queries, the worst first",
+                OperationResponse::Json,
+            )
+            .query(query::SKILL_OVERLAP),
+        ),
+        PathNames::Nothing("a test asks for a skill of another tenant"),
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/usage",
+        |method, setup| divertible(on(method, usage::usage), setup),
+        Operations::both(
+            Operation::new(
+                "List how often skills were offered, loaded and used in runs",
+                OperationResponse::Json,
+            )
+            .query(query::SKILL_USAGE),
+        ),
+        PathNames::Nothing("own skills only; tests/gateway/skill_usage.rs"),
     ),
     row(
         RouteMethod::Get,

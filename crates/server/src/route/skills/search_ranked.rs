@@ -24,9 +24,9 @@ pub(crate) async fn search_ranked(
     principal.require(Permission::ReadSkills)?;
     let limit = page::parse_anthropic(&query, SortOrder::Descending)?.limit;
     let task = query.all("query").next().unwrap_or_default();
-    let routed = app
-        .store()
-        .route_skills(&principal.tenant, task, limit as usize)
+    let engine = app.engine();
+    let routed = engine
+        .search_skills(&principal.tenant, task, limit as usize)
         .await?;
     let budget = app.settings().runs.catalogue_tokens * BYTES_PER_TOKEN;
     Ok(Json(render(&routed, budget)))
@@ -48,6 +48,7 @@ fn render(routed: &[RoutedSkill], budget: usize) -> Value {
             "type": "skill_match",
             "rank": rank,
             "score": skill.score,
+            "similarity": skill.similarity.map(rounded),
             "skill_id": skill.skill_id,
             "version_id": skill.version_id,
             "name": skill.name,
@@ -58,10 +59,16 @@ fn render(routed: &[RoutedSkill], budget: usize) -> Value {
         }));
     }
     let catalogue = json!({ "skills": skills, "bytes": bytes, "limit_bytes": budget });
-    json!({ "data": data, "catalogue": catalogue })
+    let vectors = routed.iter().any(|skill| skill.similarity.is_some());
+    json!({ "data": data, "catalogue": catalogue, "vectors": vectors })
 }
 
-fn matched(word: &MatchedWord) -> Value {
-    let fields = word.fields.iter().map(|field| field.as_str());
-    json!({ "word": word.word, "fields": fields.collect::<Vec<_>>() })
+/// Vectors are compared to two or three digits.
+fn rounded(similarity: f32) -> f64 {
+    (f64::from(similarity) * 1_000.0).round() / 1_000.0
+}
+
+/// A word of a query, and where a skill has it.
+pub(super) fn matched(word: &MatchedWord) -> Value {
+    json!({ "word": word.word, "fields": word.places() })
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
@@ -29,6 +30,7 @@ pub(crate) async fn set_default(
     State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
+    AuditedStore(store): AuditedStore,
     PathParams(id): PathParams<String>,
     request: Request,
 ) -> Result<axum::Json<Value>, HttpError> {
@@ -38,7 +40,6 @@ pub(crate) async fn set_default(
         Version::Text(text) => VersionSelector::parse(&text)?,
         Version::Number(number) => VersionSelector::parse(&number.to_string())?,
     };
-    let store = app.store();
     let id = ids::canonical_skill_id(&id);
     let skill = store
         .set_default_version(&principal.tenant, id, &selector)

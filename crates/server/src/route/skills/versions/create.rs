@@ -1,7 +1,6 @@
 //! `POST /v1/skills/{skill}/versions`
 
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
 use axum::response::Response;
 use prowess_store::SkillRecord;
 use prowess_wire::excerpt;
@@ -9,6 +8,7 @@ use prowess_wire::excerpt;
 use super::super::upload::{UploadOptions, upload_response};
 use crate::anthropic_skills::{self, RequestedLocation};
 use crate::app::App;
+use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
@@ -21,12 +21,13 @@ pub(crate) async fn create(
     State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
+    AuditedStore(store): AuditedStore,
     requested: RequestedLocation,
-    headers: HeaderMap,
     PathParams(id): PathParams<String>,
     request: Request,
 ) -> Result<Response, HttpError> {
     principal.require(Permission::PublishSkills)?;
+    let headers = request.headers().clone();
     let options = UploadOptions::from_headers(&headers)?;
     let path = request.uri().path().to_owned();
     let _permit = app
@@ -40,16 +41,13 @@ pub(crate) async fn create(
     }
     let id = ids::canonical_skill_id(&id);
     // Before unpacking, and so that a wrong id is reported as such.
-    let skill = app.store().skill(&principal.tenant, id).await?;
+    let skill = store.skill(&principal.tenant, id).await?;
     check_title(form.title.as_deref(), &skill)?;
     let make_default = form.make_default;
     let limits = &app.settings().skill_limits;
     let checked = skill_compose::skill_from_form(form, Some(&skill.name), limits).await?;
     let new = options.new_version(&checked, make_default);
-    let uploaded = app
-        .store()
-        .create_version(&principal.tenant, id, &new)
-        .await?;
+    let uploaded = store.create_version(&principal.tenant, id, &new).await?;
     let object = match dialect {
         ApiDialect::Anthropic(betas) => render::anthropic::version(&uploaded.version, betas.skills),
         ApiDialect::OpenAi => render::openai::version(&uploaded.version),

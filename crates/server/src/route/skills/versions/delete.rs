@@ -1,11 +1,10 @@
 //! `DELETE /v1/skills/{skill}/versions/{version}`
 
 use axum::Json;
-use axum::extract::State;
 use prowess_store::{VersionDeleteRule, VersionSelector};
 use serde_json::{Value, json};
 
-use crate::app::App;
+use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
@@ -13,9 +12,9 @@ use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn delete(
-    State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
+    AuditedStore(store): AuditedStore,
     PathParams((id, version)): PathParams<(String, String)>,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::PublishSkills)?;
@@ -25,7 +24,6 @@ pub(crate) async fn delete(
         ApiDialect::Anthropic(_) => VersionDeleteRule::ANTHROPIC,
         ApiDialect::OpenAi => VersionDeleteRule::OPENAI,
     };
-    let store = app.store();
     let deleted = store
         .delete_version(
             &principal.tenant,
