@@ -1,7 +1,7 @@
 //! A client for servers that store skills.
 //!
-//! For the command line and for Python: every operation on a server's skills, kept runs and
-//! batches is a method of [`Client`], and every failure an [`Error`] with a stable code. It
+//! For the command line and for Python: every operation on a server's skills, kept runs,
+//! batches and keys is a method of [`Client`], and every failure an [`Error`] with a stable code. It
 //! uses OpenAI's dialect, whose objects have a skill's name and numbered versions. It has no
 //! terminal output and reads no files: uploads are checked skills, and downloads of skills are
 //! checked before they are returned.
@@ -13,21 +13,29 @@
 //! | `push` | a new skill, or a new version of one |
 //! | `record` | skills and versions as a server returns them |
 //! | `route` | the skills that fit a task |
+//! | `overlap` | the skills that take each other's queries |
+//! | `skill_usage` | how often skills were offered, loaded and used |
 //! | `runs` | kept runs: submit, follow, cancel |
 //! | `batches` | batches of both vendors' APIs: create, read, cancel |
+//! | `keys` | API keys: create, list, change, rotate, revoke |
+//! | `audit` | the audit log |
 //! | `files` | names and contents of files |
 //! | `lines` | a response of lines, one at a time |
 //! | `error` | why a request failed |
 
+mod audit;
 mod batches;
 mod connection;
 mod error;
 mod files;
+mod keys;
 mod lines;
+mod overlap;
 mod push;
 mod record;
 mod route;
 mod runs;
+mod skill_usage;
 mod skills;
 
 use std::sync::Arc;
@@ -36,11 +44,14 @@ pub use batches::RemoteBatch;
 pub use connection::Client;
 pub use error::Error;
 pub use files::RemoteContent;
+pub use keys::{CreatedKey, RemoteBudget, RemoteKey};
 pub use lines::RemoteLines;
+pub use overlap::{OverlapPair, OverlapReport};
 pub use push::{PushOptions, PushResult, PushTarget};
 pub use record::{RemoteSkill, RemoteVersion};
 pub use route::{CatalogueSize, RankedSkill, SkillRanking, WordMatch};
 pub use runs::{RemoteEvent, RemoteEvents, RemoteRun, SubmittedRun};
+pub use skill_usage::{SkillUsage, SkillUsageReport};
 
 /// Called with the number of bytes of each chunk that is sent or received.
 pub type ProgressCallback = Arc<dyn Fn(u64) + Send + Sync>;

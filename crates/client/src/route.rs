@@ -13,6 +13,9 @@ pub struct SkillRanking {
     pub skills: Vec<RankedSkill>,
     /// What a request that names no skills would offer of them.
     pub catalogue: CatalogueSize,
+    /// Whether vectors took part: only on a server with a model for them.
+    #[serde(default)]
+    pub vectors: bool,
 }
 
 /// A skill that fits a task, and why.
@@ -22,6 +25,9 @@ pub struct RankedSkill {
     pub rank: usize,
     /// How well it fits; comparable within one ranking only.
     pub score: f64,
+    /// How similar its vector is to that of the task, if that counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
     /// `skill_…`; none for a skill that is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,

@@ -3,6 +3,20 @@
 //! A key is shown once and stored only as its SHA-256. A random secret of 128 bits needs
 //! no slow hash. It is looked up by its prefix, which is not secret, and compared in
 //! constant time.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `create`, `list`, `update`, `rotate`, `revoke` | the operations of those names |
+//! | `grant` | that no key gives away more than it has |
+//! | `state` | a key in the audit log |
+
+mod create;
+mod grant;
+mod list;
+mod revoke;
+mod rotate;
+mod state;
+mod update;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +28,15 @@ use subtle::ConstantTimeEq;
 
 use crate::Store;
 use crate::db::{DbRow, Sql};
-use crate::error::{Error, ResourceKind, Result};
-use crate::id::{self, IdPrefix};
+use crate::error::{Error, Result};
+use crate::id;
 use crate::key_limits::KeyLimits;
 use crate::outage::Outage;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
+
+pub use grant::KeyGranter;
+pub use update::KeyChange;
 
 const KEY_PREFIX: &str = "sk-pw-";
 const PREFIX_DIGITS: u32 = 10;
@@ -87,6 +104,9 @@ pub struct NewKey<'a> {
     pub scopes: &'a [KeyScope],
     /// How long it is valid. Default: for ever.
     pub expires_in: Option<Duration>,
+    /// Whether its runs may use all stored skills of its tenant, as if their requests had
+    /// `auto`. Default: as the operator has configured it.
+    pub auto: Option<bool>,
 }
 
 /// A stored key, without the key itself.
@@ -104,6 +124,8 @@ pub struct KeyRecord {
     pub scopes: Vec<KeyScope>,
     /// Its limits.
     pub limits: KeyLimits,
+    /// Whether its runs may use all stored skills; `None`: as configured.
+    pub auto: Option<bool>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last used, to the minute.
@@ -112,6 +134,8 @@ pub struct KeyRecord {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
+    /// Until when the secret that it had before it was rotated is accepted too.
+    pub previous_until: Option<Timestamp>,
 }
 
 impl KeyRecord {
@@ -124,6 +148,18 @@ impl KeyRecord {
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.is_valid(Timestamp::now())
+    }
+
+    /// `valid`, `expired` or `revoked`.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        if self.revoked_at.is_some() {
+            "revoked"
+        } else if self.is_active() {
+            "valid"
+        } else {
+            "expired"
+        }
     }
 
     fn is_valid(&self, now: Timestamp) -> bool {
@@ -142,10 +178,12 @@ impl KeyRecord {
                 .map(KeyScope::parse)
                 .collect::<Result<_>>()?,
             limits: KeyLimits::from_row(row)?,
+            auto: row.optional_int("auto")?.map(|auto| auto != 0),
             created_at: row.time("created_at")?,
             last_used_at: row.optional_time("last_used_at")?,
             expires_at: row.optional_time("expires_at")?,
             revoked_at: row.optional_time("revoked_at")?,
+            previous_until: row.optional_time("previous_until")?,
         })
     }
 }
@@ -203,61 +241,11 @@ impl KeyCache {
 }
 
 const SELECT_KEYS: &str = "SELECT id, tenant, name, prefix, hash, scopes, models,
-    requests_per_minute, tokens_per_minute, budget_nanos, budget_period, created_at, last_used_at,
-    expires_at, revoked_at FROM keys WHERE ";
+    requests_per_minute, tokens_per_minute, budget_nanos, budget_period, auto, created_at,
+    last_used_at, expires_at, revoked_at, previous_prefix, previous_hash, previous_until
+    FROM keys WHERE ";
 
 impl Store {
-    /// Creates a key without limits. The key is only returned here.
-    pub async fn create_key(
-        &self,
-        tenant: &TenantId,
-        new: &NewKey<'_>,
-    ) -> Result<(KeyRecord, SecretKey)> {
-        let limits = KeyLimits::default();
-        self.create_limited_key(tenant, new, &limits).await
-    }
-
-    /// Creates a key with limits. The key is only returned here.
-    pub async fn create_limited_key(
-        &self,
-        tenant: &TenantId,
-        new: &NewKey<'_>,
-        limits: &KeyLimits,
-    ) -> Result<(KeyRecord, SecretKey)> {
-        limits.check()?;
-        let scopes = normalize_scopes(new.scopes)?;
-        let (secret, prefix) = SecretKey::generate()?;
-        let now = Timestamp::now();
-        let key = KeyRecord {
-            id: id::new_id(IdPrefix::Key, now)?,
-            tenant: tenant.clone(),
-            name: new.name.to_owned(),
-            prefix,
-            scopes,
-            limits: limits.clone(),
-            created_at: now,
-            last_used_at: None,
-            expires_at: new.expires_in.map(|time| now.after(time)),
-            revoked_at: None,
-        };
-        let names: Vec<_> = key.scopes.iter().map(|scope| scope.as_str()).collect();
-        let sql = Sql::new(
-            "INSERT INTO keys (id, tenant, name, prefix, hash, scopes, created_at, expires_at,
-                 models, requests_per_minute, tokens_per_minute, budget_nanos, budget_period)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        )
-        .bind(&key.id)
-        .bind(tenant.as_str())
-        .bind(&key.name)
-        .bind(&key.prefix)
-        .bind(key_digest(secret.reveal()).hex())
-        .bind(names.join(" "))
-        .bind(now)
-        .bind(key.expires_at);
-        tenant.map_unknown_tenant(self.db().execute(limits.bind_to(sql)).await)?;
-        Ok((key, secret))
-    }
-
     /// The record of a key; `None` if it is unknown, expired or revoked. Cheap: keys are
     /// cached for the configured freshness. While the database is unreachable, keys that
     /// were valid a few minutes ago are still accepted.
@@ -303,18 +291,26 @@ impl Store {
         let Some(prefix) = key_prefix(presented) else {
             return Ok(None);
         };
-        let row = self
-            .db()
-            .fetch_optional(Sql::new(SELECT_KEYS).push_bind("prefix = ", prefix))
-            .await?;
+        let sql = Sql::new(SELECT_KEYS).push_bind("prefix = ", prefix);
+        let sql = sql.push_bind(" OR previous_prefix = ", prefix);
+        let row = self.db().fetch_optional(sql).await?;
         let Some(row) = row else {
             return Ok(None);
         };
-        let stored = row.text("hash")?;
+        let mut key = KeyRecord::from_row(&row)?;
+        let is_previous = key.prefix != prefix;
+        let stored = if is_previous {
+            // It expires with the grace period, whether the key does or not.
+            let until = key.previous_until.unwrap_or(Timestamp::EPOCH);
+            key.expires_at = Some(key.expires_at.map_or(until, |at| at.min(until)));
+            row.optional_text("previous_hash")?.unwrap_or_default()
+        } else {
+            row.text("hash")?
+        };
         if !bool::from(stored.as_bytes().ct_eq(digest.hex().as_bytes())) {
             return Ok(None);
         }
-        let key = Arc::new(KeyRecord::from_row(&row)?);
+        let key = Arc::new(key);
         self.key_cache().fresh.insert(digest, key.clone()).await;
         self.key_cache().stale.insert(digest, key.clone()).await;
         Ok(Some(key))
@@ -337,28 +333,6 @@ impl Store {
             .await
             .map(drop)
     }
-
-    /// All keys of a tenant, newest first, including revoked ones.
-    pub async fn list_keys(&self, tenant: &TenantId) -> Result<Vec<KeyRecord>> {
-        let sql = Sql::new(SELECT_KEYS).push_bind("tenant = ", tenant.as_str());
-        let rows = self.db().fetch_all(sql.push(" ORDER BY id DESC")).await?;
-        rows.iter().map(KeyRecord::from_row).collect()
-    }
-
-    /// Revokes a key, by its id or its prefix. It takes effect here immediately; other
-    /// processes may accept the key until their cached entry expires.
-    pub async fn revoke_key(&self, tenant: &TenantId, key: &str) -> Result<()> {
-        let sql = Sql::new(
-            "UPDATE keys SET revoked_at = COALESCE(revoked_at, $1)
-             WHERE tenant = $2 AND (id = $3 OR prefix = $3)",
-        );
-        let sql = sql.bind(Timestamp::now()).bind(tenant.as_str()).bind(key);
-        if self.db().execute(sql).await? == 0 {
-            return Err(Error::not_found(ResourceKind::Key, key));
-        }
-        self.key_cache().invalidate_all();
-        Ok(())
-    }
 }
 
 fn normalize_scopes(scopes: &[KeyScope]) -> Result<Vec<KeyScope>> {
@@ -370,6 +344,20 @@ fn normalize_scopes(scopes: &[KeyScope]) -> Result<Vec<KeyScope>> {
     }
     let held = |scope: &KeyScope| scopes.contains(scope);
     Ok(KeyScope::ALL.into_iter().filter(held).collect())
+}
+
+/// Maximum characters of a name.
+const MAX_NAME_CHARS: usize = 200;
+
+fn check_name(name: &str) -> Result<()> {
+    let length = name.chars().count();
+    if (1..=MAX_NAME_CHARS).contains(&length) && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(Error::Invalid {
+        field: "name",
+        reason: format!("a key's name is one line of 1 to {MAX_NAME_CHARS} characters"),
+    })
 }
 
 fn key_digest(key: &str) -> Digest {

@@ -5,6 +5,7 @@
 //! reads `[server]`, `[telemetry]`, `[webhooks]` and `[batches]` too, but does not check their
 //! values.
 
+mod audit;
 mod batches;
 mod blobs;
 mod error;
@@ -19,6 +20,8 @@ mod runs;
 mod sandbox;
 mod secret;
 mod server;
+#[cfg(feature = "server")]
+mod shown;
 mod skills;
 mod store;
 mod telemetry;
@@ -81,6 +84,7 @@ struct ConfigToml {
     telemetry: telemetry::TelemetryToml,
     webhooks: webhooks::WebhooksToml,
     batches: batches::BatchesToml,
+    audit: audit::AuditToml,
 }
 
 /// Every section and its keys.
@@ -96,6 +100,7 @@ const SECTIONS: &[ConfigSection] = &[
     ConfigSection::table("telemetry", telemetry::KEYS),
     ConfigSection::table("webhooks", webhooks::KEYS),
     ConfigSection::table("batches", batches::KEYS),
+    ConfigSection::table("audit", audit::KEYS),
 ];
 
 /// The JSON schema of the file, for editors.
@@ -164,6 +169,7 @@ impl Config {
         #[cfg(feature = "server")]
         let server = problems.record(server::check::check(&raw.server, overrides, &providers));
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
+        let audit_retention = audit::retention(&raw.audit);
         let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
         let runs = problems.record(skills::check(raw.skills));
         let kept = problems.record(runs::check(&raw.runs));
@@ -188,7 +194,10 @@ impl Config {
         };
         Ok(Config {
             sandbox,
-            store,
+            store: StoreConfig {
+                audit_retention,
+                ..store
+            },
             runs: EngineSettings {
                 rerun: kept.rerun,
                 max_open_runs: kept.max_open,
@@ -200,6 +209,7 @@ impl Config {
                     telemetry,
                     webhooks,
                     batches,
+                    configuration: shown::without_secrets(text, overrides),
                     ..server.settings
                 },
                 ..server
@@ -293,7 +303,7 @@ mod tests {
     fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
         insta::assert_snapshot!(first_problem("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
         insta::assert_snapshot!(first_problem("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
-        insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; available: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, reserve_bytes, accept_empty");
+        insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; available: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, tenant_keys, reserve_bytes, accept_empty");
     }
 
     #[cfg(feature = "server")]
@@ -396,15 +406,21 @@ mod tests {
         let config = read_config(
             "[skills]\ndisclosure = \"auto\"\nlitellm = true\naliases = { xlsx = \"skill_1\" }\n\
              turns = 3\nwall_seconds = 60\ntokens = 1000\nsandbox_seconds = 30\nrecord = \"full\"\n\
-             catalogue_tokens = 500\nauto = true\n[runs]\nrerun = \"never\"\n",
+             catalogue_tokens = 500\nauto = true\nembedding_model = \"openai/small\"\n\
+             [runs]\nrerun = \"never\"\n",
         );
         let runs = config.unwrap().runs;
+        let embedding = runs.embedding.unwrap();
+        assert_eq!(embedding.model, "openai/small");
+        assert_eq!(embedding.deadline.as_millis(), 300);
         assert!(runs.litellm && runs.auto && runs.aliases["xlsx"] == "skill_1");
         assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
         assert_eq!(runs.rerun, prowess_engine::RerunPolicy::Never);
         insta::assert_snapshot!(first_problem("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
         insta::assert_snapshot!(first_problem("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must be the id of a stored skill: skill_…");
         insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: must be 1 or more");
+        insta::assert_snapshot!(first_problem("[skills]\nembedding_model = \" \"\n"), @"skills.embedding_model: must name a model; remove it to search by words alone");
+        insta::assert_snapshot!(first_problem("[skills]\nembedding_deadline_ms = 5\n"), @"skills.embedding_deadline_ms: has no effect without skills.embedding_model");
     }
 
     #[cfg(feature = "server")]

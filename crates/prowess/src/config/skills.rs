@@ -3,16 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prowess_engine::{Disclosure, EngineSettings, RecordDetail, RunLimits};
+use prowess_engine::{Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RunLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
 
+/// How long a search waits for vectors.
+const DEFAULT_DEADLINE: Duration = Duration::from_millis(300);
+
 pub(super) const KEYS: &[&str] = &[
     "disclosure",
     "catalogue_tokens",
     "auto",
+    "embedding_model",
+    "embedding_deadline_ms",
     "litellm",
     "aliases",
     "turns",
@@ -33,6 +38,11 @@ pub(super) struct SkillsToml {
     /// Let every run use all stored skills of its tenant: those that fit are offered, as if the
     /// request had the skill `auto`. Default: false.
     auto: Option<bool>,
+    /// Model whose vectors help to find stored skills, as clients would name it. Default: words
+    /// alone do.
+    embedding_model: Option<String>,
+    /// How many milliseconds a search waits for vectors before words alone decide. Default: 300.
+    embedding_deadline_ms: Option<u64>,
     /// Add LiteLLM's tools, and its field for generated files in responses.
     litellm: Option<bool>,
     /// Aliases: names for ids of stored skills.
@@ -64,6 +74,7 @@ pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
         disclosure: parse_disclosure(raw.disclosure.as_deref())?,
         catalogue_tokens: raw.catalogue_tokens.unwrap_or(defaults.catalogue_tokens),
         auto: raw.auto.unwrap_or(defaults.auto),
+        embedding: embedding(raw.embedding_model, raw.embedding_deadline_ms)?,
         litellm: raw.litellm.unwrap_or(defaults.litellm),
         limits: RunLimits {
             turns: raw.turns.unwrap_or(limits.turns),
@@ -79,6 +90,30 @@ pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
         record_detail: parse_record(raw.record.as_deref())?,
         ..defaults
     })
+}
+
+fn embedding(
+    model: Option<String>,
+    deadline_ms: Option<u64>,
+) -> Result<Option<EmbeddingSettings>, ConfigError> {
+    match (model, deadline_ms) {
+        (_, Some(0)) => {
+            let reason = "must be 1 or more";
+            Err(ConfigError::invalid("skills.embedding_deadline_ms", reason))
+        }
+        (Some(model), _) if model.trim().is_empty() => {
+            let reason = "must name a model; remove it to search by words alone";
+            Err(ConfigError::invalid("skills.embedding_model", reason))
+        }
+        (None, Some(_)) => {
+            let reason = "has no effect without skills.embedding_model";
+            Err(ConfigError::invalid("skills.embedding_deadline_ms", reason))
+        }
+        (model, deadline) => Ok(model.map(|model| EmbeddingSettings {
+            model,
+            deadline: deadline.map_or(DEFAULT_DEADLINE, Duration::from_millis),
+        })),
+    }
 }
 
 fn parse_disclosure(word: Option<&str>) -> Result<Disclosure, ConfigError> {

@@ -16,6 +16,7 @@ pub(super) const KEYS: &[&str] = &[
     "tenant_files",
     "tenant_skills",
     "tenant_versions",
+    "tenant_keys",
     "reserve_bytes",
     "accept_empty",
 ];
@@ -24,6 +25,7 @@ const DEFAULT_TENANT_BYTES: u64 = 10 << 30;
 const DEFAULT_TENANT_FILES: u64 = 100_000;
 const DEFAULT_TENANT_SKILLS: u64 = 10_000;
 const DEFAULT_TENANT_VERSIONS: u64 = 100_000;
+const DEFAULT_TENANT_KEYS: u64 = 10_000;
 const DEFAULT_RESERVE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -43,6 +45,8 @@ pub(super) struct StoreToml {
     tenant_skills: Option<u64>,
     /// Maximum skill versions of a tenant; default 100000, 0 for no limit.
     tenant_versions: Option<u64>,
+    /// Maximum keys of a tenant that are not revoked; default 10000, 0 for no limit.
+    tenant_keys: Option<u64>,
     /// Uploads are refused while fewer bytes than this are free on the disk, so that deletions
     /// and usage can always be written; default 64 MiB, 0 for no reserve.
     reserve_bytes: Option<u64>,
@@ -68,6 +72,7 @@ pub(super) fn check(
         files: limit(raw.tenant_files, DEFAULT_TENANT_FILES),
         skills: limit(raw.tenant_skills, DEFAULT_TENANT_SKILLS),
         versions: limit(raw.tenant_versions, DEFAULT_TENANT_VERSIONS),
+        keys: limit(raw.tenant_keys, DEFAULT_TENANT_KEYS),
     };
     config.reserve_bytes = raw.reserve_bytes.unwrap_or(DEFAULT_RESERVE_BYTES);
     config.accept_empty = raw.accept_empty;

@@ -153,7 +153,12 @@ impl Builder {
             }
         };
         Ok(Prowess(Arc::new(Shared {
-            engine: Engine::new(store.clone(), self.runs, sandbox_handle),
+            engine: Engine::with_providers(
+                store.clone(),
+                self.runs,
+                sandbox_handle,
+                Some(providers.clone()),
+            ),
             store,
             providers,
             tenant: self.tenant.unwrap_or_else(TenantId::default_tenant),

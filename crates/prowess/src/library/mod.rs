@@ -83,6 +83,7 @@ impl Prowess {
             client: ClientDialect::Messages,
             request: request.into_neutral(&request_skills.ids, code),
             members: request_skills.members,
+            auto: None,
             route,
             credentials: ClientCredentials::default(),
         };

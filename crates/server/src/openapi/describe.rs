@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::admin;
 use super::operation::{ApiMount, Operation, OperationBody, OperationResponse};
 use crate::batches::openai::{COMPLETION_WINDOW, ENDPOINTS};
 
@@ -133,6 +134,10 @@ impl OperationResponse {
         let any = json!({ "type": "object" });
         let contents = match self {
             OperationResponse::Object(name) => vec![json(mount.schema(name))],
+            OperationResponse::Lines(name) => {
+                let lines = json!({ "type": "string" });
+                vec![json(mount.schema(name)), ("application/x-ndjson", lines)]
+            }
             OperationResponse::Json => vec![json(any)],
             OperationResponse::Text => vec![json(json!({ "type": "string" }))],
             OperationResponse::Stream => vec![json(any), events],
@@ -173,6 +178,9 @@ impl OperationBody {
         let version = json!({ "type": "string", "pattern": "^(latest|[1-9][0-9]{0,9})$" });
         let (kind, required, properties) = match self {
             OperationBody::None => return None,
+            OperationBody::NewKey => return Some(admin::new_key_body()),
+            OperationBody::KeyChange => return Some(admin::key_change_body()),
+            OperationBody::KeyRotation => return Some(admin::key_rotation_body()),
             OperationBody::Message => {
                 let content = json!({ "schema": ApiMount::Mcp.schema("Message") });
                 let content = json!({ "application/json": content });
@@ -261,9 +269,22 @@ impl OperationBody {
             }
         };
         let schema = json!({ "type": "object", "required": required, "properties": properties });
-        Some(json!({ "required": true, "content": { kind: { "schema": schema } } }))
+        let mut body = json!({ "required": true, "content": { kind: { "schema": schema } } });
+        let is_model_call = matches!(self, OperationBody::Model(_) | OperationBody::Contents);
+        if let (true, Some(body)) = (is_model_call, body.as_object_mut()) {
+            body.insert("description".to_owned(), SKILLS_OF_A_REQUEST.into());
+        }
+        Some(body)
     }
 }
+
+/// How a call to a model names skills.
+const SKILLS_OF_A_REQUEST: &str = "The request as the vendor's API has it. Skills are in \
+    `container.skills`, in Responses in `environment.skills` of the tool `shell`: at most 20 by \
+    their ids. The `skill_id` `auto` opens all skills that the tenant has stored: those that fit \
+    what the user wrote are offered to the model, which can load them and search for others. \
+    Its `filter` selects some by `names`, where `*` stands for anything, and `tags`. A key, or \
+    the configuration, can open all skills without it.";
 
 /// A skill as its files, or as the fields of a SKILL.md.
 fn skill_form() -> Value {

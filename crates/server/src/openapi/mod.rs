@@ -10,7 +10,9 @@
 //! | `operation`, `parameters` | the operations of a route, as the route table holds them |
 //! | `describe` | an operation in OpenAPI's terms |
 //! | `schemas` | the objects of each dialect |
+//! | `admin` | the objects and bodies of `/v1/admin`, which no vendor has |
 
+mod admin;
 mod describe;
 pub(crate) mod operation;
 pub(crate) mod parameters;
@@ -93,7 +95,7 @@ pub(crate) fn build(rows: impl Iterator<Item = &'static RouteRow>) -> Value {
                 "googleKey": { "type": "apiKey", "in": "header", "name": "x-goog-api-key" },
                 "bearer": { "type": "http", "scheme": "bearer" },
             },
-            "schemas": schemas::all(),
+            "schemas": schemas::all(admin::schemas()),
         },
     })
 }

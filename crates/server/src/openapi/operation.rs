@@ -51,6 +51,10 @@ pub(crate) enum OperationBody {
     MessageBatch,
     /// A batch of a file, as in OpenAI's API.
     Batch,
+    /// A key to be created, what changes of one, and how one is rotated.
+    NewKey,
+    KeyChange,
+    KeyRotation,
     /// A JSON-RPC message.
     Message,
 }
@@ -59,6 +63,8 @@ pub(crate) enum OperationBody {
 pub(crate) enum OperationResponse {
     /// A schema, by its name in the mount's dialect.
     Object(&'static str),
+    /// A schema, or lines of JSON.
+    Lines(&'static str),
     /// Any JSON object.
     Json,
     /// A JSON string.

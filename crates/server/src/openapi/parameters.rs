@@ -1,6 +1,6 @@
 //! Query parameters of lists, and headers of MCP.
 
-use prowess_store::{MAX_QUERY_CHARS, UsageGrouping};
+use prowess_store::{MAX_QUERY_CHARS, SkillCostSums, SkillRunsFilter, UsageGrouping};
 use serde_json::{Value, json};
 
 /// Name, kind, description.
@@ -18,6 +18,8 @@ pub(crate) enum ParameterKind {
     Ids,
     SmallLimit,
     UsageBy,
+    Days,
+    SkillRuns,
     Tenant,
     Header,
     Flag,
@@ -117,6 +119,71 @@ pub(crate) const USAGE: &[Parameter] = &[
         "One tenant only; for the server's owner",
     ),
 ];
+const SINCE: Parameter = (
+    "since",
+    ParameterKind::Text,
+    "From this time on: `7d`, `24h`, a day or a time",
+);
+const UNTIL: Parameter = (
+    "until",
+    ParameterKind::Text,
+    "Before this time: `7d`, `24h`, a day or a time",
+);
+const TENANT: Parameter = (
+    "tenant",
+    ParameterKind::Tenant,
+    "One tenant only; for the server's owner",
+);
+pub(crate) const KEYS: &[Parameter] = &[LIMIT, PAGE, TENANT];
+pub(crate) const TENANTS: &[Parameter] = &[
+    LIMIT,
+    PAGE,
+    (
+        "since",
+        ParameterKind::Text,
+        "The period in which runs, requests and cost are counted; default `30d`",
+    ),
+];
+pub(crate) const AUDIT: &[Parameter] = &[
+    LIMIT,
+    PAGE,
+    TENANT,
+    SINCE,
+    UNTIL,
+    (
+        "actor",
+        ParameterKind::Text,
+        "The id or name of a key, or `key`, `master`, `loopback` or `cli`",
+    ),
+    (
+        "action",
+        ParameterKind::Text,
+        "An action, or a kind of object for all of its actions: `key.update`, `key`",
+    ),
+    ("object", ParameterKind::Text, "The id of what was changed"),
+];
+pub(crate) const RUNS: &[Parameter] = &[
+    LIMIT,
+    PAGE,
+    SINCE,
+    UNTIL,
+    ("model", ParameterKind::Text, "Only runs of this model"),
+    (
+        "skill",
+        ParameterKind::Words,
+        "Only runs with this skill, by its id or name",
+    ),
+    (
+        "key",
+        ParameterKind::Text,
+        "Only runs of this key, by its id",
+    ),
+    (
+        "state",
+        ParameterKind::Text,
+        "Only runs in this state, or that ended so",
+    ),
+];
 pub(crate) const ALT: &[Parameter] = &[(
     "alt",
     ParameterKind::Words,
@@ -134,6 +201,29 @@ const AFTER_ANY: Parameter = (
 );
 
 pub(crate) const SKILL_SEARCH: &[Parameter] = &[LIMIT, TASK];
+pub(crate) const SKILL_OVERLAP: &[Parameter] = &[
+    (
+        "limit",
+        ParameterKind::SmallLimit,
+        "Maximum number of skills to examine, newest first",
+    ),
+    PAGE,
+    (
+        "skill_id",
+        ParameterKind::Text,
+        "Examine only this skill; excludes limit and page",
+    ),
+];
+pub(crate) const SKILL_USAGE: &[Parameter] = &[
+    LIMIT,
+    PAGE,
+    ("days", ParameterKind::Days, "How many days, with today"),
+    (
+        "filter",
+        ParameterKind::SkillRuns,
+        "Only skills of which this is true",
+    ),
+];
 pub(crate) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(crate) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
 pub(crate) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
@@ -193,7 +283,16 @@ impl ParameterKind {
                 json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
             }
             ParameterKind::UsageBy => {
-                json!({ "type": "string", "enum": UsageGrouping::ALL.map(UsageGrouping::as_str) })
+                let mut words = UsageGrouping::ALL.map(UsageGrouping::as_str).to_vec();
+                words.push(SkillCostSums::GROUPING);
+                json!({ "type": "string", "enum": words })
+            }
+            ParameterKind::Days => {
+                json!({ "type": "integer", "minimum": 1, "maximum": 400, "default": 30 })
+            }
+            ParameterKind::SkillRuns => {
+                let words = SkillRunsFilter::ALL.map(SkillRunsFilter::as_str);
+                json!({ "type": "string", "enum": words })
             }
             ParameterKind::Flag => json!({ "type": "boolean" }),
             ParameterKind::Number => json!({ "type": "integer", "minimum": 0 }),

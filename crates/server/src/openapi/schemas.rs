@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-pub(super) fn all() -> Value {
-    let parts = [anthropic(), openai(), gemini(), mcp()].into_iter();
+/// All of them, and more that others describe.
+pub(super) fn all(more: Value) -> Value {
+    let parts = [anthropic(), openai(), gemini(), mcp(), more].into_iter();
     let parts = parts.filter_map(|part| part.as_object().cloned());
     Value::Object(parts.flatten().collect())
 }
@@ -159,7 +160,7 @@ fn mcp() -> Value {
 }
 
 /// An object with these properties, all of them required; there may be others.
-fn object(properties: &[(&str, Value)]) -> Value {
+pub(super) fn object(properties: &[(&str, Value)]) -> Value {
     let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
     let properties: serde_json::Map<_, _> = properties
         .iter()
@@ -186,14 +187,14 @@ fn details() -> Value {
     object(&[("error_code", text())])
 }
 
-fn array(item: &str) -> Value {
+pub(super) fn array(item: &str) -> Value {
     json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{item}") } })
 }
 
-fn text() -> Value {
+pub(super) fn text() -> Value {
     json!({ "type": "string" })
 }
 
-fn constant(value: &str) -> Value {
+pub(super) fn constant(value: &str) -> Value {
     json!({ "const": value })
 }

@@ -1,0 +1,98 @@
+//! What can be done: the words of the log.
+
+/// A change, or an attempt at one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AuditAction {
+    /// A key was created.
+    KeyCreate,
+    /// A key's name, scopes, limits or expiry changed.
+    KeyUpdate,
+    /// A key got a new secret.
+    KeyRotate,
+    /// A key was revoked.
+    KeyRevoke,
+    /// A skill was created, with its first version.
+    SkillCreate,
+    /// A skill was deleted, with all versions.
+    SkillDelete,
+    /// Another version became the default.
+    SkillSetDefault,
+    /// A version was created.
+    VersionCreate,
+    /// A version was deleted.
+    VersionDelete,
+    /// A file was deleted.
+    FileDelete,
+    /// A container was deleted.
+    ContainerDelete,
+    /// A file of a container was deleted.
+    ContainerFileDelete,
+    /// A run was cancelled.
+    RunCancel,
+    /// A batch was cancelled.
+    BatchCancel,
+    /// A batch was deleted.
+    BatchDelete,
+    /// A stored response was deleted.
+    ResponseDelete,
+    /// A response in the background was cancelled.
+    ResponseCancel,
+    /// A conversation was deleted.
+    ConversationDelete,
+    /// An item of a conversation was deleted.
+    ConversationItemDelete,
+    /// A stored chat completion was deleted.
+    ChatCompletionDelete,
+}
+
+impl AuditAction {
+    /// Every action.
+    pub const ALL: [AuditAction; 20] = [
+        AuditAction::KeyCreate,
+        AuditAction::KeyUpdate,
+        AuditAction::KeyRotate,
+        AuditAction::KeyRevoke,
+        AuditAction::SkillCreate,
+        AuditAction::SkillDelete,
+        AuditAction::SkillSetDefault,
+        AuditAction::VersionCreate,
+        AuditAction::VersionDelete,
+        AuditAction::FileDelete,
+        AuditAction::ContainerDelete,
+        AuditAction::ContainerFileDelete,
+        AuditAction::RunCancel,
+        AuditAction::BatchCancel,
+        AuditAction::BatchDelete,
+        AuditAction::ResponseDelete,
+        AuditAction::ResponseCancel,
+        AuditAction::ConversationDelete,
+        AuditAction::ConversationItemDelete,
+        AuditAction::ChatCompletionDelete,
+    ];
+
+    /// Its name: the kind of object, a dot and the verb.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AuditAction::KeyCreate => "key.create",
+            AuditAction::KeyUpdate => "key.update",
+            AuditAction::KeyRotate => "key.rotate",
+            AuditAction::KeyRevoke => "key.revoke",
+            AuditAction::SkillCreate => "skill.create",
+            AuditAction::SkillDelete => "skill.delete",
+            AuditAction::SkillSetDefault => "skill.set_default",
+            AuditAction::VersionCreate => "version.create",
+            AuditAction::VersionDelete => "version.delete",
+            AuditAction::FileDelete => "file.delete",
+            AuditAction::ContainerDelete => "container.delete",
+            AuditAction::ContainerFileDelete => "container_file.delete",
+            AuditAction::RunCancel => "run.cancel",
+            AuditAction::BatchCancel => "batch.cancel",
+            AuditAction::BatchDelete => "batch.delete",
+            AuditAction::ResponseDelete => "response.delete",
+            AuditAction::ResponseCancel => "response.cancel",
+            AuditAction::ConversationDelete => "conversation.delete",
+            AuditAction::ConversationItemDelete => "conversation_item.delete",
+            AuditAction::ChatCompletionDelete => "chat_completion.delete",
+        }
+    }
+}
