@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use prowess_provider::config::ProvidersConfig as Gateway;
-use prowess_provider::{Env, KeyError, Providers};
+use prowess_provider::{Env, KeyError, Providers, RouteError};
 
 use super::{Exit, output, paths};
 use prowess::config::{self, Config, ConfigOverrides, import};
@@ -49,8 +49,20 @@ fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
         Err(problems) => return report_problems(problems),
     };
     let missing = missing_keys(&config.gateway);
+    let embedding = config.runs.embedding.clone();
     match Providers::new(config.gateway) {
         Ok(providers) => {
+            let model = embedding.map(|embedding| providers.route(&embedding.model));
+            match model {
+                Some(Err(error @ RouteError::Unknown { .. })) => {
+                    output::print_error(&format!("skills.embedding_model: {error}"));
+                    return Ok(Exit::Problems);
+                }
+                Some(Err(error)) => {
+                    output::print_remark(&format!("skills.embedding_model: {error}"));
+                }
+                Some(Ok(_)) | None => {}
+            }
             for (setting, why) in missing {
                 output::print_remark(&format!("{setting}: {why}"));
             }

@@ -13,11 +13,12 @@
 //! | `tools`, `call` | `prowess tools`, `prowess call` |
 //! | `mcp` | `prowess mcp` |
 //! | `serve` | `prowess serve` |
-//! | `keys`, `usage` | the commands of those names, on the store itself |
+//! | `usage`, `usage_by_skill` | `prowess usage`, on the store itself |
+//! | `keys`, `audit` | `prowess keys …`, `prowess audit`, on the store itself or on a server |
 //! | `runs` | `prowess runs …`, on the store itself or on a server |
 //! | `config` | `prowess config …` |
 //! | `sandbox`, `doctor` | `prowess sandbox …`, `prowess doctor` |
-//! | `completions` | `prowess completions` |
+//! | `completions`, `man` | `prowess completions`, `prowess man`: for shells and packages |
 //! | `reference` | the commands of the reference validator |
 //! | `toolbox` | toolboxes from sources, for the commands that use tools |
 //! | `client` | address and key of the commands that call a server |
@@ -26,6 +27,7 @@
 //! | `logging`, `log_writer` | the log of a server |
 //! | `descriptors`, `realtime` | a server's limit on open files, its priority over commands |
 
+mod audit;
 mod batch;
 mod batches;
 mod call;
@@ -39,6 +41,7 @@ mod fetch;
 mod keys;
 mod log_writer;
 mod logging;
+mod man;
 mod mcp;
 mod output;
 mod paths;
@@ -55,6 +58,7 @@ mod snippet;
 mod toolbox;
 mod tools;
 mod usage;
+mod usage_by_skill;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -121,9 +125,11 @@ enum Command {
     Mcp(mcp::Args),
     /// Run the server: model gateway, skills API, files, MCP
     Serve(serve::Args),
-    /// Create, list and revoke API keys
+    /// Create, list, change, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::Command),
+    /// Read the audit log
+    Audit(audit::Args),
     /// List runs, show one, follow or cancel a run of a server
     Runs(runs::Args),
     /// List batches, show one, or cancel one
@@ -140,6 +146,9 @@ enum Command {
     Doctor(doctor::Args),
     /// Print a shell completion script
     Completions(completions::Args),
+    // Only packages need it.
+    #[command(hide = true)]
+    Man(man::Args),
     /// Validate a skill like the reference validator
     #[command(name = "validate")]
     ReferenceValidate(reference::Args),
@@ -205,11 +214,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => mcp::run(args),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
+        Command::Audit(args) => audit::run(&args),
         Command::Runs(args) => runs::run(&args),
         Command::Batches(args) => batches::run(&args),
         Command::Config(command) => config::run(&command),
         Command::Usage(args) => usage::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
         Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),
         Command::ToPrompt(args) => reference::to_prompt("prowess", &args.paths),

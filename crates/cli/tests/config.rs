@@ -170,6 +170,13 @@ fn a_configuration_is_checked_without_being_served() {
         "error: models.a.queued: calls wait only when `concurrent` is set; set it too\n",
     )
     "#);
+    let unknown = format!("{good}[skills]\nembedding_model = \"nobody/small\"\n");
+    let (code, message) = check(&unknown);
+    assert_eq!(code, Some(1));
+    assert!(
+        message.starts_with("error: skills.embedding_model: "),
+        "{message}"
+    );
     insta::assert_debug_snapshot!(check("[telemetry]\nenabled = true\n"), @r#"
     (
         Some(

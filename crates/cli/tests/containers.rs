@@ -77,6 +77,7 @@ impl TestServer {
             name: "a key",
             scopes,
             expires_in: None,
+            auto: None,
         };
         let (_, secret) = store.create_key(&tenant, &new).await.unwrap();
         secret.reveal().to_owned()

@@ -27,7 +27,7 @@ use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path}
 use server::TestServer;
 
 /// Pages whose blocks run against the server that they start.
-const SERVING_PAGES: [&str; 12] = [
+const SERVING_PAGES: [&str; 13] = [
     "guide.md",
     "gateway.md",
     "skills.md",
@@ -38,13 +38,16 @@ const SERVING_PAGES: [&str; 12] = [
     "publish.md",
     "long-runs.md",
     "batches.md",
+    "admin.md",
     PYTHON_PAGE,
     AGENTS_PAGE,
 ];
 
 /// Pages that start no server, and the languages of their blocks that tests of this file
 /// use.
-const OTHER_PAGES: [(&str, &[&str]); 5] = [
+const OTHER_PAGES: [(&str, &[&str]); 6] = [
+    // Its commands run in `xtask/tests/dist`.
+    ("install.md", &["sh"]),
     ("tools.md", &["python"]),
     ("frontmatter.md", &["yaml"]),
     ("operations.md", &["toml"]),
@@ -300,6 +303,11 @@ fn the_page_about_long_runs_runs() {
 #[test]
 fn the_page_about_batches_runs() {
     Page::run("batches.md");
+}
+
+#[test]
+fn the_page_about_administration_runs() {
+    Page::run("admin.md");
 }
 
 #[test]

@@ -209,6 +209,13 @@ fn a_key_is_held_to_its_limits_and_what_it_used_is_there_after_the_end() {
     let key = made["key"].as_str().unwrap();
     let listed = &printed(folder.path(), &["keys", "list"])[0];
     assert_eq!(listed["models"], serde_json::json!(["de*"]));
+    assert_eq!(listed["auto"], serde_json::Value::Null);
+    for (argument, auto) in [("--auto", true), ("--auto=false", false)] {
+        let made = printed(folder.path(), &["keys", "create", "a", argument]);
+        assert_eq!(made["auto"], auto);
+        let listed = &printed(folder.path(), &["keys", "list"])[0];
+        assert_eq!(listed["auto"], auto);
+    }
     assert_eq!(listed["requests_per_minute"], 3);
 
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway");

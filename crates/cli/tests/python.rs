@@ -69,6 +69,11 @@ fn skills_are_stored_from_python() {
 }
 
 #[test]
+fn the_program_comes_with_the_python_package() {
+    pytest("prowess/tests/test_program.py");
+}
+
+#[test]
 fn what_others_promise_is_kept() {
     pytest("prowess/tests/test_rivals.py");
 }

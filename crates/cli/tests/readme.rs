@@ -28,8 +28,8 @@ struct ReadmeBlock {
 
 const INSTALL: ReadmeBlock = ReadmeBlock {
     language: "sh",
-    first_line: "cargo build --release",
-    not_run: Some("it builds the binary that these tests are given, in another profile"),
+    first_line: "pip install target/dist/artefacts/prowess-*.whl",
+    not_run: Some("it installs packages: xtask/tests/dist runs it in a system of its own"),
 };
 
 const START: ReadmeBlock = ReadmeBlock {

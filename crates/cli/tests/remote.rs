@@ -219,6 +219,81 @@ fn keys_are_shown_once_and_end_when_revoked() {
 }
 
 #[test]
+fn keys_of_a_server_are_managed_from_elsewhere() {
+    let server = TestServer::start(&[]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let run = |key: &str, args: &[&str]| {
+        let mut command = prowess(elsewhere.path());
+        command.args(args).args(["--server", server.url()]);
+        CommandOutput::from_output(&command.env("PROWESS_API_KEY", key).output().unwrap())
+    };
+    let create = [
+        "keys", "create", "ops", "--tenant", "acme", "--scope", "admin", "--json",
+    ];
+    let admin = run(MASTER, &create).json();
+    let admin = admin["key"].as_str().unwrap();
+    let made = run(admin, &["keys", "create", "ci", "--rpm", "5", "--json"]).json();
+    assert_eq!(made["tenant"], "acme");
+    let id = made["id"].as_str().unwrap();
+    let set = run(
+        admin,
+        &["keys", "set", id, "--rpm", "none", "--budget", "5/day"],
+    );
+    assert!(set.stderr.contains("5/day"), "{}", set.stderr);
+    let nothing = run(admin, &["keys", "set", id]);
+    assert_eq!(nothing.code, 2, "{}", nothing.stderr);
+    let rotate = ["keys", "rotate", id, "--grace", "1h", "--json"];
+    let rotated = run(admin, &rotate).json();
+    assert_ne!(rotated["key"], made["key"]);
+    assert!(rotated["previous_secret_until"].is_string());
+    // The same fields as those of the store itself.
+    let listed = run(admin, &["keys", "list", "--json"]).json();
+    let here = run_command(&server, &["keys", "list", "--tenant", "acme", "--json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert_eq!(listed[0], here[0]);
+    assert_eq!(run(admin, &["keys", "revoke", id]).code, 0);
+    let refused = run(admin, &["keys", "rotate", id]);
+    assert!(
+        refused.stderr.contains("key-inactive"),
+        "{}",
+        refused.stderr
+    );
+    let other = run(MASTER, &["keys", "revoke", id, "--tenant", "default"]);
+    assert!(other.stderr.contains("key-not-found"), "{}", other.stderr);
+
+    let log = run(admin, &["audit", "--json"]);
+    let actions: Vec<String> = log
+        .stdout
+        .lines()
+        .map(|line| {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            let peer = entry["peer"].as_str().unwrap();
+            assert_eq!(peer, "127.0.0.1");
+            format!("{} {}", entry["action"], entry["outcome"]).replace('"', "")
+        })
+        .collect();
+    assert_eq!(
+        actions,
+        [
+            "key.rotate refused",
+            "key.revoke ok",
+            "key.rotate ok",
+            "key.update ok",
+            "key.create ok",
+            "key.create ok",
+        ]
+    );
+    // What is done to the store itself is in the log too.
+    let created = run_command(&server, &["keys", "create", "local"]);
+    assert_eq!(created.code, 0);
+    let local = run_command(&server, &["audit", "--actor", "cli", "--json"]);
+    assert!(local.stdout.contains("key.create"), "{}", local.stdout);
+    let table = run_command(&server, &["audit", "--tenant", "acme", "--limit", "1"]);
+    assert_eq!(table.stdout.lines().count(), 2, "{}", table.stdout);
+    assert!(!elsewhere.path().join("data").exists());
+}
+
+#[test]
 fn a_server_ends_in_good_order_on_a_signal() {
     let mut server = TestServer::start(&[]);
     let pid = server.pid().to_string();
@@ -318,4 +393,68 @@ fn a_task_is_routed_on_a_server_and_in_folders_alike() {
     );
     let empty = run_command(&server, &["skill", "route", " ", path]);
     assert_ne!(empty.code, 0);
+}
+
+#[test]
+fn overlap_is_found_on_a_server_and_in_folders_alike() {
+    let server = TestServer::start(&[]);
+    let skills = server.folder().join("skills");
+    fs::create_dir(&skills).unwrap();
+    for (name, description) in [
+        (
+            "office-helper",
+            "Helps. Use when a tax form must be filled in before the deadline.",
+        ),
+        (
+            "tax-forms",
+            "Fills in every tax form. Use when a tax form must be filled in before the deadline \
+             of the tax office, or a tax form was refused.",
+        ),
+        (
+            "walrus",
+            "Counts. Use when animals on ice floes are counted.",
+        ),
+    ] {
+        let skill = SkillFixture::new(name).field("description", description);
+        let folder = skill.write_to(&skills);
+        let push = ["skill", "push", folder.to_str().unwrap(), "--json"];
+        run_command(&server, &push).json();
+    }
+    let path = skills.to_str().unwrap();
+    let overlap = |args: &[&str]| run_command(&server, &[&["skill", "overlap"], args].concat());
+    let mut stored = overlap(&["--json", "--server"]).json();
+    let local = overlap(&[path, "--json"]).json();
+    for pair in stored["data"].as_array_mut().unwrap() {
+        let pair = pair.as_object_mut().unwrap();
+        assert!(pair.remove("skill_id").is_some() && pair.remove("rival_id").is_some());
+    }
+    assert_eq!(stored, local);
+    let worst = local.pointer("/data/0").unwrap();
+    assert_eq!(worst["name"], "office-helper", "{local}");
+    assert_eq!(worst["rival_name"], "tax-forms");
+    assert_eq!(
+        (worst["rank"].as_u64(), worst["rival_rank"].as_u64()),
+        (Some(2), Some(1))
+    );
+    assert_eq!(local["examined"], 3);
+    let one = overlap(&[path, "--skill", "office-helper", "--json"]).json();
+    assert_eq!(one["examined"], 1);
+    assert_eq!(one.pointer("/data/0"), Some(worst));
+    let one = overlap(&["--skill", "office-helper", "--json", "--server"]).json();
+    assert_eq!(one["examined"], 1);
+    let shown = overlap(&[path, "--limit", "1"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let row = shown.stdout.lines().nth(1).unwrap_or_default();
+    assert!(
+        row.contains("office-helper") && row.contains("tax"),
+        "{}",
+        shown.stdout
+    );
+    let none = overlap(&[path, "--skill", "no-such-skill"]);
+    assert_eq!(none.code, 3, "{}", none.stderr);
+    assert!(
+        none.stderr.contains("no skill `no-such-skill`"),
+        "{}",
+        none.stderr
+    );
 }

@@ -82,7 +82,8 @@ fn help_names_the_verbs_and_the_exit_codes() {
       call             Call a tool as a model would
       mcp              Run an MCP server for skills on standard input and output
       serve            Run the server: model gateway, skills API, files, MCP
-      keys             Create, list and revoke API keys
+      keys             Create, list, change, rotate and revoke API keys
+      audit            Read the audit log
       runs             List runs, show one, follow or cancel a run of a server
       batches          List batches, show one, or cancel one
       config           Check a configuration, print its schema, or import one from LiteLLM
@@ -118,12 +119,14 @@ fn help_names_the_verbs_and_the_exit_codes() {
       show      Show the content of a skill
       list      List the skills of folders and archives, or of a server
       route     Rank skills for a task, and show why
+      overlap   List skills that take each other's queries
       pack      Pack a skill into an archive
       scan      Scan skills for security problems, without running anything
       explain   Explain a rule, or list all of them
       push      Upload a skill to a server
       pull      Download a skill from a server
       versions  List the versions of a skill on a server
+      usage     List how often the skills of a server were offered, loaded and used
       delete    Delete a skill, or a version of it, from a server
 
     Options:

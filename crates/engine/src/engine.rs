@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prowess_provider::{ClientCredentials, Route};
+use prowess_provider::{ClientCredentials, Providers, Route};
 use prowess_store::{Store, TenantId};
 use prowess_toolbox::Member;
 use prowess_wire::ClientDialect;
@@ -11,6 +11,7 @@ use prowess_wire::neutral::Request;
 use crate::containers::sandbox_handle::SandboxHandle;
 use crate::record::RunRecorder;
 use crate::settings::EngineSettings;
+use crate::skill_vectors::SkillEmbedder;
 
 /// What all runs share. Cheap to clone; clones share everything.
 #[derive(Debug, Clone)]
@@ -22,6 +23,7 @@ struct EngineInner {
     settings: EngineSettings,
     sandbox: SandboxHandle,
     recorder: RunRecorder,
+    embedder: Option<SkillEmbedder>,
 }
 
 /// A request to be run.
@@ -35,6 +37,9 @@ pub struct RunRequest {
     pub request: Request,
     /// Skills that are already loaded, after those that the request names.
     pub members: Vec<Member>,
+    /// Whether the run may use all stored skills of its tenant although its request does not
+    /// say `auto`. `None`: as [`EngineSettings::auto`] says.
+    pub auto: Option<bool>,
     /// The models to call.
     pub route: Route,
     /// What of the client's credentials and headers is passed to the provider.
@@ -45,7 +50,20 @@ impl Engine {
     /// An engine over a store and a sandbox.
     #[must_use]
     pub fn new(store: Store, settings: EngineSettings, sandbox: SandboxHandle) -> Self {
+        Self::with_providers(store, settings, sandbox, None)
+    }
+
+    /// An engine that can call the model of [`EngineSettings::embedding`].
+    #[must_use]
+    pub fn with_providers(
+        store: Store,
+        settings: EngineSettings,
+        sandbox: SandboxHandle,
+        providers: Option<Providers>,
+    ) -> Self {
+        let embedding = providers.zip(settings.embedding.clone());
         Engine(Arc::new(EngineInner {
+            embedder: embedding.map(|(providers, own)| SkillEmbedder::new(providers, own)),
             recorder: RunRecorder::new(store.clone()),
             store,
             settings,
@@ -67,6 +85,10 @@ impl Engine {
 
     pub(crate) fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    pub(crate) fn embedder(&self) -> Option<&SkillEmbedder> {
+        self.0.embedder.as_ref()
     }
 
     pub(crate) fn recorder(&self) -> &RunRecorder {

@@ -117,14 +117,14 @@ impl Engine {
         Ok(RunStream::new(id, run_loop.run(), events, usage))
     }
 
-    /// Checks that a request can be run, without running or storing anything.
+    /// Checks that a request can be run, without running or storing anything. Returns the
+    /// container that it continues in, if it names one of Prowess's.
     ///
     /// # Errors
     /// When the request cannot be run.
-    pub async fn check(&self, request: RunRequest) -> Result<(), RunError> {
-        prepare_run(self, request, Purpose::Count, None)
-            .await
-            .map(drop)
+    pub async fn check(&self, request: RunRequest) -> Result<Option<String>, RunError> {
+        let prepared = prepare_run(self, request, Purpose::Count, None).await?;
+        Ok(prepared.container.id)
     }
 
     /// Counts the tokens of the first turn of a run, with the provider's own counter where it

@@ -1,6 +1,9 @@
 //! What a run emits while it is in progress.
 
+use std::sync::Arc;
+
 use prowess_provider::config::Price;
+use prowess_store::SkillCost;
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
@@ -19,11 +22,33 @@ pub enum RunEvent {
     Response(StreamEvent),
     /// What happens besides, for progress displays and records.
     Step(RunStep),
-    /// Usage of all turns so far, after each turn. The response has it only at its end,
-    /// which a client may not wait for.
-    Usage(TokenUsage),
+    /// What was used so far, after each turn and after the calls of each turn. The response has
+    /// it only at its end, which a client may not wait for.
+    Usage(RunTotals),
     /// The run has failed; the last event.
     Failed(RunError),
+}
+
+/// What a run has used so far.
+#[derive(Debug, Clone, Default)]
+pub struct RunTotals {
+    /// Tokens of all turns.
+    pub tokens: TokenUsage,
+    /// Time in the sandbox.
+    pub sandbox_millis: u64,
+    /// What skills took of that, sorted by name.
+    pub skills: Arc<[SkillCost]>,
+}
+
+/// The skill of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CalledSkill {
+    /// Its name.
+    pub name: String,
+    /// Its id, if it is stored.
+    pub id: Option<String>,
+    /// The id of its version.
+    pub version: Option<String>,
 }
 
 /// A step of a run.
@@ -48,6 +73,8 @@ pub enum RunStep {
         name: String,
         /// Whether it failed.
         is_error: bool,
+        /// The skill that it was for, if that is known.
+        skill: Option<CalledSkill>,
         /// The result that the model reads.
         output: String,
         /// How long it took, in milliseconds.
@@ -100,10 +127,14 @@ impl RunStep {
                 id,
                 name,
                 is_error,
+                skill,
                 output,
                 duration_ms,
-            } => json!({"id": id, "name": name, "is_error": is_error, "shown": output,
-                "millis": duration_ms}),
+            } => {
+                let skill = skill.as_ref().map(|skill| &skill.name);
+                json!({"id": id, "name": name, "skill": skill, "is_error": is_error,
+                    "shown": output, "millis": duration_ms})
+            }
             RunStep::SkillsOffered { count } => json!({"count": count}),
             RunStep::SkillLoaded { name } => json!({"name": name}),
             RunStep::FileCreated(file) => json!({"file": file}),

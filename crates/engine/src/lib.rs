@@ -9,6 +9,7 @@
 //! | `client_features` | what a client's dialect can carry and sends back |
 //! | `intake` | before a model is called: selectors, resolving, native skills, plan, prompt, tools |
 //! | `history` | what earlier runs left in a conversation |
+//! | `skill_vectors` | searching stored skills by words and vectors, and the vectors for it |
 //! | `turns` | the loop: turn, dispatch, collect, writing the response |
 //! | `kept` | runs that go on without their client and are resumed by another server |
 //! | `containers` | the sandbox containers of runs and of the API |
@@ -52,6 +53,7 @@ mod kept;
 mod model_text;
 mod record;
 mod settings;
+mod skill_vectors;
 mod tool_call;
 mod turns;
 
@@ -61,16 +63,21 @@ pub use containers::files::ContainerFile;
 pub use containers::sandbox_handle::SandboxHandle;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;
-pub use events::{OutputFile, RunEvent, RunStep, TurnStarted};
+pub use events::{CalledSkill, OutputFile, RunEvent, RunStep, RunTotals, TurnStarted};
 pub use ids::names_secrets;
 pub use kept::fail_point::fail_point;
-pub use kept::journal::{JournalStop, RunJournal, lease_time, parse_chunk};
+pub use kept::journal::{RunJournal, StoredLog, parse_chunk};
+pub use kept::journal_stop::JournalStop;
+pub use kept::lease_times::lease_time;
 pub use kept::log_event::LogEvent;
 pub use kept::output::EventObserver;
 pub use kept::run::{KeptEnd, KeptRun};
 pub use kept::step_record::FORMAT;
 pub use prowess_sandbox::LAYOUT;
-pub use record::RunUsage;
-pub use settings::{Disclosure, EngineSettings, RecordDetail, RerunPolicy, RunLimits};
+pub use record::{RunUsage, price_skill_costs};
+pub use settings::{
+    Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RerunPolicy, RunLimits,
+};
+pub use skill_vectors::SkillVectorsError;
 pub use turns::budget::LimitKind;
 pub use turns::run_stream::RunStream;

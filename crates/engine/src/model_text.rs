@@ -86,8 +86,10 @@ const MAX_SEARCH_HINT_BYTES: usize = 160;
 
 /// Follows a user's text for which more skills are offered. The lines have caps of their own.
 pub(crate) fn skills_note(lines: &[&str]) -> String {
-    format!("[More skills that may fit:\n{}]", lines.join("\n"))
+    format!("{SKILLS_NOTE}\n{}]", lines.join("\n"))
 }
+/// The first line of [`skills_note`].
+pub(crate) const SKILLS_NOTE: &str = "[More skills that may fit:";
 
 /// A run has loaded too many skills.
 pub(crate) fn too_many_loaded(max: usize) -> String {

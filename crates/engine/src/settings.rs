@@ -14,6 +14,8 @@ pub struct EngineSettings {
     pub catalogue_tokens: usize,
     /// Whether every run may use all stored skills of its tenant, as if its request had `auto`.
     pub auto: bool,
+    /// The model whose vectors help to find stored skills; by default words alone do.
+    pub embedding: Option<EmbeddingSettings>,
     /// LiteLLM mode: its tools besides Prowess's, and its field in complete responses.
     pub litellm: bool,
     /// Other names for stored skills, such as `xlsx`. Not used where the model's provider has
@@ -45,6 +47,7 @@ impl Default for EngineSettings {
             disclosure: Disclosure::Progressive,
             catalogue_tokens: 4_000,
             auto: false,
+            embedding: None,
             litellm: false,
             aliases: BTreeMap::new(),
             limits: RunLimits::default(),
@@ -58,6 +61,15 @@ impl Default for EngineSettings {
             max_open_runs: 1_000,
         }
     }
+}
+
+/// A model whose vectors help to find stored skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingSettings {
+    /// Its name, as clients would name it. Fallbacks of its route are not used.
+    pub model: String,
+    /// How long a search waits for vectors before words alone decide.
+    pub deadline: Duration,
 }
 
 /// How much of the skills is in the system prompt.

@@ -19,6 +19,7 @@ use prowess_store::TenantId;
 use prowess_wire::excerpt;
 
 use crate::app::App;
+use crate::audit::ChangedElsewhere;
 use crate::auth::{Permission, Principal};
 use crate::bodies::paced_body;
 use crate::error::HttpError;
@@ -201,5 +202,6 @@ fn to_response(outcome: Result<SkillsResponse, CallError>) -> Result<Response, H
     let mut response = Response::new(Body::from_stream(answer.body));
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
+    response.extensions_mut().insert(ChangedElsewhere);
     Ok(response)
 }

@@ -10,6 +10,7 @@ use prowess_provider::{AnthropicSkills, Env};
 use prowess_store::Store;
 use tokio::sync::Notify;
 
+use crate::audit::refusal_budget::RefusalBudget;
 use crate::auth::key_activity::KeyActivity;
 use crate::bodies::BodyBudget;
 use crate::context::Metrics;
@@ -51,6 +52,7 @@ struct AppState {
     webhook_wake: Arc<Notify>,
     batch_wake: Arc<Notify>,
     local_runs: LocalRuns,
+    refusal_budget: RefusalBudget,
 }
 
 impl App {
@@ -59,10 +61,11 @@ impl App {
         let account = settings.anthropic.clone();
         let anthropic_skills =
             account.map(|account| AnthropicSkills::new(account, Env::from_process()));
-        let engine = Engine::new(
+        let engine = Engine::with_providers(
             store.clone(),
             settings.runs.clone(),
             settings.sandbox.clone(),
+            settings.providers.clone(),
         );
         let telemetry = settings.telemetry.clone().map(Telemetry::new);
         App(Arc::new(AppState {
@@ -75,6 +78,7 @@ impl App {
             webhook_wake: Arc::default(),
             batch_wake: Arc::default(),
             local_runs: LocalRuns::new(),
+            refusal_budget: RefusalBudget::default(),
             telemetry,
             store,
             engine,
@@ -179,6 +183,11 @@ impl App {
 
     pub(crate) fn key_activity(&self) -> &KeyActivity {
         &self.0.key_activity
+    }
+
+    /// Refused attempts that the audit log still takes.
+    pub(crate) fn refusal_budget(&self) -> &RefusalBudget {
+        &self.0.refusal_budget
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -42,7 +42,7 @@ impl ApiDialect {
         };
         match resource(path) {
             "messages" => return ApiDialect::Anthropic(Betas::from_headers(headers)),
-            "chat" | "responses" | "conversations" => return ApiDialect::OpenAi,
+            "chat" | "responses" | "conversations" | "embeddings" => return ApiDialect::OpenAi,
             _ => {}
         }
         if below("/openai") {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use prowess_store::TenantId;
+use prowess_store::{TenantId, Timestamp, UsageQuery};
 use prowess_wire::excerpt;
 use serde::de::DeserializeOwned;
 
@@ -73,6 +73,21 @@ impl Query {
         let read = |text: &str| {
             text.parse().map_err(|_| {
                 let message = format!("{key}: `{}` is not {what}", excerpt(text));
+                HttpError::bad_request("query-invalid", message).with_detail("param", key)
+            })
+        };
+        self.get(key).map(read).transpose()
+    }
+
+    /// A time: so long ago, a day, or a moment.
+    pub(crate) fn time(&self, key: &str) -> Result<Option<Timestamp>, HttpError> {
+        let now = Timestamp::now();
+        let read = |text: &str| {
+            UsageQuery::parse_since(text, now).map_err(|_| {
+                let message = format!(
+                    "{key}: `{}` is not a time: use 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z",
+                    excerpt(text)
+                );
                 HttpError::bad_request("query-invalid", message).with_detail("param", key)
             })
         };

@@ -21,6 +21,7 @@
 //! | [`request_log`] | the log line of each request, and request fields of other lines |
 //! | `dialect`, `google` | the API dialect of a request; paths of Google's API |
 //! | `error` | HTTP errors, rendered by one function per dialect |
+//! | `audit` | which changes are in the audit log, and who made them |
 //! | `auth`, `secret` | keys, tenants, scopes; strings that are never printed |
 //! | `extract`, `page`, `ids`, `metadata`, `text` | paths, queries, pages, ids and `metadata` as clients send them; cutting text |
 //! | `form`, `read_body` | multipart bodies and whole bodies, read within limits |
@@ -38,6 +39,7 @@
 
 mod anthropic_skills;
 mod app;
+mod audit;
 mod auth;
 mod batches;
 mod bodies;

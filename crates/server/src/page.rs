@@ -36,7 +36,7 @@ pub(crate) fn parse_anthropic_by_id(query: &Query) -> Result<PageRequest, HttpEr
         (None, None) => PagePosition::Start,
     };
     if query.all("limit").any(str::is_empty) {
-        return Err(limit_error(""));
+        return Err(limit_error("", MAX_PAGE_ITEMS));
     }
     Ok(PageRequest {
         limit: parse_limit(query, DEFAULT_LIMIT)?,
@@ -98,16 +98,21 @@ pub(crate) fn apply_order<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, H
 
 /// A limit out of range is an error, not clamped.
 pub(crate) fn parse_limit(query: &Query, default: u32) -> Result<u32, HttpError> {
+    parse_limit_up_to(query, default, MAX_PAGE_ITEMS)
+}
+
+/// The same for a list whose items cost more.
+pub(crate) fn parse_limit_up_to(query: &Query, default: u32, max: u32) -> Result<u32, HttpError> {
     let Some(text) = query.get("limit") else {
         return Ok(default);
     };
     let limit = text.parse().ok();
-    let limit = limit.filter(|limit| (1..=MAX_PAGE_ITEMS).contains(limit));
-    limit.ok_or_else(|| limit_error(text))
+    let limit = limit.filter(|limit| (1..=max).contains(limit));
+    limit.ok_or_else(|| limit_error(text, max))
 }
 
-fn limit_error(text: &str) -> HttpError {
+fn limit_error(text: &str, max: u32) -> HttpError {
     let text = excerpt(text);
-    let message = format!("limit: `{text}` is not a number from 1 to {MAX_PAGE_ITEMS}");
+    let message = format!("limit: `{text}` is not a number from 1 to {max}");
     HttpError::bad_request("query-invalid", message).with_detail("param", "limit")
 }

@@ -88,6 +88,7 @@ pub async fn serve(
     )));
     let claims = AbortOnDropHandle::new(tokio::spawn(claim::run(app.clone(), stop.clone())));
     let batches = AbortOnDropHandle::new(tokio::spawn(schedule_batches(&app, stop.clone())));
+    let vectors = AbortOnDropHandle::new(tokio::spawn(write_vectors(app.clone(), stop.clone())));
     let connections = Connections::new(options.connection_bounds());
     let sweep = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&connections).sweep()));
     tokio::select! {
@@ -108,7 +109,16 @@ pub async fn serve(
     let _ = housekeeping.await;
     let _ = webhooks.await;
     let _ = batches.await;
+    let _ = vectors.await;
     Ok(())
+}
+
+/// Writes the vectors of new skills. What is not written when the server stops is found again.
+async fn write_vectors(app: App, stop: CancellationToken) {
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = app.engine().write_skill_vectors() => {}
+    }
 }
 
 /// Schedules batches, while no other server with the same store does.

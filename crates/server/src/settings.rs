@@ -6,6 +6,7 @@ use prowess_engine::{EngineSettings, SandboxHandle};
 use prowess_provider::{AnthropicAccount, Providers};
 use prowess_skill::BundleLimits;
 use prowess_store::TenantId;
+use serde_json::Value;
 
 use crate::batches::settings::BatchSettings;
 use crate::secret::SecretString;
@@ -43,6 +44,8 @@ pub struct ServerSettings {
     pub webhooks: WebhookSettings,
     /// Limits of batches.
     pub batches: BatchSettings,
+    /// The configuration as it was read, without secrets, for its owner to see.
+    pub configuration: Value,
     /// Limits on an uploaded skill.
     pub skill_limits: BundleLimits,
     /// Maximum bytes of an uploaded file.
@@ -83,6 +86,7 @@ impl Default for ServerSettings {
             telemetry: None,
             webhooks: WebhookSettings::default(),
             batches: BatchSettings::default(),
+            configuration: Value::Null,
             skill_limits: BundleLimits::default(),
             file_bytes: 500_000_000,
             uploads: 16,

@@ -38,6 +38,8 @@ pub struct StoreConfig {
     /// New content is refused while less than this many bytes are free on the file
     /// system, so that deletions can always be written. 0: no reserve.
     pub reserve_bytes: u64,
+    /// How long entries of the audit log are stored; for ever without it.
+    pub audit_retention: Option<Duration>,
     /// Accept an empty database as a new store although content of an earlier one exists.
     pub accept_empty: bool,
 }
@@ -55,6 +57,7 @@ impl StoreConfig {
             cache_bytes: 64 << 20,
             limits: StorageLimits::default(),
             reserve_bytes: 0,
+            audit_retention: None,
             accept_empty: false,
         }
     }

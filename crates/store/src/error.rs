@@ -136,6 +136,22 @@ pub enum Error {
         /// The key.
         key: String,
     },
+    /// A revoked or expired key cannot be changed in this way.
+    #[error("key `{key}` is {state}; create another key")]
+    KeyInactive {
+        /// The key.
+        key: String,
+        /// `revoked` or `expired`.
+        state: &'static str,
+    },
+    /// A key would give away more than it has.
+    #[error("key `{key}` may not grant this: {what}; use the master key or a wider key")]
+    KeyGrantsMore {
+        /// The prefix of the key.
+        key: String,
+        /// What it lacks.
+        what: &'static str,
+    },
     /// An invalid cursor, or one of another list.
     #[error("the page cursor is not valid here; start again from the first page")]
     InvalidCursor,
@@ -306,6 +322,8 @@ impl Error {
             Error::FileExpired { .. } => "file-expired",
             Error::FileTooLarge { .. } => "file-too-large",
             Error::RequestKeyReused { .. } => "request-key-reused",
+            Error::KeyInactive { .. } => "key-inactive",
+            Error::KeyGrantsMore { .. } => "key-grants-more",
             Error::InvalidCursor => "cursor-invalid",
             Error::InvalidSelector { .. } => "version-selector-invalid",
             Error::NulInText => "nul-in-text",

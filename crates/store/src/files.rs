@@ -6,8 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 use prowess_skill::Digest;
+use serde_json::json;
 
 use crate::Store;
+use crate::audit::{AuditAction, AuditChange};
 use crate::blob::{
     ActivationOutcome, ContentStream, StagedBlob, UploadBounds, activate, parse_digest, touch_blobs,
 };
@@ -316,12 +318,22 @@ impl Store {
     pub async fn delete_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let mut tx = self.db().begin().await?;
         quota::lock_totals(&mut tx, tenant).await?;
-        let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND id = $2 RETURNING digest");
+        let sql = Sql::new(
+            "DELETE FROM files WHERE tenant = $1 AND id = $2 RETURNING name, size, digest",
+        );
         let row = tx
             .fetch_optional(sql.bind(tenant.as_str()).bind(id))
             .await?;
         let row = row.ok_or_else(|| Error::not_found(ResourceKind::File, id))?;
         touch_blobs(&mut tx, &[row.text("digest")?], Timestamp::now()).await?;
+        let change = AuditChange {
+            tenant,
+            action: AuditAction::FileDelete,
+            object: id,
+            before: Some(json!({ "name": row.text("name")?, "bytes": row.int("size")? })),
+            after: None,
+        };
+        self.audit(&mut tx, change).await?;
         tx.commit().await
     }
 }

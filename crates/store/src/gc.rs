@@ -59,11 +59,17 @@ impl Store {
         self.drop_old_batches(now).await?;
         self.drop_old_provider_files(now.before(PROVIDER_FILE_RETENTION))
             .await?;
-        self.drop_old_usage(now.before(USAGE_RETENTION)).await?;
+        // Whole days: costs of skills are merged by days, and belong to the usage of the same.
+        let oldest_day = now.before(USAGE_RETENTION).day_start();
+        self.drop_old_usage(oldest_day).await?;
+        self.drop_old_skill_costs(oldest_day).await?;
+        self.merge_skill_costs(now).await?;
         self.drop_old_responses(now).await?;
         self.drop_old_conversations(now).await?;
         self.drop_old_chats(now).await?;
         self.drop_unused_blocks().await?;
+        self.drop_unused_vectors(before).await?;
+        self.drop_old_audit_events(now).await?;
         let mut after = String::new();
         loop {
             let batch = self.find_unreferenced(before, &after).await?;

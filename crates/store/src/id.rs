@@ -27,6 +27,7 @@ pub(crate) enum IdPrefix {
     WebhookDelivery,
     MessageBatch,
     FileBatch,
+    AuditEvent,
 }
 
 impl IdPrefix {
@@ -42,6 +43,7 @@ impl IdPrefix {
             IdPrefix::WebhookDelivery => "whd_",
             IdPrefix::MessageBatch => "msgbatch_",
             IdPrefix::FileBatch => "batch_",
+            IdPrefix::AuditEvent => "audit_",
         }
     }
 }
@@ -53,6 +55,11 @@ pub(crate) fn new_id(prefix: IdPrefix, time: Timestamp) -> Result<String> {
     push_digits(&mut id, micros, TIME_DIGITS);
     push_digits(&mut id, random_bits()?, RANDOM_DIGITS);
     Ok(id)
+}
+
+/// What every id from `time` on is at least, and every earlier one less than.
+pub(crate) fn time_bound(prefix: IdPrefix, time: Timestamp) -> String {
+    new_named_id(prefix, time, "")
 }
 
 /// A new id for `time` whose random digits are [`name_digits`].
@@ -114,6 +121,8 @@ mod tests {
         let ids: Vec<_> = times.map(at).into();
         assert!(ids.is_sorted(), "{ids:?}");
         assert!(ids.iter().all(|id| id.len() == "skill_".len() + 24));
+        let bound = time_bound(IdPrefix::Skill, Timestamp::from_micros(32));
+        assert_eq!(ids.iter().filter(|id| **id < bound).count(), 3);
     }
 
     #[test]

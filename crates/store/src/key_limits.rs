@@ -74,6 +74,17 @@ impl KeyLimits {
                 .any(|pattern| matches_pattern(pattern, model))
     }
 
+    /// Whether every model that the other limits allow is allowed here too. A star of a pattern
+    /// is only matched by a star here, so whatever it stands for is matched as well.
+    pub(crate) fn covers_models(&self, other: &KeyLimits) -> bool {
+        self.models.is_empty()
+            || (!other.models.is_empty()
+                && other
+                    .models
+                    .iter()
+                    .all(|pattern| self.allows_model(pattern)))
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |pattern: &String| {
             pattern.is_empty()

@@ -41,14 +41,18 @@
 //! | `blob` | content by digest: staging, activating, reading |
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
 //! | `skill_index` | the index of skills' words: what searching and routing read |
+//! | `skill_vectors` | vectors of skills, and which documents have them |
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
 //! | `runs`, `containers`, `hidden_turns` | runs as people read them, their containers, and turns that a dialect cannot carry |
 //! | `foreground_runs` | runs in progress that end when their client leaves |
 //! | `journal` | kept runs: their steps, leases, events, container files and webhooks |
 //! | `batches` | batches of requests, their items and results |
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
+//! | `tenant_summary` | what each tenant has and did |
+//! | `audit` | the audit log: who changed what, when and from where |
 //! | `provider_files` | which provider stores a file, and for which tenant |
 //! | `usage`, `responses`, `items` | usage of models; stored responses and their items |
+//! | `skill_costs` | what skills took of that usage; which of them were offered, loaded and used |
 //! | `conversations`, `conversation_items`, `conversation_inserts`, `chats` | stored conversations and chat completions |
 //! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
 //! | `readiness`, `lost_database`, `outage` | whether the store is writable, was lost, or is unreachable |
@@ -62,6 +66,7 @@
 //!   even if the process is killed at any moment.
 //! - Listing, getting, searching and resolving read no content.
 
+mod audit;
 mod batches;
 mod blob;
 mod chats;
@@ -92,14 +97,20 @@ mod readiness;
 mod resolve;
 mod responses;
 mod runs;
+mod skill_costs;
 mod skill_index;
+mod skill_vectors;
 mod skills;
 mod store;
 mod tenant;
+mod tenant_summary;
 mod time;
 mod upload_check;
 mod usage;
 
+pub use audit::{
+    AuditAction, AuditActor, AuditEvent, AuditFilter, AuditOrigin, AuditOutcome, NewAuditEvent,
+};
 pub use batches::{
     AddItemsOutcome, BatchConcurrency, BatchCounts, BatchFiles, BatchItemRef, BatchItemResult,
     BatchItemRun, BatchItemState, BatchKind, BatchLimits, BatchRecord, BatchResult, BatchState,
@@ -124,23 +135,28 @@ pub use journal::{
     StagedContent, StagedFile, StagingPlace, StepChanges, StepKind, WebhookDelivery,
 };
 pub use key_limits::{BudgetPeriod, KeyBudget, KeyLimits};
-pub use keys::{KeyRecord, KeyScope, NewKey, SecretKey};
+pub use keys::{KeyChange, KeyGranter, KeyRecord, KeyScope, NewKey, SecretKey};
 pub use page::{
     MAX_PAGE_ITEMS, MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder,
 };
-pub use prowess_ranking::{Field, MAX_QUERY_CHARS, MatchedWord};
+pub use prowess_ranking::{Field, Int8Vector, MAX_QUERY_CHARS, MatchedWord, OverlapRanks};
 pub use quota::{StorageLimits, StorageUsage};
 pub use readiness::ReadinessFailure;
 pub use resolve::ResolvedSkill;
 pub use responses::{NewResponse, ResponseRecord};
-pub use runs::{KeptProgress, NewRun, RunDetail, RunRecord};
+pub use runs::{KeptProgress, NewRun, RunDetail, RunFilter, RunRecord};
+pub use skill_costs::{
+    PartCost, RunCounts, SkillCost, SkillCostSums, SkillRuns, SkillRunsFilter, add_skill_costs,
+};
+pub use skill_vectors::{QueryVector, SkillSearch, UnembeddedSkill};
 pub use skills::{
     DeletedVersion, LastVersionRule, MAX_ROUTED_SKILLS, NewSkill, NewVersion, RoutedSkill,
-    ScanRecord, SearchHit, SkillDeleteRule, SkillFilter, SkillRecord, SkillSource, UnchangedRule,
-    UploadOutcome, UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord, VersionRef,
-    VersionSelector,
+    ScanRecord, SearchHit, SkillDeleteRule, SkillFilter, SkillOverlap, SkillRecord, SkillSource,
+    UnchangedRule, UploadOutcome, UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord,
+    VersionRef, VersionSelector,
 };
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};
+pub use tenant_summary::TenantSummary;
 pub use time::Timestamp;
 pub use usage::{UsageGrouping, UsageQuery, UsageRow, UsageSum};

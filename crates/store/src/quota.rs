@@ -29,6 +29,8 @@ pub struct StorageLimits {
     pub skills: Option<u64>,
     /// Versions of all skills together.
     pub versions: Option<u64>,
+    /// Keys that are not revoked.
+    pub keys: Option<u64>,
 }
 
 /// What a tenant stores, or is about to add.

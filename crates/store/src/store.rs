@@ -4,6 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use std::time::Duration;
+use tokio::sync::Notify;
+
+use crate::audit::AuditOrigin;
 use crate::blob::Blobs;
 use crate::blob::storage::ObjectStorage;
 use crate::config::{BLOB_FOLDER, DATABASE_FILE, StoreConfig};
@@ -17,11 +21,12 @@ use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
 use crate::skill_index::{BlockCache, MergeQueue};
+use crate::skill_vectors::VectorCache;
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
 #[derive(Clone)]
-pub struct Store(Arc<StoreInner>);
+pub struct Store(Arc<StoreInner>, Option<Arc<AuditOrigin>>);
 
 struct StoreInner {
     db: Arc<Db>,
@@ -29,6 +34,8 @@ struct StoreInner {
     resolve_cache: ResolveCache,
     block_cache: BlockCache,
     merge_queue: MergeQueue,
+    vector_cache: VectorCache,
+    new_documents: Notify,
     key_cache: KeyCache,
     limits: StorageLimits,
     disk_space: Arc<DiskSpace>,
@@ -37,6 +44,7 @@ struct StoreInner {
     conversation_growth: TenantGrowth,
     chat_growth: TenantGrowth,
     turn_growth: TenantGrowth,
+    audit_retention: Option<Duration>,
 }
 
 impl Store {
@@ -55,12 +63,14 @@ impl Store {
             None => ObjectStorage::open_folder(&config.data_dir.join(BLOB_FOLDER))?,
         };
         let space = Arc::new(DiskSpace::new(local_folders(config), config.reserve_bytes));
-        let store = Store(Arc::new(StoreInner {
+        let inner = Arc::new(StoreInner {
             blobs: Blobs::new(db.clone(), storage, config.inline_bytes, Arc::clone(&space)),
             db,
             resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
             block_cache: BlockCache::default(),
             merge_queue: MergeQueue::default(),
+            vector_cache: VectorCache::default(),
+            new_documents: Notify::new(),
             key_cache: KeyCache::new(config.freshness),
             limits: config.limits,
             disk_space: space,
@@ -69,7 +79,9 @@ impl Store {
             conversation_growth: TenantGrowth::default(),
             chat_growth: TenantGrowth::default(),
             turn_growth: TenantGrowth::default(),
-        }));
+            audit_retention: config.audit_retention,
+        });
+        let store = Store(inner, None);
         store.index_earlier_skills().await?;
         Ok(store)
     }
@@ -90,6 +102,20 @@ impl Store {
         self.db().close().await;
     }
 
+    /// The same store, on behalf of this origin.
+    pub(crate) fn with_origin(&self, origin: Option<Arc<AuditOrigin>>) -> Store {
+        Store(Arc::clone(&self.0), origin)
+    }
+
+    /// On whose behalf it is used, if anybody's.
+    pub(crate) fn origin(&self) -> Option<&AuditOrigin> {
+        self.1.as_deref()
+    }
+
+    pub(crate) fn audit_retention(&self) -> Option<Duration> {
+        self.0.audit_retention
+    }
+
     pub(crate) fn db(&self) -> &Db {
         &self.0.db
     }
@@ -108,6 +134,15 @@ impl Store {
 
     pub(crate) fn merge_queue(&self) -> &MergeQueue {
         &self.0.merge_queue
+    }
+
+    pub(crate) fn vector_cache(&self) -> &VectorCache {
+        &self.0.vector_cache
+    }
+
+    /// Notified when a skill was uploaded by this process, so that it has no vector yet.
+    pub fn new_documents(&self) -> &Notify {
+        &self.0.new_documents
     }
 
     pub(crate) fn key_cache(&self) -> &KeyCache {

@@ -68,7 +68,7 @@ pub struct TenantRecord {
 }
 
 impl TenantRecord {
-    fn from_row(row: &DbRow) -> Result<Self> {
+    pub(crate) fn from_row(row: &DbRow) -> Result<Self> {
         Ok(TenantRecord {
             id: TenantId(row.text("id")?),
             name: row.text("name")?,

@@ -7,10 +7,15 @@ use crate::server::TestServer;
 /// The provider; more configuration may follow.
 const PROVIDER: &str = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n";
 
+/// A configuration with the provider.
+pub(crate) fn config_text(more_config: &str) -> String {
+    format!("{PROVIDER}{more_config}")
+}
+
 /// The folder with the configuration and the script. The server reads it when it starts.
 pub(crate) fn scripted_config(script: &str, more_config: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let config = format!("{PROVIDER}{more_config}");
+    let config = config_text(more_config);
     for (name, text) in [("script.toml", script), ("prowess.toml", &config)] {
         std::fs::write(folder.path().join(name), text).unwrap();
     }

@@ -62,7 +62,7 @@ pub(crate) enum Permission {
     RunCode,
     /// List models, tools and the API description.
     Browse,
-    /// Read metrics and usage.
+    /// Read metrics, usage and the audit log; manage keys.
     Administer,
 }
 
@@ -106,6 +106,22 @@ impl Principal {
         ))
     }
 
+    /// Fails for every key: only the server's owner may do this.
+    pub(crate) fn require_operator(&self) -> Result<(), HttpError> {
+        let Some(key) = &self.key else {
+            return Ok(());
+        };
+        Err(HttpError::new(
+            StatusCode::FORBIDDEN,
+            "operator-only",
+            format!(
+                "key `{}` belongs to a tenant, and this is about the whole server: use the \
+                master key",
+                key.prefix
+            ),
+        ))
+    }
+
     /// The key; none for the server's owner.
     pub(crate) fn key(&self) -> Option<&Arc<KeyRecord>> {
         self.key.as_ref()
@@ -116,6 +132,11 @@ impl Principal {
         self.key
             .as_ref()
             .is_none_or(|key| key.limits.allows_model(model))
+    }
+
+    /// Whether the key opens all stored skills to its runs; `None`: as configured.
+    pub(crate) fn auto(&self) -> Option<bool> {
+        self.key.as_ref()?.auto
     }
 
     /// Id of the key, for the log.
@@ -171,6 +192,8 @@ impl FromRequestParts<App> for Principal {
         }
         // The body reader counts bytes for this tenant.
         parts.extensions.insert(principal.tenant.clone());
+        // For the audit log.
+        parts.extensions.insert(principal.clone());
         Ok(principal)
     }
 }

@@ -4,6 +4,7 @@
 //! protects its connection from eviction and counts toward its tenant's limit.
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 
 use prowess_store::TenantId;
 
@@ -35,6 +36,11 @@ pub(crate) fn protect() {
 /// Counts the current request toward a tenant's limit until the end of its response.
 pub(crate) fn count(requests: &TenantRequests, tenant: &TenantId) -> Result<(), HttpError> {
     with_current(|active| active.count_for_tenant(requests, tenant)).unwrap_or(Ok(()))
+}
+
+/// The address of the client that sent the current request.
+pub(crate) fn address() -> Option<IpAddr> {
+    with_current(|active| active.address()).flatten()
 }
 
 /// Takes the current request, for one that outlives its response.

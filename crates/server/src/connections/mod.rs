@@ -89,17 +89,17 @@ impl Connections {
         let deadline = Instant::now() + SLOT_TIMEOUT;
         loop {
             let ended = self.ended.notified();
-            if let Some(admission) = self.try_admit(peer) {
+            if let Some(admission) = self.try_admit(peer, address) {
                 return Some(admission);
             }
             tokio::time::timeout_at(deadline, ended).await.ok()?;
         }
     }
 
-    fn try_admit(self: &Arc<Self>, peer: Peer) -> Option<Admission> {
+    fn try_admit(self: &Arc<Self>, peer: Peer, address: IpAddr) -> Option<Admission> {
         let mut table = self.lock();
         let slot = self.free_slot(&mut table, peer)?;
-        let state = Arc::new(ConnectionState::default());
+        let state = Arc::new(ConnectionState::from_address(address));
         let number = table.insert(peer, slot, Arc::clone(&state));
         drop(table);
         Some(Admission {

@@ -3,6 +3,7 @@
 //! The thread that serves a connection updates the word with every request; the table of all
 //! connections only reads it. So a request costs a few atomic additions and no lock.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::Context;
@@ -53,6 +54,8 @@ pub(crate) struct ConnectionState {
     /// The strictest [`CloseMode`] requested so far; 0 for none.
     close: AtomicU8,
     waker: AtomicWaker,
+    /// The address of the client, if it is known.
+    address: Option<IpAddr>,
 }
 
 /// A snapshot of the state.
@@ -90,11 +93,20 @@ impl Default for ConnectionState {
             last_end: AtomicU64::new(0),
             close: AtomicU8::new(0),
             waker: AtomicWaker::new(),
+            address: None,
         }
     }
 }
 
 impl ConnectionState {
+    /// The state of a connection from this address.
+    pub(super) fn from_address(address: IpAddr) -> ConnectionState {
+        ConnectionState {
+            address: Some(address),
+            ..ConnectionState::default()
+        }
+    }
+
     /// Begins a request unless the connection is closing.
     pub(crate) fn begin_request(self: &Arc<Self>) -> Option<ActiveRequest> {
         let before = self.activity.fetch_add(ONE_REQUEST, Ordering::Relaxed);
@@ -181,6 +193,11 @@ pub(crate) struct ActiveRequest {
 }
 
 impl ActiveRequest {
+    /// The address of the client.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.state.address
+    }
+
     /// The sender is authenticated.
     pub(crate) fn protect(&mut self) {
         self.count_once(ONE_PROTECTED, PROTECTED_MASK);

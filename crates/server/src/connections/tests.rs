@@ -15,7 +15,8 @@ fn bounds() -> ConnectionBounds {
 }
 
 fn try_admit(connections: &Arc<Connections>, address: &str) -> Option<Admission> {
-    connections.try_admit(Peer::new(address.parse().unwrap()))
+    let address = address.parse().unwrap();
+    connections.try_admit(Peer::new(address), address)
 }
 
 fn admit_regular(connections: &Arc<Connections>, address: &str) -> Admission {

@@ -33,6 +33,11 @@ impl From<StoreError> for HttpError {
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
             StoreError::TooManyBatches { .. } => StatusCode::TOO_MANY_REQUESTS,
             StoreError::FileTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            StoreError::KeyInactive { .. } => {
+                let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());
+                return error.without_retry();
+            }
+            StoreError::KeyGrantsMore { .. } => StatusCode::FORBIDDEN,
             StoreError::RequestKeyReused { .. } => {
                 let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());
                 return error.without_retry();

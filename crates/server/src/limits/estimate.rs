@@ -50,6 +50,11 @@ impl Estimate {
         Estimate::new(body, output, number("candidateCount"))
     }
 
+    /// Estimates a request for embeddings, which generates nothing.
+    pub(crate) fn from_embedding_request(body: &[u8]) -> Estimate {
+        Estimate::new(body, 0, None)
+    }
+
     fn new(body: &[u8], output: u64, answers: Option<u64>) -> Estimate {
         let output = output.min(MAX_OUTPUT_TOKENS);
         let answers = answers.unwrap_or(1).max(1);

@@ -27,10 +27,12 @@ fn key() -> Arc<KeyRecord> {
             budget: Some(budget),
             ..KeyLimits::default()
         },
+        auto: None,
         created_at: Timestamp::EPOCH,
         last_used_at: None,
         expires_at: None,
         revoked_at: None,
+        previous_until: None,
     })
 }
 

@@ -140,6 +140,12 @@ impl RequestInfo {
         self.identity.get().map(|identity| identity.tenant.as_str())
     }
 
+    /// The tenant and the key of its principal, once authenticated.
+    pub(crate) fn identity(&self) -> Option<(&str, Option<&KeyRecord>)> {
+        let identity = self.identity.get()?;
+        Some((identity.tenant.as_str(), identity.key.as_deref()))
+    }
+
     fn key(&self) -> Option<&KeyRecord> {
         self.identity.get()?.key.as_deref()
     }

@@ -8,6 +8,8 @@
 //! | `unmatched` | errors for requests that match no route |
 //! | [`gateway`] | calls to models, and what clients of OpenAI's API store here |
 //! | `skills`, `files`, `containers`, `models`, `runs`, `usage` | the vendors' other resources |
+//! | `usage_by_skill` | usage as skills took it |
+//! | `admin` | keys, tenants, providers, configuration and the audit log |
 //! | `message_batches`, `openai_batches` | batches of requests, as each vendor has them |
 //! | `batch_key` | the idempotency key of a request that creates a batch |
 //! | `litellm` | endpoints of LiteLLM's proxy |
@@ -15,6 +17,7 @@
 //! | `mcp` | a tenant's skills over MCP |
 //! | `health` | health checks and metrics |
 
+mod admin;
 mod batch_key;
 mod containers;
 pub(crate) mod discovery;
@@ -32,3 +35,4 @@ mod skills;
 pub(crate) mod table;
 mod unmatched;
 mod usage;
+mod usage_by_skill;

@@ -11,6 +11,8 @@ use super::table::row::{RouteAction, RouteSetup};
 use super::table::{self, mounts};
 use super::unmatched::{method_not_allowed, not_found};
 use crate::app::App;
+use crate::audit::middleware::audit_attempts;
+use crate::audit::rules;
 use crate::{context, openapi};
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::build(table::rows()));
@@ -43,7 +45,9 @@ fn routes_below(prefix: &str, app: &App) -> Router<App> {
     let mut routes = Router::new();
     for row in table::handler_rows().filter(|row| row.is_below(prefix)) {
         if let RouteAction::Handler(build) = row.action {
-            routes = routes.route(row.path, build(row.method, &setup));
+            let handler = build(row.method, &setup);
+            let handler = audit_attempts(handler, app, rules::find(row));
+            routes = routes.route(row.path, handler);
         }
     }
     routes

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::{TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum};
+use prowess_store::{SkillCostSums, TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::openapi::operation::{ApiMount, Operation, OperationResponse, Operatio
 use crate::openapi::parameters as query;
 use crate::route::table::mounts::VENDORS;
 use crate::route::table::row::{PathNames, RouteAction, RouteMethod, RouteRow, on};
+use crate::route::usage_by_skill;
 
 /// The default period.
 const DEFAULT_SINCE: &str = "30d";
@@ -46,6 +47,10 @@ async fn list(
         query.get("since").unwrap_or(DEFAULT_SINCE),
         Timestamp::now(),
     )?;
+    if query.get("by") == Some(SkillCostSums::GROUPING) {
+        let sums = app.store().skill_costs(tenant.as_ref(), since).await?;
+        return Ok(Json(usage_by_skill::render(&sums)));
+    }
     let by = parse_by(&query)?;
     let usage = UsageQuery {
         tenant: tenant.as_ref(),
@@ -68,7 +73,9 @@ fn parse_by(query: &Query) -> Result<UsageGrouping, HttpError> {
     };
     UsageGrouping::parse(text).ok_or_else(|| {
         let words = UsageGrouping::ALL.map(UsageGrouping::as_str).join(", ");
-        let message = format!("by: `{}` is not one of {words}", excerpt(text));
+        let text = excerpt(text);
+        let skill = SkillCostSums::GROUPING;
+        let message = format!("by: `{text}` is not one of {words}, {skill}");
         HttpError::bad_request("query-invalid", message).with_detail("param", "by")
     })
 }
@@ -87,5 +94,6 @@ fn usage_json(by: UsageGrouping, sum: &UsageSum) -> Value {
         "requests_without_price": sum.unpriced,
         "requests_estimated": sum.estimated,
         "average_ms": sum.millis.checked_div(sum.requests).unwrap_or_default(),
+        "sandbox_ms": sum.sandbox_millis,
     })
 }

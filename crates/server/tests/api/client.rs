@@ -96,6 +96,7 @@ impl Server {
             name: "a key",
             scopes,
             expires_in: None,
+            auto: None,
         };
         let (_, secret) = self.app.store().create_key(&tenant, &new).await.unwrap();
         secret.reveal().to_owned()
@@ -127,6 +128,13 @@ impl Server {
 
     pub(crate) fn post(&self, dialect: TestDialect, path: &str) -> Call {
         self.request(dialect, Method::POST, path)
+    }
+
+    /// Creates a skill with a key.
+    pub(crate) async fn skill_of(&self, key: &str, name: &str) {
+        let call = self.post(TestDialect::OpenAi, "/v1/skills").key(key);
+        let answer = call.form(&Form::skill(&SkillFixture::new(name))).await;
+        answer.ok();
     }
 
     /// Creates a skill and returns its id.

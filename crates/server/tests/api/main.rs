@@ -9,6 +9,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod admin;
 mod auth;
 mod batches;
 mod client;
@@ -21,6 +22,7 @@ mod files;
 mod in_flight;
 mod leaks;
 mod openapi;
+mod overlap;
 mod paging;
 mod running;
 mod shutdown;

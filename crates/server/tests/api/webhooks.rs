@@ -309,6 +309,7 @@ async fn the_end_of_a_run_that_was_cancelled_while_it_waited_is_announced_to_its
         name: "ci",
         scopes: &[KeyScope::Use],
         expires_in: None,
+        auto: None,
     };
     let (key, secret) = store.create_key(&tenant, &new).await.unwrap();
     let request = serde_json::json!({

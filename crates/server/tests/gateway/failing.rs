@@ -270,6 +270,7 @@ async fn a_key_needs_the_scope_to_use_models() {
             name: "a key",
             scopes: &[scope],
             expires_in: None,
+            auto: None,
         };
         let (_, key) = gateway.app.store().create_key(&tenant, &new).await.unwrap();
         for client in CLIENTS {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
+use prowess_engine::EngineSettings;
 use prowess_provider::config::{
     AnthropicOptions, GeminiOptions, ModelConfig, OpenAiOptions, Policies, Price, ProviderConfig,
     ProviderKind, ProvidersConfig, RetryPolicy, ScriptedOptions,
@@ -63,8 +64,17 @@ impl Gateway {
 
     /// Another server with the same store and upstream.
     pub(crate) async fn restarted(&self) -> Gateway {
+        self.restarted_with(EngineSettings::default()).await
+    }
+
+    /// The same with other settings of runs.
+    pub(crate) async fn restarted_with(&self, runs: EngineSettings) -> Gateway {
         let (folder, upstream) = (self.folder.clone(), self.upstream.clone());
-        Gateway::at(folder, upstream, ServerSettings::default()).await
+        let settings = ServerSettings {
+            runs,
+            ..ServerSettings::default()
+        };
+        Gateway::at(folder, upstream, settings).await
     }
 
     async fn at(
@@ -135,6 +145,7 @@ impl Gateway {
             name: "test",
             scopes: &[scope],
             expires_in: None,
+            auto: None,
         };
         let made = store.create_limited_key(&tenant, &new, limits).await;
         made.unwrap().1.reveal().to_owned()

@@ -47,7 +47,7 @@ async fn tokens_are_counted_on_every_path() {
             "object": "usage", "model": format!("{provider}/m1"), "requests": 1, "errors": 0,
             "input_tokens": 30, "output_tokens": 10,
             "cache_read_tokens": 0, "cache_write_tokens": 0,
-            "cost": 0.0, "requests_without_price": 1, "requests_estimated": 0,
+            "cost": 0.0, "requests_without_price": 1, "requests_estimated": 0, "sandbox_ms": 0,
         }]);
         assert_eq!(json!(sums), expected, "{client:?} {provider} {stream}");
     }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 11] = [
+const MIGRATIONS: [Migration; 15] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -65,6 +65,26 @@ const MIGRATIONS: [Migration; 11] = [
     Migration {
         sqlite: include_str!("../../migrations/0011_sqlite.sql"),
         postgres: include_str!("../../migrations/0011_postgres.sql"),
+    },
+    // Vectors of skills.
+    Migration {
+        sqlite: include_str!("../../migrations/0012_sqlite.sql"),
+        postgres: include_str!("../../migrations/0012_postgres.sql"),
+    },
+    // What skills took of requests.
+    Migration {
+        sqlite: include_str!("../../migrations/0013_sqlite.sql"),
+        postgres: include_str!("../../migrations/0013_postgres.sql"),
+    },
+    // Whether runs of a key may use all stored skills.
+    Migration {
+        sqlite: include_str!("../../migrations/0014_sqlite.sql"),
+        postgres: include_str!("../../migrations/0014_postgres.sql"),
+    },
+    // The audit log, and keys that are rotated.
+    Migration {
+        sqlite: include_str!("../../migrations/0015_sqlite.sql"),
+        postgres: include_str!("../../migrations/0015_postgres.sql"),
     },
 ];
 

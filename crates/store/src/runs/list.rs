@@ -2,19 +2,13 @@
 //! stay when a run ends, so that a page that follows another is the same whatever ended between.
 
 use crate::Store;
-use crate::db::Sql;
+use crate::db::{Database, Sql};
 use crate::error::Result;
 use crate::page::{MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder};
 use crate::tenant::TenantId;
 
+use super::filter::{RunFilter, RunTable};
 use super::view::{COLUMNS, JOINS, RunRecord};
-
-/// The tables that have runs. A kept run that has ended is in two of them.
-const TABLES: [&str; 3] = [
-    "SELECT id FROM runs WHERE tenant = ",
-    "SELECT id FROM journal_runs WHERE tenant = ",
-    "SELECT id FROM foreground_runs WHERE tenant = ",
-];
 
 impl Store {
     /// A page of the tenant's runs, by age: those in progress, and records of the others.
@@ -26,7 +20,22 @@ impl Store {
         tenant: &TenantId,
         page: &PageRequest,
     ) -> Result<RecordPage<RunRecord>> {
-        let rows = self.db().fetch_all(select_page(tenant, page)).await?;
+        let all = RunFilter::default();
+        self.list_filtered_runs(tenant, &all, page).await
+    }
+
+    /// Like [`Store::list_runs`], with a filter.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn list_filtered_runs(
+        &self,
+        tenant: &TenantId,
+        filter: &RunFilter<'_>,
+        page: &PageRequest,
+    ) -> Result<RecordPage<RunRecord>> {
+        let sql = select_page(tenant, filter, page, self.database());
+        let rows = self.db().fetch_all(sql).await?;
         let runs = rows.iter().map(RunRecord::from_row);
         let runs = runs.collect::<Result<_>>()?;
         Ok(RecordPage::from_fetched(runs, page, |run: &RunRecord| {
@@ -36,7 +45,12 @@ impl Store {
 }
 
 /// The ids of the page come from an index of each table, and only they are looked up.
-fn select_page(tenant: &TenantId, page: &PageRequest) -> Sql {
+fn select_page(
+    tenant: &TenantId,
+    filter: &RunFilter<'_>,
+    page: &PageRequest,
+    database: Database,
+) -> Sql {
     let upwards = match page.from {
         PagePosition::Before(_) => page.order == SortOrder::Descending,
         _ => page.order == SortOrder::Ascending,
@@ -51,10 +65,12 @@ fn select_page(tenant: &TenantId, page: &PageRequest) -> Sql {
         _ => 0,
     };
     let mut sql = Sql::new("SELECT ").push(COLUMNS).push(" FROM (");
-    for (at, table) in TABLES.into_iter().enumerate() {
+    // A kept run that has ended is in two of them.
+    for (at, table) in RunTable::ALL.into_iter().enumerate() {
         sql = sql.push(if at == 0 { "" } else { " UNION " });
         sql = sql.push("SELECT id FROM (");
-        sql = sql.push_bind(table, tenant.as_str());
+        sql = sql.push_bind(table.select_ids(), tenant.as_str());
+        sql = filter.apply(sql, table, database);
         if let PagePosition::After(cursor) | PagePosition::Before(cursor) = &page.from {
             sql = sql.push_bind(
                 if upwards { " AND id > " } else { " AND id < " },
@@ -93,7 +109,9 @@ mod tests {
             from,
             ..PageRequest::default()
         });
-        let queries = pages.map(|page| select_page(&TenantId::default_tenant(), &page));
+        let all = RunFilter::default();
+        let tenant = TenantId::default_tenant();
+        let queries = pages.map(|page| select_page(&tenant, &all, &page, Database::Sqlite));
         let steps = assert_no_table_is_scanned(queries);
         for index in [
             "runs_by_tenant",

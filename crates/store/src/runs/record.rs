@@ -1,9 +1,11 @@
 //! The record of a run: written when the run has ended.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::Store;
-use crate::db::{Sql, SqlValue, Tx};
+use crate::db::{DbRow, Sql, SqlValue, Tx};
 use crate::error::Result;
 use crate::id::{self, IdPrefix};
 use crate::tenant::TenantId;
@@ -48,8 +50,8 @@ pub struct NewRun {
     pub events: Value,
 }
 
-/// A record and its tenant.
-type RecordRow<'a> = (&'a TenantId, &'a NewRun);
+/// A record, its tenant, and the key of its request.
+type RecordRow<'a> = (&'a TenantId, &'a NewRun, Option<&'a str>);
 
 impl Store {
     /// A new id for a run that begins now.
@@ -61,14 +63,21 @@ impl Store {
     /// thought to be dead, or died before it ended the run in the journal.
     pub async fn record_run(&self, tenant: &TenantId, run: &NewRun) -> Result<()> {
         let mut tx = self.db().begin().await?;
-        tenant.map_unknown_tenant(insert_records(&mut tx, &[(tenant, run)]).await)?;
+        let keys = kept_run_keys(&mut tx, [run.id.as_str()]).await?;
+        let row = (tenant, run, keys.get(&run.id).map(String::as_str));
+        tenant.map_unknown_tenant(insert_records(&mut tx, &[row]).await)?;
         tx.commit().await
     }
 
     /// Stores the records of several runs, all or none.
     pub async fn record_runs(&self, runs: &[(TenantId, NewRun)]) -> Result<()> {
-        let rows: Vec<RecordRow<'_>> = runs.iter().map(|(tenant, run)| (tenant, run)).collect();
         let mut tx = self.db().begin().await?;
+        let keys = kept_run_keys(&mut tx, runs.iter().map(|(_, run)| run.id.as_str())).await?;
+        let rows = runs.iter().map(|(tenant, run)| {
+            let key = keys.get(&run.id).map(String::as_str);
+            (tenant, run, key)
+        });
+        let rows: Vec<RecordRow<'_>> = rows.collect();
         insert_records(&mut tx, &rows).await?;
         tx.commit().await
     }
@@ -82,22 +91,38 @@ pub(crate) async fn insert_records(tx: &mut Tx, runs: &[RecordRow<'_>]) -> Resul
     let sql = Sql::new(
         "INSERT INTO runs (id, tenant, model, provider, dialect, status, turns, calls,
             input_tokens, output_tokens, started_at, ended_at, session, error, usage,
-            skills, files, events) VALUES ",
+            skills, files, events, api_key) VALUES ",
     );
-    let sql = sql.push_rows(runs.iter().map(|(tenant, run)| values(tenant, run)));
+    let sql = sql.push_rows(runs.iter().map(|row| values(row)));
     let sql = sql.push(
         " ON CONFLICT (id) DO UPDATE SET model = excluded.model, provider = excluded.provider,
             dialect = excluded.dialect, status = excluded.status, turns = excluded.turns,
             calls = excluded.calls, input_tokens = excluded.input_tokens,
             output_tokens = excluded.output_tokens, ended_at = excluded.ended_at,
             session = excluded.session, error = excluded.error, usage = excluded.usage,
-            skills = excluded.skills, files = excluded.files, events = excluded.events
+            skills = excluded.skills, files = excluded.files, events = excluded.events,
+            api_key = COALESCE(excluded.api_key, runs.api_key)
           WHERE runs.tenant = excluded.tenant",
     );
     tx.execute(sql).await.map(drop)
 }
 
-fn values(tenant: &TenantId, run: &NewRun) -> Vec<SqlValue> {
+/// The keys of kept runs, whose journal has them.
+async fn kept_run_keys(
+    tx: &mut Tx,
+    ids: impl IntoIterator<Item = &'_ str>,
+) -> Result<HashMap<String, String>> {
+    let ids: Vec<&str> = ids.into_iter().collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let sql = Sql::new("SELECT id, api_key FROM journal_runs WHERE api_key IS NOT NULL AND id IN ");
+    let rows = tx.fetch_all(sql.push_list(ids)).await?;
+    let key = |row: &DbRow| Ok((row.text("id")?, row.text("api_key")?));
+    rows.iter().map(key).collect()
+}
+
+fn values((tenant, run, key): &RecordRow<'_>) -> Vec<SqlValue> {
     vec![
         run.id.as_str().into(),
         tenant.as_str().into(),
@@ -117,5 +142,6 @@ fn values(tenant: &TenantId, run: &NewRun) -> Vec<SqlValue> {
         run.skills.to_string().into(),
         run.files.to_string().into(),
         run.events.to_string().into(),
+        (*key).into(),
     ]
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use prowess_store::{
     BeginOutcome, EndOutcome, EndedForegroundRun, ForegroundRun, NewJournalRun, NewRun,
-    PagePosition, PageRequest, RunResult, RunState, SortOrder, Store, TenantId, Timestamp,
-    UsageGrouping, UsageQuery, UsageRow, UsageSum,
+    PagePosition, PageRequest, RunResult, RunState, SkillCost, SortOrder, Store, TenantId,
+    Timestamp, UsageGrouping, UsageQuery, UsageRow, UsageSum,
 };
 use serde_json::json;
 
@@ -42,7 +42,23 @@ fn usage(tenant: &TenantId, turns: u64) -> UsageRow {
         cache_write_tokens: turns,
         cost_nanos: 100 * turns,
         millis: 7,
+        sandbox_millis: 3 * turns,
+        skills: vec![skill_cost(turns)],
     }
+}
+
+/// What a skill took of so many turns; it was used in the second.
+fn skill_cost(turns: u64) -> SkillCost {
+    let mut cost = SkillCost::new("forms", Some("skill_1"));
+    cost.loaded.input_tokens = 4 * turns;
+    cost.loaded.cost_nanos = 40 * turns;
+    cost.used.output_tokens = turns;
+    cost.sandbox_millis = 2 * turns;
+    cost.runs.offered = 1;
+    cost.runs.loaded = 1;
+    cost.runs.used = u64::from(turns > 1);
+    cost.runs.in_vain = i64::from(turns < 2);
+    cost
 }
 
 fn in_progress(tenant: &TenantId, turns: u64) -> ForegroundRun {
@@ -233,6 +249,13 @@ async fn a_server_that_comes_back_adds_only_what_was_not_counted(bed: TestBed) {
     store.end_foreground_runs(&[end]).await.unwrap();
     assert_eq!(status(&store, tenant, &run.id).await, "completed");
     assert_eq!(counted(&store).await, (1, 1, 20, 200));
+    let costs = store.skill_costs(Some(tenant), Timestamp::EPOCH).await;
+    let costs = costs.unwrap();
+    assert_eq!(costs.skills, [skill_cost(2)]);
+    assert_eq!(costs.total_sandbox_millis, 6);
+    assert_eq!(costs.no_skill_sandbox_millis, 2);
+    assert_eq!(costs.no_skill.input_tokens, 12);
+    assert_eq!(costs.no_skill.cost_nanos, 120);
 }
 
 async fn a_row_is_written_again_when_its_writing_seemed_to_fail(bed: TestBed) {

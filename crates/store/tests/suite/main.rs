@@ -13,6 +13,7 @@
 mod testbed;
 
 mod attack_data;
+mod audit;
 mod batches;
 mod bucket_access;
 mod chats;
@@ -36,7 +37,10 @@ mod provider_files;
 mod quotas;
 mod resolving;
 mod runs;
+mod same_order;
 mod searching;
+mod skill_costs;
+mod skill_vectors;
 mod starting;
 mod tenants;
 mod uploading;

@@ -19,6 +19,7 @@ fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
             name: "k",
             scopes: &[KeyScope::Use],
             expires_in: None,
+            auto: None,
         };
         let (_, known) = store.create_key(&bed.tenant, &new).await.unwrap();
         let (_, unseen) = store.create_key(&bed.tenant, &new).await.unwrap();
@@ -52,6 +53,7 @@ fn a_key_that_is_revoked_is_not_known_any_more() {
             name: "k",
             scopes: &[KeyScope::Use],
             expires_in: None,
+            auto: None,
         };
         let (key, secret) = store.create_key(&bed.tenant, &new).await.unwrap();
         for store in [&store, &other] {

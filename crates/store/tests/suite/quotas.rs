@@ -117,6 +117,7 @@ async fn skills_versions_and_files_are_counted(mut bed: TestBed) {
         files: Some(2),
         skills: Some(2),
         versions: Some(3),
+        keys: None,
     };
     let store = limited(&mut bed, limits).await;
     let first = bed.create(&store, "one").await.skill.id;
@@ -187,7 +188,14 @@ const EARLIER_SQLITE: &str = "
     ALTER TABLE sessions DROP COLUMN held_epoch;
     ALTER TABLE sessions DROP COLUMN stored_bytes;
     DROP TABLE skills_to_index; DROP TABLE skill_pages; DROP TABLE skill_blocks;
-    DROP TABLE skill_documents; DROP TABLE skill_index;
+    DROP TABLE skill_documents; DROP TABLE skill_index; DROP TABLE skill_vectors;
+    DROP TABLE skill_costs; ALTER TABLE usage DROP COLUMN sandbox_ms;
+    ALTER TABLE keys DROP COLUMN auto;
+    DROP TABLE audit_log; DROP TABLE audit_retention;
+    DROP INDEX keys_by_previous_prefix;
+    ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
+    ALTER TABLE keys DROP COLUMN previous_until;
+    ALTER TABLE runs DROP COLUMN api_key;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
@@ -204,7 +212,14 @@ const EARLIER_POSTGRES: &str = "
     ALTER TABLE sessions DROP COLUMN held_epoch;
     ALTER TABLE sessions DROP COLUMN stored_bytes;
     DROP TABLE skills_to_index; DROP TABLE skill_pages; DROP TABLE skill_blocks;
-    DROP TABLE skill_documents; DROP TABLE skill_index;
+    DROP TABLE skill_documents; DROP TABLE skill_index; DROP TABLE skill_vectors;
+    DROP TABLE skill_costs; ALTER TABLE usage DROP COLUMN sandbox_ms;
+    ALTER TABLE keys DROP COLUMN auto;
+    DROP TABLE audit_log; DROP TABLE audit_retention;
+    DROP INDEX keys_by_previous_prefix;
+    ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
+    ALTER TABLE keys DROP COLUMN previous_until;
+    ALTER TABLE runs DROP COLUMN api_key;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {

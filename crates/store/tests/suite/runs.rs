@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use prowess_store::{ContainerRecord, NewRun, PageRequest, Store, TenantId, Timestamp};
+use prowess_store::{ContainerRecord, NewRun, PageRequest, RunFilter, Store, TenantId, Timestamp};
 use serde_json::json;
 
 use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
     a_run_is_listed_newest_first_and_read_back_whole,
+    runs_are_found_by_model_skill_state_and_time,
     a_container_is_saved_for_its_tenant_only,
     turns_are_kept_under_every_call_until_their_time_is_over,
 }
@@ -115,4 +116,87 @@ async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: TestBed) 
         .save_hidden_turns(tenant, &[("call_4", &long)], hour)
         .await;
     assert_eq!(refused.unwrap_err().code(), "value-invalid");
+}
+
+async fn runs_are_found_by_model_skill_state_and_time(bed: TestBed) {
+    let store = bed.open().await;
+    let first = NewRun {
+        skills: json!([{"name": "forms", "id": "skill_1"}]),
+        ..ended("small")
+    };
+    store.record_run(&bed.tenant, &first).await.unwrap();
+    let between = Timestamp::now().after(Duration::from_micros(1));
+    while Timestamp::now() <= between {
+        std::hint::spin_loop();
+    }
+    let second = NewRun {
+        status: "failed",
+        skills: json!([{"name": "tables", "id": "skill_2"}]),
+        ..ended("large")
+    };
+    store.record_run(&bed.tenant, &second).await.unwrap();
+    let other = other(&store).await;
+    store.record_run(&other, &ended("small")).await.unwrap();
+
+    let all = RunFilter::default();
+    let models = async |filter: RunFilter<'_>| {
+        let page = PageRequest::default();
+        let page = store.list_filtered_runs(&bed.tenant, &filter, &page).await;
+        let runs = page.unwrap().items.into_iter();
+        runs.map(|run| run.model).collect::<Vec<_>>()
+    };
+    assert_eq!(models(all.clone()).await, ["large", "small"]);
+    for (filter, found) in [
+        (
+            RunFilter {
+                model: Some("small"),
+                ..all.clone()
+            },
+            "small",
+        ),
+        (
+            RunFilter {
+                skill: Some("skill_1"),
+                ..all.clone()
+            },
+            "small",
+        ),
+        (
+            RunFilter {
+                skill: Some("tables"),
+                ..all.clone()
+            },
+            "large",
+        ),
+        (
+            RunFilter {
+                state: Some("failed"),
+                ..all.clone()
+            },
+            "large",
+        ),
+        (
+            RunFilter {
+                since: Some(between),
+                ..all.clone()
+            },
+            "large",
+        ),
+        (
+            RunFilter {
+                until: Some(between),
+                ..all.clone()
+            },
+            "small",
+        ),
+    ] {
+        assert_eq!(models(filter.clone()).await, [found], "{filter:?}");
+    }
+    for skill in ["form", "%", "skill_", "\\", "'"] {
+        let none = RunFilter {
+            skill: Some(skill),
+            ..all.clone()
+        };
+        assert!(models(none).await.is_empty(), "{skill}");
+    }
 }

@@ -82,6 +82,7 @@ async fn another_tenants_ids_are_not_found_by_any_operation(bed: TestBed) {
         name: "k",
         scopes: &[KeyScope::Read],
         expires_in: None,
+        auto: None,
     };
     let (key, _) = store.create_key(&bed.tenant, &new).await.unwrap();
     let answer = store.revoke_key(&other, &key.id).await;

@@ -156,14 +156,19 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 
 /// Executes statements of a test, besides the store.
 pub(crate) async fn execute(bed: &TestBed, sql: &str) {
+    try_execute(bed, sql).await.unwrap();
+}
+
+/// Like [`execute`], for statements that the database may refuse.
+pub(crate) async fn try_execute(bed: &TestBed, sql: &str) -> Result<(), sqlx::Error> {
     let sql = AssertSqlSafe(sql.to_owned());
     if bed.config.database == "sqlite" {
         let file = bed.config.data_dir.join("prowess.db");
         let url = format!("sqlite://{}", file.display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        raw_sql(sql).execute(&mut connection).await.unwrap();
+        raw_sql(sql).execute(&mut connection).await.map(drop)
     } else {
         let mut connection = PgConnection::connect(&bed.config.database).await.unwrap();
-        raw_sql(sql).execute(&mut connection).await.unwrap();
+        raw_sql(sql).execute(&mut connection).await.map(drop)
     }
 }

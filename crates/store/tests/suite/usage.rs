@@ -38,6 +38,8 @@ fn row(bed: &TestBed, model: &str, status: u16) -> UsageRow {
         cache_write_tokens: 1,
         cost_nanos: 700,
         millis: 20,
+        sandbox_millis: 9,
+        skills: Vec::new(),
     }
 }
 
@@ -105,6 +107,7 @@ const USER: NewKey<'static> = NewKey {
     name: "ci",
     scopes: &[KeyScope::Use],
     expires_in: None,
+    auto: None,
 };
 
 async fn a_key_keeps_its_limits(bed: TestBed) {

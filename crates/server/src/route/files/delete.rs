@@ -7,6 +7,7 @@ use prowess_store::Error as StoreError;
 
 use super::{FileShape, ProviderFileRequest};
 use crate::app::App;
+use crate::audit::{AuditedStore, ChangedElsewhere};
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
@@ -17,16 +18,19 @@ pub(crate) async fn delete(
     State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
+    AuditedStore(store): AuditedStore,
     provider_request: ProviderFileRequest,
     PathParams(id): PathParams<String>,
 ) -> Result<Response, HttpError> {
     principal.require(Permission::WriteFiles)?;
-    match app.store().delete_file(&principal.tenant, &id).await {
+    match store.delete_file(&principal.tenant, &id).await {
         Err(missing @ StoreError::NotFound { .. }) => {
             let found = provider_request
                 .find_file(&app, &principal, &id, missing)
                 .await?;
-            return found.delete(FileShape::File).await;
+            let mut response = found.delete(FileShape::File).await?;
+            response.extensions_mut().insert(ChangedElsewhere);
+            return Ok(response);
         }
         deleted => deleted?,
     }

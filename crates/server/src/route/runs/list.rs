@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::SortOrder;
+use prowess_store::{RunFilter, SortOrder};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -18,7 +18,16 @@ pub(crate) async fn list(
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadRuns)?;
     let request = page::parse_anthropic(&query, SortOrder::Descending)?;
-    let page = app.store().list_runs(&principal.tenant, &request).await?;
+    let filter = RunFilter {
+        model: query.get("model"),
+        skill: query.get("skill"),
+        key: query.get("key"),
+        state: query.get("state"),
+        since: query.time("since")?,
+        until: query.time("until")?,
+    };
+    let (store, tenant) = (app.store(), &principal.tenant);
+    let page = store.list_filtered_runs(tenant, &filter, &request).await?;
     let next = page.next.as_ref().map(prowess_store::PageCursor::encode);
     let runs: Vec<Value> = page.items.iter().map(render::run).collect();
     Ok(Json(

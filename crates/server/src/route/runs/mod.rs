@@ -20,7 +20,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         action: RouteAction::Handler(|method, _| on(method, list::list)),
         operations: Operations::both(
             Operation::new("List runs, those in progress too", OperationResponse::Json)
-                .query(query::ANTHROPIC_PAGE),
+                .query(query::RUNS),
         ),
         names: PathNames::OwnList,
     },

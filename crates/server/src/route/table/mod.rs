@@ -25,7 +25,7 @@ pub use summary::{RouteSummary, route_table};
 use self::model_calls::MODEL_CALLS;
 use self::row::RouteRow;
 use super::{
-    containers, discovery, files, gateway, health, litellm, mcp, message_batches, models,
+    admin, containers, discovery, files, gateway, health, litellm, mcp, message_batches, models,
     openai_batches, runs, skills, usage,
 };
 use crate::openapi;
@@ -42,6 +42,7 @@ static HANDLERS: &[&[RouteRow]] = &[
     models::ROUTES,
     runs::ROUTES,
     usage::ROUTES,
+    admin::ROUTES,
     containers::ROUTES,
     message_batches::ROUTES,
     openai_batches::ROUTES,

@@ -13,6 +13,7 @@ use crate::openapi::parameters as query;
 
 const CHAT_BODY: OperationBody = OperationBody::Model(&["model", "messages"]);
 const MESSAGES_BODY: OperationBody = OperationBody::Model(&["model", "max_tokens", "messages"]);
+const EMBEDDINGS_BODY: OperationBody = OperationBody::Model(&["model", "input"]);
 const RESPONSES_BODY: OperationBody = OperationBody::Model(&["model"]);
 
 /// Stored objects are named in the body.
@@ -49,6 +50,15 @@ pub(super) static MODEL_CALLS: &[RouteRow] = &[
         Operations::only(
             ApiMount::OpenAi,
             Operation::new(GENERATE, OperationResponse::Stream).body(CHAT_BODY),
+        ),
+    ),
+    call(
+        "/embeddings",
+        ClientDialect::Chat,
+        ModelTask::Embed,
+        Operations::only(
+            ApiMount::OpenAi,
+            Operation::new("Create embeddings", OperationResponse::Json).body(EMBEDDINGS_BODY),
         ),
     ),
     call(

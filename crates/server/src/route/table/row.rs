@@ -28,11 +28,12 @@ pub(crate) struct RouteRow {
     pub(crate) names: PathNames,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RouteMethod {
     /// Answers HEAD too.
     Get,
     Post,
+    Patch,
     Delete,
 }
 
@@ -82,6 +83,7 @@ pub(crate) enum ObjectKind {
     ChatCompletion,
     MessageBatch,
     Batch,
+    Key,
 }
 
 impl ObjectKind {
@@ -99,6 +101,7 @@ impl ObjectKind {
             ObjectKind::ChatCompletion => "completion",
             ObjectKind::MessageBatch => "message_batch",
             ObjectKind::Batch => "batch",
+            ObjectKind::Key => "key",
         }
     }
 }
@@ -119,6 +122,7 @@ where
     match method {
         RouteMethod::Get => routing::get(handler),
         RouteMethod::Post => routing::post(handler),
+        RouteMethod::Patch => routing::patch(handler),
         RouteMethod::Delete => routing::delete(handler),
     }
 }
@@ -135,6 +139,7 @@ impl RouteMethod {
         match self {
             RouteMethod::Get => "get",
             RouteMethod::Post => "post",
+            RouteMethod::Patch => "patch",
             RouteMethod::Delete => "delete",
         }
     }
