@@ -2,10 +2,11 @@
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
+use prowess_server::audit_event_json;
 use prowess_store::{
-    AuditEvent, AuditFilter, PagePosition, PageRequest, Store, TenantId, Timestamp, UsageQuery,
+    AuditFilter, PagePosition, PageRequest, Store, TenantId, Timestamp, UsageQuery,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::client::{RemoteArgs, block_on};
 use super::serve::ConfigArgs;
@@ -128,7 +129,7 @@ async fn print_local(args: &Args, printer: &mut Printer) -> anyhow::Result<()> {
         let page = store.audit_events(&filter, &request).await?;
         for event in &page.items {
             if printer.wants_more() {
-                printer.print(event_json(event))?;
+                printer.print(audit_event_json(event))?;
             }
         }
         match page.next {
@@ -208,29 +209,4 @@ impl Printer {
         output::print_remark(&format!("{} {noun}", self.printed));
         Ok(())
     }
-}
-
-/// As a server sends it.
-fn event_json(event: &AuditEvent) -> Value {
-    let at = jiff::Timestamp::from_microsecond(event.at.as_micros());
-    json!({
-        "id": event.id,
-        "type": "audit_event",
-        "tenant": event.tenant,
-        "at": at.map_or_else(|_| String::new(), |at| format!("{at:.6}")),
-        "actor": {
-            "type": event.actor_kind,
-            "id": event.actor_id,
-            "name": event.actor_name,
-        },
-        "action": event.action,
-        "object": event.object,
-        "outcome": event.outcome,
-        "error_code": event.error_code,
-        "before": event.before,
-        "after": event.after,
-        "peer": event.peer,
-        "request_id": event.request,
-        "user_agent": event.user_agent,
-    })
 }

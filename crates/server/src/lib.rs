@@ -81,6 +81,7 @@ pub use app::App;
 pub use batches::settings::BatchSettings;
 pub use http_service::HttpService;
 pub use prowess_provider::AnthropicAccount;
+pub use render::audit_event_json;
 #[doc(hidden)]
 pub use route::table::{RouteSummary, route_table};
 pub use secret::SecretString;

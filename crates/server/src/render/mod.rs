@@ -1,10 +1,13 @@
 //! Renders database rows as JSON of each dialect.
 
 pub(crate) mod anthropic;
+mod audit_event;
 pub(crate) mod openai;
 
 use prowess_store::{JournalRun, RunRecord, Timestamp};
 use serde_json::{Value, json};
+
+pub use audit_event::audit_event_json;
 
 /// A run. No vendor has such an object, so all dialects get the same.
 pub(crate) fn run(run: &RunRecord) -> Value {

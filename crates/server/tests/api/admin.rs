@@ -110,8 +110,8 @@ async fn works(server: &Server, key: &str) -> bool {
     answer.status == StatusCode::OK
 }
 
-/// A value with ids, times and secrets masked.
-fn masked(value: &Value) -> Value {
+/// A value with ids, times and secrets replaced.
+fn hide_varying_parts(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let fields = fields.iter().map(|(name, value)| {
@@ -124,13 +124,13 @@ fn masked(value: &Value) -> Value {
                         let kind = id.split_once('_').map_or(id, |(kind, _)| kind);
                         format!("{kind}_…").into()
                     }
-                    (_, value) => masked(value),
+                    (_, value) => hide_varying_parts(value),
                 };
                 (name.clone(), value)
             });
             Value::Object(fields.collect())
         }
-        Value::Array(items) => items.iter().map(masked).collect(),
+        Value::Array(items) => items.iter().map(hide_varying_parts).collect(),
         value => value.clone(),
     }
 }
@@ -142,7 +142,7 @@ async fn a_key_is_created_listed_changed_rotated_and_revoked(server: Server) {
         "expires_in_days": 7,
     });
     let created = create(&server, MASTER, requested).await.ok();
-    insta::assert_json_snapshot!(masked(&created));
+    insta::assert_json_snapshot!(hide_varying_parts(&created));
     let (id, first) = (text(&created, "id"), text(&created, "key"));
     assert!(works(&server, first).await);
 
@@ -385,7 +385,7 @@ async fn the_audit_log_has_every_change_and_every_refusal(server: Server) {
     let log = get(&server, MASTER, "/audit?limit=100").await.ok();
     let mut entries = log["data"].as_array().unwrap().clone();
     entries.reverse();
-    insta::assert_json_snapshot!(masked(&json!(entries)));
+    insta::assert_json_snapshot!(hide_varying_parts(&json!(entries)));
     let secret = text(&created, "key").rsplit_once('-').unwrap().1;
     assert!(!log.to_string().contains(secret));
 }

@@ -9,10 +9,9 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use prowess_store::{
-    AuditEvent, AuditFilter, Error as StoreError, PagePosition, PageRequest, SortOrder, Store,
-    TenantId, Timestamp,
+    AuditFilter, Error as StoreError, PagePosition, PageRequest, SortOrder, Store, TenantId,
+    Timestamp,
 };
-use serde_json::{Value, json};
 
 use super::{list_json, tenant_of};
 use crate::app::App;
@@ -20,7 +19,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::Query;
 use crate::page;
-use crate::render::rfc3339;
+use crate::render::audit_event_json;
 
 /// The media type of lines of JSON.
 const LINES: &str = "application/x-ndjson";
@@ -48,7 +47,7 @@ pub(super) async fn list(
         .store()
         .audit_events(&requested.filter(), &request)
         .await?;
-    Ok(Json(list_json(&page, event_json)).into_response())
+    Ok(Json(list_json(&page, audit_event_json)).into_response())
 }
 
 fn wants_lines(headers: &HeaderMap) -> bool {
@@ -113,7 +112,7 @@ fn lines(
             let lines = page
                 .items
                 .iter()
-                .map(|event| format!("{}\n", event_json(event)));
+                .map(|event| format!("{}\n", audit_event_json(event)));
             let lines = Bytes::from(lines.collect::<String>());
             let next = page.next.map(|cursor| PageRequest {
                 from: PagePosition::After(cursor),
@@ -121,28 +120,5 @@ fn lines(
             });
             Ok(Some((lines, next)))
         }
-    })
-}
-
-fn event_json(event: &AuditEvent) -> Value {
-    json!({
-        "id": event.id,
-        "type": "audit_event",
-        "tenant": event.tenant,
-        "at": rfc3339(event.at),
-        "actor": {
-            "type": event.actor_kind,
-            "id": event.actor_id,
-            "name": event.actor_name,
-        },
-        "action": event.action,
-        "object": event.object,
-        "outcome": event.outcome,
-        "error_code": event.error_code,
-        "before": event.before,
-        "after": event.after,
-        "peer": event.peer,
-        "request_id": event.request,
-        "user_agent": event.user_agent,
     })
 }
