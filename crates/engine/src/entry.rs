@@ -108,7 +108,8 @@ impl Engine {
         usage: Option<UsageRow>,
     ) -> Result<RunStream, RunError> {
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
-        let prepared = prepare_run(self, request, Purpose::Run, None).await?;
+        // Boxed: an awaited future is moved into each of the futures around it.
+        let prepared = Box::pin(prepare_run(self, request, Purpose::Run, None)).await?;
         let tools = prepared.tools.toolbox.tools().len();
         let id = Store::new_run_id()?;
         let mut run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));

@@ -48,18 +48,12 @@ impl Default for ToolNames {
 impl ToolNames {
     pub(crate) fn for_toolbox(toolbox: &Toolbox) -> Self {
         let defaults = ToolNames::default();
-        let find = |preferred: String, fallback: &str| {
-            let numbered = (2..100).map(|number| format!("{fallback}_{number}"));
-            let mut all = [preferred.clone(), fallback.to_owned()]
-                .into_iter()
-                .chain(numbered);
-            all.find(|name| toolbox.has_tool(name)).unwrap_or(preferred)
-        };
+        let own = toolbox.own_tool_names();
         ToolNames {
-            load: find(defaults.load, "skills_load"),
-            search: find(defaults.search, "skills_search"),
-            bash: find(defaults.bash, "skill_bash"),
-            editor: find(defaults.editor, "skill_editor"),
+            load: own.load.unwrap_or(defaults.load),
+            search: own.search.unwrap_or(defaults.search),
+            bash: own.bash.unwrap_or(defaults.bash),
+            editor: own.editor.unwrap_or(defaults.editor),
         }
     }
 

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr3;
+use memchr::{memchr, memchr3};
 use serde_json::Value;
 
 /// Words behind `<`; with it they are a token.
@@ -78,6 +78,9 @@ const SQUARE_TOKENS: &[&str] = &[
 /// Words behind `]`.
 const CLOSED_TOKENS: &[&str] = &["~b]", "~!b["];
 
+/// The first byte of `＜`, and of few other characters.
+const FULL_WIDTH_FIRST_BYTE: u8 = 0xEF;
+
 /// Characters of the word in a token that only ends with a bar, as `<turn|>`.
 const MAX_WORD_CHARS: usize = 64;
 
@@ -101,19 +104,40 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
 
 /// The same for every text in a value, names of fields included.
 pub fn neutralise_json(value: Value) -> Value {
+    // Nearly all values have none, and building a value again costs far more than a search.
+    if has_token(&value) {
+        rebuild(value)
+    } else {
+        value
+    }
+}
+
+fn has_token(value: &Value) -> bool {
+    let in_text = |text: &str| find_all(text).next().is_some();
+    match value {
+        Value::String(text) => in_text(text),
+        Value::Array(items) => items.iter().any(has_token),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| in_text(name) || has_token(value)),
+        _ => false,
+    }
+}
+
+fn rebuild(value: Value) -> Value {
     match value {
         Value::String(text) => match neutralise(&text) {
             Cow::Borrowed(_) => Value::String(text),
             Cow::Owned(changed) => Value::String(changed),
         },
-        Value::Array(items) => items.into_iter().map(neutralise_json).collect(),
+        Value::Array(items) => items.into_iter().map(rebuild).collect(),
         Value::Object(fields) => {
             let fields = fields.into_iter().map(|(name, value)| {
                 let name = match neutralise(&name) {
                     Cow::Borrowed(_) => name,
                     Cow::Owned(changed) => changed,
                 };
-                (name, neutralise_json(value))
+                (name, rebuild(value))
             });
             Value::Object(fields.collect())
         }
@@ -124,7 +148,9 @@ pub fn neutralise_json(value: Value) -> Value {
 /// Where control tokens begin.
 pub(crate) fn find_all(text: &str) -> impl Iterator<Item = usize> {
     // Most texts hold none of the characters that one can begin with.
-    let may_hold = memchr3(b'<', b'[', b']', text.as_bytes()).is_some() || text.contains('＜');
+    let bytes = text.as_bytes();
+    let may_hold = memchr3(b'<', b'[', b']', bytes).is_some()
+        || memchr(FULL_WIDTH_FIRST_BYTE, bytes).is_some();
     let searched = if may_hold { text } else { "" };
     let openings = searched.match_indices(['<', '＜', '[', ']']);
     openings.filter_map(|(at, opening)| {

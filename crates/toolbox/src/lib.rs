@@ -89,6 +89,6 @@ pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
 pub use prowess_sandbox::OutputChunk;
 pub use skill_library::{LibraryFuture, SkillLibrary};
 pub use skill_sources::{SkillSnapshot, SkillSources, SourceProblem};
-pub use spec::{LoadToolStyle, Member, ToolSpec, ToolboxLimits, ToolboxOptions};
+pub use spec::{LoadToolStyle, Member, OwnToolNames, ToolSpec, ToolboxLimits, ToolboxOptions};
 pub use toolbox::Toolbox;
 pub use workspace::{NamedSecret, Workspace};

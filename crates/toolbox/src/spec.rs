@@ -17,6 +17,20 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
+/// The names of the toolbox's own tools, as far as it has them: a tool of the client may
+/// already have the usual one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnToolNames {
+    /// Loads a skill.
+    pub load: Option<String>,
+    /// Searches for skills.
+    pub search: Option<String>,
+    /// Runs a command line.
+    pub bash: Option<String>,
+    /// Views and edits files.
+    pub editor: Option<String>,
+}
+
 /// A skill in a toolbox.
 #[derive(Debug, Clone)]
 pub struct Member {

@@ -9,7 +9,7 @@ use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::registry::ToolRoute;
 use crate::run::CommandRunner;
 use crate::skill_library::SkillLibrary;
-use crate::spec::{Member, ToolSpec, ToolboxOptions};
+use crate::spec::{Member, OwnToolNames, ToolSpec, ToolboxOptions};
 use crate::state::SharedState;
 use crate::text::{command_line, list_names};
 use crate::workspace::Workspace;
@@ -86,6 +86,19 @@ impl Toolbox {
     #[must_use]
     pub fn has_tool(&self, name: &str) -> bool {
         self.state.lock().registry.find(name).is_some()
+    }
+
+    /// The names of its own tools.
+    #[must_use]
+    pub fn own_tool_names(&self) -> OwnToolNames {
+        let state = self.state.lock();
+        let name_for = |route| state.registry.name_for(&route).map(str::to_owned);
+        OwnToolNames {
+            load: name_for(ToolRoute::Load),
+            search: name_for(ToolRoute::Search),
+            bash: name_for(ToolRoute::Bash),
+            editor: name_for(ToolRoute::Editor),
+        }
     }
 
     /// Whether a tool only shows skills and changes no file of the workspace.

@@ -118,12 +118,12 @@ pub(crate) fn default_headers(stream: bool) -> HeaderMap {
 
 /// Whether headers announce a stream of server-sent events.
 pub fn is_event_stream(headers: &HeaderMap) -> bool {
-    let content_type = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("text/event-stream")
+    let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
+        return false;
+    };
+    let mut parameters = content_type.as_bytes().split(|byte| *byte == b';');
+    let essence = parameters.next().unwrap_or_default().trim_ascii();
+    essence.eq_ignore_ascii_case(b"text/event-stream")
 }
 
 /// Sets a header to a key.

@@ -27,7 +27,6 @@ use crate::request_log::{self, RequestInfo};
 pub(crate) struct Exchange {
     started: Instant,
     id: RequestId,
-    dialect: ApiDialect,
     /// The dialect of error responses.
     client: ClientDialect,
     info: Arc<RequestInfo>,
@@ -36,14 +35,22 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// Begins with the head of a request and the route pattern of its path.
     pub(crate) fn begin<B>(request: &axum::http::Request<B>, route: &str) -> Exchange {
+        let client = client_dialect(request.uri().path(), request.headers());
+        Exchange::begin_in(client, request, route)
+    }
+
+    /// Begins with a dialect that the route tells.
+    pub(crate) fn begin_in<B>(
+        client: ClientDialect,
+        request: &axum::http::Request<B>,
+        route: &str,
+    ) -> Exchange {
         let id = RequestId::new();
-        let (path, headers) = (request.uri().path(), request.headers());
         Exchange {
             started: Instant::now(),
             id,
-            dialect: ApiDialect::detect(path, headers),
-            client: client_dialect(path, headers),
-            info: RequestInfo::new(id, request.method().clone(), path, route),
+            client,
+            info: RequestInfo::new(id, request.method().clone(), request.uri().path(), route),
         }
     }
 
@@ -74,7 +81,8 @@ pub(crate) async fn middleware(mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let exchange = Exchange::begin(&request, route);
-    request.extensions_mut().insert(exchange.dialect);
+    let dialect = ApiDialect::detect(request.uri().path(), request.headers());
+    request.extensions_mut().insert(dialect);
     request.extensions_mut().insert(exchange.id);
     let response = exchange.scope(next.run(request)).await;
     exchange.end(response)

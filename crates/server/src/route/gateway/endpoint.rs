@@ -44,6 +44,11 @@ impl Endpoint {
         }
     }
 
+    /// The dialect of the client.
+    pub(crate) fn client(&self) -> ClientDialect {
+        self.client
+    }
+
     /// The route pattern, where it is not the path itself.
     pub(crate) fn route(&self) -> Option<&'static str> {
         self.path.as_ref().map(|path| path.method.route())
