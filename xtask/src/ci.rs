@@ -1,11 +1,13 @@
 //! `cargo xtask ci`
 
 use crate::run::{self, cargo, succeeds};
+use crate::setup::Installation;
 use crate::test;
 
 /// Quick checks first, so that a small mistake is reported soon.
 pub(crate) fn run() -> anyhow::Result<()> {
     run::run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    let installation = Installation::start()?;
     let clippy = [
         "clippy",
         "--locked",
@@ -39,7 +41,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     ];
     run::run(cargo(&fuzz).current_dir(run::root()))?;
     advisories()?;
-    test::run_all(None)
+    installation.finish()?;
+    test::run_installed(None)
 }
 
 /// Known vulnerabilities of dependencies. Licences, duplicates and sources need neither

@@ -10,11 +10,8 @@ pub(crate) struct Args {
     filter: Option<String>,
 }
 
-pub(crate) fn run_all(filter: Option<&str>) -> anyhow::Result<()> {
-    match filter {
-        Some(filter) => setup::install(needs::steps(filter)?)?,
-        None => setup::all()?,
-    }
+/// Runs the tests, with everything that they need installed.
+pub(crate) fn run_installed(filter: Option<&str>) -> anyhow::Result<()> {
     let filter: Vec<&str> = filter.into_iter().collect();
     run::run(cargo(&["test", "--workspace", "--doc", "--quiet"]).args(&filter))?;
     let mut tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
@@ -35,5 +32,10 @@ pub(crate) fn run_all(filter: Option<&str>) -> anyhow::Result<()> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    run_all(args.filter.as_deref())
+    let filter = args.filter.as_deref();
+    match filter {
+        Some(filter) => setup::install(needs::steps(filter)?)?,
+        None => setup::all()?,
+    }
+    run_installed(filter)
 }
