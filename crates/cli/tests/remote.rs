@@ -72,7 +72,7 @@ fn a_skill_is_pushed_once_then_again_when_it_changes_and_pulled_as_it_was() {
     );
     let output = run_command(&server, &["skill", "push", path]);
     assert!(
-        output.stdout.contains("unchanged, version 1"),
+        output.stdout.contains("nothing changed, version 1"),
         "{}",
         output.stdout
     );
@@ -456,5 +456,183 @@ fn overlap_is_found_on_a_server_and_in_folders_alike() {
         none.stderr.contains("no skill `no-such-skill`"),
         "{}",
         none.stderr
+    );
+}
+
+/// A server with a skill of two versions; the folder has the second.
+fn server_with_two_versions() -> (TestServer, std::path::PathBuf) {
+    let server = TestServer::start(&[]);
+    let folder = skill("One.\n").write_to(server.folder());
+    let path = folder.to_str().unwrap();
+    run_command(&server, &["skill", "push", path, "--json"]).json();
+    fs::remove_dir_all(&folder).unwrap();
+    let folder = skill("Two.\n").write_to(server.folder());
+    let path = folder.to_str().unwrap();
+    let push = ["skill", "push", path, "--note", "Says two.", "--json"];
+    let pushed = run_command(&server, &push).json();
+    assert_eq!(pushed.get("version").unwrap(), "2");
+    (server, folder)
+}
+
+#[test]
+fn labels_are_set_moved_listed_and_deleted() {
+    let (server, _folder) = server_with_two_versions();
+    let label =
+        |args: &[&str]| run_command(&server, &[&["skill", "label", "pdf-forms"], args].concat());
+    let set = label(&["production", "1"]);
+    assert_eq!(set.code, 0, "{}", set.stderr);
+    assert!(
+        set.stdout
+            .starts_with("pdf-forms: production points to version 1 (skver_")
+    );
+    label(&["staging", "latest", "--json"]).json();
+    let moved = label(&["production", "staging", "--json"]).json();
+    assert_eq!(
+        (&moved["version"], &moved["protected"]),
+        (&"2".into(), &true.into())
+    );
+    let listed = label(&["--json"]).json();
+    let names = listed.as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|label| label["label"].clone()).collect();
+    assert_eq!(names, ["production", "staging"]);
+    let table = label(&[]);
+    assert!(table.stdout.contains("production") && table.stdout.contains("protected"));
+    assert_eq!(
+        label(&["staging", "--delete"]).stdout,
+        "pdf-forms: deleted label staging\n"
+    );
+    let missing = label(&["staging", "--delete"]);
+    assert!(
+        missing.stderr.contains("its labels are production"),
+        "{}",
+        missing.stderr
+    );
+    let incomplete = label(&["staging"]);
+    assert!(
+        incomplete.stderr.contains("which version"),
+        "{}",
+        incomplete.stderr
+    );
+    let pulled = server.folder().join("pulled");
+    let pull = [
+        "skill",
+        "pull",
+        "pdf-forms",
+        "--version",
+        "production",
+        "--json",
+        "-o",
+    ];
+    run_command(&server, &[&pull[..], &[pulled.to_str().unwrap()]].concat()).json();
+    let text = fs::read_to_string(pulled.join("pdf-forms/SKILL.md")).unwrap();
+    assert!(text.contains("Two."), "{text}");
+}
+
+#[test]
+fn versions_are_noted_set_as_default_revoked_and_restored() {
+    let (server, _folder) = server_with_two_versions();
+    let run = |args: &[&str]| run_command(&server, &[&["skill"], args].concat());
+    let noted = run(&["note", "pdf-forms", "1", "The first.", "--json"]).json();
+    assert_eq!(noted["notes"], "The first.");
+    let default = run(&["default", "pdf-forms", "2"]);
+    assert!(
+        default
+            .stdout
+            .starts_with("pdf-forms: the default is version 2"),
+        "{}",
+        default.stderr
+    );
+    let in_use = run(&["revoke", "pdf-forms", "2", "--reason", "broken"]);
+    assert_ne!(in_use.code, 0);
+    assert!(
+        in_use.stderr.contains("is in use by the default"),
+        "{}",
+        in_use.stderr
+    );
+    let revoke = [
+        "revoke",
+        "pdf-forms",
+        "2",
+        "--reason",
+        "broken",
+        "--move-to",
+        "1",
+    ];
+    let revoked = run(&revoke);
+    assert_eq!(
+        revoked.stdout,
+        "revoked pdf-forms version 2; to undo it: prowess skill restore pdf-forms 2\n"
+    );
+    let versions = run(&["versions", "pdf-forms", "--json"]).json();
+    assert_eq!(versions.pointer("/0/revoked/reason").unwrap(), "broken");
+    assert_eq!(versions.pointer("/1/default").unwrap(), true);
+    assert_eq!(versions.pointer("/1/notes").unwrap(), "The first.");
+    let table = run(&["versions", "pdf-forms"]);
+    assert!(table.stdout.contains("revoked: broken"), "{}", table.stdout);
+    let refused = run(&["pull", "pdf-forms", "--version", "2"]);
+    assert!(
+        refused.stderr.contains("is revoked: broken"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(
+        run(&["restore", "pdf-forms", "2"]).stdout,
+        "restored pdf-forms version 2\n"
+    );
+    run(&["pull", "pdf-forms", "--version", "2", "--force", "--json"]).json();
+    let removed = run(&["note", "pdf-forms", "1"]);
+    assert_eq!(removed.stdout, "pdf-forms version 1: notes removed\n");
+}
+
+#[test]
+fn versions_and_folders_are_compared() {
+    let (server, folder) = server_with_two_versions();
+    let run = |args: &[&str]| run_command(&server, &[&["skill", "diff"], args].concat());
+    let changed = run(&["pdf-forms"]);
+    assert_eq!(changed.code, 1, "{}", changed.stderr);
+    for expected in [
+        "pdf-forms version 1 -> 2\n",
+        "\n-One.\n+Two.\n",
+        "1 file unchanged\n",
+    ] {
+        assert!(changed.stdout.contains(expected), "{}", changed.stdout);
+    }
+    let same = run(&["pdf-forms", "--from", "2"]);
+    assert_eq!(
+        (same.code, same.stdout.as_str()),
+        (0, "pdf-forms version 2 -> 2\nnothing changed\n")
+    );
+    let json = run(&["pdf-forms", "--from", "2", "--to", "1", "--json"]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["type"], "skill_comparison");
+    let other = tempfile::tempdir().unwrap();
+    let other = skill("Three.\n")
+        .file("new.txt", "x\n")
+        .write_to(other.path());
+    let local = run(&[folder.to_str().unwrap(), other.to_str().unwrap()]);
+    assert_eq!(local.code, 1, "{}", local.stderr);
+    for expected in ["-Two.\n+Three.\n", "new.txt: added, 2 B\n"] {
+        assert!(local.stdout.contains(expected), "{}", local.stdout);
+    }
+    let path = folder.to_str().unwrap();
+    let itself = run(&[path, path]);
+    assert_eq!(
+        (itself.code, itself.stdout.as_str()),
+        (0, "nothing changed\n")
+    );
+}
+
+#[test]
+fn a_server_refuses_to_import_from_private_hosts() {
+    let (server, _folder) = server_with_two_versions();
+    let refused = run_command(
+        &server,
+        &["skill", "import", "http://127.0.0.1:9/skill.zip"],
+    );
+    assert_ne!(refused.code, 0);
+    assert!(
+        refused.stderr.contains("is not on the public internet"),
+        "{}",
+        refused.stderr
     );
 }

@@ -89,7 +89,8 @@ fn help_names_the_verbs_and_the_exit_codes() {
       config           Check a configuration, print its schema, or import one from LiteLLM
       usage            Show model usage and cost
       sandbox          Run commands in the sandbox, without a server
-      doctor           Check which sandbox features this host supports
+      runtime          Install, list, check and remove runtimes: programs and libraries for skills
+      doctor           Check this installation: sandbox, runtime, store, providers, port and disk
       completions      Print a shell completion script
       validate         Validate a skill like the reference validator
       read-properties  Print a skill's properties as JSON, like the reference validator
@@ -125,7 +126,14 @@ fn help_names_the_verbs_and_the_exit_codes() {
       explain   Explain a rule, or list all of them
       push      Upload a skill to a server
       pull      Download a skill from a server
+      import    Have a server import skills from a URL
       versions  List the versions of a skill on a server
+      diff      Show what differs between two versions of a skill, or between two skills
+      label     List, set, move or delete the labels of a skill on a server
+      note      Say something about a version of a skill on a server
+      default   Set the default version of a skill on a server
+      revoke    Revoke a version of a skill on a server: nothing can use it
+      restore   Restore a revoked version of a skill on a server
       usage     List how often the skills of a server were offered, loaded and used
       delete    Delete a skill, or a version of it, from a server
 

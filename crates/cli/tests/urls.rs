@@ -207,3 +207,48 @@ fn what_came_by_url_lies_in_the_sandbox_as_any_other_skill() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.stdout, b"print(1)\n", "{stderr}");
 }
+
+#[test]
+fn a_server_imports_the_skills_of_another_and_reports_when_nothing_changed() {
+    let source = public_server();
+    two_skills().iter().for_each(|skill| push(&source, skill));
+    let config = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(config.path(), "[skills]\nimport = \"private\"\n").unwrap();
+    let server = TestServer::start(&[("PROWESS_CONFIG", config.path().to_str().unwrap())]);
+    let import = |args: &[&str]| {
+        let output = run(&server, &[&["skill", "import"], args].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let lines = import(&[source.url(), "--note", "From the other server."]);
+    for name in ["notes", "pdf-forms"] {
+        assert!(
+            lines.contains(&format!("{name}: new skill, version 1 (skill_")),
+            "{lines}"
+        );
+    }
+    let lines = import(&[source.url()]);
+    assert_eq!(
+        lines.matches(": nothing changed, version 1 (").count(),
+        2,
+        "{lines}"
+    );
+    push(
+        &source,
+        &SkillFixture::new("pdf-forms").body("Other words.\n"),
+    );
+    // The index has the default version.
+    json(&run(
+        &source,
+        &["skill", "default", "pdf-forms", "2", "--json"],
+    ));
+    let one = format!("{}#pdf-forms", source.url());
+    let lines = import(&[&one]);
+    assert!(
+        lines.contains("pdf-forms: new version, version 2 ("),
+        "{lines}"
+    );
+    let versions = run(&server, &["skill", "versions", "pdf-forms", "--json"]);
+    let versions = json(&versions);
+    assert_eq!(versions[1]["notes"], "From the other server.");
+}

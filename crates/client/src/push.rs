@@ -36,6 +36,8 @@ pub struct PushOptions {
     pub title: Option<String>,
     /// Make the new version the default.
     pub default: bool,
+    /// What to say about the new version.
+    pub notes: Option<String>,
     /// Create a version even if nothing has changed.
     pub force: bool,
     /// Called with the bytes as they are sent.
@@ -148,6 +150,9 @@ fn upload_form(skill: &Skill, options: &PushOptions) -> Result<Form, Error> {
     let mut form = Form::new().part("files", part);
     if let Some(title) = &options.title {
         form = form.text("display_name", title.clone());
+    }
+    if let Some(notes) = &options.notes {
+        form = form.text("notes", notes.clone());
     }
     if options.default {
         form = form.text("default", "true");

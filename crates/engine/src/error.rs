@@ -42,7 +42,7 @@ pub enum RunError {
         /// The model of the request.
         model: String,
     },
-    /// A version that the skill does not have.
+    /// A version that the skill does not have, or that is revoked.
     #[error("{error}")]
     UnknownVersion {
         /// The skill.
@@ -142,7 +142,7 @@ impl RunError {
             | RunError::InlineSkill { .. }
             | RunError::Toolbox(ToolboxError::SameName { .. }) => (ErrorKind::InvalidRequest, 400),
             RunError::UnknownVersion {
-                error: StoreError::InvalidSelector { .. },
+                error: StoreError::InvalidSelector { .. } | StoreError::VersionRevoked { .. },
                 ..
             } => (ErrorKind::InvalidRequest, 400),
             RunError::UnknownSkill { .. }

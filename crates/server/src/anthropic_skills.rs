@@ -141,7 +141,8 @@ fn upload_file(file: FormFile) -> Result<SkillUploadFile, HttpError> {
 /// Rejects fields that Anthropic's forms do not have.
 fn check_fields(form: &SkillForm) -> Result<(), HttpError> {
     let default = form.make_default.then_some("default");
-    let Some(field) = form.fields.first_present().or(default) else {
+    let notes = form.notes.as_ref().map(|_| "notes");
+    let Some(field) = form.fields.first_present().or(default).or(notes) else {
         return Ok(());
     };
     let message = format!(

@@ -23,16 +23,35 @@ pub(crate) async fn check_upload(
     limits: &BundleLimits,
 ) -> Result<UploadedSkill, HttpError> {
     let limits = limits.clone();
-    let work = tokio::task::spawn_blocking(move || check_blocking(files, limits));
+    let work = tokio::task::spawn_blocking(move || {
+        let bundle = read_bundle(files, &limits)?;
+        check_blocking(bundle, None, limits)
+    });
     let done = work.await;
     done.map_err(|error| HttpError::internal("intake", &error))?
 }
 
-fn check_blocking(files: Vec<FormFile>, limits: BundleLimits) -> Result<UploadedSkill, HttpError> {
-    let bundle = read_bundle(files, &limits)?;
+/// Checks and scans the files of a skill. One that has no name is called `fallback_name`.
+pub(crate) async fn check_bundle(
+    bundle: Bundle,
+    fallback_name: Option<&str>,
+    limits: &BundleLimits,
+) -> Result<UploadedSkill, HttpError> {
+    let (limits, name) = (limits.clone(), fallback_name.map(str::to_owned));
+    let work = tokio::task::spawn_blocking(move || check_blocking(bundle, name.as_deref(), limits));
+    let done = work.await;
+    done.map_err(|error| HttpError::internal("intake", &error))?
+}
+
+fn check_blocking(
+    bundle: Bundle,
+    fallback_name: Option<&str>,
+    limits: BundleLimits,
+) -> Result<UploadedSkill, HttpError> {
     let options = LoadOptions {
         limits,
         profile: Profile::Upload,
+        fallback_name,
         ..LoadOptions::default()
     };
     let loaded = Skill::load(bundle, &options);

@@ -25,6 +25,7 @@
 //! | `usage_text` | what a skill says about when to use it |
 //! | [`control_tokens`] | control tokens of chat templates, neutralised before a model reads them |
 //! | [`scan`] | static security rules over a whole bundle |
+//! | [`compare`](mod@compare) | what differs between two skills |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
 //! | `advice` | diagnostics for valid skills that could serve their reader better |
 //! | `python` | values as Python prints them, for the reference validator's messages |
@@ -33,6 +34,7 @@
 pub mod address;
 mod advice;
 pub mod bundle;
+pub mod compare;
 pub mod control_tokens;
 mod declared_words;
 pub mod diagnostic;

@@ -6,6 +6,7 @@
 //!   default), so a version created by another process is seen that much later at most.
 //!   Every change made through this store starts a new generation, and entries of earlier
 //!   generations are not used: its own writes are seen immediately.
+//!   A version that is revoked by another process is refused that much later at most.
 //! - *What a version contains* never changes, so it is cached by its id as long as memory
 //!   allows. Files are loaded on first use, once for all concurrent users.
 
@@ -23,8 +24,8 @@ use crate::Store;
 use crate::blob::read_version;
 use crate::error::{Error, ResourceKind, Result};
 use crate::skills::{
-    VersionDetail, VersionSelector, latest_version_ids, skill_title, version_detail_by_id,
-    version_id,
+    VersionDetail, VersionSelector, latest_version_ids, skill_title, usable_version_id,
+    version_detail_by_id,
 };
 use crate::tenant::TenantId;
 
@@ -36,7 +37,8 @@ const MAX_CACHED_LOOKUPS: u64 = 20_000;
 pub struct ResolvedSkill {
     /// The skill's display title, if it has one.
     pub title: Option<String>,
-    /// Everything that was parsed from it at upload.
+    /// Everything that was parsed from it at upload. Notes are those of the time when it was
+    /// first read.
     pub detail: VersionDetail,
     loaded: OnceCell<Arc<Skill>>,
 }
@@ -97,6 +99,9 @@ fn weight(resolved: &ResolvedSkill) -> u32 {
 
 impl Store {
     /// The selected version, without reading its files.
+    ///
+    /// # Errors
+    /// When there is no such version, or it is revoked.
     pub async fn resolve(
         &self,
         tenant: &TenantId,
@@ -107,10 +112,25 @@ impl Store {
         if let Some(resolved) = self.resolve_cache().get(&key).await {
             return Ok(resolved);
         }
-        match version_id(self.db(), tenant, skill, selector).await? {
+        match usable_version_id(self.db(), tenant, skill, selector).await? {
             Some(id) => self.cache_lookup(key, id).await,
             None => Err(self.missing_version_error(tenant, skill, selector).await),
         }
+    }
+
+    /// A version for people to read, which may be revoked; its skill must be the tenant's. What is
+    /// resolved in this way must not be run.
+    ///
+    /// # Errors
+    /// When there is no such version.
+    pub async fn resolve_for_reading(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+    ) -> Result<Arc<ResolvedSkill>> {
+        let version = self.version(tenant, skill, selector).await?;
+        self.load_version(&version.id.into()).await
     }
 
     /// The newest versions of several skills, by skill; what is not cached is queried at

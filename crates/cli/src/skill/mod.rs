@@ -1,16 +1,24 @@
 //! `prowess skill …`: one file per command.
 
+mod default;
 mod delete;
+mod diff;
+mod diff_text;
 mod explain;
+mod import;
 pub(super) mod inputs;
+mod label;
 mod list;
 mod list_remote;
 mod new;
+mod note;
 mod overlap;
 mod overlap_local;
 mod pack;
 mod pull;
 mod push;
+mod restore;
+mod revoke;
 mod route;
 mod route_local;
 mod scan;
@@ -47,8 +55,22 @@ pub(super) enum Command {
     Push(push::Args),
     /// Download a skill from a server
     Pull(pull::Args),
+    /// Have a server import skills from a URL
+    Import(import::Args),
     /// List the versions of a skill on a server
     Versions(versions::Args),
+    /// Show what differs between two versions of a skill, or between two skills
+    Diff(diff::Args),
+    /// List, set, move or delete the labels of a skill on a server
+    Label(label::Args),
+    /// Say something about a version of a skill on a server
+    Note(note::Args),
+    /// Set the default version of a skill on a server
+    Default(default::Args),
+    /// Revoke a version of a skill on a server: nothing can use it
+    Revoke(revoke::Args),
+    /// Restore a revoked version of a skill on a server
+    Restore(restore::Args),
     /// List how often the skills of a server were offered, loaded and used
     Usage(usage::Args),
     /// Delete a skill, or a version of it, from a server
@@ -68,7 +90,14 @@ pub(super) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Explain(args) => explain::run(&args),
         Command::Push(args) => push::run(&args),
         Command::Pull(args) => pull::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Versions(args) => versions::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Label(args) => label::run(&args),
+        Command::Note(args) => note::run(&args),
+        Command::Default(args) => default::run(&args),
+        Command::Revoke(args) => revoke::run(&args),
+        Command::Restore(args) => restore::run(&args),
         Command::Usage(args) => usage::run(&args),
         Command::Delete(args) => delete::run(&args),
     }

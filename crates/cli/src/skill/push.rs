@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Make the new version the default
     #[arg(long)]
     default: bool,
+    /// What to say about the new version
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
     /// Create a version even if nothing has changed
     #[arg(long)]
     always: bool,
@@ -78,6 +81,7 @@ async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<Pus
         },
         title: args.title.clone(),
         default: args.default,
+        notes: args.note.clone(),
         force: args.always,
         progress: Some(sent),
     };
@@ -99,7 +103,7 @@ fn print_report(args: &Args, skill: &Skill, pushed: &PushResult) -> anyhow::Resu
         }));
     }
     let what = match pushed.outcome.as_str() {
-        "unchanged" => "unchanged".to_owned(),
+        "unchanged" => "nothing changed".to_owned(),
         _ => format!("pushed {}", format_size(skill.bundle.total_bytes())),
     };
     output::print_text(&format!(

@@ -1,14 +1,14 @@
 //! `prowess skill versions SKILL`
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_client::{RemoteSkill, RemoteVersion};
+use prowess_client::{RemoteSkill, VersionState};
 use serde_json::{Value, json};
 
 use crate::client::{self, RemoteArgs};
-use crate::output::{self, format_count};
+use crate::output::{self, first_line, format_count};
 use crate::{Exit, format_date};
 
-/// List the versions of a skill on a server, newest first.
+/// List the versions of a skill on a server, newest first, with what is said about them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The skill's id or name
@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = args.remote.connect()?;
     let (skill, versions) = client::block_on(async {
         let skill = client.find(&args.skill).await?;
-        let versions = client.versions(&skill.id).await?;
+        let versions = client.version_states(&skill.id).await?;
         anyhow::Ok((skill, versions))
     })?;
     if args.json {
@@ -45,29 +45,39 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn versions_table(skill: &RemoteSkill, versions: &[RemoteVersion]) -> Table {
+fn versions_table(skill: &RemoteSkill, versions: &[VersionState]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["VERSION", "ID", "CREATED", "DESCRIPTION"]);
-    for version in versions {
-        let mark = if version.version == skill.default_version {
-            " default"
-        } else {
-            ""
+    table.set_header(["VERSION", "ID", "CREATED", "NOTES OR DESCRIPTION"]);
+    for state in versions {
+        let version = &state.version;
+        let mut marks = state.labels.clone();
+        if version.version == skill.default_version {
+            marks.insert(0, "default".to_owned());
+        }
+        if state.revoked.is_some() {
+            marks.push("revoked".to_owned());
+        }
+        marks.insert(0, version.version.clone());
+        let text = match (&state.revoked, &state.notes) {
+            (Some(revoked), _) => format!("revoked: {}", revoked.reason),
+            (None, Some(notes)) => first_line(notes),
+            (None, None) => version.description.clone(),
         };
         table.add_row([
-            format!("{}{mark}", version.version),
+            marks.join(" "),
             version.id.clone(),
             format_date(version.created_at),
-            version.description.clone(),
+            text,
         ]);
     }
     table
 }
 
-fn version_json(skill: &RemoteSkill, version: &RemoteVersion) -> Value {
+fn version_json(skill: &RemoteSkill, state: &VersionState) -> Value {
+    let version = &state.version;
     json!({
         "skill": skill.id,
         "name": skill.name,
@@ -76,5 +86,8 @@ fn version_json(skill: &RemoteSkill, version: &RemoteVersion) -> Value {
         "default": version.version == skill.default_version,
         "description": version.description,
         "created_at": format_date(version.created_at),
+        "labels": state.labels,
+        "notes": state.notes,
+        "revoked": state.revoked,
     })
 }

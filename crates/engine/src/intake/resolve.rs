@@ -35,6 +35,9 @@ pub(crate) struct SkillPin {
     pub(crate) version_id: String,
     pub(crate) number: i64,
     pub(crate) ordinal: i64,
+    /// The label that led to it. In its container, the label stays at this version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
     /// Whether the model chose it from the offer of `auto`, and the request did not name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) routed: bool,
@@ -78,7 +81,7 @@ impl Resolver<'_> {
                     .find_stored(&pin.skill_id, &selector, &pin.kind, &pin.named)
                     .await?;
                 let found = found.ok_or_else(|| self.unknown_skill(&pin.named))?;
-                resolved.local.push(found);
+                resolved.local.push(found.with_label(pin.label.clone()));
             }
         }
         let latest = self.find_latest(named).await?;
@@ -144,7 +147,7 @@ impl Resolver<'_> {
             return self.load_version(found, bare, kind, id).await.map(Some);
         }
         if let Some(found) = self.find_stored(bare, &selector, kind, id).await? {
-            return Ok(Some(found));
+            return Ok(Some(found.with_label(label(version))));
         }
         match self.aliases.get(id) {
             // A version of the vendor's skill does not apply to the skill of the alias.
@@ -156,7 +159,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The version that is selected. In a container, `latest` is the one it was created with.
+    /// The version that is selected. In a container, `latest` is the one it was created with, and
+    /// a label stays at the version it led to.
     fn version_selector(
         &self,
         id: &str,
@@ -170,10 +174,16 @@ impl Resolver<'_> {
                 }))
             }
             Some(version) => {
-                VersionSelector::parse(version).map_err(|error| RunError::UnknownVersion {
+                let selector = VersionSelector::parse(version);
+                let selector = selector.map_err(|error| RunError::UnknownVersion {
                     id: id.to_owned(),
                     error,
-                })
+                })?;
+                let pinned = self.pins.iter().find(|pin| {
+                    let is_label = matches!(selector, VersionSelector::Label(_));
+                    is_label && pin.skill_id == id && pin.label.as_deref() == Some(version)
+                });
+                Ok(pinned.map_or(selector, |pin| VersionSelector::Id(pin.version_id.clone())))
             }
         }
     }
@@ -191,7 +201,12 @@ impl Resolver<'_> {
                 kind: ResourceKind::Skill,
                 ..
             }) => return Ok(None),
-            Err(error @ (StoreError::NotFound { .. } | StoreError::NoVersion { .. })) => {
+            Err(
+                error @ (StoreError::NotFound { .. }
+                | StoreError::NoVersion { .. }
+                | StoreError::LabelNotFound { .. }
+                | StoreError::VersionRevoked { .. }),
+            ) => {
                 return Err(RunError::UnknownVersion {
                     id: id.to_owned(),
                     error,
@@ -226,6 +241,7 @@ impl Resolver<'_> {
                 version_id: version.id.clone(),
                 number: version.number,
                 ordinal: version.ordinal,
+                label: None,
                 routed: false,
             }),
         })
@@ -236,6 +252,24 @@ impl Resolver<'_> {
             id: id.escape_debug().take(200).collect(),
             model: self.model.to_owned(),
         }
+    }
+}
+
+impl RunSkill {
+    /// The same, with the label that led to its version.
+    fn with_label(mut self, label: Option<String>) -> Self {
+        if let Some(pin) = &mut self.pin {
+            pin.label = label;
+        }
+        self
+    }
+}
+
+/// The label in a request, if it names its version by one.
+fn label(version: Option<&str>) -> Option<String> {
+    match VersionSelector::parse(version?) {
+        Ok(VersionSelector::Label(name)) => Some(name.as_str().to_owned()),
+        _ => None,
     }
 }
 

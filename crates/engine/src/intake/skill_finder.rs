@@ -168,8 +168,9 @@ impl FoundSkill {
     }
 }
 
+/// The latest version, unless no version can be used.
 fn latest(skill: SkillRecord) -> Option<Candidate> {
-    let latest = skill.latest?;
+    let latest = skill.latest.filter(|latest| !latest.is_revoked)?;
     Some(Candidate {
         skill_id: skill.id,
         version_id: latest.id,

@@ -159,7 +159,10 @@ impl StoredLibrary {
         };
         let skill = match self.load(&version).await {
             Ok(skill) => skill,
-            Err(StoreError::NotFound { .. }) => return Ok(None),
+            // Deleted or revoked since the model read about it.
+            Err(StoreError::NotFound { .. } | StoreError::VersionRevoked { .. }) => {
+                return Ok(None);
+            }
             Err(error) => return Err(unavailable(&error)),
         };
         let member = skill.member.clone();
@@ -197,6 +200,7 @@ impl StoredLibrary {
             version_id: version.id.clone(),
             number: version.number,
             ordinal: version.ordinal,
+            label: None,
             routed: true,
         }
     }

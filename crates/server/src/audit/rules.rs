@@ -61,6 +61,37 @@ const RULES: &[(RouteMethod, &str, AuditRule)] = &[
         "/skills/{skill}/versions/{version}",
         InTransaction(AuditAction::VersionDelete),
     ),
+    (
+        Post,
+        "/skills/{skill}/versions/{version}",
+        InTransaction(AuditAction::VersionUpdate),
+    ),
+    (
+        Post,
+        "/skills/{skill}/versions/{version}/revoke",
+        InTransaction(AuditAction::VersionRevoke),
+    ),
+    (
+        Post,
+        "/skills/{skill}/versions/{version}/restore",
+        InTransaction(AuditAction::VersionRestore),
+    ),
+    (
+        Post,
+        "/skills/{skill}/labels/{label}",
+        InTransaction(AuditAction::LabelSet),
+    ),
+    (
+        Delete,
+        "/skills/{skill}/labels/{label}",
+        InTransaction(AuditAction::LabelDelete),
+    ),
+    // Each skill or version that it creates has an entry of its own.
+    (
+        Post,
+        "/skills/import",
+        InTransaction(AuditAction::SkillCreate),
+    ),
     (Post, "/files", CONTENT),
     (
         Delete,

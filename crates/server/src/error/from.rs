@@ -12,7 +12,7 @@ use super::HttpError;
 impl From<StoreError> for HttpError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
-            StoreError::NotFound { .. } => StatusCode::NOT_FOUND,
+            StoreError::NotFound { .. } | StoreError::LabelNotFound { .. } => StatusCode::NOT_FOUND,
             // The vendor has its own code for this one.
             StoreError::FileExpired { .. } => {
                 return HttpError::new(StatusCode::NOT_FOUND, "file_expired", error.to_string());
@@ -23,6 +23,9 @@ impl From<StoreError> for HttpError {
             | StoreError::HasVersions { .. }
             | StoreError::LastVersion { .. }
             | StoreError::DefaultVersion { .. }
+            | StoreError::VersionInUse { .. }
+            | StoreError::VersionRevoked { .. }
+            | StoreError::TooManyLabels { .. }
             | StoreError::InvalidCursor
             | StoreError::InvalidSelector { .. }
             | StoreError::NulInText
@@ -37,7 +40,9 @@ impl From<StoreError> for HttpError {
                 let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());
                 return error.without_retry();
             }
-            StoreError::KeyGrantsMore { .. } => StatusCode::FORBIDDEN,
+            StoreError::KeyGrantsMore { .. } | StoreError::LabelProtected { .. } => {
+                StatusCode::FORBIDDEN
+            }
             StoreError::RequestKeyReused { .. } => {
                 let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());
                 return error.without_retry();

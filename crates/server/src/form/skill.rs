@@ -19,6 +19,8 @@ pub(crate) struct SkillForm {
     pub(crate) title: Option<String>,
     /// `default`, as in OpenAI's API.
     pub(crate) make_default: bool,
+    /// `notes`: what is said about the version. Only Prowess has it.
+    pub(crate) notes: Option<String>,
     /// `custom_llm_provider`, as in LiteLLM.
     pub(crate) provider: Option<String>,
     /// `description`, `instructions` and `metadata`, as in LiteLLM.
@@ -138,6 +140,7 @@ impl SkillFormReader<'_, '_> {
                 form.make_default = text::parse_flag(name, &value)?;
                 Ok(())
             }
+            "notes" => set_once(&mut form.notes, name, value),
             "custom_llm_provider" => set_once(&mut form.provider, name, value),
             // LiteLLM selects a provider account with it. Skills stored here are available to
             // every model, so it is ignored.
@@ -206,7 +209,7 @@ fn unknown_field_error(name: &str) -> HttpError {
         "" => "every form field needs a name: name this one, or remove it",
         _ => {
             "unknown field. Remove it; the fields of a skill are `files[]`, `display_name` (or \
-            `display_title`), `description`, `instructions`, `metadata`, `default` and \
+            `display_title`), `description`, `instructions`, `metadata`, `default`, `notes` and \
             `custom_llm_provider`"
         }
     };

@@ -3,6 +3,7 @@
 use prowess_store::{FileRecord, RecordPage, SkillRecord, VersionRecord};
 use serde_json::{Value, json};
 
+use super::release::version_fields;
 use super::rfc3339;
 
 /// A skill. `beta` selects the format of `skills-2025-10-02`.
@@ -41,6 +42,7 @@ pub(crate) fn version(version: &VersionRecord, beta: bool) -> Value {
         "description": version.description,
         "created_at": rfc3339(version.created_at),
     });
+    merge(&mut object, version_fields(version));
     if beta {
         merge(
             &mut object,

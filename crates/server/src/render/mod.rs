@@ -3,6 +3,7 @@
 pub(crate) mod anthropic;
 mod audit_event;
 pub(crate) mod openai;
+pub(crate) mod release;
 
 use prowess_store::{JournalRun, RunRecord, Timestamp};
 use serde_json::{Value, json};
@@ -20,10 +21,16 @@ pub(crate) fn run(run: &RunRecord) -> Value {
             "status": run.status,
             "steps": kept.steps,
             "cancel_requested": kept.cancel_requested,
+            "key": run.key,
             "created_at": rfc3339(run.started_at),
             "ended_at": run.ended_at.map(rfc3339),
         });
     }
+    let skills = run
+        .skills
+        .iter()
+        .map(|skill| json!({"name": skill.name, "id": skill.id, "version": skill.version}));
+    let skills: Vec<Value> = skills.collect();
     let millis = |end: Timestamp| (end.as_micros() - run.started_at.as_micros()) / 1000;
     json!({
         "id": run.id,
@@ -41,6 +48,9 @@ pub(crate) fn run(run: &RunRecord) -> Value {
         "duration_ms": run.ended_at.map(millis),
         "container": run.container,
         "error": run.error,
+        "cost": run.cost,
+        "key": run.key,
+        "skills": skills,
     })
 }
 

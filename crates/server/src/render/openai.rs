@@ -3,6 +3,7 @@
 use prowess_store::{FileRecord, SkillRecord, VersionRecord, VersionRef};
 use serde_json::{Value, json};
 
+use super::release::version_fields;
 use crate::error::HttpError;
 
 /// A skill. One without versions cannot be represented in this dialect.
@@ -26,7 +27,7 @@ pub(crate) fn skill(skill: &SkillRecord) -> Result<Value, HttpError> {
 
 /// A version of a skill.
 pub(crate) fn version(version: &VersionRecord) -> Value {
-    json!({
+    let mut object = json!({
         "id": version.id,
         "object": "skill.version",
         "skill_id": version.skill,
@@ -34,7 +35,12 @@ pub(crate) fn version(version: &VersionRecord) -> Value {
         "name": version.name,
         "description": version.description,
         "created_at": version.created_at.as_seconds(),
-    })
+    });
+    if let (Some(object), Value::Object(fields)) = (object.as_object_mut(), version_fields(version))
+    {
+        object.extend(fields);
+    }
+    object
 }
 
 /// A file.

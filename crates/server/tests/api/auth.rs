@@ -34,7 +34,7 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 99] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 109] = [
     // Records of model calls may contain their texts.
     ("GET", "/v1/runs", &[KeyScope::Use]),
     ("GET", "/v1/runs/run_x", &[KeyScope::Use]),
@@ -144,6 +144,52 @@ const ROUTES: [(&str, &str, &[KeyScope]); 99] = [
         "/v1/skills/skill_x/versions/1/content",
         &[KeyScope::Read, KeyScope::Publish],
     ),
+    (
+        "POST",
+        "/v1/skills/skill_x/versions/1",
+        &[KeyScope::Publish],
+    ),
+    (
+        "POST",
+        "/v1/skills/skill_x/versions/1/revoke",
+        &[KeyScope::Publish],
+    ),
+    (
+        "POST",
+        "/v1/skills/skill_x/versions/1/restore",
+        &[KeyScope::Publish],
+    ),
+    (
+        "GET",
+        "/v1/skills/skill_x/compare",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
+    (
+        "GET",
+        "/v1/skills/skill_x/labels",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
+    (
+        "POST",
+        "/v1/skills/skill_x/labels/staging",
+        &[KeyScope::Publish],
+    ),
+    (
+        "POST",
+        "/v1/skills/skill_x/labels/production",
+        &[KeyScope::Release],
+    ),
+    (
+        "DELETE",
+        "/v1/skills/skill_x/labels/staging",
+        &[KeyScope::Publish],
+    ),
+    (
+        "DELETE",
+        "/v1/skills/skill_x/labels/production",
+        &[KeyScope::Release],
+    ),
+    ("POST", "/v1/skills/import", &[KeyScope::Publish]),
     (
         "GET",
         "/v1/skills?custom_llm_provider=anthropic",
@@ -363,7 +409,7 @@ fn the_table_of_scopes_has_every_route() {
             // In Google's paths the method follows the name.
             let (name, method) = part.split_once(':').unwrap_or((part, ""));
             let name = match name {
-                "small" | "1" => "{}",
+                "small" | "1" | "staging" | "production" => "{}",
                 name if name.starts_with('{') || name.ends_with("_x") => "{}",
                 name => name,
             };
@@ -390,6 +436,7 @@ async fn a_key_reaches_as_far_as_its_scopes() {
         KeyScope::Read,
         KeyScope::Use,
         KeyScope::Publish,
+        KeyScope::Release,
         KeyScope::Admin,
     ] {
         let key = server.key("default", &[scope]).await;

@@ -72,7 +72,7 @@ async fn nothing_there_and_wrong_methods_have_envelopes_and_ids_too() {
             ),
             (
                 Method::GET,
-                "/v1/skills/skill_a/versions/zero",
+                "/v1/skills/skill_a/versions/Zero",
                 StatusCode::BAD_REQUEST,
                 "version-selector-invalid",
             ),

@@ -191,6 +191,8 @@ impl Tenants {
         match parameter {
             "skill" => (&self.skill, "skill_0"),
             "version" => (&self.version, "skver_0"),
+            // Both have it: what it is a label of is another's.
+            "label" => ("production", "production"),
             "file" => (&self.file, "file_0"),
             "run" => (&self.run, "run_0"),
             "id" => (&self.response, "resp_0"),
@@ -278,6 +280,17 @@ impl Tenants {
         let call = self.server.request(dialect, method.clone(), path).key(key);
         if path.contains("/admin/") {
             return call.json(&json!({})).await;
+        }
+        if method == Method::POST && path.contains("/labels/") {
+            return call.json(&json!({ "version": "1" })).await;
+        }
+        if let (&Method::POST, Some((_, of_version))) = (method, path.split_once("/versions/")) {
+            let body = match of_version.split_once('/') {
+                Some((_, "revoke")) => json!({ "reason": "mine" }),
+                Some(_) => json!({}),
+                None => json!({ "notes": "mine" }),
+            };
+            return call.json(&body).await;
         }
         match (method, path.ends_with("/versions")) {
             (&Method::POST, true) => {

@@ -24,6 +24,7 @@ mod leaks;
 mod openapi;
 mod overlap;
 mod paging;
+mod releases;
 mod running;
 mod shutdown;
 mod skill_fields;

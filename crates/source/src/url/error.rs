@@ -228,7 +228,7 @@ impl FetchError {
 }
 
 /// A URL for a message: without user name and password.
-pub(crate) fn display_url(source: &str) -> String {
+pub fn display_url(source: &str) -> String {
     match source.split_once("://") {
         Some((scheme, rest)) => {
             let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

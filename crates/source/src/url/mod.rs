@@ -31,8 +31,7 @@ mod options;
 mod repository;
 mod repository_url;
 
-pub use error::FetchError;
-pub(crate) use error::display_url;
+pub use error::{FetchError, display_url};
 pub use fetch::Fetcher;
 pub use fetched_skill::{FetchState, FetchedSkill};
 pub use open::is_url;

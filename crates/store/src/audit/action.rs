@@ -21,6 +21,16 @@ pub enum AuditAction {
     VersionCreate,
     /// A version was deleted.
     VersionDelete,
+    /// The notes of a version changed.
+    VersionUpdate,
+    /// A version was revoked.
+    VersionRevoke,
+    /// A revoked version can be used again.
+    VersionRestore,
+    /// A label was created or moved.
+    LabelSet,
+    /// A label was deleted.
+    LabelDelete,
     /// A file was deleted.
     FileDelete,
     /// A container was deleted.
@@ -47,7 +57,7 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [AuditAction; 20] = [
+    pub const ALL: [AuditAction; 25] = [
         AuditAction::KeyCreate,
         AuditAction::KeyUpdate,
         AuditAction::KeyRotate,
@@ -57,6 +67,11 @@ impl AuditAction {
         AuditAction::SkillSetDefault,
         AuditAction::VersionCreate,
         AuditAction::VersionDelete,
+        AuditAction::VersionUpdate,
+        AuditAction::VersionRevoke,
+        AuditAction::VersionRestore,
+        AuditAction::LabelSet,
+        AuditAction::LabelDelete,
         AuditAction::FileDelete,
         AuditAction::ContainerDelete,
         AuditAction::ContainerFileDelete,
@@ -82,6 +97,11 @@ impl AuditAction {
             AuditAction::SkillSetDefault => "skill.set_default",
             AuditAction::VersionCreate => "version.create",
             AuditAction::VersionDelete => "version.delete",
+            AuditAction::VersionUpdate => "version.update",
+            AuditAction::VersionRevoke => "version.revoke",
+            AuditAction::VersionRestore => "version.restore",
+            AuditAction::LabelSet => "label.set",
+            AuditAction::LabelDelete => "label.delete",
             AuditAction::FileDelete => "file.delete",
             AuditAction::ContainerDelete => "container.delete",
             AuditAction::ContainerFileDelete => "container_file.delete",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::insert::UploadTarget;
-use super::{SkillRecord, UploadedVersion, VersionRecord, VersionRef};
+use super::{LabelRecord, SkillRecord, UploadedVersion, VersionRecord, VersionRef};
 use crate::Store;
 use crate::audit::{AuditAction, AuditChange};
 use crate::db::Tx;
@@ -88,6 +88,103 @@ impl Store {
         };
         self.audit(tx, change).await
     }
+
+    /// A label was set, moved or deleted.
+    pub(super) async fn audit_label(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        before: Option<&LabelRecord>,
+        after: Option<&LabelRecord>,
+    ) -> Result<()> {
+        let action = match after {
+            Some(_) => AuditAction::LabelSet,
+            None => AuditAction::LabelDelete,
+        };
+        let change = AuditChange {
+            tenant,
+            action,
+            object: after.or(before).map_or("", |label| &label.skill),
+            before: before.map(label_state),
+            after: after.map(label_state),
+        };
+        self.audit(tx, change).await
+    }
+
+    pub(super) async fn audit_notes(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        before: &VersionRecord,
+        after: &VersionRecord,
+    ) -> Result<()> {
+        let state = |version: &VersionRecord| json!({ "notes": version.notes });
+        let change = AuditChange {
+            tenant,
+            action: AuditAction::VersionUpdate,
+            object: &after.id,
+            before: Some(state(before)),
+            after: Some(state(after)),
+        };
+        self.audit(tx, change).await
+    }
+
+    /// A version was revoked; the default and labels that pointed to it have moved.
+    pub(super) async fn audit_revoked(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        before: &VersionRecord,
+        after: &VersionRecord,
+        moved_to: Option<&VersionRecord>,
+    ) -> Result<()> {
+        let mut state = revocation_state(after);
+        if let (Some(state), Some(target)) = (state.as_object_mut(), moved_to) {
+            state.insert("moved_to".to_owned(), target.ordinal.into());
+        }
+        let change = AuditChange {
+            tenant,
+            action: AuditAction::VersionRevoke,
+            object: &after.id,
+            before: Some(revocation_state(before)),
+            after: Some(state),
+        };
+        self.audit(tx, change).await
+    }
+
+    pub(super) async fn audit_restored(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        before: &VersionRecord,
+        after: &VersionRecord,
+    ) -> Result<()> {
+        let change = AuditChange {
+            tenant,
+            action: AuditAction::VersionRestore,
+            object: &after.id,
+            before: Some(revocation_state(before)),
+            after: Some(revocation_state(after)),
+        };
+        self.audit(tx, change).await
+    }
+}
+
+fn label_state(label: &LabelRecord) -> Value {
+    json!({
+        "label": label.name,
+        "version": label.ordinal,
+        "version_id": label.version_id,
+    })
+}
+
+fn revocation_state(version: &VersionRecord) -> Value {
+    let mut state = version_state(version);
+    if let Some(state) = state.as_object_mut() {
+        let reason = version.revoked.as_ref().map(|revoked| &revoked.reason);
+        state.insert("revoked".to_owned(), json!(reason));
+    }
+    state
 }
 
 fn version_state(version: &VersionRecord) -> Value {

@@ -1,7 +1,6 @@
 //! The default version, used when none is named.
 
-use super::read::select_version;
-use super::read::skill_in_tx;
+use super::read::{skill_in_tx, version_in_tx};
 use super::{SkillRecord, VersionSelector};
 use crate::Store;
 use crate::db::{Sql, Tx};
@@ -11,6 +10,9 @@ use crate::time::Timestamp;
 
 impl Store {
     /// Makes a version the default of its skill.
+    ///
+    /// # Errors
+    /// When there is no such version, or it is revoked.
     pub async fn set_default_version(
         &self,
         tenant: &TenantId,
@@ -19,21 +21,14 @@ impl Store {
     ) -> Result<SkillRecord> {
         let mut tx = self.db().begin().await?;
         lock_skill(&mut tx, tenant, skill).await?;
-        let row = tx
-            .fetch_optional(select_version(
-                Sql::new("SELECT id"),
-                tenant,
-                skill,
-                selector,
-            ))
-            .await?;
-        let Some(found) = row else {
+        let Some(found) = version_in_tx(&mut tx, tenant, skill, selector).await? else {
             tx.rollback().await;
             return Err(self.missing_version_error(tenant, skill, selector).await);
         };
+        found.check_usable()?;
         let before = skill_in_tx(&mut tx, tenant, skill).await?;
         let sql = Sql::new("UPDATE skills SET default_version = $1, updated_at = $2 WHERE id = $3");
-        let sql = sql.bind(found.text("id")?).bind(Timestamp::now());
+        let sql = sql.bind(&found.id).bind(Timestamp::now());
         tx.execute(sql.bind(skill)).await?;
         let skill = skill_in_tx(&mut tx, tenant, skill).await?;
         self.audit_default(&mut tx, tenant, &before, &skill).await?;

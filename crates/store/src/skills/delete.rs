@@ -2,15 +2,17 @@
 //! the rule.
 
 use super::default_version::lock_skill;
-use super::read::select_version;
-use super::read::skill_in_tx;
+use super::labels::labels_of_version;
+use super::latest::update_latest;
+use super::read::{skill_in_tx, version_in_tx};
+use super::revoke::describe_uses;
 use super::{SkillRecord, VersionRecord, VersionSelector};
 use crate::Store;
 use crate::blob::touch_version_blobs;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::quota;
-use crate::skill_index::{IndexChange, add_document, remove_document, row_terms};
+use crate::skill_index::{IndexChange, remove_document};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -103,7 +105,7 @@ impl Store {
     }
 
     /// Deletes a version. If it was the default, the latest of the others becomes the
-    /// default.
+    /// default. One that labels point to is not deleted.
     pub async fn delete_version(
         &self,
         tenant: &TenantId,
@@ -114,25 +116,23 @@ impl Store {
         let mut tx = self.db().begin().await?;
         quota::lock_totals(&mut tx, tenant).await?;
         lock_skill(&mut tx, tenant, skill).await?;
-        let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-        let Some(row) = tx
-            .fetch_optional(select_version(sql, tenant, skill, selector))
-            .await?
-        else {
+        let Some(version) = version_in_tx(&mut tx, tenant, skill, selector).await? else {
             tx.rollback().await;
             return Err(self.missing_version_error(tenant, skill, selector).await);
         };
-        let version = VersionRecord::from_row(&row)?;
         let only = version_ids(&mut tx, skill).await?.len() == 1;
         let record = skill_in_tx(&mut tx, tenant, skill).await?;
         check_rule(&record, &version, only, rule)?;
+        check_unlabelled(&mut tx, &version).await?;
         let now = Timestamp::now();
         touch_version_blobs(&mut tx, &version.id, now).await?;
         let skill_deleted = only && rule.last == LastVersionRule::DeleteSkill;
         let change = if skill_deleted {
             remove_skill(&mut tx, tenant, skill).await?
         } else {
-            remove_version(&mut tx, tenant, &version, now).await?
+            let sql = Sql::new("DELETE FROM versions WHERE id = $1");
+            tx.execute(sql.bind(&version.id)).await?;
+            update_latest(&mut tx, tenant, &record, now).await?
         };
         self.audit_version_deleted(&mut tx, tenant, &version, skill_deleted)
             .await?;
@@ -168,6 +168,20 @@ fn check_rule(
     Ok(())
 }
 
+/// Labels never disappear with their version.
+async fn check_unlabelled(tx: &mut Tx, version: &VersionRecord) -> Result<()> {
+    let labels = labels_of_version(tx, &version.id).await?;
+    if labels.is_empty() {
+        return Ok(());
+    }
+    Err(Error::VersionInUse {
+        skill: version.skill.clone(),
+        version: version.ordinal,
+        uses: describe_uses(false, &labels),
+        remedy: "move or delete its labels first",
+    })
+}
+
 async fn version_ids(tx: &mut Tx, skill: &str) -> Result<Vec<String>> {
     let sql = Sql::new("SELECT id FROM versions WHERE skill = $1 ORDER BY id");
     let rows = tx.fetch_all(sql.bind(skill)).await?;
@@ -180,44 +194,4 @@ async fn remove_skill(tx: &mut Tx, tenant: &TenantId, skill: &str) -> Result<Ind
     let sql = Sql::new("DELETE FROM skills WHERE id = $1");
     tx.execute(sql.bind(skill)).await?;
     Ok(change)
-}
-
-async fn remove_version(
-    tx: &mut Tx,
-    tenant: &TenantId,
-    version: &VersionRecord,
-    now: Timestamp,
-) -> Result<IndexChange> {
-    let sql = Sql::new("DELETE FROM versions WHERE id = $1");
-    tx.execute(sql.bind(&version.id)).await?;
-    let sql = Sql::new("SELECT id, number, name, description, frontmatter, body FROM versions")
-        .push_bind(" WHERE skill = ", &version.skill);
-    let latest = tx
-        .fetch_optional(sql.push(" ORDER BY number DESC LIMIT 1"))
-        .await?;
-    let sql = Sql::new(
-        "UPDATE skills
-         SET latest_version = $1, updated_at = $2,
-             default_version = CASE WHEN default_version = $3 THEN $1 ELSE default_version END
-         WHERE id = $4",
-    );
-    let id = latest
-        .as_ref()
-        .map(|latest| latest.text("id"))
-        .transpose()?;
-    let sql = sql.bind(id).bind(now).bind(&version.id);
-    tx.execute(sql.bind(&version.skill)).await?;
-    let removed = match &latest {
-        // Searches see another version already.
-        Some(latest) if latest.int("number")? > version.number => return Ok(IndexChange::default()),
-        _ => remove_document(tx, tenant, &version.skill).await?,
-    };
-    match latest {
-        None => Ok(removed),
-        Some(latest) => {
-            let terms = row_terms(&latest)?;
-            let added = add_document(tx, tenant, &version.skill, &terms).await?;
-            Ok(removed.and(added))
-        }
-    }
 }

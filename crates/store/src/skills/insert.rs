@@ -2,6 +2,7 @@
 
 use prowess_skill::Skill;
 
+use super::notes::{check_notes, write_notes};
 use super::read::skill_in_tx;
 use super::{
     NewSkill, NewVersion, SkillRecord, UnchangedRule, UploadOutcome, UploadedVersion,
@@ -61,6 +62,9 @@ pub(super) async fn insert_upload(
     }
     let version = version_record(&slot, new, now)?;
     insert_version(tx, tenant, &version, new).await?;
+    if version.notes.is_some() {
+        write_notes(tx, &version.id, version.notes.as_deref()).await?;
+    }
     if activate(tx, staged, now).await? == ActivationOutcome::Collected {
         return Ok(InsertOutcome::BlobsCollected);
     }
@@ -208,7 +212,8 @@ async fn same_as_latest(
         return Ok(None);
     };
     let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
-    let sql = sql.push_bind(" FROM versions WHERE id = ", &latest.id);
+    let sql = sql.push(VersionRecord::FROM);
+    let sql = sql.push_bind(" WHERE id = ", &latest.id);
     let row = tx.fetch_optional(sql).await?;
     let version = row.as_ref().map(VersionRecord::from_row).transpose()?;
     Ok(version.map(|version| UploadedVersion {
@@ -219,7 +224,7 @@ async fn same_as_latest(
 }
 
 pub(super) fn latest_if_same<'s>(skill: &'s SkillRecord, upload: &Skill) -> Option<&'s VersionRef> {
-    let latest = skill.latest.as_ref()?;
+    let latest = skill.latest.as_ref().filter(|it| !it.is_revoked)?;
     (latest.digest == upload.manifest.digest()).then_some(latest)
 }
 
@@ -242,6 +247,8 @@ fn version_record(
         total_bytes: i64::try_from(skill.manifest.total_bytes()).unwrap_or(i64::MAX),
         scan_status: new.scan.map(|scan| scan.status.clone()),
         created_at: now,
+        notes: check_notes(new.notes)?.map(str::to_owned),
+        revoked: None,
     })
 }
 
@@ -297,6 +304,7 @@ async fn insert_references(tx: &mut Tx, version: &str, staged: &[StagedBlob]) ->
     Ok(())
 }
 
+/// A default that is revoked, because no other version could be used, is replaced too.
 async fn set_latest(
     tx: &mut Tx,
     version: &VersionRecord,
@@ -307,6 +315,9 @@ async fn set_latest(
         "UPDATE skills
          SET latest_version = $1, updated_at = $2,
              default_version = CASE WHEN $3 = 1 OR default_version IS NULL
+                                      OR EXISTS (SELECT 1 FROM version_marks
+                                                 WHERE version = default_version
+                                                   AND revoked_at IS NOT NULL)
                                     THEN $1 ELSE default_version END
          WHERE id = $4",
     );

@@ -3,10 +3,13 @@
 //! | module | owns |
 //! |---|---|
 //! | `record` | the records that callers receive |
-//! | `selector` | version selectors |
+//! | `selector`, `label_name` | version selectors; names of labels |
 //! | `upload`, `insert` | a new skill or version: blobs first, then rows, one transaction |
 //! | `read` | get and list |
-//! | `default_version` | the default version |
+//! | `default_version`, `latest` | the default version; which version is the latest |
+//! | `labels` | labels: names that point to a version |
+//! | `notes` | what people say about a version |
+//! | `revoke` | revoking and restoring versions |
 //! | `frontmatter` | the frontmatter of several versions |
 //! | `delete` | deletion, with the rules of each API generation |
 //! | `search` | the skills that match a query, in pages |
@@ -20,25 +23,33 @@ mod default_version;
 mod delete;
 mod frontmatter;
 mod insert;
+mod label_name;
+mod labels;
+mod latest;
+mod notes;
 mod overlap;
 #[cfg(test)]
 pub(crate) mod query_plan;
 mod read;
 mod record;
+mod revoke;
 mod route;
 mod search;
 mod selector;
 mod upload;
 
 pub use delete::{DeletedVersion, LastVersionRule, SkillDeleteRule, VersionDeleteRule};
+pub use label_name::LabelName;
+pub use labels::LabelRecord;
 pub use overlap::SkillOverlap;
 pub use read::SkillFilter;
-pub use record::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionRef};
+pub use record::{Revocation, SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionRef};
+pub use revoke::NewRevocation;
 pub use route::{MAX_ROUTED_SKILLS, RoutedSkill};
 pub use search::SearchHit;
 pub use selector::VersionSelector;
 pub use upload::{NewSkill, NewVersion, ScanRecord, UnchangedRule, UploadOutcome, UploadedVersion};
 
 pub(crate) use read::{
-    ID_COLUMN, latest_version_ids, paginate, skill_title, version_detail_by_id, version_id,
+    ID_COLUMN, latest_version_ids, paginate, skill_title, usable_version_id, version_detail_by_id,
 };

@@ -1,6 +1,6 @@
 //! Get and list. No blob is read, and lists read no large column.
 
-use super::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionSelector};
+use super::{Revocation, SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionSelector};
 use crate::Store;
 use crate::db::{Db, Sql};
 use crate::error::{Error, ResourceKind, Result};
@@ -91,7 +91,8 @@ impl Store {
     ) -> Result<RecordPage<VersionRecord>> {
         let sql = Sql::new("SELECT ")
             .push(VersionRecord::COLUMNS)
-            .push_bind(" FROM versions WHERE skill = ", skill)
+            .push(VersionRecord::FROM)
+            .push_bind(" WHERE skill = ", skill)
             .push_bind(" AND tenant = ", tenant.as_str());
         let rows = self.db().fetch_all(paginate(sql, &ID_COLUMN, page)).await?;
         if rows.is_empty() {
@@ -106,23 +107,27 @@ impl Store {
         }))
     }
 
-    /// The reason: no such skill, a skill without versions, or no such version.
+    /// The reason: no such skill, a skill without versions, no such label or no such version.
     pub(crate) async fn missing_version_error(
         &self,
         tenant: &TenantId,
         skill: &str,
         selector: &VersionSelector,
     ) -> Error {
-        match self.skill(tenant, skill).await {
-            Err(error) => error,
-            Ok(found) if found.latest.is_none() => Error::NoVersion { skill: found.id },
-            Ok(_) => Error::not_found(ResourceKind::Version, format!("{skill}/{selector}")),
+        match (self.skill(tenant, skill).await, selector) {
+            (Err(error), _) => error,
+            (Ok(found), _) if found.latest.is_none() => Error::NoVersion { skill: found.id },
+            (Ok(_), VersionSelector::Label(name)) => {
+                self.missing_label_error(tenant, skill, name).await
+            }
+            (Ok(_), _) => Error::not_found(ResourceKind::Version, format!("{skill}/{selector}")),
         }
     }
 }
 
 const SELECT_DETAIL: &str = "SELECT id, skill, number, ordinal, name, description, folder, digest,
-    file_count, total_bytes, scan_status, created_at, frontmatter, manifest, scan_report, body";
+    file_count, total_bytes, scan_status, created_at, notes, revoked_at, revoked_reason,
+    frontmatter, manifest, scan_report, body";
 
 pub(super) fn select_skill(tenant: &TenantId, id: &str) -> Sql {
     Sql::new(SkillRecord::SELECT)
@@ -151,7 +156,8 @@ pub(super) fn select_version(
     skill: &str,
     selector: &VersionSelector,
 ) -> Sql {
-    let sql = select.push_bind(" FROM versions WHERE skill = ", skill);
+    let sql = select.push(VersionRecord::FROM);
+    let sql = sql.push_bind(" WHERE skill = ", skill);
     let sql = sql.push_bind(" AND tenant = ", tenant.as_str());
     match selector {
         VersionSelector::Latest => {
@@ -175,28 +181,45 @@ pub(super) fn select_version(
         },
         VersionSelector::Number(number) => sql.push_bind(" AND number = ", *number),
         VersionSelector::Ordinal(ordinal) => sql.push_bind(" AND ordinal = ", *ordinal),
+        VersionSelector::Label(name) => {
+            let sql = sql.push_bind(
+                " AND id = (SELECT version FROM skill_labels WHERE skill = ",
+                skill,
+            );
+            sql.push_bind(" AND name = ", name.as_str()).push(")")
+        }
     }
 }
 
 /// The id of the selected version: the cheapest query.
-pub(crate) async fn version_id(
+///
+/// # Errors
+/// When it is revoked.
+pub(crate) async fn usable_version_id(
     db: &Db,
     tenant: &TenantId,
     skill: &str,
     selector: &VersionSelector,
 ) -> Result<Option<String>> {
+    let select = Sql::new("SELECT id, name, ordinal, revoked_at, revoked_reason");
     let row = db
-        .fetch_optional(select_version(
-            Sql::new("SELECT id"),
-            tenant,
-            skill,
-            selector,
-        ))
+        .fetch_optional(select_version(select, tenant, skill, selector))
         .await?;
-    row.map(|row| row.text("id")).transpose()
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    match Revocation::from_row(&row)? {
+        None => row.text("id").map(Some),
+        Some(revoked) => Err(Error::VersionRevoked {
+            skill: skill.to_owned(),
+            name: row.text("name")?,
+            version: row.int("ordinal")?,
+            reason: revoked.reason,
+        }),
+    }
 }
 
-/// The newest version of each of these skills that has one: skill and version.
+/// The newest version of each of these skills that has one that can be used: skill and version.
 pub(crate) async fn latest_version_ids(
     db: &Db,
     tenant: &TenantId,
@@ -213,16 +236,24 @@ pub(crate) async fn latest_version_ids(
 }
 
 fn select_latest(tenant: &TenantId, skills: &[&str]) -> Sql {
-    Sql::new("SELECT id, latest_version FROM skills WHERE latest_version IS NOT NULL")
-        .push_bind(" AND tenant = ", tenant.as_str())
-        .push(" AND id IN ")
-        .push_list(skills.iter().copied())
+    Sql::new(
+        "SELECT id, latest_version
+         FROM skills LEFT JOIN version_marks ON version_marks.version = latest_version
+         WHERE latest_version IS NOT NULL AND revoked_at IS NULL",
+    )
+    .push_bind(" AND tenant = ", tenant.as_str())
+    .push(" AND id IN ")
+    .push_list(skills.iter().copied())
 }
 
 /// A version by its id alone, which must come from this store.
 pub(crate) async fn version_detail_by_id(db: &Db, id: &str) -> Result<Option<VersionDetail>> {
     let row = db
-        .fetch_optional(Sql::new(SELECT_DETAIL).push_bind(" FROM versions WHERE id = ", id))
+        .fetch_optional(
+            Sql::new(SELECT_DETAIL)
+                .push(VersionRecord::FROM)
+                .push_bind(" WHERE id = ", id),
+        )
         .await?;
     row.as_ref().map(VersionDetail::from_row).transpose()
 }
@@ -291,9 +322,24 @@ pub(super) async fn skill_in_tx(
     SkillRecord::from_row(&row)
 }
 
+/// The selected version of a tenant's skill, as seen by a transaction.
+pub(super) async fn version_in_tx(
+    tx: &mut crate::db::Tx,
+    tenant: &TenantId,
+    skill: &str,
+    selector: &VersionSelector,
+) -> Result<Option<VersionRecord>> {
+    let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
+    let row = tx
+        .fetch_optional(select_version(sql, tenant, skill, selector))
+        .await?;
+    row.as_ref().map(VersionRecord::from_row).transpose()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skills::LabelName;
     use crate::skills::query_plan::assert_no_table_is_scanned;
 
     #[test]
@@ -321,6 +367,7 @@ mod tests {
             version(VersionSelector::Number(1)),
             version(VersionSelector::Ordinal(1)),
             version(VersionSelector::Id("skver_1".to_owned())),
+            version(VersionSelector::Label(LabelName::parse("one").unwrap())),
         ]);
     }
 }

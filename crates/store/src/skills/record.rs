@@ -19,13 +19,14 @@ pub struct SkillRecord {
     pub title: Option<String>,
     /// Where it comes from.
     pub source: SkillSource,
-    /// The newest version; `None` if all have been deleted.
+    /// The newest version that is not revoked, or the newest of all if every one is; `None` if
+    /// all have been deleted.
     pub latest: Option<VersionRef>,
     /// The version used when none is named; `None` if all have been deleted.
     pub default: Option<VersionRef>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When a version was last added or deleted, or the default changed.
+    /// When a version was last added, deleted, revoked or restored, or the default changed.
     pub updated_at: Timestamp,
 }
 
@@ -41,11 +42,15 @@ impl SkillRecord {
         SELECT s.id, s.name, s.title, s.source, s.created_at, s.updated_at,
                l.id AS latest_id, l.number AS latest_number, l.ordinal AS latest_ordinal,
                l.description AS latest_description, l.digest AS latest_digest,
+               lm.revoked_at AS latest_revoked_at,
                d.id AS default_id, d.number AS default_number, d.ordinal AS default_ordinal,
-               d.description AS default_description, d.digest AS default_digest
+               d.description AS default_description, d.digest AS default_digest,
+               dm.revoked_at AS default_revoked_at
         FROM skills s
         LEFT JOIN versions l ON l.id = s.latest_version
-        LEFT JOIN versions d ON d.id = s.default_version";
+        LEFT JOIN version_marks lm ON lm.version = s.latest_version
+        LEFT JOIN versions d ON d.id = s.default_version
+        LEFT JOIN version_marks dm ON dm.version = s.default_version";
 
     pub(super) fn from_row(row: &DbRow) -> Result<Self> {
         Ok(SkillRecord {
@@ -74,15 +79,18 @@ pub struct VersionRef {
     pub description: String,
     /// Digest of all its files.
     pub digest: Digest,
+    /// Whether it is revoked: then no version of the skill can be used.
+    pub is_revoked: bool,
 }
 
-/// The names of five columns.
+/// The names of six columns.
 struct VersionRefColumns {
     id: &'static str,
     number: &'static str,
     ordinal: &'static str,
     description: &'static str,
     digest: &'static str,
+    revoked_at: &'static str,
 }
 
 const LATEST_COLUMNS: VersionRefColumns = VersionRefColumns {
@@ -91,6 +99,7 @@ const LATEST_COLUMNS: VersionRefColumns = VersionRefColumns {
     ordinal: "latest_ordinal",
     description: "latest_description",
     digest: "latest_digest",
+    revoked_at: "latest_revoked_at",
 };
 
 const DEFAULT_COLUMNS: VersionRefColumns = VersionRefColumns {
@@ -99,6 +108,7 @@ const DEFAULT_COLUMNS: VersionRefColumns = VersionRefColumns {
     ordinal: "default_ordinal",
     description: "default_description",
     digest: "default_digest",
+    revoked_at: "default_revoked_at",
 };
 
 impl VersionRef {
@@ -112,6 +122,7 @@ impl VersionRef {
             ordinal: row.int(columns.ordinal)?,
             description: row.text(columns.description)?,
             digest: parse_column("digest", row.text(columns.digest)?)?,
+            is_revoked: row.optional_int(columns.revoked_at)?.is_some(),
         }))
     }
 }
@@ -143,11 +154,53 @@ pub struct VersionRecord {
     pub scan_status: Option<String>,
     /// When it was created.
     pub created_at: Timestamp,
+    /// What people say about it.
+    pub notes: Option<String>,
+    /// Why it cannot be used any more, if it is revoked.
+    pub revoked: Option<Revocation>,
+}
+
+/// Why and since when a version cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revocation {
+    /// As whoever revoked it says.
+    pub reason: String,
+    /// When it was revoked.
+    pub at: Timestamp,
+}
+
+impl Revocation {
+    /// Reads the columns of `version_marks`.
+    pub(super) fn from_row(row: &DbRow) -> Result<Option<Self>> {
+        let Some(at) = row.optional_time("revoked_at")? else {
+            return Ok(None);
+        };
+        let reason = row.optional_text("revoked_reason")?.unwrap_or_default();
+        Ok(Some(Revocation { reason, at }))
+    }
 }
 
 impl VersionRecord {
+    /// From [`VersionRecord::FROM`].
     pub(super) const COLUMNS: &'static str = "id, skill, number, ordinal, name, description, \
-         folder, digest, file_count, total_bytes, scan_status, created_at";
+         folder, digest, file_count, total_bytes, scan_status, created_at, notes, revoked_at, \
+         revoked_reason";
+    /// The tables of a version, up to a WHERE.
+    pub(super) const FROM: &'static str =
+        " FROM versions LEFT JOIN version_marks ON version_marks.version = versions.id";
+
+    /// The error of a request that would use it, if it is revoked.
+    pub(super) fn check_usable(&self) -> Result<()> {
+        match &self.revoked {
+            None => Ok(()),
+            Some(revoked) => Err(Error::VersionRevoked {
+                skill: self.skill.clone(),
+                name: self.name.clone(),
+                version: self.ordinal,
+                reason: revoked.reason.clone(),
+            }),
+        }
+    }
 
     pub(super) fn from_row(row: &DbRow) -> Result<Self> {
         Ok(VersionRecord {
@@ -163,6 +216,8 @@ impl VersionRecord {
             total_bytes: row.int("total_bytes")?,
             scan_status: row.optional_text("scan_status")?,
             created_at: row.time("created_at")?,
+            notes: row.optional_text("notes")?,
+            revoked: Revocation::from_row(row)?,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::LabelName;
 use crate::error::{Error, Result};
 
 /// Epoch microseconds reached this value in January 1970; no skill has that many
@@ -21,11 +22,13 @@ pub enum VersionSelector {
     Number(i64),
     /// By its ordinal in the skill.
     Ordinal(i64),
+    /// The one that a label points to.
+    Label(LabelName),
 }
 
 impl VersionSelector {
     /// Parses the forms of all dialects: `latest`, `default`, a version id, epoch
-    /// microseconds or a small integer.
+    /// microseconds, a small integer or a label.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "latest" => return Ok(VersionSelector::Latest),
@@ -38,9 +41,11 @@ impl VersionSelector {
         match text.parse::<i64>() {
             Ok(number) if number >= MIN_EPOCH_NUMBER => Ok(VersionSelector::Number(number)),
             Ok(ordinal) if ordinal > 0 => Ok(VersionSelector::Ordinal(ordinal)),
-            _ => Err(Error::InvalidSelector {
-                text: text.escape_debug().take(80).collect(),
-            }),
+            _ => LabelName::parse(text)
+                .map(VersionSelector::Label)
+                .map_err(|_| Error::InvalidSelector {
+                    text: text.escape_debug().take(80).collect(),
+                }),
         }
     }
 }
@@ -54,6 +59,7 @@ impl fmt::Display for VersionSelector {
             VersionSelector::Number(number) | VersionSelector::Ordinal(number) => {
                 write!(f, "{number}")
             }
+            VersionSelector::Label(name) => f.write_str(name.as_str()),
         }
     }
 }
@@ -72,11 +78,13 @@ mod tests {
             parse("1790000000000000"),
             VersionSelector::Number(1_790_000_000_000_000)
         );
+        let label = LabelName::parse("production").unwrap();
+        assert_eq!(parse("production"), VersionSelector::Label(label));
     }
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", "0", "-1", "newest", "99999999999999999999", "1.5"] {
+        for text in ["", "0", "-1", "Newest", "99999999999999999999", "1.5"] {
             assert!(VersionSelector::parse(text).is_err(), "{text}");
         }
     }

@@ -10,6 +10,7 @@ use prowess_skill::scan::ScanReport;
 use serde_json::Value;
 
 use super::insert::{self, InsertOutcome, UploadTarget};
+use super::notes::check_notes;
 use super::{SkillRecord, SkillSource, VersionRecord, VersionSelector};
 use crate::Store;
 use crate::blob::StagedBlob;
@@ -55,6 +56,8 @@ pub struct NewVersion<'a> {
     pub scan: Option<&'a ScanRecord>,
     /// Make it the default version. The first version always is.
     pub make_default: bool,
+    /// What to say about it.
+    pub notes: Option<&'a str>,
     /// What to do if the latest version has the same files.
     pub unchanged: UnchangedRule,
     /// An idempotency key, for a client that does not know whether an earlier attempt
@@ -69,6 +72,7 @@ impl<'a> NewVersion<'a> {
             skill,
             scan: None,
             make_default: false,
+            notes: None,
             unchanged: UnchangedRule::NewVersion,
             request_key: None,
         }
@@ -186,6 +190,7 @@ impl Store {
         target: &UploadTarget<'_>,
         new: &NewVersion<'_>,
     ) -> Result<UploadedVersion> {
+        check_notes(new.notes)?;
         if let Some(uploaded) = self.find_repeated(tenant, new).await? {
             return Ok(uploaded);
         }

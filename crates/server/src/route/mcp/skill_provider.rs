@@ -124,7 +124,8 @@ impl TenantSkills {
 fn fingerprint(rows: &[SkillRecord]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for row in rows {
-        let version = row.default.as_ref().map(|version| &version.id);
+        let version = row.default.as_ref();
+        let version = version.map(|version| (&version.id, version.is_revoked));
         (&row.id, &row.title, version).hash(&mut hasher);
     }
     hasher.finish()

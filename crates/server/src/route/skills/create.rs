@@ -6,6 +6,7 @@ use axum::response::Response;
 use prowess_skill::BundleLimits;
 use prowess_store::{NewSkill, SkillSource, Store, TenantId};
 
+use super::labelled;
 use super::upload::{UploadOptions, upload_response};
 use crate::anthropic_skills::{self, RequestedLocation};
 use crate::app::App;
@@ -42,6 +43,7 @@ pub(crate) async fn create(
         return anthropic_skills::create_skill(&app, &principal, &headers, "/skills", form).await;
     }
     let target = UploadStore {
+        app: &app,
         store: &store,
         tenant: &principal.tenant,
         limits: &app.settings().skill_limits,
@@ -51,6 +53,7 @@ pub(crate) async fn create(
 
 /// Where a skill is stored, and within which limits.
 struct UploadStore<'a> {
+    app: &'a App,
     store: &'a Store,
     tenant: &'a TenantId,
     limits: &'a BundleLimits,
@@ -63,11 +66,12 @@ async fn create_in_store(
     form: SkillForm,
 ) -> Result<Response, HttpError> {
     let beta = matches!(dialect, ApiDialect::Anthropic(betas) if betas.skills);
-    let (title, make_default) = (form.title.clone(), form.make_default);
+    let (title, notes) = (form.title.clone(), form.notes.clone());
+    let make_default = form.make_default;
     check_title(title.as_deref())?;
     let checked = skill_compose::skill_from_form(form, None, target.limits).await?;
     let new = NewSkill {
-        version: options.new_version(&checked, make_default),
+        version: options.new_version(&checked, make_default, notes.as_deref()),
         title: title.as_deref(),
         unique_title: beta,
         source: SkillSource::Custom,
@@ -77,6 +81,7 @@ async fn create_in_store(
         ApiDialect::Anthropic(_) => render::anthropic::skill(&uploaded.skill, beta),
         ApiDialect::OpenAi => render::openai::skill(&uploaded.skill)?,
     };
+    let object = labelled::skill(target.app, target.tenant, object).await?;
     Ok(upload_response(object, &uploaded))
 }
 

@@ -1,9 +1,11 @@
 //! `DELETE /v1/skills/{skill}`
 
 use axum::Json;
+use axum::extract::State;
 use prowess_store::SkillDeleteRule;
 use serde_json::Value;
 
+use crate::app::App;
 use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
@@ -12,6 +14,7 @@ use crate::extract::PathParams;
 use crate::{ids, render};
 
 pub(crate) async fn delete(
+    State(app): State<App>,
     dialect: ApiDialect,
     principal: Principal,
     AuditedStore(store): AuditedStore,
@@ -23,6 +26,16 @@ pub(crate) async fn delete(
         _ => SkillDeleteRule::Cascade,
     };
     let id = ids::canonical_skill_id(&id);
+    let labels = store.skill_labels(&principal.tenant, &[id]).await?;
+    let protected = &app.settings().protected_labels;
+    // Deleting it is moving them to nowhere.
+    if labels
+        .values()
+        .flatten()
+        .any(|label| protected.contains(&label.name))
+    {
+        principal.require(Permission::ReleaseSkills)?;
+    }
     store.delete_skill(&principal.tenant, id, rule).await?;
     Ok(Json(match dialect {
         ApiDialect::Anthropic(_) => render::anthropic::deleted(id, "skill_deleted"),

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 
+use super::labelled;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
@@ -22,12 +23,14 @@ pub(crate) async fn get(
         .store()
         .skill(&principal.tenant, ids::canonical_skill_id(&id))
         .await?;
-    match dialect {
-        ApiDialect::OpenAi => render::openai::skill(&skill).map(Json),
+    let object = match dialect {
+        ApiDialect::OpenAi => render::openai::skill(&skill)?,
         // Only the beta allows a skill without versions.
         ApiDialect::Anthropic(betas) if !betas.skills && skill.latest.is_none() => {
-            Err(prowess_store::Error::NoVersion { skill: skill.id }.into())
+            return Err(prowess_store::Error::NoVersion { skill: skill.id }.into());
         }
-        ApiDialect::Anthropic(betas) => Ok(Json(render::anthropic::skill(&skill, betas.skills))),
-    }
+        ApiDialect::Anthropic(betas) => render::anthropic::skill(&skill, betas.skills),
+    };
+    let object = labelled::skill(&app, &principal.tenant, object).await?;
+    Ok(Json(object))
 }

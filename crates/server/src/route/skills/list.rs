@@ -5,7 +5,7 @@ use axum::extract::State;
 use prowess_store::{SkillFilter, SkillSource, SortOrder};
 use serde_json::Value;
 
-use super::search;
+use super::{labelled, search};
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
@@ -30,7 +30,8 @@ pub(crate) async fn list(
             let request = page::parse_anthropic(&query, SortOrder::Descending)?;
             let filter = filter(&query, betas.skills)?;
             let page = store.list_skills(tenant, &filter, &request).await?;
-            let page = page.map(|skill| render::anthropic::skill(&skill, betas.skills));
+            let mut page = page.map(|skill| render::anthropic::skill(&skill, betas.skills));
+            labelled::add_to_skills(&app, tenant, &mut page.items).await?;
             Ok(Json(render::anthropic::page(page, betas.skills)))
         }
         ApiDialect::OpenAi => {
@@ -39,10 +40,9 @@ pub(crate) async fn list(
             let page = store.list_skills(tenant, &filter, &request).await?;
             let more = page.has_more();
             let skills = page.items.iter().map(render::openai::skill);
-            Ok(Json(render::openai::list(
-                skills.collect::<Result<_, _>>()?,
-                more,
-            )))
+            let mut skills: Vec<Value> = skills.collect::<Result<_, _>>()?;
+            labelled::add_to_skills(&app, tenant, &mut skills).await?;
+            Ok(Json(render::openai::list(skills, more)))
         }
     }
 }

@@ -1,10 +1,14 @@
 //! `/v1/skills`: one file per verb.
 
 mod archive;
+mod compare;
 mod content;
 mod create;
 mod delete;
 mod get;
+mod import;
+mod labelled;
+mod labels;
 mod list;
 mod overlap;
 mod search;
@@ -12,6 +16,7 @@ mod search_ranked;
 mod set_default;
 mod upload;
 mod usage;
+mod version_field;
 mod versions;
 
 use axum::extract::DefaultBodyLimit;
@@ -31,13 +36,14 @@ use crate::route::table::row::{
 
 /// Space for a form's own lines: names, types and boundaries of many small files.
 const FORM_BYTES: u64 = 4 << 20;
-/// A body that only selects a version.
+/// A body with a few fields.
 const JSON_BYTES: usize = 64 << 10;
 
 const SKILLS: &str = "/skills";
 const SKILL: &str = "/skills/{skill}";
 const VERSIONS: &str = "/skills/{skill}/versions";
 const VERSION: &str = "/skills/{skill}/versions/{version}";
+const LABEL: &str = "/skills/{skill}/labels/{label}";
 const ZIP: OperationResponse = OperationResponse::Bytes("application/zip");
 const CREATES: PathNames = PathNames::Nothing("creates an object of the tenant");
 
@@ -88,6 +94,19 @@ pub(super) static ROUTES: &[RouteRow] = &[
         PathNames::Nothing("a test asks for a skill of another tenant"),
     ),
     row(
+        RouteMethod::Post,
+        "/skills/import",
+        |method, setup| small_json(on(method, import::import), setup),
+        Operations::both(
+            Operation::new(
+                "Create skills and versions from what a URL names",
+                OperationResponse::Json,
+            )
+            .body(OperationBody::SkillImport),
+        ),
+        CREATES,
+    ),
+    row(
         RouteMethod::Get,
         "/skills/usage",
         |method, setup| divertible(on(method, usage::usage), setup),
@@ -117,10 +136,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
     row(
         RouteMethod::Post,
         SKILL,
-        |method, setup| {
-            let limit = DefaultBodyLimit::max(JSON_BYTES);
-            divertible(on(method, set_default::set_default).layer(limit), setup)
-        },
+        |method, setup| small_json(on(method, set_default::set_default), setup),
         Operations::both(
             Operation::new("Set the default version", Object("Skill"))
                 .body(OperationBody::DefaultVersion),
@@ -133,6 +149,43 @@ pub(super) static ROUTES: &[RouteRow] = &[
         |method, setup| divertible(on(method, content::content), setup),
         Operations::both(Operation::new("Download its default version", ZIP)),
         NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/compare",
+        |method, setup| divertible(on(method, compare::compare), setup),
+        Operations::both(
+            Operation::new("Compare two versions", OperationResponse::Json)
+                .query(query::SKILL_COMPARE),
+        ),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/labels",
+        |method, setup| divertible(on(method, labels::list::list), setup),
+        Operations::both(Operation::new("List its labels", OperationResponse::Json)),
+        NAMES_SKILL,
+    ),
+    row(
+        RouteMethod::Post,
+        LABEL,
+        |method, setup| small_json(on(method, labels::set::set), setup),
+        Operations::both(
+            Operation::new(
+                "Make a label point to a version: create or move it",
+                OperationResponse::Json,
+            )
+            .body(OperationBody::LabelTarget),
+        ),
+        NAMES_LABEL,
+    ),
+    row(
+        RouteMethod::Delete,
+        LABEL,
+        |method, setup| divertible(on(method, labels::delete::delete), setup),
+        Operations::both(Operation::new("Delete a label", OperationResponse::Json)),
+        NAMES_LABEL,
     ),
     row(
         RouteMethod::Get,
@@ -168,6 +221,36 @@ pub(super) static ROUTES: &[RouteRow] = &[
         NAMES_VERSION,
     ),
     row(
+        RouteMethod::Post,
+        VERSION,
+        |method, setup| small_json(on(method, versions::update::update), setup),
+        Operations::both(
+            Operation::new("Set the notes of a version", Object("Version"))
+                .body(OperationBody::VersionNotes),
+        ),
+        NAMES_VERSION,
+    ),
+    row(
+        RouteMethod::Post,
+        "/skills/{skill}/versions/{version}/revoke",
+        |method, setup| small_json(on(method, versions::revoke::revoke), setup),
+        Operations::both(
+            Operation::new("Revoke a version: nothing can use it", Object("Version"))
+                .body(OperationBody::Revocation),
+        ),
+        NAMES_VERSION,
+    ),
+    row(
+        RouteMethod::Post,
+        "/skills/{skill}/versions/{version}/restore",
+        |method, setup| small_json(on(method, versions::restore::restore), setup),
+        Operations::both(Operation::new(
+            "Restore a revoked version",
+            Object("Version"),
+        )),
+        NAMES_VERSION,
+    ),
+    row(
         RouteMethod::Get,
         "/skills/{skill}/versions/{version}/content",
         |method, setup| divertible(on(method, versions::content::content), setup),
@@ -179,6 +262,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
 const LIST: Operation = Operation::new("List or search skills", Object("SkillList"));
 const LIST_VERSIONS: Operation = Operation::new("List versions", Object("VersionList"));
 const NAMES_SKILL: PathNames = PathNames::Objects(&[ObjectKind::Skill]);
+const NAMES_LABEL: PathNames = PathNames::Objects(&[ObjectKind::Skill, ObjectKind::Label]);
 const NAMES_VERSION: PathNames = PathNames::Objects(&[ObjectKind::Skill, ObjectKind::Version]);
 
 const fn row(
@@ -196,6 +280,11 @@ const fn row(
         operations,
         names,
     }
+}
+
+/// A handler of a small body, of skills stored here.
+fn small_json(handler: MethodRouter<App>, setup: &RouteSetup<'_>) -> MethodRouter<App> {
+    divertible(handler.layer(DefaultBodyLimit::max(JSON_BYTES)), setup)
 }
 
 /// A handler of skills stored here: requests for Anthropic's skills do not reach it.

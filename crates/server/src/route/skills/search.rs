@@ -4,6 +4,7 @@ use axum::Json;
 use prowess_store::{SearchHit, SkillRecord, SortOrder};
 use serde_json::{Value, json};
 
+use super::labelled;
 use crate::app::App;
 use crate::auth::Principal;
 use crate::dialect::ApiDialect;
@@ -24,7 +25,8 @@ pub(super) async fn search(
             let request = page::parse_anthropic(query, SortOrder::Descending)?;
             let page = store.search_skills(tenant, words, &request).await?;
             let render = |skill: &SkillRecord| render::anthropic::skill(skill, betas.skills);
-            let page = page.map(|hit| scored(render(&hit.skill), &hit));
+            let mut page = page.map(|hit| scored(render(&hit.skill), &hit));
+            labelled::add_to_skills(app, tenant, &mut page.items).await?;
             Ok(Json(render::anthropic::page(page, betas.skills)))
         }
         // Here a page begins after an id; its position among the hits is searched for.
@@ -33,8 +35,10 @@ pub(super) async fn search(
             let page = store.search_skills(tenant, words, &request).await?;
             let more = page.has_more();
             let render = |hit: &SearchHit| Ok(scored(render::openai::skill(&hit.skill)?, hit));
-            let skills: Result<_, HttpError> = page.items.iter().map(render).collect();
-            Ok(Json(render::openai::list(skills?, more)))
+            let skills: Result<Vec<Value>, HttpError> = page.items.iter().map(render).collect();
+            let mut skills = skills?;
+            labelled::add_to_skills(app, tenant, &mut skills).await?;
+            Ok(Json(render::openai::list(skills, more)))
         }
     }
 }

@@ -1,10 +1,11 @@
 //! `POST /v1/skills/{skill}`: sets the default version.
 
 use axum::extract::{FromRequest, Request, State};
-use prowess_store::VersionSelector;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::labelled;
+use super::version_field::VersionField;
 use crate::app::App;
 use crate::audit::AuditedStore;
 use crate::auth::{Permission, Principal};
@@ -15,15 +16,7 @@ use crate::{ids, render};
 
 #[derive(Debug, Deserialize)]
 struct Change {
-    default_version: Version,
-}
-
-/// Clients send the integer as a string or as a number.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Version {
-    Text(String),
-    Number(u64),
+    default_version: VersionField,
 }
 
 pub(crate) async fn set_default(
@@ -36,16 +29,15 @@ pub(crate) async fn set_default(
 ) -> Result<axum::Json<Value>, HttpError> {
     principal.require(Permission::PublishSkills)?;
     let Json(change): Json<Change> = Json::from_request(request, &app).await?;
-    let selector = match change.default_version {
-        Version::Text(text) => VersionSelector::parse(&text)?,
-        Version::Number(number) => VersionSelector::parse(&number.to_string())?,
-    };
+    let selector = change.default_version.selector()?;
     let id = ids::canonical_skill_id(&id);
     let skill = store
         .set_default_version(&principal.tenant, id, &selector)
         .await?;
-    Ok(axum::Json(match dialect {
+    let object = match dialect {
         ApiDialect::Anthropic(betas) => render::anthropic::skill(&skill, betas.skills),
         ApiDialect::OpenAi => render::openai::skill(&skill)?,
-    }))
+    };
+    let object = labelled::skill(&app, &principal.tenant, object).await?;
+    Ok(axum::Json(object))
 }

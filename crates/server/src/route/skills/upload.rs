@@ -43,11 +43,13 @@ impl UploadOptions {
         &'a self,
         checked: &'a UploadedSkill,
         make_default: bool,
+        notes: Option<&'a str>,
     ) -> NewVersion<'a> {
         NewVersion {
             skill: &checked.skill,
             scan: Some(&checked.scan),
             make_default,
+            notes,
             unchanged: self.unchanged,
             request_key: self.request_key.as_deref(),
         }

@@ -6,6 +6,7 @@ use prowess_store::SkillRecord;
 use prowess_wire::excerpt;
 
 use super::super::upload::{UploadOptions, upload_response};
+use super::render_version;
 use crate::anthropic_skills::{self, RequestedLocation};
 use crate::app::App;
 use crate::audit::AuditedStore;
@@ -15,7 +16,7 @@ use crate::error::HttpError;
 use crate::extract::PathParams;
 use crate::form::SkillForm;
 use crate::settings::SkillsLocation;
-use crate::{ids, render, skill_compose};
+use crate::{ids, skill_compose};
 
 pub(crate) async fn create(
     State(app): State<App>,
@@ -43,15 +44,12 @@ pub(crate) async fn create(
     // Before unpacking, and so that a wrong id is reported as such.
     let skill = store.skill(&principal.tenant, id).await?;
     check_title(form.title.as_deref(), &skill)?;
-    let make_default = form.make_default;
+    let (make_default, notes) = (form.make_default, form.notes.clone());
     let limits = &app.settings().skill_limits;
     let checked = skill_compose::skill_from_form(form, Some(&skill.name), limits).await?;
-    let new = options.new_version(&checked, make_default);
+    let new = options.new_version(&checked, make_default, notes.as_deref());
     let uploaded = store.create_version(&principal.tenant, id, &new).await?;
-    let object = match dialect {
-        ApiDialect::Anthropic(betas) => render::anthropic::version(&uploaded.version, betas.skills),
-        ApiDialect::OpenAi => render::openai::version(&uploaded.version),
-    };
+    let object = render_version(&app, dialect, &principal.tenant, &uploaded.version).await?;
     Ok(upload_response(object, &uploaded))
 }
 

@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use prowess_store::VersionSelector;
 
+use super::render_version;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
 use crate::extract::PathParams;
-use crate::{ids, render};
+use crate::ids;
 
 pub(crate) async fn get(
     State(app): State<App>,
@@ -24,11 +25,8 @@ pub(crate) async fn get(
     let version = store
         .version(&principal.tenant, ids::canonical_skill_id(&id), &selector)
         .await?;
-    let object = match dialect {
-        ApiDialect::Anthropic(betas) => render::anthropic::version(&version, betas.skills),
-        ApiDialect::OpenAi => render::openai::version(&version),
-    };
-    // The vendors' objects have no field for it.
+    let object = render_version(&app, dialect, &principal.tenant, &version).await?;
+    // For clients that read no other fields than the vendors'.
     let digest = [("prowess-digest", version.digest.to_string())];
     Ok((digest, Json(object)).into_response())
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use prowess_store::SortOrder;
 use serde_json::Value;
 
+use super::super::labelled;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
@@ -31,7 +32,8 @@ pub(crate) async fn list(
             };
             let request = page::parse_anthropic(&query, order)?;
             let page = store.list_versions(tenant, id, &request).await?;
-            let page = page.map(|version| render::anthropic::version(&version, betas.skills));
+            let mut page = page.map(|version| render::anthropic::version(&version, betas.skills));
+            labelled::add_to_versions(&app, tenant, id, &mut page.items).await?;
             Ok(Json(render::anthropic::page(page, betas.skills)))
         }
         ApiDialect::OpenAi => {
@@ -39,7 +41,9 @@ pub(crate) async fn list(
             let page = store.list_versions(tenant, id, &request).await?;
             let more = page.has_more();
             let versions = page.items.iter().map(render::openai::version);
-            Ok(Json(render::openai::list(versions.collect(), more)))
+            let mut versions: Vec<Value> = versions.collect();
+            labelled::add_to_versions(&app, tenant, id, &mut versions).await?;
+            Ok(Json(render::openai::list(versions, more)))
         }
     }
 }

@@ -1,0 +1,54 @@
+//! `prowess skill revoke SKILL VERSION --reason TEXT`
+
+use serde_json::json;
+
+use crate::client::{self, RemoteArgs};
+use crate::{Exit, output};
+
+/// Revoke a version of a skill on a server: it stays stored, but nothing can use it. `latest`
+/// leads to the newest other version.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The skill's id or name
+    skill: String,
+    /// The version: latest, default, an integer, an id or a label
+    version: String,
+    /// Why; whoever requests the version reads it
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Where the default and the labels that point to it move
+    #[arg(long, value_name = "VERSION")]
+    move_to: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = args.remote.connect()?;
+    let (skill, state) = client::block_on(async {
+        let skill = client.find(&args.skill).await?;
+        let (version, move_to) = (&args.version, args.move_to.as_deref());
+        let revoked = client.revoke_version(&skill.id, version, &args.reason, move_to);
+        let state = revoked.await?;
+        anyhow::Ok((skill, state))
+    })?;
+    let version = &state.version.version;
+    if args.json {
+        output::print_json(&json!({
+            "skill": skill.id,
+            "name": skill.name,
+            "version": version,
+            "version_id": state.version.id,
+            "revoked": state.revoked,
+        }))?;
+    } else {
+        output::print_text(&format!(
+            "revoked {} version {version}; to undo it: prowess skill restore {} {version}\n",
+            skill.name, skill.name
+        ))?;
+    }
+    Ok(Exit::Ok)
+}
