@@ -1,10 +1,16 @@
-//! `prowess sandbox` and `prowess doctor`, from outside.
+//! `prowess sandbox`, `prowess runtime` and `prowess doctor`, from outside.
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "test support stops at the first surprise, like the tests themselves"
 )]
 
+mod doctor;
+mod markdown;
+mod runtimes;
+
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -41,6 +47,23 @@ impl Place {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (text(stdout), text(stderr), status.code())
     }
+}
+
+/// Whether a test that needs root is left out, which is requested by a variable.
+fn not_run_without_root() -> bool {
+    const WITHOUT_ROOT: &str = "PROWESS_TEST_WITHOUT_ROOT";
+    if rustix::process::getuid().is_root() {
+        return false;
+    }
+    assert!(
+        std::env::var_os(WITHOUT_ROOT).is_some(),
+        "this test needs root: run the tests as root, or set {WITHOUT_ROOT}=1"
+    );
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // Written directly: the test harness captures what macros print.
+    let _ = writeln!(std::io::stderr(), "NOT_RUN {test}: needs root");
+    true
 }
 
 /// Where an ordinary user runs the tests there may be no control groups.

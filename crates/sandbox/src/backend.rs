@@ -8,6 +8,7 @@ use crate::collect::{self, CollectedFiles, DiskUsage};
 use crate::egress::{BoxFuture, EgressConnection, Proxy};
 use crate::error::{Error, ErrorContext};
 use crate::execution::{CapturedOutput, CommandOutcome, Execution, ExecutionReport, LimitHit};
+use crate::packages::NODE_MODULES;
 use crate::policy::SandboxLimits;
 use crate::probe::Grade;
 use prowess_launcher::LAYOUT;
@@ -19,6 +20,9 @@ use std::time::Duration;
 
 /// The search path of programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Where npm installs packages for all users of a runtime.
+pub(crate) const RUNTIME_NODE_MODULES: &str = "/usr/local/lib/node_modules";
 
 /// Runs commands.
 pub(crate) trait SandboxBackend: std::fmt::Debug + Send + Sync {
@@ -185,7 +189,10 @@ pub(crate) fn command_environment(
         .iter()
         .filter(|_| proxy)
         .map(|name| (*name, address.as_str()));
-    let packages = layer.then_some(("PYTHONPATH", LAYOUT.packages));
+    // Packages of a layer come before those of the runtime.
+    let node_path = format!("{}/{NODE_MODULES}:{RUNTIME_NODE_MODULES}", LAYOUT.packages);
+    let packages = [("PYTHONPATH", LAYOUT.packages), ("NODE_PATH", &node_path)];
+    let packages = packages.into_iter().filter(|_| layer);
     let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
     let kept = always
         .into_iter()

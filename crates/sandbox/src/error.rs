@@ -156,6 +156,14 @@ pub enum Error {
         /// The limit.
         most: usize,
     },
+    /// There is nowhere to install packages from.
+    #[error("the package layer could not be built: no {what} is set")]
+    NoIndex {
+        /// Package index or npm registry.
+        what: &'static str,
+        /// The setting under `[sandbox]` that names it.
+        setting: &'static str,
+    },
     /// A package layer could not be built.
     #[error("the package layer could not be built: {why}")]
     Layer {
@@ -269,7 +277,7 @@ impl Error {
             Self::FileNotFound { .. } => "file-not-found",
             Self::OverQuota { .. } => "over-quota",
             Self::TooLong { .. } => "too-long",
-            Self::Layer { .. } => "layer",
+            Self::Layer { .. } | Self::NoIndex { .. } => "layer",
             Self::LayerGone => "layer-gone",
             Self::Unsupported { .. } => "unsupported",
             Self::Docker { .. } => "docker",

@@ -26,6 +26,7 @@
 //! | `snapshot` | the files of a container at one moment, and restoring them |
 //! | `skills` | skills on disk, once per digest |
 //! | `packages` | requirements installed into read-only layers |
+//! | `runtimes` | root file systems made from packages, which all containers share |
 //! | `probe` | checks of a host's isolation, and their grade |
 //! | `queue` | scheduling of commands |
 //! | `variable` | names of variables that a request may set |
@@ -67,6 +68,7 @@ pub mod packages;
 pub mod policy;
 pub mod probe;
 mod queue;
+pub mod runtimes;
 mod sandbox;
 mod settings;
 mod skills;
@@ -83,10 +85,11 @@ pub use execution::{
     CapturedOutput, Command, CommandOutcome, Execution, ExecutionReport, LimitHit, OutputChunk,
     OutputStream,
 };
-pub use packages::{Layer, PackageIndex, Requirements};
+pub use packages::{Layer, NpmRegistry, PackageIndex, Requirements};
 pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
 pub use probe::{Grade, Probe, ProbeCheck};
 pub use prowess_launcher::{ContainerLayout, LAYOUT};
+pub use runtimes::{RuntimeName, RuntimeSource};
 pub use sandbox::{ContainerSetup, ContainerSpec, Sandbox};
 pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};

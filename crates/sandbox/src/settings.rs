@@ -1,7 +1,8 @@
 //! The operator's settings for all sandboxes.
 
 use crate::egress::{Dial, SystemDial};
-use crate::packages::PackageIndex;
+use crate::packages::{NpmRegistry, PackageIndex};
+use crate::runtimes::RuntimeSource;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,8 +47,8 @@ pub struct SandboxSettings {
     /// The program to start as launcher: any that this crate is linked into, because the
     /// launcher takes over before its `main`. By default the current program.
     pub launcher: PathBuf,
-    /// Root of the runtime (python3, bash, libraries): `/` is the host's.
-    pub runtime: PathBuf,
+    /// The runtime (python3, bash, libraries); by default the host's own.
+    pub runtime: RuntimeSource,
     /// A delegated control group to create groups in; by default the server's own.
     pub cgroup: Option<String>,
     /// Run even if the host lacks an optional layer; every report then names it.
@@ -76,6 +77,8 @@ pub struct SandboxSettings {
     pub container_life: Duration,
     /// The index that package layers are built from; without it there are none.
     pub packages: Option<PackageIndex>,
+    /// The registry that npm packages of layers come from; without it there are none.
+    pub npm_registry: Option<NpmRegistry>,
     /// Disk usage of all package layers, in bytes. Above it, the least recently used layer
     /// of the tenant with the highest usage is evicted.
     pub layer_bytes: u64,
@@ -125,7 +128,7 @@ impl SandboxSettings {
             backend: BackendKind::Native,
             folder: folder.into(),
             launcher: "/proc/self/exe".into(),
-            runtime: "/".into(),
+            runtime: RuntimeSource::Folder("/".into()),
             cgroup: None,
             allow_reduced: false,
             running: cores * 4,
@@ -139,6 +142,7 @@ impl SandboxSettings {
             container_idle: Duration::from_secs(20 * 60),
             container_life: Duration::from_secs(24 * 60 * 60),
             packages: None,
+            npm_registry: None,
             layer_bytes: 10 << 30,
             skill_bytes: 4 << 30,
             dial: Arc::new(SystemDial),

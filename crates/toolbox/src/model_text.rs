@@ -96,9 +96,12 @@ pub(crate) fn expired_note() -> String {
 }
 
 pub(crate) fn packages_note(error: &impl std::fmt::Display) -> String {
-    note(format!(
-        "the skills' Python packages are not installed: {error}"
-    ))
+    note(format!("the skills' packages are not installed: {error}"))
+}
+
+/// Why some of the skills' packages are not installed.
+pub(crate) fn packages_remark(remark: &str) -> String {
+    note(remark.to_owned())
 }
 
 pub(crate) fn omitted_skills(count: usize) -> String {
@@ -491,6 +494,7 @@ mod tests {
         texts.extend([
             expired_note(),
             packages_note(&long),
+            packages_remark(&long),
             omitted_skills(usize::MAX),
             killed_by_timeout(1e9),
             killed_for_output(u64::MAX),

@@ -190,11 +190,17 @@ impl WorkspaceContainer {
             }
             Err(error) => Err(error),
         };
-        built
-            .inspect_err(|error| {
-                lock(&self.notes).push(model_text::packages_note(error));
-            })
-            .ok()
+        match built {
+            Ok(layer) => {
+                let note = layer.remark().map(model_text::packages_remark);
+                lock(&self.notes).extend(note);
+                Some(layer)
+            }
+            Err(error) => {
+                lock(&self.notes).push(model_text::packages_note(&error));
+                None
+            }
+        }
     }
 }
 

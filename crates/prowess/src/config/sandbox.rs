@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prowess_sandbox::{
-    BackendKind, DockerSettings, DomainRule, PackageIndex, SandboxLimits, SandboxSettings,
+    BackendKind, DockerSettings, DomainRule, NpmRegistry, PackageIndex, RuntimeSource,
+    SandboxLimits, SandboxSettings,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,6 +39,7 @@ pub(super) const KEYS: &[&str] = &[
     "package_index",
     "package_hosts",
     "package_sources",
+    "npm_registry",
     "layer_bytes",
     "skill_bytes",
     "domains",
@@ -56,7 +58,9 @@ pub(super) struct SandboxToml {
     backend: Option<String>,
     /// Run even if this host supports only a reduced sandbox.
     reduced: bool,
-    /// Root file system that provides python3, bash and libraries.
+    /// What provides python3, bash and libraries: the path of a root file system, or the
+    /// name of a runtime that `prowess runtime install` has installed; default: `/`, the
+    /// host's own.
     #[serde(deserialize_with = "super::paths::deserialize")]
     runtime: Option<PathBuf>,
     /// A delegated control group in which groups are created.
@@ -109,10 +113,12 @@ pub(super) struct SandboxToml {
     tmp_bytes: Option<u64>,
     /// Index for the packages that skills declare; without it none are installed.
     package_index: Option<String>,
-    /// Further hosts from which the index serves files.
+    /// Further hosts from which the index and the npm registry serve files.
     package_hosts: Vec<String>,
     /// Build packages that have no wheel. This runs their code, in a sandbox.
     package_sources: bool,
+    /// Registry for the npm packages that skills declare; without it none are installed.
+    npm_registry: Option<String>,
     /// Maximum disk space of installed packages in bytes. Above that, the least recently used
     /// are deleted, those of the tenant with the most first.
     layer_bytes: Option<u64>,
@@ -198,6 +204,10 @@ fn parse_backend(text: Option<&str>) -> Result<BackendSetting, ConfigError> {
 
 fn sandbox_settings(raw: SandboxToml, data_dir: &Path) -> Result<SandboxSettings, ConfigError> {
     let packages = package_index(&raw)?;
+    let npm_registry = npm_registry(&raw)?;
+    let runtime = raw.runtime.as_deref().map(RuntimeSource::parse).transpose();
+    let runtime =
+        runtime.map_err(|error| ConfigError::invalid("sandbox.runtime", error.to_string()))?;
     let base = SandboxSettings::new(data_dir.join("sandbox"));
     let counts = [
         ("sandbox.running", raw.running),
@@ -210,7 +220,7 @@ fn sandbox_settings(raw: SandboxToml, data_dir: &Path) -> Result<SandboxSettings
     }
     let seconds = |given: Option<u64>, base| given.map_or(base, Duration::from_secs);
     Ok(SandboxSettings {
-        runtime: raw.runtime.unwrap_or(base.runtime),
+        runtime: runtime.unwrap_or(base.runtime),
         cgroup: raw.cgroup,
         allow_reduced: raw.reduced,
         running: raw.running.unwrap_or(base.running),
@@ -228,6 +238,7 @@ fn sandbox_settings(raw: SandboxToml, data_dir: &Path) -> Result<SandboxSettings
         open_tls: raw.open_tls.unwrap_or(base.open_tls),
         extra_ca_file: raw.extra_ca_file,
         packages,
+        npm_registry,
         layer_bytes: raw.layer_bytes.unwrap_or(base.layer_bytes),
         skill_bytes: raw.skill_bytes.unwrap_or(base.skill_bytes),
         ..base
@@ -298,30 +309,51 @@ fn package_index(raw: &SandboxToml) -> Result<Option<PackageIndex>, ConfigError>
     let Some(url) = &raw.package_index else {
         return Ok(None);
     };
+    let what = "a package index, for instance https://host/simple";
+    Ok(Some(PackageIndex {
+        url: url.clone(),
+        hosts: package_hosts(raw, "sandbox.package_index", url, what)?,
+        allow_source: raw.package_sources,
+    }))
+}
+
+fn npm_registry(raw: &SandboxToml) -> Result<Option<NpmRegistry>, ConfigError> {
+    let Some(url) = &raw.npm_registry else {
+        return Ok(None);
+    };
+    let what = "an npm registry, for instance https://host/npm";
+    Ok(Some(NpmRegistry {
+        url: url.clone(),
+        hosts: package_hosts(raw, "sandbox.npm_registry", url, what)?,
+    }))
+}
+
+/// The hosts that a build may reach for packages from this address.
+fn package_hosts(
+    raw: &SandboxToml,
+    setting: &'static str,
+    url: &str,
+    what: &str,
+) -> Result<Vec<DomainRule>, ConfigError> {
     let bad =
         |setting, text: &str, why: &str| ConfigError::invalid(setting, format!("`{text}` {why}"));
     let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"));
     let host = rest.and_then(|rest| rest.split(['/', ':']).next());
-    let host = host.filter(|host| !host.is_empty()).ok_or_else(|| {
-        let why = "is not the address of a package index, for instance https://host/simple";
-        bad("sandbox.package_index", url, why)
-    })?;
+    let host = host.filter(|host| !host.is_empty());
+    let host = host.ok_or_else(|| bad(setting, url, &format!("is not the address of {what}")))?;
     let rule = |host: &str| {
         let why = "is not the name of a host";
         let rule = host.parse::<DomainRule>();
         rule.map_err(|_| bad("sandbox.package_hosts", host, why))
     };
     let hosts = std::iter::once(host).chain(raw.package_hosts.iter().map(String::as_str));
-    Ok(Some(PackageIndex {
-        url: url.clone(),
-        hosts: hosts.map(rule).collect::<Result<_, _>>()?,
-        allow_source: raw.package_sources,
-    }))
+    hosts.map(rule).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use crate::config::{Config, ConfigOverrides};
+    use prowess_sandbox::RuntimeSource;
     use std::path::Path;
 
     fn read(text: &str) -> Result<super::SandboxConfig, String> {
@@ -358,7 +390,7 @@ mod tests {
              memory_bytes = 16777216\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
              package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
              open_tls = false\nextra_ca_file = \"/srv/ca.pem\"\n\
-             package_sources = true",
+             package_sources = true\nnpm_registry = \"http://npm.test/\"",
         )
         .unwrap();
         insta::assert_debug_snapshot!(sandbox.limits);
@@ -376,6 +408,18 @@ mod tests {
     }
 
     #[test]
+    fn a_runtime_is_named_or_a_path() {
+        let runtime = |text: &str| {
+            let sandbox = read(&format!("runtime = \"{text}\"")).unwrap();
+            sandbox.settings(sandbox.backend).unwrap().runtime
+        };
+        assert!(
+            matches!(runtime("full"), RuntimeSource::Installed(name) if name.as_str() == "full")
+        );
+        assert_eq!(runtime("./full"), RuntimeSource::Folder("./full".into()));
+    }
+
+    #[test]
     fn mistakes_in_the_sandbox_are_reported() {
         let refused = |text| read(text).unwrap_err();
         insta::assert_snapshot!(refused("backend = \"podman\""), @"sandbox.backend: `podman` is not one of native, docker, off");
@@ -383,8 +427,10 @@ mod tests {
         insta::assert_snapshot!(refused("memory_bytes = 0"), @"sandbox.memory_bytes: no command can run with 0");
         insta::assert_snapshot!(refused("memory_bytes = 5"), @"sandbox.memory_bytes: no command can run with 5; give at least 16777216");
         insta::assert_snapshot!(refused("cpu_millis = 9"), @"sandbox.cpu_millis: no command can run with 9; give at least 10");
+        insta::assert_snapshot!(refused("runtime = \"Full\""), @"sandbox.runtime: `Full` is not the name of a runtime: use small letters, digits and hyphens; a path has a slash (./Full)");
         insta::assert_snapshot!(refused("running = 0"), @r#"sandbox.running: nothing could run; use backend = "off" to disable the sandbox"#);
         insta::assert_snapshot!(refused("containers_per_tenant = 0"), @r#"sandbox.containers_per_tenant: nothing could run; use backend = "off" to disable the sandbox"#);
+        insta::assert_snapshot!(refused("npm_registry = \"npm\""), @"sandbox.npm_registry: `npm` is not the address of an npm registry, for instance https://host/npm");
         insta::assert_snapshot!(refused("package_index = \"pypi\""), @"sandbox.package_index: `pypi` is not the address of a package index, for instance https://host/simple");
     }
 }

@@ -1,6 +1,7 @@
 //! The read-only root that all sandboxes share: the host's runtime, or a root that the
 //! operator names, and an `/etc` that reveals nothing about the host.
 
+use crate::backend::RUNTIME_NODE_MODULES;
 use crate::error::{Error, ErrorContext};
 use prowess_launcher::spec::{INNER_ID, RootSpec};
 use std::fs;
@@ -10,14 +11,34 @@ use std::path::{Path, PathBuf};
 const FOLDERS: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
 /// Parts of `/etc` that programs need and that reveal nothing about the host.
-const ETC: [&str; 7] = [
+const ETC: [&str; 10] = [
     "etc/alternatives",
     "etc/fonts",
+    "etc/ImageMagick-6",
+    "etc/ImageMagick-7",
     "etc/ld.so.cache",
+    "etc/libreoffice",
     "etc/localtime",
     "etc/mime.types",
     "etc/ssl/certs",
     "etc/python3",
+];
+
+/// Parts of `/var` that programs of an installed runtime need. The host's `/var` is never
+/// mounted.
+const VAR: [&str; 2] = [
+    // Without it, every program that uses fonts would first read all of them.
+    "var/cache/fontconfig",
+    "var/lib/ghostscript",
+];
+
+/// Links to the packages that npm has installed globally in a runtime. Node looks for packages
+/// in `node_modules` of every folder above a script, so that one at the top makes them
+/// available everywhere, for both kinds of modules. Where a layer is mounted, it hides the
+/// second link, because packages of the layer must be found first; see `NODE_PATH`.
+const NODE_LINKS: [(&str, &str); 2] = [
+    ("/node_modules", "/packages/node_modules"),
+    ("/packages/node_modules", RUNTIME_NODE_MODULES),
 ];
 
 /// Describes the root. `from` is the root of the runtime, `/` for the host's.
@@ -29,12 +50,13 @@ pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<Ro
         files: files(),
         own_user_namespace: !root_user,
     };
-    for name in FOLDERS.iter().chain(&ETC) {
+    let var: &[&str] = if from == Path::new("/") { &[] } else { &VAR };
+    for name in FOLDERS.iter().chain(&ETC).chain(var) {
         let (source, inside) = (from.join(name), Path::new("/").join(name));
         match fs::symlink_metadata(&source) {
-            // A top-level link is one of merged `/usr`; one in `/etc` points outside, so
-            // its target is mounted instead.
-            Ok(found) if found.is_symlink() && !name.starts_with("etc/") => {
+            // A top-level link is one of merged `/usr`; any other may point outside, so its
+            // target is mounted instead.
+            Ok(found) if found.is_symlink() && !name.contains('/') => {
                 base.links.push((
                     inside,
                     fs::read_link(&source).at("cannot read the runtime", &source)?,
@@ -51,6 +73,11 @@ pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<Ro
         let reason = format!("{} holds no runtime (no usr, bin or lib)", from.display());
         let advice = "name a root file system that has one".into();
         return Err(Error::Refused { reason, advice });
+    }
+    let modules = RUNTIME_NODE_MODULES.trim_start_matches('/');
+    if from.join(modules).is_dir() {
+        let links = NODE_LINKS.map(|(path, target)| (path.into(), target.into()));
+        base.links.extend(links);
     }
     Ok(base)
 }

@@ -1,18 +1,21 @@
 //! Package layers: requirements are installed into a read-only folder, built once per
-//! content in a sandbox of its own that can reach only the operator's package index, and
-//! shared by every container with the same requirements. Using a layer needs no network.
+//! content in a sandbox of its own that can reach only the operator's package index and npm
+//! registry, and shared by every container with the same requirements. Using a layer needs
+//! no network.
 //!
 //! A build is as hostile as any command: packages may run code in it. So its input is
-//! rendered from parsed parts (`pep508`), its steps run nothing that an earlier one could
+//! rendered from parsed parts (`pep508`, `npm`), its steps run nothing that an earlier one could
 //! have left behind, and the result is checked before it becomes a layer (`tree`).
 
 pub(crate) mod builds;
 pub(crate) mod layer_store;
+pub(crate) mod npm;
 mod pep508;
 mod requirements;
 mod script;
 mod tree;
 
+pub(crate) use requirements::NpmRequirements;
 pub use requirements::Requirements;
 
 use crate::egress::DomainRule;
@@ -38,14 +41,31 @@ pub struct PackageIndex {
     pub allow_source: bool,
 }
 
+/// The npm registry. Without one, layers have no npm packages.
+#[derive(Debug, Clone)]
+pub struct NpmRegistry {
+    /// Its URL, for `npm --registry`.
+    pub url: String,
+    /// The hosts a build may reach: the registry and its file hosts.
+    pub hosts: Vec<DomainRule>,
+}
+
 /// A layer that can be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     /// The digest of its inputs.
     pub(crate) key: String,
+    /// Why something is not in it.
+    pub(crate) remark: Option<String>,
 }
 
 impl Layer {
+    /// Why packages that skills require are not in it, if some are not.
+    #[must_use]
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
     /// Its folder, relative to the state folder.
     pub(crate) fn folder(&self) -> String {
         layer_folder(&self.key)
@@ -56,6 +76,14 @@ impl Layer {
 fn layer_folder(key: &str) -> String {
     format!("layers/{key}")
 }
+
+/// The folder of npm packages in a layer.
+pub(crate) const NODE_MODULES: &str = "node_modules";
+
+/// The npm input of a build, in its own `/mnt/data`: the folder of the layer is the project.
+pub(crate) const NPM_MANIFEST_FILE: &str = "layer/package.json";
+/// The lock of that.
+pub(crate) const NPM_LOCK_FILE: &str = "layer/package-lock.json";
 
 /// The input of a build, in its own `/mnt/data`.
 pub(crate) const REQUIREMENTS_FILE: &str = "requirements.txt";
@@ -101,9 +129,41 @@ pub(crate) fn about_interpreter_command() -> Vec<String> {
     python_command(ABOUT_PROGRAM, &[])
 }
 
-/// Variables of a build's commands: no configuration file of pip is read.
+/// Variables of a build's commands: no configuration file of pip is read, and Node trusts
+/// the certificates that other programs trust.
 pub(crate) fn build_environment() -> Vec<(String, String)> {
-    vec![("PIP_CONFIG_FILE".into(), "/dev/null".into())]
+    let certificates = "/etc/ssl/certs/ca-certificates.crt";
+    vec![
+        ("PIP_CONFIG_FILE".into(), "/dev/null".into()),
+        ("NODE_EXTRA_CA_CERTS".into(), certificates.into()),
+    ]
+}
+
+/// The command that installs npm packages from [`NPM_MANIFEST_FILE`]. It is the first of a
+/// build, runs no code of packages, and reads no configuration: these files do not exist.
+pub(crate) fn npm_command(registry: &NpmRegistry, locked: bool) -> Vec<String> {
+    let (target, registry) = (LAYOUT.data_path(BUILT_FOLDER), &registry.url);
+    let command = if locked { "ci" } else { "install" };
+    let options = [
+        "--ignore-scripts",
+        "--omit=dev",
+        "--no-bin-links",
+        "--no-audit",
+        "--no-fund",
+        "--no-progress",
+        "--no-update-notifier",
+        "--loglevel=error",
+        "--cache=/tmp/npm",
+        "--userconfig=/tmp/none/user",
+        "--globalconfig=/tmp/none/global",
+    ];
+    let argv = ["npm", command].into_iter().chain(options);
+    let argv = argv.map(String::from);
+    argv.chain([
+        format!("--prefix={target}"),
+        format!("--registry={registry}"),
+    ])
+    .collect()
 }
 
 /// The command that builds a layer from [`REQUIREMENTS_FILE`].

@@ -1,6 +1,7 @@
 //! Package requirements: parsed from untrusted text by strict rules, and rendered again for
 //! the installer.
 
+use super::npm::NpmProject;
 use super::pep508::{self, Requirement};
 use super::script;
 use crate::error::Error;
@@ -24,6 +25,17 @@ const MAX_QUOTED_CHARS: usize = 120;
 pub struct Requirements {
     /// One per line, each rendered from its parsed parts, sorted.
     text: String,
+    npm: NpmRequirements,
+}
+
+/// The npm packages that are required.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum NpmRequirements {
+    #[default]
+    None,
+    Project(NpmProject),
+    /// What is required is not allowed, and why.
+    Refused(String),
 }
 
 impl Requirements {
@@ -60,12 +72,13 @@ impl Requirements {
         lines.dedup();
         Ok(Self {
             text: lines.join("\n"),
+            npm: NpmRequirements::None,
         })
     }
 
     /// The requirements of a skill: of its `requirements.txt`, at the top or in `scripts`,
-    /// and of the inline metadata (PEP 723) of its Python scripts. `None` if there are
-    /// none.
+    /// and of the inline metadata (PEP 723) of its Python scripts; and the dependencies of
+    /// its `package.json`. `None` if there are none.
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and for inline metadata that cannot be read; the
@@ -87,26 +100,56 @@ impl Requirements {
                 found_all.extend(found.map_err(|error| error.with_file(&place()))?);
             }
         }
-        if found_all.is_empty() {
+        let npm = match NpmProject::from_skills(skills) {
+            Ok(None) => NpmRequirements::None,
+            Ok(Some(project)) => NpmRequirements::Project(project),
+            // The skills' Python packages can be installed nevertheless.
+            Err(error) => NpmRequirements::Refused(error.to_string()),
+        };
+        if found_all.is_empty() && npm == NpmRequirements::None {
             return Ok(None);
         }
-        Self::join(found_all).map(Some)
+        let python = Self::join(found_all)?;
+        Ok(Some(Self { npm, ..python }))
     }
 
     /// Whether there are no requirements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        !self.has_python() && self.npm == NpmRequirements::None
+    }
+
+    /// Whether Python packages are required.
+    pub(crate) fn has_python(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    pub(crate) fn npm(&self) -> &NpmRequirements {
+        &self.npm
+    }
+
+    /// The same without npm packages.
+    pub(crate) fn without_npm(&self) -> Self {
+        Self {
+            text: self.text.clone(),
+            npm: NpmRequirements::None,
+        }
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The key of the layer: these requirements, for this interpreter, from this index.
-    pub(crate) fn key(&self, interpreter: &str, index: &str) -> String {
+    /// The key of the layer: these requirements, for this interpreter, from this index and
+    /// this npm registry.
+    pub(crate) fn key(&self, interpreter: &str, index: &str, registry: &str) -> String {
         let mut digest = Sha256::new();
-        for part in ["prowess-layer-v3", interpreter, index, &self.text] {
+        let mut parts = vec!["prowess-layer-v3", interpreter, index, &self.text];
+        if let NpmRequirements::Project(project) = &self.npm {
+            let lock = project.lock.as_deref().unwrap_or_default();
+            parts.extend(["npm", registry, &project.manifest, lock]);
+        }
+        for part in parts {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
@@ -214,8 +257,8 @@ mod tests {
         let one = Requirements::parse("# c\npillow>=10\n\nnumpy==2.0 # fast\n").unwrap();
         let other = Requirements::parse("numpy==2.0\r\npillow>=10").unwrap();
         assert_eq!(one, other);
-        assert_eq!(one.key("cp311", "i"), other.key("cp311", "i"));
-        assert_ne!(one.key("cp311", "i"), one.key("cp312", "i"));
+        assert_eq!(one.key("cp311", "i", ""), other.key("cp311", "i", "r"));
+        assert_ne!(one.key("cp311", "i", ""), one.key("cp312", "i", ""));
     }
 
     #[test]

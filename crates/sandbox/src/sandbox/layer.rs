@@ -2,9 +2,11 @@
 
 use super::Sandbox;
 use crate::backend::run_blocking;
+use crate::egress::DomainRule;
 use crate::error::Error;
 use crate::execution::{Command, CommandOutcome, Execution, ExecutionReport, LimitHit};
-use crate::packages::{self, Layer, PackageIndex, Requirements};
+use crate::packages::npm::NpmProject;
+use crate::packages::{self, Layer, NpmRegistry, NpmRequirements, PackageIndex, Requirements};
 use crate::policy::Policy;
 use std::sync::Arc;
 
@@ -23,14 +25,18 @@ impl Sandbox {
     /// owner wait for each other, not for those of others.
     ///
     /// # Errors
-    /// [`Error::Layer`] when there is no index, it cannot satisfy the requirements, or the
-    /// result cannot be stored; [`Error::Unsupported`] when the backend cannot reach an
+    /// [`Error::NoIndex`] when there is no index; [`Error::Layer`] when it cannot satisfy the
+    /// requirements, or the result cannot be stored; [`Error::Unsupported`] when the backend cannot reach an
     /// index; [`Error::Busy`] when too many builds of the owner wait.
     pub async fn layer(&self, owner: &str, requirements: &Requirements) -> Result<Layer, Error> {
-        let Some(index) = &self.inner.packages else {
-            let why = "no package index is set".into();
-            return Err(Error::Layer { why });
-        };
+        let (requirements, remark) = self.installable(requirements)?;
+        let (index, registry) = (&self.inner.packages, &self.inner.npm_registry);
+        if index.is_none() && requirements.has_python() {
+            return Err(Error::NoIndex {
+                what: "package index",
+                setting: "package_index",
+            });
+        }
         if !self.inner.has_proxy {
             let what = "package layers";
             return Err(Error::Unsupported { what });
@@ -41,7 +47,12 @@ impl Sandbox {
             None => self.interpreter(owner).await?,
         };
         let layer = Layer {
-            key: requirements.key(&interpreter, &index.url),
+            key: requirements.key(
+                &interpreter,
+                index.as_ref().map_or("", |index| &index.url),
+                registry.as_ref().map_or("", |registry| &registry.url),
+            ),
+            remark,
         };
         if self.has_layer(&layer).await? {
             return Ok(layer);
@@ -53,9 +64,31 @@ impl Sandbox {
         }
         let _building = builds.acquire_permit().await?;
         let container = BuildContainer::start(self, owner).await?;
-        let built = container.build(index, requirements, &layer).await;
+        let built = container.build(&requirements, &layer).await;
         container.end().await?;
         built.map(|()| layer)
+    }
+
+    /// What of the requirements can be installed, and why something cannot.
+    fn installable(
+        &self,
+        requirements: &Requirements,
+    ) -> Result<(Requirements, Option<String>), Error> {
+        let error = match (requirements.npm(), &self.inner.npm_registry) {
+            (NpmRequirements::None, _) | (NpmRequirements::Project(_), Some(_)) => {
+                return Ok((requirements.clone(), None));
+            }
+            (_, None) => Error::NoIndex {
+                what: "npm registry",
+                setting: "npm_registry",
+            },
+            (NpmRequirements::Refused(why), Some(_)) => Error::Layer { why: why.clone() },
+        };
+        if !requirements.has_python() {
+            return Err(error);
+        }
+        let remark = format!("npm packages are not installed: {error}");
+        Ok((requirements.without_npm(), Some(remark)))
     }
 
     async fn has_layer(&self, layer: &Layer) -> Result<bool, Error> {
@@ -104,20 +137,17 @@ impl BuildContainer {
         })
     }
 
-    async fn build(
-        &self,
-        index: &PackageIndex,
-        requirements: &Requirements,
-        layer: &Layer,
-    ) -> Result<(), Error> {
-        let text = requirements.text().as_bytes().to_vec();
+    async fn build(&self, requirements: &Requirements, layer: &Layer) -> Result<(), Error> {
         let (sandbox, owner, id) = (&self.sandbox, &self.owner, &self.id);
-        sandbox
-            .put(owner, id, packages::REQUIREMENTS_FILE, text)
-            .await?;
-        self.run(packages::install_command(index), Some(index))
-            .await?;
-        self.run(packages::compile_command(), None).await?;
+        // npm comes first: nothing of another step can be in its project.
+        if let (NpmRequirements::Project(project), Some(registry)) =
+            (requirements.npm(), &sandbox.inner.npm_registry)
+        {
+            self.install_npm(registry, project).await?;
+        }
+        if let (true, Some(index)) = (requirements.has_python(), &sandbox.inner.packages) {
+            self.install_python(index, requirements).await?;
+        }
         let (inner, layer) = (Arc::clone(&sandbox.inner), layer.clone());
         let tenant = self.tenant.clone();
         let built = format!("sessions/{id}/data/{}", packages::BUILT_FOLDER);
@@ -129,11 +159,40 @@ impl BuildContainer {
         sandbox.with_container(owner, id, add_built).await
     }
 
+    async fn install_npm(&self, registry: &NpmRegistry, project: &NpmProject) -> Result<(), Error> {
+        let manifest = (packages::NPM_MANIFEST_FILE, Some(&project.manifest));
+        let lock = (packages::NPM_LOCK_FILE, project.lock.as_ref());
+        for (path, text) in [manifest, lock] {
+            if let Some(text) = text {
+                self.put(path, text).await?;
+            }
+        }
+        let command = packages::npm_command(registry, project.lock.is_some());
+        self.run(command, Some(&registry.hosts)).await.map(drop)
+    }
+
+    async fn install_python(
+        &self,
+        index: &PackageIndex,
+        requirements: &Requirements,
+    ) -> Result<(), Error> {
+        self.put(packages::REQUIREMENTS_FILE, requirements.text())
+            .await?;
+        self.run(packages::install_command(index), Some(&index.hosts))
+            .await?;
+        self.run(packages::compile_command(), None).await.map(drop)
+    }
+
+    async fn put(&self, path: &str, text: &str) -> Result<(), Error> {
+        let bytes = text.as_bytes().to_vec();
+        self.sandbox.put(&self.owner, &self.id, path, bytes).await
+    }
+
     /// Runs one step. An incomplete result is an error.
     async fn run(
         &self,
         argv: Vec<String>,
-        index: Option<&PackageIndex>,
+        hosts: Option<&[DomainRule]>,
     ) -> Result<ExecutionReport, Error> {
         let step = Execution {
             command: Command::Argv(argv),
@@ -141,7 +200,7 @@ impl BuildContainer {
             ..Execution::default()
         };
         let egress = &self.sandbox.inner.egress;
-        let proxy = index.map(|index| egress.operator_proxy(&self.owner, index.hosts.clone()));
+        let proxy = hosts.map(|hosts| egress.operator_proxy(&self.owner, hosts.to_vec()));
         let report = self
             .sandbox
             .exec_with_proxy(&self.owner, &self.id, step, proxy)

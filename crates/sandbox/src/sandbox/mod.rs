@@ -16,10 +16,11 @@ use crate::egress::Egress;
 use crate::error::Error;
 use crate::packages::builds::Builds;
 use crate::packages::layer_store::LayerStore;
-use crate::packages::{Layer, PackageIndex};
+use crate::packages::{Layer, NpmRegistry, PackageIndex};
 use crate::policy::{Network, Policy, SandboxLimits};
 use crate::probe::Probe;
 use crate::queue::Queue;
+use crate::runtimes::RuntimeGuard;
 use crate::skills::{SkillCache, SkillFiles, SkillsGuard};
 use create_rate::CreateRate;
 use prowess_launcher::LAYOUT;
@@ -35,7 +36,7 @@ pub struct ContainerSpec {
     pub policy: Policy,
     /// Skills, at `/skills/NAME`.
     pub skills: Vec<SkillFiles>,
-    /// Python packages, on Python's path.
+    /// Packages, on the paths of Python and Node.
     pub layer: Option<Layer>,
 }
 
@@ -67,10 +68,13 @@ struct Inner {
     has_proxy: bool,
     egress: Egress,
     packages: Option<PackageIndex>,
+    npm_registry: Option<NpmRegistry>,
     /// Existing layers, and limits on building more.
     layers: LayerStore,
     skills: SkillCache,
     builds: Builds,
+    /// Keeps an installed runtime from being removed.
+    _runtime: Option<RuntimeGuard>,
 }
 
 impl Sandbox {

@@ -9,8 +9,9 @@ use crate::egress::{Egress, TlsInterceptor};
 use crate::error::{Error, ErrorContext};
 use crate::packages::builds::Builds;
 use crate::packages::layer_store::LayerStore;
-use crate::probe::{Grade, Probe};
+use crate::probe::{Grade, Probe, missing_check};
 use crate::queue::Queue;
+use crate::runtimes::{self, RuntimeSource};
 use crate::settings::{BackendKind, SandboxSettings};
 use crate::skills::SkillCache;
 use std::fs;
@@ -30,15 +31,20 @@ impl Sandbox {
     /// # Errors
     /// [`Error::Refused`] when the host lacks required layers, or optional ones that the
     /// settings do not accept as missing.
-    pub async fn open(settings: SandboxSettings) -> Result<Self, Error> {
+    pub async fn open(mut settings: SandboxSettings) -> Result<Self, Error> {
+        let runtime_in_use = runtimes::pin(&mut settings)?;
         let (probe, backend) = probe_host(&settings).await?;
         let backend = accept(&probe, backend, &settings)?;
         let state =
             state_folder(&fs::canonicalize(&settings.folder).at(CREATE_FAILED, &settings.folder)?);
         let root = is_root();
         let interceptor = settings.open_tls.then(|| {
-            let (runtime, extra_ca) = (settings.runtime.clone(), settings.extra_ca_file.clone());
-            TlsInterceptor::new(runtime, extra_ca)
+            let runtime = match &settings.runtime {
+                RuntimeSource::Folder(folder) => folder.clone(),
+                // Only another backend gets here with a name, and it has its own files.
+                RuntimeSource::Installed(_) => PathBuf::from("/"),
+            };
+            TlsInterceptor::new(runtime, settings.extra_ca_file.clone())
         });
         let egress = Egress::new(Arc::clone(&settings.dial), interceptor.transpose()?);
         let containers = ContainerStore::new(&state, root, &settings);
@@ -62,9 +68,11 @@ impl Sandbox {
                 has_proxy: matches!(settings.backend, BackendKind::Native),
                 egress,
                 packages: settings.packages,
+                npm_registry: settings.npm_registry,
                 layers,
                 skills,
                 builds,
+                _runtime: runtime_in_use,
             }),
         };
         Ok(sandbox)
@@ -75,7 +83,15 @@ impl Sandbox {
     /// # Errors
     /// When the settings' folder cannot be used.
     pub async fn probe(settings: &SandboxSettings) -> Result<Probe, Error> {
-        Ok(probe_host(settings).await?.0)
+        let mut settings = settings.clone();
+        match runtimes::pin(&mut settings) {
+            Ok(_in_use) => Ok(probe_host(&settings).await?.0),
+            Err(Error::Refused { reason, advice }) => Ok(Probe {
+                checks: vec![missing_check("runtime", reason.clone(), &advice)],
+                grade: Grade::Refused { reason },
+            }),
+            Err(error) => Err(error),
+        }
     }
 
     /// The stored containers, the most recently used first, without starting the backend:
@@ -178,7 +194,7 @@ fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{ProbeCheck, grade, missing_check};
+    use crate::probe::{ProbeCheck, grade};
 
     fn refusal(checks: Vec<ProbeCheck>, backend: BackendKind) -> String {
         let probe = Probe {

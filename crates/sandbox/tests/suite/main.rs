@@ -23,6 +23,7 @@ mod launcher;
 mod lifecycle;
 mod limits;
 mod network;
+mod npm_packages;
 mod outputs;
 mod package_index;
 mod packages;

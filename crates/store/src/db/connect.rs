@@ -20,7 +20,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const OPEN_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a request waits for a connection to a server, or for a reader. When the
 /// database is unreachable, failing soon is better.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server may take to confirm that a connection is alive.
 #[cfg(feature = "postgres")]
 const PING_TIMEOUT: Duration = Duration::from_secs(5);

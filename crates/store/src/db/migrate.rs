@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 15] = [
+const MIGRATIONS: [Migration; 17] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -86,6 +86,16 @@ const MIGRATIONS: [Migration; 15] = [
         sqlite: include_str!("../../migrations/0015_sqlite.sql"),
         postgres: include_str!("../../migrations/0015_postgres.sql"),
     },
+    // Labels of versions, notes about them, and which are revoked.
+    Migration {
+        sqlite: include_str!("../../migrations/0016_sqlite.sql"),
+        postgres: include_str!("../../migrations/0016_postgres.sql"),
+    },
+    // Browsers that are signed in to the console.
+    Migration {
+        sqlite: include_str!("../../migrations/0017_sqlite.sql"),
+        postgres: include_str!("../../migrations/0017_postgres.sql"),
+    },
 ];
 
 struct Migration {
@@ -105,7 +115,8 @@ struct Migration {
 const ACQUIRE_LOCK: &str = "SELECT pg_advisory_xact_lock(7381250463)";
 const CREATE_VERSION_TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
-const SELECT_VERSION: &str = "SELECT COALESCE(MAX(version), 0) AS version FROM schema_version";
+pub(super) const SELECT_VERSION: &str =
+    "SELECT COALESCE(MAX(version), 0) AS version FROM schema_version";
 const INSERT_VERSION: &str = "INSERT INTO schema_version (version) VALUES ($1)";
 
 pub(super) async fn migrate_sqlite(pool: &SqlitePool, evidence: &EarlierContent<'_>) -> Result<()> {
@@ -144,9 +155,14 @@ pub(super) async fn migrate_postgres(pool: &PgPool, evidence: &EarlierContent<'_
     Ok(tx.commit().await?)
 }
 
+/// How many migrations there are.
+pub(crate) fn known_migrations() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
 /// The migrations after `current`, with their numbers.
 fn pending_migrations(current: i64) -> Result<impl Iterator<Item = (i64, &'static Migration)>> {
-    let known = MIGRATIONS.len() as i64;
+    let known = known_migrations();
     if current > known {
         return Err(Error::SchemaTooNew {
             found: current,

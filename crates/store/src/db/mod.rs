@@ -17,6 +17,7 @@ mod connect;
 #[cfg(test)]
 pub(crate) mod crash;
 pub(crate) mod fault;
+mod level;
 mod migrate;
 mod row;
 #[cfg(feature = "postgres")]
@@ -30,6 +31,8 @@ use sqlx::{AssertSqlSafe, Sqlite, SqlitePool, Transaction};
 use sqlx::{PgPool, Postgres};
 
 use fault::SqliteFaults;
+pub(crate) use level::{postgres_level, sqlite_level};
+pub(crate) use migrate::known_migrations;
 pub(crate) use row::DbRow;
 #[cfg(feature = "postgres")]
 use server_statement::{with_row_locks, with_statement_timeout};

@@ -79,13 +79,13 @@ def _main(source):
         return named
 
     try:
-        context = module.Context(request["context"])
+        context = module.Context(**request["context"])
         named = tools(context)
         if request["function"] is None:
             told = [[t.name, t.description, t.input_schema] for t in named.values()]
             result = json.dumps(told, ensure_ascii=False)
         else:
-            result = text(named[request["function"]]._call(request["arguments"], context))
+            result = text(named[request["function"]].call(request["arguments"], context))
     except BaseException as error:
         answer("error", traceback(error))
     else:

@@ -7,6 +7,7 @@ named `ctx`, or hinted as `Context`, gets the context and is not shown to the mo
 """
 
 import enum
+import functools
 import inspect
 import json
 import pathlib
@@ -17,21 +18,33 @@ __all__ = ["Context", "Tool", "tool"]
 
 
 class Context:
-    """The user, container and metadata of a call, for `build_tools(ctx)` and `ctx` arguments."""
+    """The user, container and metadata of a call, for `build_tools(ctx)` and `ctx` arguments.
 
-    def __init__(self, values):
-        self.skill = values["skill"]
-        self.folder = pathlib.Path(values["folder"])
-        self.data = pathlib.Path("/mnt/data")
-        self.user_id = values["user_id"]
-        self.session_id = values["session_id"]
-        self.metadata = values["metadata"]
+    A test of a `tools.py` can make one: `Context(data=folder, metadata={"team": "red"})`.
+    """
+
+    def __init__(
+        self,
+        skill="",
+        folder=".",
+        user_id=None,
+        session_id=None,
+        metadata=None,
+        data="/mnt/data",
+    ):
+        self.skill = skill
+        self.folder = pathlib.Path(folder)
+        self.data = pathlib.Path(data)
+        self.user_id = user_id
+        self.session_id = session_id
+        self.metadata = {} if metadata is None else metadata
 
 
 class Tool:
     """A function that a model may call. It can still be called as the function."""
 
     def __init__(self, function, name=None, description=None):
+        functools.update_wrapper(self, function)
         self.function = function
         self.name = name or function.__name__
         about, arguments = _read_docstring(inspect.getdoc(function) or "")
@@ -39,7 +52,6 @@ class Tool:
         self._hints = typing.get_type_hints(function, include_extras=True)
         self._parameters = inspect.signature(function).parameters
         self.input_schema = self._schema(arguments)
-        self.__doc__ = function.__doc__
 
     def __call__(self, *args, **kwargs):
         return self.function(*args, **kwargs)
@@ -72,14 +84,16 @@ class Tool:
     def _is_context(self, name):
         return name == "ctx" or self._hints.get(name) is Context
 
-    def _call(self, arguments, context):
+    def call(self, arguments, context=None):
+        """Calls it as a model does: JSON values become what the type hints say, `ctx` gets
+        the context, and the result of an async function is awaited."""
         given = {
             name: _made(self._hints.get(name, typing.Any), value)
             for name, value in arguments.items()
         }
         for name in self._parameters:
             if self._is_context(name):
-                given[name] = context
+                given[name] = Context() if context is None else context
         return _awaited(self.function(**given))
 
 

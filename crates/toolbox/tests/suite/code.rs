@@ -219,7 +219,7 @@ async fn what_packages_are_missing_is_reported_with_the_first_result() {
     let first = running.bash("true").await;
     insta::assert_snapshot!(text(&first), @"
     [no output]
-    [note: the skills' Python packages are not installed: the package layer could not be built: no package index is set]
+    [note: the skills' packages are not installed: the package layer could not be built: no package index is set]
     ");
     assert_eq!(text(&running.bash("true").await), "[no output]");
 }

@@ -24,7 +24,10 @@ fn place(max_bytes: u64) -> Place {
 }
 
 fn layer(key: &str) -> Layer {
-    Layer { key: key.into() }
+    Layer {
+        key: key.into(),
+        remark: None,
+    }
 }
 
 impl Place {

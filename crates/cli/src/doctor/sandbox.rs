@@ -1,38 +1,17 @@
-//! `prowess doctor`: tests which sandbox features this host supports.
+//! The sandbox: which features this host supports, and the verdict.
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_sandbox::{Grade, Probe, Sandbox};
+use prowess_sandbox::{Grade, Probe};
 
-use super::sandbox::{SandboxArgs, block_on};
-use crate::Exit;
-use crate::output::{self, ERROR, GOOD, WARNING};
+use crate::output::{ERROR, GOOD, WARNING};
 
-/// Check which sandbox features this host supports, and what is missing.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    place: SandboxArgs,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (settings, _) = args.place.settings()?;
-    let probe = block_on(Sandbox::probe(&settings))??;
-    if args.json {
-        output::print_json(&probe)?;
-    } else {
-        output::print_text(&format!(
-            "{}\n{}\n",
-            table(&probe).trim_fmt(),
-            verdict(&probe.grade)
-        ))?;
+/// The checks and the verdict as text.
+pub(super) fn text(probe: &Probe) -> String {
+    let verdict = verdict(&probe.grade);
+    if probe.checks.is_empty() {
+        return format!("{verdict}\n");
     }
-    Ok(match probe.grade {
-        Grade::Strict => Exit::Ok,
-        Grade::Reduced { .. } | Grade::Refused { .. } => Exit::Problems,
-    })
+    format!("{}\n{verdict}\n", table(probe).trim_fmt())
 }
 
 fn table(probe: &Probe) -> Table {
