@@ -31,9 +31,14 @@ fn program(name: &str, folder: &Path) -> Command {
     command
 }
 
-/// Runs the tests of a file.
+/// Runs the tests of a file, with the server of the plugin's tests.
 fn pytest(file: &str) {
-    let config = packages().join("llm-tools-prowess/tests/prowess.toml");
+    pytest_with("llm-tools-prowess/tests/prowess.toml", file);
+}
+
+/// Runs the tests of a file, with a server of this configuration.
+fn pytest_with(config: &str, file: &str) {
+    let config = packages().join(config);
     let variables = [
         ("PROWESS_CONFIG", config.to_str().unwrap()),
         ("PROWESS_MASTER_KEY", ""),
@@ -69,6 +74,16 @@ fn skills_are_stored_from_python() {
 }
 
 #[test]
+fn a_model_is_run_with_skills_from_python() {
+    pytest_with("prowess/tests/prowess.toml", "prowess/tests/test_runs.py");
+}
+
+#[test]
+fn functions_of_skills_are_tested_in_python() {
+    pytest("prowess/tests/test_tool.py");
+}
+
+#[test]
 fn the_program_comes_with_the_python_package() {
     pytest("prowess/tests/test_program.py");
 }
@@ -94,5 +109,9 @@ fn the_types_are_what_they_claim() {
     };
     succeeded(mypy().args(["--package", "prowess"]));
     succeeded(mypy().arg(packages().join("llm-tools-prowess/llm_tools_prowess.py")));
-    succeeded(program("stubtest", folder.path()).arg("prowess._native"));
+    // Programs that use the public names, as their authors would check them.
+    let tests =
+        ["test_runs.py", "test_tool.py"].map(|name| packages().join("prowess/tests").join(name));
+    succeeded(mypy().args(tests).env("MYPYPATH", packages()));
+    succeeded(program("stubtest", folder.path()).args(["prowess._native", "prowess._tool"]));
 }

@@ -107,6 +107,25 @@ class StoreError(ProwessError):
     """A store, or a server's, did not do as asked."""
 
 
+class RunError(ProwessError):
+    """A run that could not start, or failed: an unknown model, a request that cannot be run,
+    or a provider that refused or broke off."""
+
+    status: int | None
+    """The HTTP status of the server or the provider, or the one that fits."""
+    request_id: str | None
+    """The request's id, as in the server's log."""
+
+    def __init__(self, message: str, code: str = "run-failed") -> None:
+        super().__init__(message, code)
+        self.status = None
+        self.request_id = None
+
+    def _told(self, details: dict[str, Any]) -> None:
+        self.status = details.get("status")
+        self.request_id = details.get("request_id")
+
+
 class ServerError(StoreError):
     """A server that cannot be reached, or refuses."""
 

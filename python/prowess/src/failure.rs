@@ -46,6 +46,19 @@ impl PyFailure {
         PyFailure::new("UsageError", "usage", message)
     }
 
+    /// A run that could not start, or failed.
+    pub(crate) fn run(
+        code: &str,
+        message: impl Into<String>,
+        status: Option<u16>,
+        request: Option<&str>,
+    ) -> Self {
+        PyFailure {
+            details: json!({ "status": status, "request_id": request }).to_string(),
+            ..PyFailure::new("RunError", code, message)
+        }
+    }
+
     /// An internal error.
     pub(crate) fn internal(error: impl Error) -> Self {
         PyFailure::new("ProwessError", "internal", error.to_string())
@@ -99,6 +112,23 @@ impl From<ToolboxError> for PyFailure {
 impl From<StoreError> for PyFailure {
     fn from(error: StoreError) -> Self {
         PyFailure::new("StoreError", error.code(), error.to_string())
+    }
+}
+
+impl From<prowess::Error> for PyFailure {
+    fn from(error: prowess::Error) -> Self {
+        use prowess::Error;
+        let (code, message) = (error.code().to_owned(), error.to_string());
+        let status = match error {
+            Error::Store(error) => return error.into(),
+            Error::Source(error) => return error.into(),
+            Error::NotASkill { .. } => return PyFailure::new("SkillError", &code, message),
+            Error::Config(_) => return PyFailure::new("UsageError", &code, message),
+            Error::Model(error) => error.to_api_error().status,
+            Error::Run(error) => error.to_api_error().status,
+            _ => return PyFailure::new("ProwessError", &code, message),
+        };
+        PyFailure::run(&code, message, Some(status), None)
     }
 }
 

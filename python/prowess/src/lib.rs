@@ -11,14 +11,18 @@
 //! | `in_flight` | tasks to wait for at exit |
 //! | `failure` | errors as exceptions |
 //! | `sources` | opens paths and URLs |
+//! | `skill_source` | a source as Python gives it |
 //! | `skill` | one skill |
 //! | `toolbox` | a toolbox and its sandbox |
 //! | `server`, `store` | stored skills, of a server or of a local folder |
+//! | `runs` | runs of a model with skills, in this process or on a server |
 
 mod failure;
 mod in_flight;
+mod runs;
 mod server;
 mod skill;
+mod skill_source;
 mod sources;
 mod store;
 mod toolbox;
@@ -31,6 +35,8 @@ use pyo3::pymodule;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::runs::{Run, Runner};
     #[pymodule_export]
     use crate::server::Server;
     #[pymodule_export]

@@ -54,6 +54,7 @@ impl Server {
             },
             title: options.title,
             default: options.default,
+            notes: None,
             force: options.always,
             progress: None,
         };

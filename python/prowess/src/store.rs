@@ -36,27 +36,8 @@ impl Inner {
         if skill.starts_with("skill_") {
             return Ok(self.rows.skill(&self.tenant, skill).await?);
         }
-        let found = self.find_by_name(skill).await?;
+        let found = find_by_name(&self.rows, &self.tenant, skill).await?;
         Ok(found.ok_or_else(|| ClientError::NotFound(skill.to_owned()))?)
-    }
-
-    async fn find_by_name(&self, name: &str) -> Result<Option<SkillRow>, PyFailure> {
-        let filter = SkillFilter {
-            name: Some(name.to_owned()),
-            ..SkillFilter::default()
-        };
-        let page = PageRequest::default();
-        let mut named = self
-            .rows
-            .list_skills(&self.tenant, &filter, &page)
-            .await?
-            .items;
-        if named.len() > 1 {
-            let ids = named.into_iter().map(|skill| skill.id).collect();
-            let name = name.to_owned();
-            return Err(ClientError::Ambiguous { name, ids }.into());
-        }
-        Ok(named.pop())
     }
 
     async fn push(
@@ -66,7 +47,7 @@ impl Inner {
     ) -> Result<UploadedVersion, PyFailure> {
         let target = match (&options.version_of, options.named) {
             (Some(skill), _) => Some(self.find_skill(skill).await?),
-            (None, true) => self.find_by_name(&skill.name).await?,
+            (None, true) => find_by_name(&self.rows, &self.tenant, &skill.name).await?,
             (None, false) => None,
         };
         let scanned = Arc::clone(&skill);
@@ -175,6 +156,26 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// The only skill with this name, if there is one.
+pub(crate) async fn find_by_name(
+    rows: &Rows,
+    tenant: &TenantId,
+    name: &str,
+) -> Result<Option<SkillRow>, PyFailure> {
+    let filter = SkillFilter {
+        name: Some(name.to_owned()),
+        ..SkillFilter::default()
+    };
+    let page = PageRequest::default();
+    let mut named = rows.list_skills(tenant, &filter, &page).await?.items;
+    if named.len() > 1 {
+        let ids = named.into_iter().map(|skill| skill.id).collect();
+        let name = name.to_owned();
+        return Err(ClientError::Ambiguous { name, ids }.into());
+    }
+    Ok(named.pop())
 }
 
 /// A skill as servers return it.

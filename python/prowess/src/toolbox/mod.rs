@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::failure::PyFailure;
-use crate::skill::Skill;
+use crate::skill_source::Source;
 use crate::sources::{FetchSettings, open_all};
 use crate::work::Work;
 use settings::{CodeWorkspace, ToolboxSettings, has_own_tools};
@@ -33,13 +33,6 @@ use source_scan::{
 /// Maximum skills whose own tools are listed at once: some models accept no more than a
 /// hundred tools, and each `tools.py` must be inspected.
 const MAX_LISTED_AT_ONCE: usize = 24;
-
-/// A source of skills.
-#[derive(FromPyObject)]
-enum Source<'py> {
-    Skill(PyRef<'py, Skill>),
-    Path(PathBuf),
-}
 
 /// A toolbox, shared by all operations on it.
 #[pyclass(frozen, module = "prowess._native")]
