@@ -80,7 +80,22 @@ impl FileTree {
         date: u64,
         level: Compression,
     ) -> anyhow::Result<Vec<u8>> {
-        let mut archive = tar::Builder::new(GzBuilder::new().write(Vec::new(), level));
+        let encoder = GzBuilder::new().write(Vec::new(), level);
+        let encoder = self.append_to(tar::Builder::new(encoder), &format!("{folder}/"), date)?;
+        Ok(encoder.finish()?)
+    }
+
+    /// A tar archive of the files as they are.
+    pub(super) fn tar(&self, date: u64) -> anyhow::Result<Vec<u8>> {
+        self.append_to(tar::Builder::new(Vec::new()), "", date)
+    }
+
+    fn append_to<W: Write>(
+        &self,
+        mut archive: tar::Builder<W>,
+        start: &str,
+        date: u64,
+    ) -> anyhow::Result<W> {
         for (path, file) in &self.files {
             let mut header = tar::Header::new_ustar();
             header.set_size(u64::try_from(file.content.len())?);
@@ -90,12 +105,12 @@ impl FileTree {
             header.set_gid(0);
             header.set_username("root")?;
             header.set_groupname("root")?;
-            let path = format!("{folder}/{path}");
+            let path = format!("{start}{path}");
             archive
                 .append_data(&mut header, &path, file.content.as_slice())
                 .with_context(|| format!("cannot archive {path}"))?;
         }
-        Ok(archive.into_inner()?.finish()?)
+        Ok(archive.into_inner()?)
     }
 }
 

@@ -9,12 +9,15 @@
 //! | `release` | what all artefacts share: version, date, binary, man pages, completions |
 //! | `program` | building and stripping the binary, and what it needs of its host |
 //! | `file_tree` | files in memory, and archives of them |
-//! | `deb`, `tarball`, `npm`, `wheel`, `sbom` | one artefact each |
+//! | `deb`, `tarball`, `npm`, `wheel`, `image`, `sbom` | one artefact each |
+//! | `image_root` | the Debian inside the image |
 //! | `sums` | `SHA256SUMS` |
 //! | `tools` | programs that packaging needs |
 
 mod deb;
 mod file_tree;
+mod image;
+mod image_root;
 mod npm;
 mod program;
 mod release;
@@ -31,6 +34,7 @@ use anyhow::Context;
 use crate::run::{root, target};
 use release::Release;
 
+pub(crate) use image_root::install as install_image_root;
 pub(crate) use program::strip;
 pub(crate) use tools::{ToolSet, with_first};
 
@@ -72,6 +76,9 @@ pub(crate) enum Artefact {
     Wheel,
     /// npm packages: the launcher, and the binary for this platform
     Npm,
+    /// A container image with Debian; unless it is asked for, it is left out where mmdebstrap
+    /// is not installed
+    Image,
 }
 
 impl Args {
@@ -128,6 +135,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.makes(Artefact::Wheel) {
         wheel::write(&release, args, &out)?;
+    }
+    if args.only.is_empty() && !image_root::is_possible() {
+        eprintln!("no container image: install the package mmdebstrap");
+    } else if args.makes(Artefact::Image) {
+        image::write(&release, &bill, &out)?;
     }
     sums::write(&out)?;
     eprintln!(

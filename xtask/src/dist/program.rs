@@ -86,7 +86,7 @@ impl std::fmt::Display for GlibcVersion {
 
 impl GlibcVersion {
     /// From the name of a symbol's version: `GLIBC_2.17`, `GLIBC_2.2.5`.
-    fn parse(text: &str) -> Option<GlibcVersion> {
+    pub(super) fn parse(text: &str) -> Option<GlibcVersion> {
         let mut parts = text.strip_prefix("GLIBC_")?.split('.');
         Some(GlibcVersion {
             major: parts.next()?.parse().ok()?,

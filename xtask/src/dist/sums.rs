@@ -1,5 +1,7 @@
 //! `SHA256SUMS`: the digests of all artefacts, in the format of `sha256sum --check`.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context;
@@ -16,7 +18,7 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
         let name = entry.file_name();
         let name = name.to_str().context("an artefact's name is not UTF-8")?;
         if name != FILE {
-            lines.push((name.to_owned(), sha256(&std::fs::read(entry.path())?)));
+            lines.push((name.to_owned(), file_digest(&entry.path())?));
         }
     }
     lines.sort();
@@ -24,7 +26,19 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
     std::fs::write(folder.join(FILE), lines.collect::<String>()).context("cannot write the sums")
 }
 
-fn sha256(content: &[u8]) -> String {
-    let digest = Sha256::digest(content);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The digest of a file, read in parts: an image has some hundred megabytes.
+pub(super) fn file_digest(path: &Path) -> anyhow::Result<String> {
+    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = file.read(&mut buffer);
+        let read = read.with_context(|| format!("cannot read {}", path.display()))?;
+        let Some(part) = buffer.get(..read).filter(|part| !part.is_empty()) else {
+            break;
+        };
+        digest.update(part);
+    }
+    let digest = digest.finalize();
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }

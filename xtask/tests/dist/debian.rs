@@ -61,6 +61,7 @@ fn shellcheck_reports_nothing() {
         check.arg(repository().join("packaging/deb").join(script));
     }
     check.arg(repository().join("packaging/tarball/install.sh"));
+    check.arg(repository().join("packaging/image/entrypoint"));
     let tests = std::fs::read_dir(repository().join("tests/install")).unwrap();
     let tests = tests.map(|entry| entry.unwrap().path());
     check.args(tests.filter(|path| path.extension().is_some_and(|end| end == "sh")));

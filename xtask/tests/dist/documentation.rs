@@ -1,4 +1,5 @@
-//! The commands that README.md and docs/install.md show work in the bare root.
+//! The commands that README.md and docs/install.md show work in the bare root. Those of
+//! docs/containers.md run in `container.rs`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,7 +7,7 @@ use super::bare_root::{has_root, run};
 use super::{artefacts, installed, repository};
 
 /// The texts of a page's blocks in a language.
-fn blocks(page: &str, language: &str) -> Vec<String> {
+pub(super) fn blocks(page: &str, language: &str) -> Vec<String> {
     let text = std::fs::read_to_string(repository().join(page)).unwrap();
     let fence = format!("```{language}");
     let mut blocks = Vec::new();

@@ -8,14 +8,24 @@
 //! | `installer` | `install.sh` |
 //! | `node` | the npm packages |
 //! | `bare_root` | every channel in a Debian without compilers |
-//! | `documentation` | the commands of docs/install.md |
+//! | `container` | the container image, on a Docker daemon of the tests |
+//! | `documentation` | the commands of docs/install.md and docs/containers.md |
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod bare_root;
+mod container;
+#[path = "../../../crates/sandbox/tests/suite/daemon.rs"]
+#[expect(
+    dead_code,
+    reason = "the image of the sandbox's tests is not used here"
+)]
+mod daemon;
 mod debian;
 mod documentation;
 mod installer;
+#[path = "../../../crates/sandbox/tests/suite/knobs.rs"]
+mod knobs;
 mod node;
 mod reproducible;
 

@@ -50,6 +50,7 @@ fn argument(check: &ArgumentCheck, value: u32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn what_is_missing_from_the_filter_is_missing_from_the_profile() {
@@ -83,5 +84,60 @@ mod tests {
             .iter()
             .find(|entry| entry["names"] == json!(["clone3"]));
         assert_eq!(clone3.unwrap()["errnoRet"], json!(38));
+    }
+
+    /// The names that a profile allows.
+    fn allowed(profile: &Value) -> BTreeSet<&str> {
+        let entries = profile["syscalls"].as_array().unwrap().iter();
+        entries
+            .filter(|entry| entry["action"] == "SCMP_ACT_ALLOW")
+            .flat_map(|entry| entry["names"].as_array().unwrap())
+            .map(|name| name.as_str().unwrap())
+            .collect()
+    }
+
+    /// A command in a container is held by both; the outer one must not be the narrower.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_profile_of_the_container_image_allows_what_commands_may_call() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../packaging/image/seccomp.json"
+        );
+        let text = std::fs::read_to_string(path).unwrap();
+        let image: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(image["defaultAction"], "SCMP_ACT_ERRNO");
+        assert_eq!(image["architectures"], json!(["SCMP_ARCH_X86_64"]));
+        let (image, command) = (allowed(&image), docker_profile());
+        let command = allowed(&command);
+        let missing: Vec<&&str> = command.difference(&image).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        for name in [
+            "add_key",
+            "bpf",
+            "clock_settime",
+            "finit_module",
+            "init_module",
+            "io_uring_setup",
+            "kexec_file_load",
+            "kexec_load",
+            "keyctl",
+            "open_by_handle_at",
+            "perf_event_open",
+            "pidfd_getfd",
+            "process_vm_readv",
+            "process_vm_writev",
+            "ptrace",
+            "quotactl",
+            "reboot",
+            "request_key",
+            "setns",
+            "settimeofday",
+            "swapon",
+            "syslog",
+            "userfaultfd",
+        ] {
+            assert!(!image.contains(name), "{name}");
+        }
     }
 }

@@ -12,10 +12,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where control groups are mounted.
-const CGROUP_MOUNT: &str = "/sys/fs/cgroup";
+pub(super) const CGROUP_MOUNT: &str = "/sys/fs/cgroup";
 
 /// Prefix of every group created here; the creator's process id follows.
 const GROUP_PREFIX: &str = "prowess-";
+
+/// What start scripts (`packaging/`) call the server's own group, below the one they are given.
+const SERVER_GROUP: &str = "/server";
 
 /// The period over which processor time is counted.
 const CPU_PERIOD_MICROS: u64 = 100_000;
@@ -68,7 +71,7 @@ impl Hierarchy {
     /// The same for groups mounted at `mount`; `own` is the content of this process's
     /// `/proc/self/cgroup`.
     fn find_in(mount: &Path, own: &str, parent: Option<&str>) -> Result<Self, Error> {
-        let candidates = [Self::v2(mount, parent), Self::v1(mount, own, parent)];
+        let candidates = [Self::v2(mount, own, parent), Self::v1(mount, own, parent)];
         let mut last = None;
         for candidate in candidates.into_iter().flatten() {
             candidate.sweep();
@@ -85,8 +88,13 @@ impl Hierarchy {
         }))
     }
 
-    fn v2(mount: &Path, parent: Option<&str>) -> Option<Self> {
-        let folder = mount.join(parent.unwrap_or_default().trim_start_matches('/'));
+    /// A start script that was given a group moves itself into one below it, because a group
+    /// of version 2 that has processes cannot limit groups below it: the given one is used.
+    fn v2(mount: &Path, own: &str, parent: Option<&str>) -> Option<Self> {
+        let mut given = own.lines().filter_map(|line| line.strip_prefix("0::"));
+        let given = given.find_map(|group| group.strip_suffix(SERVER_GROUP));
+        let group = parent.or(given).unwrap_or_default();
+        let folder = mount.join(group.trim_start_matches('/'));
         let controllers = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
         let has = |name| controllers.split_whitespace().any(|one| one == name);
         (has("memory") && has("pids") && has("cpu")).then_some(Self::V2(folder))

@@ -2,6 +2,7 @@
 
 mod base;
 mod cgroup;
+mod container_flags;
 mod probe;
 mod run;
 mod slot;

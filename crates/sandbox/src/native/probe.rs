@@ -4,6 +4,7 @@
 use super::NativeBackend;
 use super::base::root_spec;
 use super::cgroup::Hierarchy;
+use super::container_flags::ContainerSigns;
 use crate::backend::{CommandJob, SandboxBackend};
 use crate::collect::DiskUsage;
 use crate::container::{self, ContainerStore};
@@ -13,6 +14,7 @@ use crate::policy::SandboxLimits;
 use crate::probe::{
     Grade, PROBE_SCRIPT, Probe, evaluate_checks, grade, missing_check, passed_check,
 };
+use crate::runtimes::RuntimeSource;
 use crate::settings::SandboxSettings;
 use prowess_launcher::LaunchStep;
 use prowess_launcher::spec::RootSpec;
@@ -46,7 +48,11 @@ pub(crate) async fn probe(
     settings: &SandboxSettings,
 ) -> Result<(Probe, Option<Arc<dyn SandboxBackend>>), Error> {
     let root = rustix::process::getuid().is_root();
-    let base = root_spec(state, &settings.runtime, root)?;
+    let RuntimeSource::Folder(runtime) = &settings.runtime else {
+        // A name is replaced by its folder before this.
+        return Err(Error::LauncherGone);
+    };
+    let base = root_spec(state, runtime, root)?;
     let containers = ContainerStore::new(state, root, settings);
     let (trial, host_id) = containers.make_trial()?;
     let folder = state.join(&trial);
@@ -73,6 +79,7 @@ pub(crate) async fn probe(
 
 async fn probe_host(host: ProbeHost<'_>) -> (Probe, Option<NativeBackend>) {
     let mut checks = Vec::new();
+    let container = ContainerSigns::read();
     let hierarchy = match Hierarchy::find(host.settings.cgroup.as_deref()) {
         Ok(hierarchy) => {
             checks.push(passed_check(
@@ -82,10 +89,11 @@ async fn probe_host(host: ProbeHost<'_>) -> (Probe, Option<NativeBackend>) {
             Some(hierarchy)
         }
         Err(error) => {
+            let advice = container.as_ref().map(ContainerSigns::group_advice);
             checks.push(missing_check(
                 "control groups",
                 error.detail(),
-                CGROUP_ADVICE,
+                advice.unwrap_or(CGROUP_ADVICE),
             ));
             None
         }
@@ -123,7 +131,10 @@ async fn probe_host(host: ProbeHost<'_>) -> (Probe, Option<NativeBackend>) {
         Err(error) => {
             let (reason, advice) = match error {
                 Error::Refused { reason, advice } => (reason, advice),
-                error => (error.detail(), advice(&error).to_owned()),
+                error => (
+                    error.detail(),
+                    advice(&error, container.as_ref()).to_owned(),
+                ),
             };
             checks.push(missing_check("sandbox", reason.clone(), &advice));
             let grade = Grade::Refused { reason };
@@ -181,10 +192,14 @@ const RUNTIME_ADVICE: &str = "check that the runtime (runtime under [sandbox] in
 const OTHER_ADVICE: &str = "correct what the message names, or use the docker backend: backend = \
     \"docker\" under [sandbox] in prowess.toml";
 
-fn advice(error: &Error) -> &'static str {
+fn advice(error: &Error, container: Option<&ContainerSigns>) -> &'static str {
     let Error::Launch(failure) = error else {
         return OTHER_ADVICE;
     };
+    let flag = container.and_then(|signs| signs.launch_advice(failure.step, failure.errno));
+    if let Some(flag) = flag {
+        return flag;
+    }
     match failure.step {
         LaunchStep::UserNamespace | LaunchStep::Namespaces => {
             "allow user namespaces: kernel.unprivileged_userns_clone=1, \

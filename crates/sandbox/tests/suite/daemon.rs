@@ -1,9 +1,10 @@
 //! A Docker daemon for tests and benchmarks, in its own namespaces, with its own data
 //! folder, and with an image built from this host's Python and bash. It writes no knob of
-//! the host, and ends with the test.
+//! the host, and ends with the test. `xtask/tests/dist` starts it with another image.
 
 use crate::knobs::knobs;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -46,7 +47,14 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts one with the image in it, or returns why that is not possible.
     pub(crate) fn start() -> Result<Self, String> {
-        if !rustix::process::getuid().is_root() {
+        let daemon = Self::start_empty()?;
+        daemon.import()?;
+        Ok(daemon)
+    }
+
+    /// Starts one without images, or returns why that is not possible.
+    pub(crate) fn start_empty() -> Result<Self, String> {
+        if fs::metadata("/proc/self").map_or(true, |process| process.uid() != 0) {
             return Err("starting a Docker daemon needs root".into());
         }
         let path = search_path();
@@ -66,7 +74,6 @@ impl Daemon {
             group,
         };
         daemon.wait()?;
-        daemon.import()?;
         assert_eq!(knobs(), before, "the daemon leaves the host's knobs alone");
         Ok(daemon)
     }

@@ -34,6 +34,20 @@ fn version_2_is_used_where_its_controllers_are_delegated() {
 }
 
 #[test]
+fn without_a_setting_the_group_that_a_start_script_was_given_is_used() {
+    let mount = version_2("cpu memory pids\n");
+    fs::create_dir(mount.path().join("ours/server")).unwrap();
+    let find = |own: &str| Hierarchy::find_in(mount.path(), own, None);
+    let ours = Hierarchy::V2(mount.path().join("ours"));
+    assert_eq!(find("0::/ours/server\n").unwrap(), ours);
+    assert!(find("0::/ours/other\n").is_err(), "it was not given");
+    let topmost = mount.path().join("cgroup.subtree_control");
+    fs::write(topmost, "cpu memory pids\n").unwrap();
+    let topmost = Hierarchy::V2(mount.path().to_owned());
+    assert_eq!(find("0::/server\n").unwrap(), topmost);
+}
+
+#[test]
 fn without_all_three_controllers_there_are_no_groups() {
     let mount = version_2("cpu memory\n");
     let refused = Hierarchy::find_in(mount.path(), "0::/ours\n", Some("/ours"));
