@@ -247,6 +247,89 @@ fn a_skill_is_loaded_its_script_run_and_its_file_fetched_in_every_dialect() {
     });
 }
 
+/// A second version of the skill, whose script writes something else.
+async fn upload_second_version(stage: &RunFixture) {
+    let make = "open('/mnt/data/report.txt', 'w').write('all is better')\nprint('made it')\n";
+    let files = SkillFixture::new("report")
+        .body("Run `python3 /skills/report/scripts/make.py`.\n")
+        .script("scripts/make.py", make)
+        .files();
+    let form = files.into_iter().fold(Form::new(), |form, file| {
+        let part = Part::bytes(file.1.to_vec()).file_name(format!("report/{}", file.0));
+        form.part("files[]", part)
+    });
+    let url = format!("{}/v1/skills/{}/versions", stage.server.url(), stage.skill);
+    let request = stage.http.post(url).bearer_auth(MASTER).multipart(form);
+    let made = json_of(request.send().await.unwrap()).await;
+    assert_eq!(made["version"], "2", "{made}");
+}
+
+/// Sends JSON about the skill.
+async fn change_skill(stage: &RunFixture, path: &str, body: Value) -> Value {
+    let url = format!("{}/v1/skills/{}/{path}", stage.server.url(), stage.skill);
+    let request = stage.http.post(url).bearer_auth(MASTER);
+    let request = request.header("content-type", "application/json");
+    json_of(request.body(body.to_string()).send().await.unwrap()).await
+}
+
+/// The same request with a version of its skill.
+fn with_version(mut request: Value, version: &str) -> Value {
+    let places = ["/container/skills/0", "/tools/0/environment/skills/0"];
+    for place in places {
+        if let Some(skill) = request.pointer_mut(place) {
+            skill["version"] = version.into();
+        }
+    }
+    request
+}
+
+#[test]
+fn a_label_selects_the_version_that_runs_in_every_dialect() {
+    on_stage(async |stage| {
+        upload_second_version(&stage).await;
+        for (version, expected) in [("1", "all is well"), ("2", "all is better")] {
+            let set = json!({ "version": version });
+            change_skill(&stage, "labels/production", set).await;
+            for (path, request) in [
+                ("/v1/messages", messages(&stage.skill, "make it", false)),
+                ("/v1/chat/completions", chat(&stage.skill, "make it", false)),
+                ("/v1/responses", responses(&stage.skill, "make it", false)),
+            ] {
+                let answer = stage.ask(path, &with_version(request, "production")).await;
+                let content = stage.content(file_of(&answer)).await;
+                assert_eq!(content, expected, "{path}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_label_stays_at_its_version_in_a_container_until_that_is_revoked() {
+    on_stage(async |stage| {
+        upload_second_version(&stage).await;
+        change_skill(&stage, "labels/production", json!({ "version": "1" })).await;
+        let request = with_version(messages(&stage.skill, "note this", false), "production");
+        let first = stage.messages(request).await;
+        let pinned = &first["container"]["skills"][0]["version"];
+        change_skill(&stage, "labels/production", json!({ "version": "2" })).await;
+        let mut again = with_version(messages(&stage.skill, "recall it", false), "production");
+        again["container"]["id"] = first["container"]["id"].clone();
+        let second = stage.messages(again.clone()).await;
+        assert!(second.to_string().contains("I recall."), "{second}");
+        assert_eq!(&second["container"]["skills"][0]["version"], pinned);
+        let body = json!({ "reason": "it loses data", "move_to": "2" });
+        change_skill(&stage, "versions/1/revoke", body).await;
+        let refused = stage.post("/v1/messages", &again).await;
+        assert_eq!(refused.status(), 400);
+        let refused = refused.text().await.unwrap();
+        assert!(refused.contains("version 1 of skill `report`"), "{refused}");
+        assert!(refused.contains("it loses data"), "{refused}");
+        again["container"].as_object_mut().unwrap().remove("id");
+        let fresh = stage.messages(again).await;
+        assert_ne!(&fresh["container"]["skills"][0]["version"], pinned);
+    });
+}
+
 #[test]
 fn a_client_with_namespaces_gets_its_calls_back_from_a_run() {
     on_stage(async |stage| {

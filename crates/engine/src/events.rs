@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prowess_provider::CallFailure;
 use prowess_provider::config::Price;
 use prowess_store::SkillCost;
 use prowess_wire::Dropped;
@@ -10,6 +11,12 @@ use serde_json::{Value, json};
 
 use crate::error::RunError;
 use crate::turns::budget::LimitKind;
+
+/// Failed calls in the record of one turn, and characters of an error in it.
+const MAX_FAILURES: usize = 10;
+const MAX_MESSAGE_CHARS: usize = 400;
+/// Characters of a text in the record or the log of a run.
+pub(crate) const MAX_TEXT_CHARS: usize = 4 << 10;
 
 /// An event of a run.
 #[derive(Debug)]
@@ -54,8 +61,28 @@ pub struct CalledSkill {
 /// A step of a run.
 #[derive(Debug, Clone)]
 pub enum RunStep {
+    /// The run begins; its skills are in the catalogue that the model gets.
+    Requested {
+        /// The last text of the user.
+        input: String,
+        /// Its skills.
+        skills: Vec<CalledSkill>,
+    },
     /// A model has started to respond.
     TurnStarted(TurnStarted),
+    /// A turn of the model has ended.
+    TurnEnded {
+        /// Which turn of the run it is, from 1.
+        number: u32,
+        /// Why it ended.
+        stop_reason: Option<String>,
+        /// Input tokens, cached or not.
+        input_tokens: u64,
+        /// Output tokens.
+        output_tokens: u64,
+        /// The text that the model wrote.
+        output: String,
+    },
     /// A call of one of Prowess's tools has started.
     ToolStarted {
         /// The call's id.
@@ -101,7 +128,9 @@ impl RunStep {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
+            RunStep::Requested { .. } => "request",
             RunStep::TurnStarted(_) => "turn",
+            RunStep::TurnEnded { .. } => "turn_ended",
             RunStep::ToolStarted { .. } => "tool_started",
             RunStep::ToolEnded { .. } => "tool_ended",
             RunStep::SkillsOffered { .. } => "skills_offered",
@@ -111,14 +140,42 @@ impl RunStep {
         }
     }
 
+    /// Its fields, as in records, with texts cut to what is stored of them; without texts of
+    /// the conversation unless `with_content`.
+    pub(crate) fn stored_fields(&self, with_content: bool) -> Map {
+        let mut event = Map::from_iter([("kind".to_owned(), self.kind().into())]);
+        event.extend(self.fields());
+        for field in ["input", "shown"] {
+            if let Some(value) = event.get_mut(field) {
+                *value = match (with_content, &*value) {
+                    (true, Value::String(text)) => shorten_text(text, MAX_TEXT_CHARS).into(),
+                    (true, other) => shorten_text(&other.to_string(), MAX_TEXT_CHARS).into(),
+                    _ => Value::Null,
+                };
+            }
+        }
+        event
+    }
+
     /// Its fields, as in records.
     #[must_use]
     pub fn fields(&self) -> Map {
         let fields = match self {
-            RunStep::TurnStarted(turn) => {
-                let dropped = turn.dropped.iter().map(|dropped| dropped.field.as_str());
-                json!({"number": turn.number, "provider": turn.provider, "model": turn.model,
-                    "dropped": dropped.collect::<Vec<_>>()})
+            RunStep::Requested { input, skills } => {
+                let skill = |skill: &CalledSkill| json!({"name": skill.name, "id": skill.id, "version": skill.version});
+                let skills: Vec<Value> = skills.iter().map(skill).collect();
+                json!({"input": input, "skills": skills})
+            }
+            RunStep::TurnStarted(turn) => turn.fields(),
+            RunStep::TurnEnded {
+                number,
+                stop_reason,
+                input_tokens,
+                output_tokens,
+                output,
+            } => {
+                json!({"number": number, "stop_reason": stop_reason,
+                    "input_tokens": input_tokens, "output_tokens": output_tokens, "shown": output})
             }
             RunStep::ToolStarted { id, name, input } => {
                 json!({"id": id, "name": name, "input": input})
@@ -160,6 +217,28 @@ pub struct TurnStarted {
     pub price: Option<Price>,
     /// Fields of the request that it does not support.
     pub dropped: Vec<Dropped>,
+    /// How long the response was waited for, with all retries, in milliseconds.
+    pub wait_ms: u64,
+    /// Calls that failed before it.
+    pub failures: Vec<CallFailure>,
+}
+
+impl TurnStarted {
+    /// Its fields, as in records. Most turns have no failures.
+    fn fields(&self) -> Value {
+        let dropped = self.dropped.iter().map(|dropped| dropped.field.as_str());
+        let dropped: Vec<&str> = dropped.collect();
+        let mut fields = json!({"number": self.number, "provider": self.provider,
+            "model": self.model, "dropped": dropped, "wait_ms": self.wait_ms});
+        if let (false, Some(fields)) = (self.failures.is_empty(), fields.as_object_mut()) {
+            let failures = self.failures.iter().take(MAX_FAILURES).map(|failure| {
+                let message = shorten_text(&failure.message, MAX_MESSAGE_CHARS);
+                json!({"provider": failure.provider, "model": failure.model, "error": message})
+            });
+            fields.insert("failures".to_owned(), failures.collect());
+        }
+        fields
+    }
 }
 
 /// A file that a run created.
@@ -173,4 +252,15 @@ pub struct OutputFile {
     pub mime_type: String,
     /// Its size.
     pub size_bytes: u64,
+}
+
+/// The start of a text, and how much is missing. NUL cannot be stored.
+fn shorten_text(text: &str, max_chars: usize) -> String {
+    let kept: String = text.chars().take(max_chars).collect();
+    let more = text.len() - kept.len();
+    let kept = kept.replace('\0', "\u{fffd}");
+    match more {
+        0 => kept,
+        more => format!("{kept}\n[{more} more bytes]"),
+    }
 }

@@ -29,8 +29,21 @@ pub struct UpstreamReply {
     pub price: Option<Price>,
     /// The parts of the request that the provider's dialect cannot express.
     pub dropped: Vec<Dropped>,
+    /// Calls that failed before it: retries of this model, and models before it in the route.
+    pub failures: Vec<CallFailure>,
     /// The response.
     pub output: ModelOutput,
+}
+
+/// A call that failed, and was made again with the same or the next model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallFailure {
+    /// The provider that failed.
+    pub provider: String,
+    /// The model that failed, as the provider calls it.
+    pub model: String,
+    /// What it answered, or why it did not.
+    pub message: String,
 }
 
 /// A neutral response.
@@ -50,8 +63,12 @@ impl Target {
         credentials: &ClientCredentials,
     ) -> Result<UpstreamReply, CallError> {
         let permit = self.slot.acquire().await?;
+        let mut failures = Vec::new();
         let (mut output, dropped) = match &self.provider.backend {
-            ProviderBackend::Http(http) => self.call_upstream(http, request, credentials).await?,
+            ProviderBackend::Http(http) => {
+                self.call_upstream(http, request, credentials, &mut failures)
+                    .await?
+            }
             ProviderBackend::Scripted(script) => {
                 (self.call_script(script, request).await?, Vec::new())
             }
@@ -64,8 +81,18 @@ impl Target {
             model: self.model.clone(),
             price: self.slot.price.clone(),
             dropped,
+            failures,
             output,
         })
+    }
+
+    /// A call of this model that failed.
+    pub(crate) fn failure(&self, error: &CallError) -> CallFailure {
+        CallFailure {
+            provider: self.provider.name.clone(),
+            model: self.model.clone(),
+            message: error.to_string(),
+        }
     }
 
     async fn call_upstream(
@@ -73,6 +100,7 @@ impl Target {
         http: &HttpBackend,
         request: &Request,
         credentials: &ClientCredentials,
+        failures: &mut Vec<CallFailure>,
     ) -> Result<(ModelOutput, Vec<Dropped>), CallError> {
         let dialect = http.upstream.dialect(&self.model, request.origin);
         let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
@@ -97,7 +125,7 @@ impl Target {
             context: outgoing.context.with_id(new_message_id()),
             key: http.key_for(credentials, &self.provider.name).await?,
         };
-        Ok((call.call_with_retries().await?, outgoing.dropped))
+        Ok((call.call_with_retries(failures).await?, outgoing.dropped))
     }
 }
 
@@ -114,7 +142,10 @@ struct UpstreamCall<'a> {
 }
 
 impl UpstreamCall<'_> {
-    async fn call_with_retries(&self) -> Result<ModelOutput, CallError> {
+    async fn call_with_retries(
+        &self,
+        failures: &mut Vec<CallFailure>,
+    ) -> Result<ModelOutput, CallError> {
         let mut tries = RetryState::new(&self.http.retry);
         loop {
             let breaker_permit = self.target.slot.breaker.acquire()?;
@@ -122,7 +153,11 @@ impl UpstreamCall<'_> {
             breaker_permit.record_outcome(&outcome);
             match outcome {
                 Ok(answer) => return Ok(answer),
-                Err(error) => tries.wait_before_retry(error).await?,
+                Err(error) => {
+                    let failure = self.target.failure(&error);
+                    tries.wait_before_retry(error).await?;
+                    failures.push(failure);
+                }
             }
         }
     }

@@ -78,7 +78,7 @@ pub use crate::anthropic_skills::{
     AnthropicAccount, AnthropicSkills, SkillUpload, SkillUploadFile, SkillsPath, SkillsRequest,
     SkillsResponse,
 };
-pub use crate::call::{ModelOutput, UpstreamReply};
+pub use crate::call::{CallFailure, ModelOutput, UpstreamReply};
 pub use crate::client_request::ClientRequest;
 pub use crate::count::InputTokenCount;
 pub use crate::credentials::ClientCredentials;

@@ -70,12 +70,19 @@ impl Route {
         credentials: &ClientCredentials,
     ) -> Result<UpstreamReply, CallError> {
         let mut last = None;
+        let mut failures = Vec::new();
         for target in &self.targets {
             match target.call(request, credentials).await {
                 Err(error) if error.allows_fallback() => {
+                    failures.push(target.failure(&error));
                     last = Some(self.log_fallback(target, error));
                 }
-                outcome => return outcome,
+                Err(error) => return Err(error),
+                Ok(mut reply) => {
+                    failures.append(&mut reply.failures);
+                    reply.failures = failures;
+                    return Ok(reply);
+                }
             }
         }
         Err(last.unwrap_or_else(|| self.no_targets_error()))

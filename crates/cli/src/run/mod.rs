@@ -22,9 +22,9 @@ use prowess_engine::EngineSettings as RunSettings;
 use prowess_sandbox::{DomainRule, Network};
 use prowess_wire::neutral::StopReason;
 
+use super::config_args::ConfigArgs;
 use super::fetch::FetchArgs;
 use super::sandbox::block_on;
-use super::serve::ConfigArgs;
 use super::{Exit, output, paths, usage_error};
 use prowess::config::Config;
 use prowess::{

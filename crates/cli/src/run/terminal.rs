@@ -25,6 +25,8 @@ impl TerminalReporter {
 
     fn print_step(&mut self, step: &RunStep) -> anyhow::Result<()> {
         match step {
+            // Only records and logs have these.
+            RunStep::Requested { .. } | RunStep::TurnEnded { .. } => Ok(()),
             RunStep::TurnStarted(turn) => turn.dropped.iter().try_for_each(|dropped| {
                 let field = strip_controls(&dropped.field, true);
                 self.printer.print_line(&format!(

@@ -23,7 +23,7 @@ use anyhow::Context;
 use prowess_store::{Store, TenantId};
 
 use super::Exit;
-use super::serve::ConfigArgs;
+use super::config_args::ConfigArgs;
 
 /// List runs, show one with its events, follow or cancel a run of a server.
 #[derive(Debug, clap::Args)]

@@ -64,7 +64,12 @@ fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
     if let Some(error) = &run.error {
         text.push_str(&format!("error: {error}\n"));
     }
-    for event in detail.events.as_array().into_iter().flatten() {
+    let is_shown = |event: &&Value| {
+        let kind = event.get("kind").and_then(Value::as_str);
+        !matches!(kind, Some("request" | "turn_ended"))
+    };
+    let events = detail.events.as_array().into_iter().flatten();
+    for event in events.filter(is_shown) {
         text.push_str(&format!("{}\n", event_line(event)));
     }
     if let Some(table) = skill_table(&detail.skills, &detail.usage) {

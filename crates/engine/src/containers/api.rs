@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use prowess_sandbox::{ContainerInfo, Error as SandboxError, Sandbox};
 use prowess_store::TenantId;
 
+use super::run_container::recorded_skills;
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::ids;
+use crate::intake::resolve::SkillPin;
 
 /// The containers of one tenant.
 #[derive(Debug, Clone)]
@@ -34,6 +36,8 @@ pub struct Container {
     pub memory_bytes: u64,
     /// Domains its code may reach.
     pub domains: Vec<String>,
+    /// Size of its files, in bytes.
+    pub size_bytes: u64,
 }
 
 impl Containers {
@@ -71,6 +75,23 @@ impl Containers {
         let names = store.container_names(tenant, &[&container_id]).await?;
         let container = self.to_container(&sandbox, &info, &names).await;
         container.ok_or_else(|| container_not_found(id))
+    }
+
+    /// The stored skills with which one was created or used: ids of skills and versions.
+    ///
+    /// # Errors
+    /// [`RunError::ContainerNotFound`] when it does not exist, or is another tenant's.
+    pub async fn skills(&self, id: &str) -> Result<Vec<(String, String)>, RunError> {
+        let record = self
+            .engine
+            .store()
+            .container(&self.tenant, &ids::container_id(id))
+            .await?;
+        let record = record.filter(|record| record.is_ours());
+        let record = record.ok_or_else(|| container_not_found(id))?;
+        let (pins, _) = recorded_skills(Some(&record));
+        let skill = |pin: SkillPin| (pin.skill_id, pin.version_id);
+        Ok(pins.into_iter().map(skill).collect())
     }
 
     /// Removes one with all its files.
@@ -134,6 +155,7 @@ impl Containers {
             idle_minutes: expiry.saturating_sub(info.used) / 60,
             memory_bytes: self.engine.settings().policy.limits.memory,
             domains: info.domains.iter().map(ToString::to_string).collect(),
+            size_bytes: info.bytes,
         })
     }
 }

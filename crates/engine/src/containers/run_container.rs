@@ -191,7 +191,7 @@ fn recorded_offer(record: Option<&ContainerRecord>) -> Option<SkillOffer> {
 }
 
 /// The recorded skills: Prowess's, and the upstream's own.
-fn recorded_skills(record: Option<&ContainerRecord>) -> (Vec<SkillPin>, Vec<Value>) {
+pub(super) fn recorded_skills(record: Option<&ContainerRecord>) -> (Vec<SkillPin>, Vec<Value>) {
     let all = record.and_then(|record| record.skills.as_array());
     let all = all.into_iter().flatten();
     let pins = all

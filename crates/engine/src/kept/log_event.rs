@@ -1,6 +1,6 @@
 //! One event of the log of a kept run, as it is stored.
 
-use prowess_wire::neutral::{Content, Delta, StreamEvent};
+use prowess_wire::neutral::{Content, Delta, Map, StreamEvent};
 use serde::{Deserialize, Serialize};
 
 /// An event of a kept run. Listeners receive it once it is stored; their dialect is rendered
@@ -14,6 +14,13 @@ pub enum LogEvent {
     Response(Box<StreamEvent>),
     /// When the response was complete, in seconds of the Unix epoch.
     CompletedAt(u64),
+    /// What happens besides the response, for those who watch the run.
+    Step {
+        /// When, in milliseconds of the Unix epoch.
+        at: u64,
+        /// Kind and fields, as in the record of a run, with shortened texts.
+        step: Map,
+    },
     /// All events before this one belong to finished steps.
     StepStored,
     /// The events since the last finished step belong to one that is repeated.
@@ -40,6 +47,10 @@ pub(crate) struct LogSummary {
 impl LogSummary {
     /// Adds the next event of the log.
     pub(crate) fn add(&mut self, event: LogEvent) {
+        // What was watched is not part of the response, so there is nothing to abandon.
+        if matches!(event, LogEvent::Step { .. }) {
+            return;
+        }
         let is_boundary = matches!(event, LogEvent::StepStored | LogEvent::StepAbandoned);
         self.has_unfinished_step = !is_boundary;
         self.has_abandoned_step |= event == LogEvent::StepAbandoned;

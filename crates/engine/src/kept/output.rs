@@ -73,6 +73,12 @@ impl KeptOutput {
                     self.log(LogEvent::Dropped(dropped.collect()));
                 }
                 (self.observer)(&other);
+                if let RunEvent::Step(step) = &other {
+                    self.log(LogEvent::Step {
+                        at: now_millis(),
+                        step: step.stored_fields(true),
+                    });
+                }
             }
         }
     }
@@ -161,6 +167,13 @@ impl KeptOutput {
     fn state(&self) -> MutexGuard<'_, OutputState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The time, in milliseconds of the Unix epoch.
+fn now_millis() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let millis = now.map_or(0, |since| since.as_millis());
+    u64::try_from(millis).unwrap_or(u64::MAX)
 }
 
 impl std::fmt::Debug for KeptOutput {

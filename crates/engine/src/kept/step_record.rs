@@ -5,6 +5,7 @@
 //! |---|---|
 //! | 1 | what is fixed before the first turn is always a step of its own |
 //! | 2 | it is part of the first turn, unless the run begins with calls |
+//! | 3 | the event log has what happens besides the response |
 
 use prowess_provider::config::Price;
 use prowess_sandbox::ContainerSetup;
@@ -20,7 +21,7 @@ use crate::turns::dispatch::FinishedCall;
 
 /// The version of the form in which steps are stored. A server claims only runs of a version
 /// that it knows.
-pub const FORMAT: i64 = 2;
+pub const FORMAT: i64 = 3;
 
 /// What is fixed before the first turn. A step of its own, or a part of the first turn.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

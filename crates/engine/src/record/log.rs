@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess_provider::config::Price;
 use prowess_store::{ForegroundRun, NewRun, TenantId, Timestamp, UsageRow};
-use prowess_wire::neutral::{Map, TokenUsage};
+use prowess_wire::neutral::TokenUsage;
 use serde_json::{Value, json};
 
 use super::foreground::ForegroundRuns;
@@ -17,9 +17,8 @@ use crate::events::{CalledSkill, OutputFile, RunStep, RunTotals, TurnStarted};
 use crate::intake::resolve::RunSkill;
 use crate::settings::RecordDetail;
 
-/// Events in the record of one run, and characters of a text in them.
-const MAX_EVENTS: usize = 300;
-const MAX_TEXT_CHARS: usize = 4 << 10;
+/// Events in the record of one run.
+const MAX_EVENTS: usize = 400;
 /// Characters of a model name in a usage row.
 const MAX_MODEL_CHARS: usize = 200;
 
@@ -184,26 +183,11 @@ impl RunLog {
             self.omitted_events += 1;
             return;
         }
-        let mut event = self.step_fields(step);
+        // Content of the conversation only if that is recorded.
+        let mut event = step.stored_fields(self.detail == RecordDetail::Full);
         let micros = Timestamp::now().as_micros() - self.started_at.as_micros();
         event.insert("at_ms".to_owned(), (micros / 1000).into());
         self.events.push(event.into());
-    }
-
-    /// A step, with content of the conversation only if that is recorded.
-    fn step_fields(&self, step: &RunStep) -> Map {
-        let mut event = Map::from_iter([("kind".to_owned(), step.kind().into())]);
-        event.extend(step.fields());
-        for field in ["input", "shown"] {
-            if let Some(value) = event.get_mut(field) {
-                *value = match (self.detail, &*value) {
-                    (RecordDetail::Full, Value::String(text)) => truncate_text(text).into(),
-                    (RecordDetail::Full, other) => truncate_text(&other.to_string()).into(),
-                    _ => Value::Null,
-                };
-            }
-        }
-        event
     }
 
     fn take_record(&mut self) -> NewRun {
@@ -310,16 +294,5 @@ impl Drop for RunLog {
         if let Some(record) = record {
             queue.push(self.tenant.clone(), record);
         }
-    }
-}
-
-/// The start of a text, and how much is missing. NUL cannot be stored.
-fn truncate_text(text: &str) -> String {
-    let kept: String = text.chars().take(MAX_TEXT_CHARS).collect();
-    let more = text.len() - kept.len();
-    let kept = kept.replace('\0', "\u{fffd}");
-    match more {
-        0 => kept,
-        more => format!("{kept}\n[{more} more bytes]"),
     }
 }

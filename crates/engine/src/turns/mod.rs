@@ -11,6 +11,7 @@
 //! | `provider_files` | the tenant of files that a provider stores |
 //! | `budget` | limits of a run |
 //! | `answer_writer` | the one response: one start, dense indexes, one end |
+//! | `noted_steps` | steps that only records and logs have |
 //! | `finish` | the end: what is stored, and the last events |
 //! | `litellm` | LiteLLM's own response field |
 //! | `run_stream` | a run as a stream of events |
@@ -22,6 +23,7 @@ pub(crate) mod collect;
 pub(crate) mod dispatch;
 pub(crate) mod finish;
 pub(crate) mod litellm;
+pub(crate) mod noted_steps;
 pub(crate) mod provider_files;
 pub(crate) mod run_loop;
 pub(crate) mod run_stream;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prowess_provider::ModelOutput;
 use prowess_store::{Error as StoreError, RunState, UsageRow};
@@ -27,6 +27,7 @@ use crate::turns::answer_writer::{AnswerWriter, EventSink};
 use crate::turns::budget::{LimitKind, RunBudget};
 use crate::turns::collect::OutputFiles;
 use crate::turns::dispatch::FinishedCall;
+use crate::turns::noted_steps::{requested, turn_ended};
 use crate::turns::provider_files::{ProviderFileTracker, file_host};
 use crate::turns::turn::{CallIds, TurnOutput, stream_turn};
 use crate::turns::upstream_output::UpstreamOutput;
@@ -161,6 +162,7 @@ impl RunLoop {
 
     /// The loop.
     pub(crate) async fn run_turns(&mut self) -> Result<RunEnd, RunStop> {
+        self.note_step(requested(&self.run)).await;
         if let Some(offer) = self.run.offer() {
             let count = offer.skills.len();
             self.emit_step(RunStep::SkillsOffered { count }).await;
@@ -194,7 +196,7 @@ impl RunLoop {
             if let (true, Some(limit)) = (client_calls.is_empty(), self.reached_limit()) {
                 return Ok(self.pause(server_calls, limit).await);
             }
-            self.dispatch_calls(server_calls).await?;
+            Box::pin(self.dispatch_calls(server_calls)).await?;
             if !client_calls.is_empty() {
                 self.suspend_turns(&client_calls).await;
                 return Ok(end);
@@ -237,14 +239,16 @@ impl RunLoop {
         let tools = &self.run.tools;
         let output = stream_turn(output, call_ids, tools, &tracker, &mut self.writer).await;
         let mut output = output.map_err(|error| RunError::ResponseInterrupted(Box::new(error)))?;
+        self.note_step(turn_ended(started.number, &output.response))
+            .await;
         let (run, response) = (&self.run, &output.response);
         let price = started.price.as_ref();
         let costs = &mut self.log.costs;
         costs.add_turn(run, &response.content, &response.usage, price);
         if let Some(kept) = &mut self.kept {
             kept.set_turn_costs(&started, costs.take_new());
-            kept.store_turn(run, call_ids, &started, response, &mut self.writer)
-                .await?;
+            let stored = kept.store_turn(run, call_ids, &started, response, &mut self.writer);
+            Box::pin(stored).await?;
         }
         let usage = &output.response.usage;
         self.budget.add_turn(usage);
@@ -273,6 +277,7 @@ impl RunLoop {
         let context = &self.run.context;
         let conversation = &mut self.run.conversation;
         let request = &mut conversation.request;
+        let called = Instant::now();
         let reply = context.route.call(request, &context.credentials).await?;
         let mut dropped = std::mem::take(&mut conversation.dropped);
         dropped.extend(reply.dropped);
@@ -282,6 +287,8 @@ impl RunLoop {
             model: reply.model,
             price: reply.price,
             dropped,
+            wait_ms: u64::try_from(called.elapsed().as_millis()).unwrap_or(u64::MAX),
+            failures: reply.failures,
         };
         Ok((started, reply.output))
     }
@@ -294,6 +301,8 @@ impl RunLoop {
             model: turn.model,
             price: turn.price,
             dropped: Vec::new(),
+            wait_ms: 0,
+            failures: Vec::new(),
         };
         (started, ModelOutput::Response(Box::new(turn.response)))
     }
@@ -335,7 +344,7 @@ impl RunLoop {
         self.writer
             .start_message(id, model, TokenUsage::default(), Map::new())
             .await;
-        self.dispatch_calls(open).await
+        Box::pin(self.dispatch_calls(open)).await
     }
 
     /// Ends the run before the model does. Clients that can resume get the open calls;
@@ -371,6 +380,14 @@ impl RunLoop {
     pub(super) async fn emit_step(&mut self, step: RunStep) {
         self.log.add_step(&step);
         self.writer.write_step(step).await;
+    }
+
+    /// Adds a step to the record, and to the log of a kept run.
+    async fn note_step(&mut self, step: RunStep) {
+        self.log.add_step(&step);
+        if self.kept.is_some() {
+            self.writer.write_step(step).await;
+        }
     }
 }
 

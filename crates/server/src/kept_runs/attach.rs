@@ -24,18 +24,19 @@ use super::stored_request::StoredRequest;
 use super::written_log::write_log_event;
 use crate::app::App;
 use crate::error::HttpError;
+use crate::render;
 use crate::route::gateway::UnsupportedFields;
 
 /// Header with the id of the run.
 pub(crate) const RUN_HEADER: HeaderName = HeaderName::from_static("prowess-run");
 /// How long a stream is silent before a ping, if none is configured.
-const PING_INTERVAL: Duration = Duration::from_secs(15);
+pub(super) const PING_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A run to attach to.
 pub(crate) struct Attachment {
-    app: App,
-    tenant: TenantId,
-    run: String,
+    pub(super) app: App,
+    pub(super) tenant: TenantId,
+    pub(super) run: String,
     request: StoredRequest,
 }
 
@@ -130,7 +131,14 @@ impl Attachment {
         let name = HeaderValue::from_str(&self.run);
         let mut response = match (request.stream, request.background) {
             (true, _) => self.follow(options).await?,
-            (false, true) => Json(self.response_object().await?).into_response(),
+            (false, true) if self.request.client() == ClientDialect::Responses => {
+                Json(self.response_object().await?).into_response()
+            }
+            // Only Responses has an object for a response that is not complete.
+            (false, true) => {
+                let run = render::kept_run(&self.current().await?);
+                (StatusCode::ACCEPTED, Json(run)).into_response()
+            }
             (false, false) => self.wait().await?,
         };
         if let Ok(name) = name {

@@ -19,6 +19,8 @@ const KEEP_HEADER: HeaderName = HeaderName::from_static("prowess-keep");
 pub(crate) struct KeepHeaders {
     idempotency_key: Option<String>,
     keep: bool,
+    /// Whether the client does not wait for the response, in any dialect.
+    background: bool,
     webhook: Option<String>,
 }
 
@@ -42,11 +44,13 @@ impl KeepHeaders {
         headers: &mut HeaderMap,
         webhooks: &WebhookSettings,
     ) -> Result<KeepHeaders, HttpError> {
-        let keep = match headers.get(&KEEP_HEADER).map(|value| value.as_bytes()) {
-            None | Some(b"false") => false,
-            Some(b"true") => true,
+        let keep = headers.get(&KEEP_HEADER).map(|value| value.as_bytes());
+        let (keep, background) = match keep {
+            None | Some(b"false") => (false, false),
+            Some(b"true") => (true, false),
+            Some(b"background") => (true, true),
             Some(_) => {
-                let message = format!("`{KEEP_HEADER}` must be `true` or `false`");
+                let message = format!("`{KEEP_HEADER}` must be `true`, `background` or `false`");
                 return Err(HttpError::bad_request("keep-invalid", message));
             }
         };
@@ -58,6 +62,7 @@ impl KeepHeaders {
         Ok(KeepHeaders {
             idempotency_key,
             keep,
+            background,
             webhook: requested_url(webhooks, headers)?,
         })
     }
@@ -77,13 +82,13 @@ impl KeepHeaders {
         if task != ModelTask::Generate {
             return Ok(None);
         }
-        let background =
-            client == ClientDialect::Responses && raw.get("background") == Some("true");
+        let in_body = client == ClientDialect::Responses && raw.get("background") == Some("true");
+        let background = in_body || self.background;
         let by_header = self.keep || self.idempotency_key.is_some() || self.webhook.is_some();
         if !by_header && (!background || is_native) {
             return Ok(None);
         }
-        if background && raw.get("store") == Some("false") {
+        if in_body && raw.get("store") == Some("false") {
             let message = "background: a response in the background must be stored; remove \
                            `store: false`";
             return Err(HttpError::bad_request("background-not-stored", message));

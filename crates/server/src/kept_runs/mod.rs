@@ -15,6 +15,7 @@
 //! | `run_events` | reading the events of a run as they are stored |
 //! | `numbered_events` | server-sent events with numbers |
 //! | `written_log` | the events of a run in a client's dialect |
+//! | `step_stream` | what happens in a run, in no dialect |
 //! | `attach` | responses to clients that wait for a run or follow it |
 //! | `response_object` | a run as an object of the Responses API |
 //! | `cancel` | cancelling a run |
@@ -37,6 +38,7 @@ pub(crate) mod pending_run;
 pub(crate) mod response_object;
 mod run_events;
 mod run_meter;
+mod step_stream;
 pub(crate) mod stored_request;
 pub(crate) mod submit;
 pub(crate) mod task;

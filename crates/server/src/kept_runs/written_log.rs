@@ -11,7 +11,7 @@ pub(super) fn write_log_event(event: &LogEvent, writer: &mut StreamWriter, out: 
         LogEvent::Response(event) => writer.write(event, out),
         LogEvent::StepStored => writer.finish_step(),
         LogEvent::StepAbandoned => writer.abandon_step(out),
-        LogEvent::Dropped(_) => {}
+        LogEvent::Dropped(_) | LogEvent::Step { .. } => {}
     }
 }
 

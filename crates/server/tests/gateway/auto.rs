@@ -280,8 +280,8 @@ async fn search_skills_asks_the_store_and_what_it_finds_can_be_loaded() {
         loaded[0]["version"].as_str().unwrap().starts_with("skver_"),
         "{read}"
     );
-    assert_eq!(read["events"][0]["kind"], "skills_offered");
-    assert!(read["events"][0]["count"].as_u64().unwrap() > 50, "{read}");
+    assert_eq!(read["events"][1]["kind"], "skills_offered");
+    assert!(read["events"][1]["count"].as_u64().unwrap() > 50, "{read}");
 }
 
 #[tokio::test]

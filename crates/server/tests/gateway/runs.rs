@@ -73,11 +73,16 @@ pub(crate) fn model_response(
     MockResponse::sse(std::str::from_utf8(&out).unwrap()).in_chunks(97)
 }
 
-fn load() -> [(&'static str, Value); 1] {
+pub(crate) fn load() -> [(&'static str, Value); 1] {
     [("load_skill", json!({"name": "pdf-forms"}))]
 }
 
-fn request_naming(client: ClientDialect, model: &str, skill: &str, stream: bool) -> Value {
+pub(crate) fn request_naming(
+    client: ClientDialect,
+    model: &str,
+    skill: &str,
+    stream: bool,
+) -> Value {
     let container = json!({"skills": [{"type": "custom", "skill_id": skill, "version": "latest"}]});
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let messages = json!([{"role": "user", "content": "Fill in the form"}]);
@@ -546,7 +551,16 @@ async fn a_run_can_be_read_back() {
         .collect();
     assert_eq!(
         kinds,
-        ["turn", "tool_started", "tool_ended", "skill_loaded", "turn"]
+        [
+            "request",
+            "turn",
+            "turn_ended",
+            "tool_started",
+            "tool_ended",
+            "skill_loaded",
+            "turn",
+            "turn_ended"
+        ]
     );
     assert!(
         !read.to_string().contains("Fill in"),

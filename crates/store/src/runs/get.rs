@@ -27,10 +27,7 @@ impl Store {
 fn select_run(tenant: &TenantId, id: &str) -> Sql {
     Sql::new("SELECT ")
         .push(COLUMNS)
-        .push(
-            ", COALESCE(r.usage, f.usage) AS usage, COALESCE(r.skills, f.skills) AS skills,
-            COALESCE(r.files, f.files) AS files, COALESCE(r.events, '[]') AS events",
-        )
+        .push(", COALESCE(r.files, f.files) AS files, COALESCE(r.events, '[]') AS events")
         .push_bind(" FROM (SELECT CAST(", id)
         .push_bind(" AS TEXT) AS id, CAST(", tenant.as_str())
         .push(

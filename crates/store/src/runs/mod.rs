@@ -19,6 +19,6 @@ mod view;
 
 pub use filter::RunFilter;
 pub use record::NewRun;
-pub use view::{KeptProgress, RunDetail, RunRecord};
+pub use view::{KeptProgress, RunDetail, RunRecord, RunSkillName};
 
 pub(crate) use record::insert_records;

@@ -38,10 +38,30 @@ pub struct RunRecord {
     pub container: Option<String>,
     /// What ended it early, if anything.
     pub error: Option<String>,
+    /// The key of its request, by its id.
+    pub key: Option<String>,
+    /// What it cost, in the price currency; none when nothing was counted.
+    pub cost: Option<f64>,
+    /// The skills that its request named or its model loaded.
+    pub skills: Vec<RunSkillName>,
     /// How far a kept run is that has no record: one in progress, or one that ended before
     /// its first turn. Turns, calls and tokens are then unknown.
     pub kept: Option<KeptProgress>,
 }
+
+/// A skill of a run, as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSkillName {
+    /// Its name.
+    pub name: String,
+    /// Its id, if it is stored.
+    pub id: Option<String>,
+    /// The id of its version.
+    pub version: Option<String>,
+}
+
+/// Skills of a run in a list.
+const MAX_LISTED_SKILLS: usize = 20;
 
 /// How far a kept run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +104,8 @@ pub(super) const COLUMNS: &str = "found.id AS id, r.id AS record_id, j.id AS jou
     CASE WHEN j.state IN ('queued', 'running') THEN NULL
         ELSE COALESCE(r.ended_at, j.ended_at) END AS ended_at,
     COALESCE(r.session, f.container) AS container, r.error AS error,
+    COALESCE(r.api_key, j.api_key, f.api_key) AS api_key,
+    COALESCE(r.usage, f.usage, '{}') AS usage, COALESCE(r.skills, f.skills, '[]') AS skills,
     j.next_step AS steps, j.cancel_requested AS cancel_requested,
     CAST(CASE WHEN j.state IN ('queued', 'running') THEN 1 ELSE 0 END AS BIGINT)
         AS is_in_progress";
@@ -121,6 +143,11 @@ impl RunRecord {
             ended_at: row.optional_time("ended_at")?,
             container: row.optional_text("container")?,
             error: row.optional_text("error")?,
+            key: row.optional_text("api_key")?,
+            cost: json_column(row, "usage")?
+                .get("cost")
+                .and_then(Value::as_f64),
+            skills: skill_names(&json_column(row, "skills")?),
             kept,
         })
     }
@@ -143,6 +170,9 @@ impl From<&JournalRun> for RunRecord {
             ended_at: run.ended_at,
             container: None,
             error: None,
+            key: None,
+            cost: None,
+            skills: Vec::new(),
             kept: Some(KeptProgress {
                 steps: run.steps,
                 cancel_requested: run.cancel_requested,
@@ -153,18 +183,35 @@ impl From<&JournalRun> for RunRecord {
 
 impl RunDetail {
     pub(super) fn from_row(row: &DbRow) -> Result<Self> {
-        let json = |column: &'static str| {
-            serde_json::from_str(&row.text(column)?).map_err(|error| Error::MalformedRow {
-                table: "runs",
-                reason: format!("{column}: {error}"),
-            })
-        };
         Ok(RunDetail {
-            usage: json("usage")?,
-            skills: json("skills")?,
-            files: json("files")?,
-            events: json("events")?,
+            usage: json_column(row, "usage")?,
+            skills: json_column(row, "skills")?,
+            files: json_column(row, "files")?,
+            events: json_column(row, "events")?,
             run: RunRecord::from_row(row)?,
         })
     }
+}
+
+fn json_column(row: &DbRow, column: &'static str) -> Result<Value> {
+    serde_json::from_str(&row.text(column)?).map_err(|error| Error::MalformedRow {
+        table: "runs",
+        reason: format!("{column}: {error}"),
+    })
+}
+
+/// Skills that were only offered have no version.
+fn skill_names(skills: &Value) -> Vec<RunSkillName> {
+    let skills = skills.as_array().into_iter().flatten();
+    let named = skills.filter_map(|skill| {
+        let text = |field: &str| skill.get(field).and_then(Value::as_str).map(str::to_owned);
+        let (name, version) = (text("name")?, text("version"));
+        let is_loaded = skill.get("loaded").and_then(Value::as_bool) == Some(true);
+        (is_loaded || version.is_some()).then(|| RunSkillName {
+            name,
+            id: text("id"),
+            version,
+        })
+    });
+    named.take(MAX_LISTED_SKILLS).collect()
 }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::container_json;
 use crate::app::App;
@@ -17,5 +17,13 @@ pub(crate) async fn get(
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
     let containers = app.engine().containers(&principal.tenant);
-    Ok(Json(container_json(&containers.get(&id).await?)))
+    let mut shown = container_json(&containers.get(&id).await?);
+    let skills = containers.skills(&id).await?;
+    let skill =
+        |(skill, version): &(String, String)| json!({"skill_id": skill, "version_id": version});
+    let skills: Vec<Value> = skills.iter().map(skill).collect();
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("skills".to_owned(), skills.into());
+    }
+    Ok(Json(shown))
 }

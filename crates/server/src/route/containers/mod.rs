@@ -119,6 +119,7 @@ fn container_json(container: &Container) -> Value {
         "expires_after": {"anchor": "last_active_at", "minutes": container.idle_minutes},
         "memory_limit": format!("{}g", (container.memory_bytes >> 30).max(1)),
         "network_policy": network,
+        "size_bytes": container.size_bytes,
     })
 }
 

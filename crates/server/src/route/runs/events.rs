@@ -14,8 +14,8 @@ use crate::kept_runs::attach::{Attachment, FollowOptions};
 /// The last event that the client has, as browsers send it.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The events of a kept run in the dialect of its request, from the beginning or after the
-/// event that `Last-Event-ID` or `after` names.
+/// The events of a kept run in the dialect of its request, or what happens in it with
+/// `format=steps`; from the beginning, or after the event that `Last-Event-ID` or `after` names.
 pub(crate) async fn events(
     State(app): State<App>,
     principal: Principal,
@@ -36,11 +36,22 @@ pub(crate) async fn events(
             })?)
         }
     };
+    let is_steps = match query.get("format") {
+        None | Some("dialect") => false,
+        Some("steps") => true,
+        Some(_) => {
+            let message = "`format` must be `dialect` or `steps`";
+            return Err(HttpError::bad_request("format-invalid", message));
+        }
+    };
     let tenant = &principal.tenant;
     let attachment = match Attachment::open(&app, tenant, &id).await {
         Ok(attachment) => attachment,
         Err(error) => return Err(not_kept::explain(&app, tenant, &id, error).await),
     };
+    if is_steps {
+        return attachment.follow_steps(after).await;
+    }
     let options = FollowOptions {
         after,
         adds_ids: true,
