@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::run::command;
 use crate::setup::Step::{
-    self, Aider, Artefacts, BareRoot, Docker, NodeAgents, NodeClients, NodeMcp, PythonClient,
-    Reference, Wheels,
+    self, Aider, Artefacts, BareRoot, Browser, Docker, Image, NodeAgents, NodeClients, NodeMcp,
+    PythonClient, Reference, Wheels,
 };
 use crate::test_build;
 
@@ -46,6 +46,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             NodeClients,
         ],
     ),
+    ("cli", "console", &[Browser]),
     (
         "cli",
         "contract",
@@ -134,7 +135,11 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
     ),
     ("sandbox", "suite", &[Docker]),
     ("store", "suite", &[Reference]),
-    ("xtask", "dist", &[Artefacts, BareRoot, Wheels]),
+    (
+        "xtask",
+        "dist",
+        &[Artefacts, BareRoot, Docker, Image, Wheels],
+    ),
 ];
 
 /// Builds the tests, and collects the steps of every binary that has a matching test.

@@ -1,11 +1,12 @@
 //! Installs what the tests need beyond Rust, once, below `target/`.
 
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 
 use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
-use crate::{bare_root, test_artefacts, test_build, wheels};
+use crate::{bare_root, chromium, dist, test_artefacts, test_build, wheels};
 
 /// Python clients that are tested, each in its own environment: vendors' SDKs in old and
 /// new versions, another gateway, a command line, an MCP SDK, agent frameworks and an API
@@ -42,10 +43,14 @@ pub(crate) enum Step {
     /// MCP conformance tests and inspector
     NodeMcp,
     Docker,
+    /// A browser and its driver, and rules for accessible pages
+    Browser,
     /// What people install, made of the tests' own binary, and programs that check it
     Artefacts,
     /// A Debian without compilers, to install artefacts in
     BareRoot,
+    /// The Debian of the container image, and what checks its manifests
+    Image,
 }
 
 impl Step {
@@ -71,38 +76,63 @@ impl Step {
                 docker();
                 Ok(())
             }
+            Step::Browser => {
+                node_packages("tests/console", "sdk/console")?;
+                chromium::install()
+            }
             Step::Artefacts => test_artefacts::make(),
             Step::BareRoot => bare_root::install(),
+            Step::Image => {
+                compose_schema();
+                environment(
+                    &root().join("tests/install/requirements.txt"),
+                    &target().join("manifests-venv"),
+                )?;
+                dist::install_image_root()
+            }
         }
     }
 }
 
 /// Installs everything that any test needs, and builds the tests meanwhile.
 pub(crate) fn all() -> anyhow::Result<()> {
-    system()?;
-    let clients = PYTHON_CLIENTS.iter().copied().map(Step::PythonClient);
-    let others = [
-        Step::Docker,
-        Step::Reference,
-        Step::Aider,
-        Step::NodeClients,
-        Step::NodeAgents,
-        Step::NodeMcp,
-        Step::BareRoot,
-    ];
-    // Downloads and installations use a core at most, and took as long as the build.
-    std::thread::scope(|scope| {
-        let steps = others.into_iter().chain(clients);
-        let installed = scope.spawn(|| steps.into_iter().try_for_each(Step::install));
+    Installation::start()?.finish()
+}
+
+/// The installation of all that needs no build of this tree. It goes on beside other work:
+/// downloads use a core at most, and take as long as the build of the tests.
+pub(crate) struct Installation(JoinHandle<anyhow::Result<()>>);
+
+impl Installation {
+    pub(crate) fn start() -> anyhow::Result<Installation> {
+        system()?;
+        let clients = PYTHON_CLIENTS.iter().copied().map(Step::PythonClient);
+        let others = [
+            Step::Docker,
+            Step::Browser,
+            Step::Reference,
+            Step::Aider,
+            Step::NodeClients,
+            Step::NodeAgents,
+            Step::NodeMcp,
+            Step::BareRoot,
+            Step::Image,
+        ];
+        let mut steps = others.into_iter().chain(clients);
+        let thread = std::thread::spawn(move || steps.try_for_each(Step::install));
+        Ok(Installation(thread))
+    }
+
+    /// Builds the tests, waits for the installation, and packages what was built.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
         test_build::messages()?;
-        installed
+        self.0
             .join()
-            .unwrap_or_else(|_| bail!("the installation panicked"))
-    })?;
-    // These package what was built.
-    [Step::Wheels, Step::Artefacts]
-        .into_iter()
-        .try_for_each(Step::install)
+            .unwrap_or_else(|_| bail!("the installation panicked"))?;
+        [Step::Wheels, Step::Artefacts]
+            .into_iter()
+            .try_for_each(Step::install)
+    }
 }
 
 /// Installs the system's packages, which take no time to check, and these steps.
@@ -152,14 +182,31 @@ fn docker() {
     if place.join("usr/sbin/dockerd").exists() || there("dockerd") {
         return;
     }
-    let unpack = "mkdir -p packages && cd packages && apt-get download docker.io containerd runc \
-        && for package in *.deb; do dpkg-deb --extract \"$package\" ..; done; \
-        status=$?; rm -rf ../packages; exit $status";
-    let unpacked = std::fs::create_dir_all(&place).is_ok()
-        && run(command("sh", &["-c", unpack]).current_dir(&place)).is_ok();
-    if !unpacked {
+    if !unpack(&["docker.io", "containerd", "runc"], &place) {
         eprintln!("no Docker daemon for the tests: it needs apt-get and Debian's docker.io");
     }
+}
+
+/// The schema of Compose files, which is a file of Debian's docker-compose.
+fn compose_schema() {
+    let place = target().join("docker");
+    let schema = "usr/lib/python3/dist-packages/compose/config/compose_spec.json";
+    if !place.join(schema).exists() && !unpack(&["docker-compose"], &place) {
+        eprintln!("no schema of Compose for the tests: it needs apt-get and docker-compose");
+    }
+}
+
+/// Unpacks Debian packages into a folder; false if that is not possible.
+fn unpack(packages: &[&str], place: &Path) -> bool {
+    let folder = place.join(format!("packages-{}", packages.join("-")));
+    let script = "apt-get download \"$@\" && for package in *.deb; do \
+        dpkg-deb --extract \"$package\" .. || exit 1; done";
+    let mut unpack = command("sh", &["-c", script, "unpack"]);
+    let unpacked = std::fs::create_dir_all(&folder).is_ok()
+        && run(unpack.args(packages).current_dir(&folder)).is_ok();
+    // What is left behind only takes space.
+    let _ = std::fs::remove_dir_all(&folder);
+    unpacked
 }
 
 fn python_client(client: &str) -> anyhow::Result<()> {

@@ -1,7 +1,5 @@
 //! `prowess serve`
 
-use std::path::PathBuf;
-
 use anyhow::Context;
 use prowess_provider::Providers;
 use prowess_server::serve;
@@ -10,12 +8,14 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::config_args::ConfigArgs;
+use super::doctor::startup_remarks;
 use super::logging::{self, LogDetail};
 #[cfg(target_os = "linux")]
 use super::realtime;
-use super::{Exit, descriptors, output, paths};
+use super::{Exit, descriptors, output};
 use prowess::Prowess;
-use prowess::config::{BackendSetting, Config, ConfigOverrides};
+use prowess::config::{BackendSetting, Config};
 
 /// Run the server: model gateway, skills API, files, MCP.
 #[derive(Debug, clap::Args)]
@@ -26,36 +26,13 @@ pub(crate) struct Args {
     /// PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
     #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
     listen: Option<String>,
+    /// Serve no web console at /console
+    #[arg(long)]
+    no_console: bool,
     /// What to log. RUST_LOG overrides it for single modules, such as
     /// RUST_LOG=prowess_server=debug,prowess_sandbox=warn
     #[arg(long, value_enum, default_value_t = LogDetail::Info, env = "PROWESS_LOG")]
     log: LogDetail,
-}
-
-/// Configuration file and data directory.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ConfigArgs {
-    /// Configuration file; default: prowess.toml in the current folder, if it exists
-    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG", value_parser = paths::path_parser())]
-    config: Option<PathBuf>,
-    /// Data directory (database, files, sandboxes)
-    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR", value_parser = paths::path_parser())]
-    data_dir: Option<PathBuf>,
-}
-
-impl ConfigArgs {
-    /// Loads and checks the configuration.
-    pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
-        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let in_file = || set("PROWESS_MASTER_KEY_FILE").map(|path| format!("file:{path}"));
-        let overrides = ConfigOverrides {
-            listen,
-            data_dir: self.data_dir.clone(),
-            store_url: set("PROWESS_STORE_URL"),
-            master_key: set("PROWESS_MASTER_KEY").or_else(in_file),
-        };
-        Ok(Config::load(self.config.as_deref(), &overrides)?)
-    }
 }
 
 /// Maximum number of threads for blocking work; each retains memory of its own.
@@ -67,6 +44,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     let mut config = args.place.load(args.listen.clone())?;
+    config.server.console &= !args.no_console;
     logging::start(args.log)?;
     descriptors::fit_connections(descriptors::raise_limit(), &mut config.server);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -102,7 +80,9 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
         realtime::watch(prowess.clone()).context("cannot start a thread")?;
     }
     let app = prowess.app(config.server.settings);
-    let served = serve(listener, app.clone(), stop, config.server.options).await;
+    let mut options = config.server.options;
+    options.pages = config.server.console.then(|| prowess_console::router(&app));
+    let served = serve(listener, app.clone(), stop, options).await;
     app.engine().flush_records().await;
     prowess.close().await;
     served.context("the server failed")
@@ -125,6 +105,9 @@ fn announce_address(
 ) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     output::print_remark(&format!("listening on http://{address}"));
+    if config.server.console {
+        output::print_remark(&format!("console: http://{address}/console"));
+    }
     output::print_remark(&describe_providers(prowess.providers()));
     if config.server.settings.master_key.is_none() {
         output::print_remark(
@@ -137,6 +120,9 @@ fn announce_address(
             "the native sandbox needs Linux: code of skills is refused; set backend = \"docker\" \
              or \"off\" under [sandbox] in prowess.toml",
         );
+    }
+    for remark in startup_remarks(config) {
+        output::print_remark(&remark);
     }
     if let Some(tenant) = &config.server.settings.index_tenant {
         output::print_remark(&format!(

@@ -33,9 +33,14 @@ pub struct HttpService {
 impl App {
     /// The HTTP service with all routes.
     pub fn service(&self) -> HttpService {
+        self.service_with_pages(None)
+    }
+
+    /// The HTTP service with all routes, and with pages for browsers besides them.
+    pub fn service_with_pages(&self, pages: Option<Router>) -> HttpService {
         HttpService {
             app: self.clone(),
-            router: router::build(self.clone()),
+            router: router::build(self.clone(), pages),
         }
     }
 }
@@ -53,7 +58,8 @@ impl HttpService {
             let Ok(response) = Box::pin(self.router.oneshot(request.map(Body::new))).await;
             return response;
         };
-        let exchange = Exchange::begin(&request, endpoint.route().unwrap_or(path));
+        let route = endpoint.route().unwrap_or(path);
+        let exchange = Exchange::begin_in(endpoint.client(), &request, route);
         let response = gateway::forward(&self.app, endpoint, request, exchange.id());
         let response = exchange.scope(response).await;
         exchange.end(response.unwrap_or_else(IntoResponse::into_response))

@@ -22,6 +22,7 @@
 //! | `dialect`, `google` | the API dialect of a request; paths of Google's API |
 //! | `error` | HTTP errors, rendered by one function per dialect |
 //! | `audit` | which changes are in the audit log, and who made them |
+//! | `in_process`, `console_sessions` | calls of the routes from this process; sessions of browsers that signed in |
 //! | `auth`, `secret` | keys, tenants, scopes; strings that are never printed |
 //! | `extract`, `page`, `ids`, `metadata`, `text` | paths, queries, pages, ids and `metadata` as clients send them; cutting text |
 //! | `form`, `read_body` | multipart bodies and whole bodies, read within limits |
@@ -45,6 +46,7 @@ mod batches;
 mod bodies;
 mod connection_server;
 mod connections;
+mod console_sessions;
 mod context;
 mod dialect;
 mod error;
@@ -54,6 +56,7 @@ mod form;
 mod google;
 mod http_service;
 mod ids;
+mod in_process;
 mod intake;
 mod interrupted_runs;
 mod kept_runs;
@@ -78,15 +81,18 @@ mod webhooks;
 mod workers;
 
 pub use app::App;
+pub use auth::in_process::{InProcessCaller, NotLocalError};
 pub use batches::settings::BatchSettings;
+pub use console_sessions::{CONSOLE_SESSION_LIFETIME, CallerError, SignInError};
 pub use http_service::HttpService;
+pub use in_process::InProcessApi;
 pub use prowess_provider::AnthropicAccount;
 pub use render::audit_event_json;
 #[doc(hidden)]
 pub use route::table::{RouteSummary, route_table};
 pub use secret::SecretString;
 pub use serve::{ServeOptions, serve};
-pub use settings::{ServerSettings, SkillsLocation, TelemetrySettings};
+pub use settings::{ImportHosts, ServerSettings, SkillsLocation, TelemetrySettings};
 pub use webhooks::host::WebhookHost;
 pub use webhooks::settings::{WEBHOOK_EVENTS, WebhookEndpoint, WebhookSettings};
 pub use webhooks::signature::{InvalidSigningSecret, SigningSecret};

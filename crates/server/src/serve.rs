@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,8 @@ pub struct ServeOptions {
     pub grace: Duration,
     /// Interval of garbage collection in the store.
     pub housekeeping: Duration,
+    /// Pages for browsers, below `/console`; none by default.
+    pub pages: Option<Router>,
 }
 
 impl Default for ServeOptions {
@@ -52,6 +55,7 @@ impl Default for ServeOptions {
             idle: Duration::from_secs(75),
             grace: Duration::from_secs(30),
             housekeeping: Duration::from_secs(600),
+            pages: None,
         }
     }
 }
@@ -74,7 +78,8 @@ pub async fn serve(
     stop: CancellationToken,
     options: ServeOptions,
 ) -> io::Result<()> {
-    let workers = WorkerPool::start(&ConnectionServer::new(app.service()), options.grace)?;
+    let service = app.service_with_pages(options.pages.clone());
+    let workers = WorkerPool::start(&ConnectionServer::new(service), options.grace)?;
     let housekeeping = tokio::spawn(run_housekeeping(
         app.clone(),
         options.housekeeping,

@@ -22,6 +22,10 @@ pub struct ServerSettings {
     pub index_tenant: Option<TenantId>,
     /// Where requests for `/v1/skills` go by default.
     pub skills_location: SkillsLocation,
+    /// Labels of skills that only keys with the scope `release` may move or delete.
+    pub protected_labels: Vec<String>,
+    /// From which hosts skills may be imported by URL.
+    pub import_hosts: ImportHosts,
     /// The account for requests to Anthropic's skills API.
     pub anthropic: Option<AnthropicAccount>,
     /// The model providers and routes; none by default.
@@ -75,6 +79,8 @@ impl Default for ServerSettings {
             master_key: None,
             index_tenant: None,
             skills_location: SkillsLocation::Store,
+            protected_labels: vec!["production".to_owned()],
+            import_hosts: ImportHosts::Public,
             anthropic: None,
             providers: None,
             runs: EngineSettings::default(),
@@ -110,6 +116,19 @@ pub struct TelemetrySettings {
     pub headers: Vec<(String, String)>,
     /// The service name in traces.
     pub service: String,
+}
+
+/// From which hosts skills may be imported by URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ImportHosts {
+    /// From none: such requests are refused.
+    None,
+    /// From hosts on the public internet.
+    #[default]
+    Public,
+    /// From hosts in private networks and on this machine too. Cloud metadata addresses stay
+    /// blocked.
+    Private,
 }
 
 /// Which skills a request is about.

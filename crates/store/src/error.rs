@@ -118,6 +118,68 @@ pub enum Error {
         /// Its default version.
         version: String,
     },
+    /// The default or labels point to the version, so it cannot be revoked or deleted.
+    #[error("version {version} of skill `{skill}` is in use by {uses}; {remedy}")]
+    VersionInUse {
+        /// The skill.
+        skill: String,
+        /// The ordinal of the version.
+        version: i64,
+        /// What points to it.
+        uses: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The version is revoked.
+    #[error(
+        "version {version} of skill `{name}` ({skill}) is revoked: {reason}; use another version, \
+         or have it restored; a container that was created with it cannot be continued"
+    )]
+    VersionRevoked {
+        /// The skill.
+        skill: String,
+        /// Its name.
+        name: String,
+        /// The ordinal of the version.
+        version: i64,
+        /// Why it is revoked.
+        reason: String,
+    },
+    /// The skill has no label of this name.
+    #[error(
+        "skill `{skill}` has no label `{label}`; {}",
+        match labels.as_slice() {
+            [] => "it has none: name a version, or set the label first".to_owned(),
+            labels => format!("its labels are {}", labels.join(", ")),
+        }
+    )]
+    LabelNotFound {
+        /// The skill.
+        skill: String,
+        /// The label.
+        label: String,
+        /// The labels that it has.
+        labels: Vec<String>,
+    },
+    /// The caller may not move this label.
+    #[error(
+        "label `{label}` of skill `{skill}` is protected; use a key with the scope release, or \
+         move the label first"
+    )]
+    LabelProtected {
+        /// The skill.
+        skill: String,
+        /// The label.
+        label: String,
+    },
+    /// The skill has as many labels as it may.
+    #[error("skill `{skill}` has {limit} labels, and may not have more; delete one first")]
+    TooManyLabels {
+        /// The skill.
+        skill: String,
+        /// The limit.
+        limit: i64,
+    },
     /// The file has expired.
     #[error("file `{id}` has expired")]
     FileExpired {
@@ -157,7 +219,8 @@ pub enum Error {
     InvalidCursor,
     /// An invalid version selector.
     #[error(
-        "`{text}` is not a version: use `latest`, a version id, its epoch number or its integer"
+        "`{text}` is not a version: use `latest`, a version id, its epoch number, its integer or \
+         a label"
     )]
     InvalidSelector {
         /// The selector.
@@ -319,6 +382,11 @@ impl Error {
             Error::HasVersions { .. } => "skill-has-versions",
             Error::LastVersion { .. } => "skill-last-version",
             Error::DefaultVersion { .. } => "skill-default-version",
+            Error::VersionInUse { .. } => "version-in-use",
+            Error::VersionRevoked { .. } => "skill-version-revoked",
+            Error::LabelNotFound { .. } => "skill-label-not-found",
+            Error::LabelProtected { .. } => "label-protected",
+            Error::TooManyLabels { .. } => "too-many-labels",
             Error::FileExpired { .. } => "file-expired",
             Error::FileTooLarge { .. } => "file-too-large",
             Error::RequestKeyReused { .. } => "request-key-reused",

@@ -70,6 +70,7 @@ impl Store {
         self.drop_unused_blocks().await?;
         self.drop_unused_vectors(before).await?;
         self.drop_old_audit_events(now).await?;
+        self.drop_expired_console_sessions(now).await?;
         let mut after = String::new();
         loop {
             let batch = self.find_unreferenced(before, &after).await?;

@@ -9,6 +9,7 @@
 //! | `create`, `list`, `update`, `rotate`, `revoke` | the operations of those names |
 //! | `grant` | that no key gives away more than it has |
 //! | `state` | a key in the audit log |
+//! | `with_secret` | a key by a secret that was shown before |
 
 mod create;
 mod grant;
@@ -17,6 +18,7 @@ mod revoke;
 mod rotate;
 mod state;
 mod update;
+mod with_secret;
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,15 +60,18 @@ pub enum KeyScope {
     Use,
     /// Upload and delete skills and files.
     Publish,
+    /// Move protected labels of skills.
+    Release,
     /// Everything, keys included.
     Admin,
 }
 
 impl KeyScope {
-    const ALL: [KeyScope; 4] = [
+    const ALL: [KeyScope; 5] = [
         KeyScope::Read,
         KeyScope::Use,
         KeyScope::Publish,
+        KeyScope::Release,
         KeyScope::Admin,
     ];
 
@@ -76,6 +81,7 @@ impl KeyScope {
             KeyScope::Read => "read",
             KeyScope::Use => "use",
             KeyScope::Publish => "publish",
+            KeyScope::Release => "release",
             KeyScope::Admin => "admin",
         }
     }
@@ -88,7 +94,7 @@ impl KeyScope {
         found.ok_or_else(|| Error::Invalid {
             field: "scope",
             reason: format!(
-                "`{}` is not read, use, publish or admin",
+                "`{}` is not read, use, publish, release or admin",
                 text.escape_debug()
             ),
         })
@@ -164,6 +170,18 @@ impl KeyRecord {
 
     fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| at > now)
+    }
+
+    /// Ends with the grace period, if the prefix is that of the secret before the last rotation;
+    /// returns whether it is.
+    fn limit_to_secret(&mut self, prefix: &str) -> bool {
+        let is_previous = self.prefix != prefix;
+        if is_previous {
+            // Whether the key does or not.
+            let until = self.previous_until.unwrap_or(Timestamp::EPOCH);
+            self.expires_at = Some(self.expires_at.map_or(until, |at| at.min(until)));
+        }
+        is_previous
     }
 
     fn from_row(row: &DbRow) -> Result<Self> {
@@ -298,11 +316,7 @@ impl Store {
             return Ok(None);
         };
         let mut key = KeyRecord::from_row(&row)?;
-        let is_previous = key.prefix != prefix;
-        let stored = if is_previous {
-            // It expires with the grace period, whether the key does or not.
-            let until = key.previous_until.unwrap_or(Timestamp::EPOCH);
-            key.expires_at = Some(key.expires_at.map_or(until, |at| at.min(until)));
+        let stored = if key.limit_to_secret(prefix) {
             row.optional_text("previous_hash")?.unwrap_or_default()
         } else {
             row.text("hash")?
@@ -339,7 +353,7 @@ fn normalize_scopes(scopes: &[KeyScope]) -> Result<Vec<KeyScope>> {
     if scopes.is_empty() {
         return Err(Error::Invalid {
             field: "scopes",
-            reason: "a key needs at least one of read, use, publish, admin".to_owned(),
+            reason: "a key needs at least one of read, use, publish, release, admin".to_owned(),
         });
     }
     let held = |scope: &KeyScope| scopes.contains(scope);
@@ -366,7 +380,7 @@ fn key_digest(key: &str) -> Digest {
 
 /// The prefix of a key, by which it is looked up. `None` if it cannot be a key of
 /// Prowess.
-fn key_prefix(key: &str) -> Option<&str> {
+pub(crate) fn key_prefix(key: &str) -> Option<&str> {
     let whole = KEY_PREFIX.len() + PREFIX_DIGITS as usize;
     let prefix = key
         .get(..whole)

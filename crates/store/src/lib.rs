@@ -39,7 +39,7 @@
 //! | `store`, `config` | opening a store, and the state shared by all operations |
 //! | `db` | SQLite and PostgreSQL behind one kind of statement; the schema |
 //! | `blob` | content by digest: staging, activating, reading |
-//! | `skills` | skills and versions: upload, get, list, search, default, delete |
+//! | `skills` | skills and versions: upload, get, list, search, default, labels, revoke, delete |
 //! | `skill_index` | the index of skills' words: what searching and routing read |
 //! | `skill_vectors` | vectors of skills, and which documents have them |
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
@@ -48,6 +48,7 @@
 //! | `journal` | kept runs: their steps, leases, events, container files and webhooks |
 //! | `batches` | batches of requests, their items and results |
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
+//! | `console_sessions` | which browser is signed in with which key |
 //! | `tenant_summary` | what each tenant has and did |
 //! | `audit` | the audit log: who changed what, when and from where |
 //! | `provider_files` | which provider stores a file, and for which tenant |
@@ -55,7 +56,7 @@
 //! | `skill_costs` | what skills took of that usage; which of them were offered, loaded and used |
 //! | `conversations`, `conversation_items`, `conversation_inserts`, `chats` | stored conversations and chat completions |
 //! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
-//! | `readiness`, `lost_database`, `outage` | whether the store is writable, was lost, or is unreachable |
+//! | `readiness`, `schema_level`, `lost_database`, `outage` | whether the store is writable, up to date, was lost, or is unreachable |
 //! | `gc` | collecting unreferenced content and expired records |
 //! | `page`, `id`, `time`, `error` | pagination, ids, timestamps, errors |
 //!
@@ -71,6 +72,7 @@ mod batches;
 mod blob;
 mod chats;
 mod config;
+mod console_sessions;
 mod containers;
 mod conversation_inserts;
 mod conversation_items;
@@ -97,6 +99,7 @@ mod readiness;
 mod resolve;
 mod responses;
 mod runs;
+mod schema_level;
 mod skill_costs;
 mod skill_index;
 mod skill_vectors;
@@ -119,6 +122,7 @@ pub use batches::{
 pub use blob::ContentStream;
 pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
 pub use config::StoreConfig;
+pub use console_sessions::{ConsoleHolder, ConsoleSessionHolder};
 pub use containers::ContainerRecord;
 pub use conversation_inserts::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 pub use conversations::{ConversationRecord, NewConversation};
@@ -144,16 +148,17 @@ pub use quota::{StorageLimits, StorageUsage};
 pub use readiness::ReadinessFailure;
 pub use resolve::ResolvedSkill;
 pub use responses::{NewResponse, ResponseRecord};
-pub use runs::{KeptProgress, NewRun, RunDetail, RunFilter, RunRecord};
+pub use runs::{KeptProgress, NewRun, RunDetail, RunFilter, RunRecord, RunSkillName};
+pub use schema_level::SchemaLevel;
 pub use skill_costs::{
     PartCost, RunCounts, SkillCost, SkillCostSums, SkillRuns, SkillRunsFilter, add_skill_costs,
 };
 pub use skill_vectors::{QueryVector, SkillSearch, UnembeddedSkill};
 pub use skills::{
-    DeletedVersion, LastVersionRule, MAX_ROUTED_SKILLS, NewSkill, NewVersion, RoutedSkill,
-    ScanRecord, SearchHit, SkillDeleteRule, SkillFilter, SkillOverlap, SkillRecord, SkillSource,
-    UnchangedRule, UploadOutcome, UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord,
-    VersionRef, VersionSelector,
+    DeletedVersion, LabelName, LabelRecord, LastVersionRule, MAX_ROUTED_SKILLS, NewRevocation,
+    NewSkill, NewVersion, Revocation, RoutedSkill, ScanRecord, SearchHit, SkillDeleteRule,
+    SkillFilter, SkillOverlap, SkillRecord, SkillSource, UnchangedRule, UploadOutcome,
+    UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord, VersionRef, VersionSelector,
 };
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};

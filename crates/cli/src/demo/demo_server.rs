@@ -60,11 +60,12 @@ impl DemoServer {
         let listener = listener.context("cannot listen on a local port")?;
         let url = format!("http://{}", listener.local_addr()?);
         let stop = CancellationToken::new();
+        let app = prowess.app(ServerSettings::default());
         let options = ServeOptions {
             grace: Duration::from_secs(2),
+            pages: Some(prowess_console::router(&app)),
             ..ServeOptions::default()
         };
-        let app = prowess.app(ServerSettings::default());
         let served = tokio::spawn(serve(listener, app, stop.clone(), options));
         Ok(DemoServer {
             prowess,

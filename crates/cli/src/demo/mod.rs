@@ -78,14 +78,15 @@ async fn run_demo(args: &Args, stage: &DemoServer, mut signals: Signals) -> anyh
         shown = show_steps(args, stage) => shown?,
         () = signals.next() => return Ok(Exit::Problems),
     };
-    let Some(skill) = shown else {
+    let Some(shown) = shown else {
         return Ok(Exit::Problems);
     };
     if !args.keeps_serving() {
         next_steps::print_after_end(!is_strict(stage).await)?;
         return Ok(Exit::Ok);
     }
-    next_steps::print_while_serving(&stage.url, &skill, stage.folder())?;
+    show_console(stage, &shown)?;
+    next_steps::print_while_serving(&stage.url, &shown.skill, stage.folder())?;
     output::print_text(&format!(
         "\n{DIM}The server is running. Press Ctrl-C to stop it.{DIM:#}\n"
     ))?;
@@ -103,8 +104,28 @@ fn step(number: usize, title: &str) -> anyhow::Result<()> {
     output::print_text(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"))
 }
 
-/// Runs all steps and returns the skill's id; `None` where no code can run.
-async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<String>> {
+/// What the demo has made: ids of its skill and its run.
+struct Shown {
+    skill: String,
+    run: Option<String>,
+}
+
+/// Where to see all of it in a browser. The server has no master key, so nobody on this machine
+/// has to sign in.
+fn show_console(stage: &DemoServer, shown: &Shown) -> anyhow::Result<()> {
+    let url = &stage.url;
+    step(6, "See it in a browser")?;
+    output::print_text(&format!("   {GOOD}console{GOOD:#} {url}/console\n"))?;
+    match &shown.run {
+        Some(run) => output::print_text(&format!(
+            "   {GOOD}the run{GOOD:#} {url}/console/runs/{run}\n"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Runs all steps; `None` where no code can run.
+async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<Shown>> {
     step(1, "Start a server with a scripted model")?;
     output::print_text(&format!("   {}\n", stage.url))?;
     match stage.prowess.sandbox().await {
@@ -143,9 +164,12 @@ async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<St
         "   {DIM}prompt {DIM:#} skill listed in {}; details load on demand\n",
         format_size(catalogue_bytes as u64)
     ))?;
-    let files = answer_printer::print_answer(stage.send_request(&body).await?).await?;
+    let response = stage.send_request(&body).await?;
+    let run = response.headers().get("prowess-run");
+    let run = run.and_then(|run| run.to_str().ok()).map(str::to_owned);
+    let files = answer_printer::print_answer(response).await?;
     save(args, stage, &files).await?;
-    Ok(Some(id))
+    Ok(Some(Shown { skill: id, run }))
 }
 
 async fn upload(stage: &DemoServer) -> anyhow::Result<String> {
@@ -205,7 +229,7 @@ mod tests {
     async fn where_no_code_can_run_nothing_is_stored_and_it_ends_as_a_problem() {
         let nowhere = tempfile::tempdir().unwrap();
         let runtime = nowhere.path().to_owned();
-        let stage = DemoServer::open(move |sandbox| sandbox.runtime = runtime).await;
+        let stage = DemoServer::open(move |sandbox| sandbox.runtime = runtime.into()).await;
         let stage = stage.unwrap();
         let args = Args {
             output: nowhere.path().join("ball.gif"),

@@ -36,7 +36,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), HttpError> {
 }
 
 /// Every host name in the request is a loopback name.
-fn check_host(parts: &Parts) -> Result<(), HttpError> {
+pub(super) fn check_host(parts: &Parts) -> Result<(), HttpError> {
     let header = single_header(parts, HOST)?;
     let header = header.map(|host| host.to_str().unwrap_or_default());
     let mut names = parts.uri.host().into_iter().chain(header.map(without_port));

@@ -3,8 +3,10 @@
 //! A key is sent in `x-api-key`, in `x-goog-api-key`, as a bearer token, or on Google's paths
 //! as the query parameter `key`. It is the master key, one of the store's virtual keys, or
 //! invalid. Without a master key anyone who can connect is accepted, which is this machine
-//! only; [`loopback`] rejects requests from web pages.
+//! only; [`loopback`] rejects requests from web pages. Calls in this process carry their
+//! principal with them ([`in_process`]).
 
+pub(crate) mod in_process;
 pub(crate) mod key_activity;
 mod loopback;
 
@@ -17,6 +19,8 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use prowess_store::{KeyRecord, KeyScope, TenantId};
 
 pub(crate) use loopback::is_loopback;
+
+use in_process::InProcessCaller;
 
 use crate::app::App;
 use crate::connections::current;
@@ -50,6 +54,8 @@ pub(crate) enum Permission {
     ReadSkills,
     /// Change skills.
     PublishSkills,
+    /// Move and delete protected labels of skills.
+    ReleaseSkills,
     /// Read files.
     ReadFiles,
     /// Upload and delete files.
@@ -72,6 +78,7 @@ impl Permission {
         match self {
             Permission::ReadSkills => &[KeyScope::Read, KeyScope::Publish],
             Permission::PublishSkills => &[KeyScope::Publish],
+            Permission::ReleaseSkills => &[KeyScope::Release],
             Permission::ReadFiles => &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
             Permission::WriteFiles => &[KeyScope::Use, KeyScope::Publish],
             Permission::ReadRuns | Permission::UseModels | Permission::RunCode => &[KeyScope::Use],
@@ -154,6 +161,14 @@ impl Principal {
     }
 
     async fn look_up(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
+        // No request from the network has extensions of ours.
+        if let Some(caller) = parts.extensions.get::<InProcessCaller>() {
+            let principal = caller.principal().clone();
+            if let Some(key) = principal.key() {
+                app.key_activity().record_use(app.store(), key);
+            }
+            return Ok(principal);
+        }
         let in_query = key_in_query(parts);
         let presented = presented_key(&parts.headers)?.or(in_query.as_deref());
         if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {

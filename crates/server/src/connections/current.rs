@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use prowess_store::TenantId;
 
 use super::ActiveRequest;
+use super::peer::Peer;
 use crate::error::HttpError;
 use crate::tenant_requests::TenantRequests;
 
@@ -41,6 +42,11 @@ pub(crate) fn count(requests: &TenantRequests, tenant: &TenantId) -> Result<(), 
 /// The address of the client that sent the current request.
 pub(crate) fn address() -> Option<IpAddr> {
     with_current(|active| active.address()).flatten()
+}
+
+/// The same as the address that connections are counted for: of IPv6, the network.
+pub(crate) fn network() -> Option<IpAddr> {
+    address().map(|address| Peer::new(address).address())
 }
 
 /// Takes the current request, for one that outlives its response.

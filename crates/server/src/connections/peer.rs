@@ -20,6 +20,10 @@ impl Peer {
             }
         })
     }
+
+    pub(crate) fn address(self) -> IpAddr {
+        self.0
+    }
 }
 
 #[cfg(test)]

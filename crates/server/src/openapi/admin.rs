@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::{array, constant, object, text};
 
-const SCOPES: [&str; 4] = ["read", "use", "publish", "admin"];
+const SCOPES: [&str; 5] = ["read", "use", "publish", "release", "admin"];
 const PERIODS: [&str; 3] = ["day", "month", "ever"];
 
 pub(super) fn schemas() -> Value {
@@ -154,7 +154,7 @@ fn changeable_fields() -> Map<String, Value> {
     Map::from_iter(owned)
 }
 
-fn body(required: &[&str], properties: Map<String, Value>, is_required: bool) -> Value {
+pub(super) fn body(required: &[&str], properties: Map<String, Value>, is_required: bool) -> Value {
     let schema = json!({
         "type": "object",
         "required": required,

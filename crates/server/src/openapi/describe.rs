@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::admin;
 use super::operation::{ApiMount, Operation, OperationBody, OperationResponse};
+use super::parameters::VERSION;
+use super::releases;
 use crate::batches::openai::{COMPLETION_WINDOW, ENDPOINTS};
 
 /// A verb at a path of one API.
@@ -40,8 +42,8 @@ const MCP_ERRORS: [(&str, &str); 2] = [
     ("415", "The content type is not JSON"),
 ];
 
-/// Valid version selectors.
-const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|[1-9][0-9]{0,17})$";
+/// Names of labels.
+const LABEL: &str = "^[a-z][a-z0-9.-]{0,39}$";
 /// Any text except NUL, which the store does not accept.
 const ID: &str = r"^[^\u0000]+$";
 
@@ -89,6 +91,7 @@ impl DescribedRoute<'_> {
             let (name, _) = part.strip_prefix('{')?.split_once('}')?;
             let pattern = match name {
                 "version" => VERSION,
+                "label" => LABEL,
                 _ => ID,
             };
             let schema = json!({ "type": "string", "pattern": pattern });
@@ -175,12 +178,16 @@ impl OperationBody {
     fn describe(self) -> Option<Value> {
         let binary = json!({ "type": "string", "format": "binary" });
         let seconds = json!({ "type": "integer", "minimum": 3600, "maximum": 7_776_000 });
-        let version = json!({ "type": "string", "pattern": "^(latest|[1-9][0-9]{0,9})$" });
+        let version = json!({ "type": "string", "pattern": VERSION });
         let (kind, required, properties) = match self {
             OperationBody::None => return None,
             OperationBody::NewKey => return Some(admin::new_key_body()),
             OperationBody::KeyChange => return Some(admin::key_change_body()),
             OperationBody::KeyRotation => return Some(admin::key_rotation_body()),
+            OperationBody::LabelTarget => return Some(releases::label_target_body()),
+            OperationBody::VersionNotes => return Some(releases::version_notes_body()),
+            OperationBody::Revocation => return Some(releases::revocation_body()),
+            OperationBody::SkillImport => return Some(releases::import_body()),
             OperationBody::Message => {
                 let content = json!({ "schema": ApiMount::Mcp.schema("Message") });
                 let content = json!({ "application/json": content });
@@ -286,6 +293,8 @@ const SKILLS_OF_A_REQUEST: &str = "The request as the vendor's API has it. Skill
     Its `filter` selects some by `names`, where `*` stands for anything, and `tags`. A key, or \
     the configuration, can open all skills without it.";
 
+const NOTES: &str = "What is said about the version, without control characters";
+
 /// A skill as its files, or as the fields of a SKILL.md.
 fn skill_form() -> Value {
     let binary = json!({ "type": "string", "format": "binary" });
@@ -302,6 +311,7 @@ fn skill_form() -> Value {
             "instructions": text(without_files),
             "metadata": text("A JSON object, for a skill without files"),
             "default": { "type": "boolean" },
+            "notes": { "type": "string", "maxLength": 4000, "description": NOTES },
             "custom_llm_provider": { "type": "string", "enum": ["litellm_proxy", "anthropic"] },
         },
         "anyOf": [

@@ -11,11 +11,13 @@
 //! | `describe` | an operation in OpenAPI's terms |
 //! | `schemas` | the objects of each dialect |
 //! | `admin` | the objects and bodies of `/v1/admin`, which no vendor has |
+//! | `releases` | bodies about labels, notes, revocations and imports, which no vendor has |
 
 mod admin;
 mod describe;
 pub(crate) mod operation;
 pub(crate) mod parameters;
+mod releases;
 mod schemas;
 
 use std::sync::LazyLock;

@@ -37,6 +37,11 @@ pub(crate) enum OperationBody {
     /// As in OpenAI's API, with these purposes.
     FileWithPurpose(&'static [&'static str]),
     DefaultVersion,
+    /// Where a label points, the notes of a version, why one is revoked, and what is imported.
+    LabelTarget,
+    VersionNotes,
+    Revocation,
+    SkillImport,
     /// A call to a model with these required fields.
     Model(&'static [&'static str]),
     /// A call to a model named in the path.

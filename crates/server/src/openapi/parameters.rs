@@ -24,7 +24,13 @@ pub(crate) enum ParameterKind {
     Header,
     Flag,
     Number,
+    EventFormat,
+    Version,
 }
+
+/// Valid version selectors; the last are labels.
+pub(super) const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|\
+    [1-9][0-9]{0,17}|[a-z][a-z0-9.-]{0,39})$";
 
 const LIMIT: Parameter = ("limit", ParameterKind::Limit, "Maximum number of items");
 const PAGE: Parameter = (
@@ -91,11 +97,19 @@ pub(crate) const REPLAY: &[Parameter] = &[
         "Skip events up to this sequence number",
     ),
 ];
-pub(crate) const FOLLOW: &[Parameter] = &[(
-    "after",
-    ParameterKind::Number,
-    "Skip events up to this id; as the header `Last-Event-ID`",
-)];
+pub(crate) const FOLLOW: &[Parameter] = &[
+    (
+        "after",
+        ParameterKind::Number,
+        "Skip events up to this id; as the header `Last-Event-ID`",
+    ),
+    (
+        "format",
+        ParameterKind::EventFormat,
+        "`dialect`: events of the response, as the client of the request gets them; `steps`: \
+         what happens in the run, as in its record, and texts as they come",
+    ),
+];
 pub(crate) const CHATS: &[Parameter] = &[
     (
         "limit",
@@ -201,6 +215,18 @@ const AFTER_ANY: Parameter = (
 );
 
 pub(crate) const SKILL_SEARCH: &[Parameter] = &[LIMIT, TASK];
+pub(crate) const SKILL_COMPARE: &[Parameter] = &[
+    (
+        "from",
+        ParameterKind::Version,
+        "A version; default: the default version",
+    ),
+    (
+        "to",
+        ParameterKind::Version,
+        "Another version; default: the latest",
+    ),
+];
 pub(crate) const SKILL_OVERLAP: &[Parameter] = &[
     (
         "limit",
@@ -286,6 +312,10 @@ impl ParameterKind {
                 let mut words = UsageGrouping::ALL.map(UsageGrouping::as_str).to_vec();
                 words.push(SkillCostSums::GROUPING);
                 json!({ "type": "string", "enum": words })
+            }
+            ParameterKind::Version => json!({ "type": "string", "pattern": VERSION }),
+            ParameterKind::EventFormat => {
+                json!({ "type": "string", "enum": ["dialect", "steps"], "default": "dialect" })
             }
             ParameterKind::Days => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 400, "default": 30 })

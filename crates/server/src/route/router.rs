@@ -4,7 +4,11 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::OriginalUri;
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::any;
 use serde_json::Value;
 
 use super::table::row::{RouteAction, RouteSetup};
@@ -17,8 +21,9 @@ use crate::{context, openapi};
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::build(table::rows()));
 
-/// Builds the router.
-pub(crate) fn build(app: App) -> Router {
+/// Builds the router. Pages have paths of their own, below `/console`; a browser that opens `/`
+/// is sent there.
+pub(crate) fn build(app: App, pages: Option<Router>) -> Router {
     let mut router = Router::new();
     for prefix in mounts::ALL.iter().copied().flatten() {
         let routes = routes_below(prefix, &app);
@@ -27,13 +32,27 @@ pub(crate) fn build(app: App) -> Router {
             prefix => router.nest(prefix, routes),
         };
     }
-    router
+    let routes = router
         .fallback(not_found)
         .method_not_allowed_fallback(async |method, OriginalUri(uri)| {
             method_not_allowed(method, uri)
         })
-        .layer(from_fn(context::middleware))
-        .with_state(app)
+        .with_state(app);
+    let routes = match pages {
+        Some(pages) => routes.route("/", any(open_pages)).merge(pages),
+        None => routes,
+    };
+    routes.layer(from_fn(context::middleware))
+}
+
+/// `/` is no route of the API: whoever does not want a page is told so.
+async fn open_pages(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let takes_pages = accepted.is_some_and(|kinds| kinds.contains("text/html"));
+    if takes_pages && matches!(method, Method::GET | Method::HEAD) {
+        return Redirect::to("/console").into_response();
+    }
+    not_found(method, uri).await.into_response()
 }
 
 /// The routes of one mount.

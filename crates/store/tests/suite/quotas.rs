@@ -192,10 +192,12 @@ const EARLIER_SQLITE: &str = "
     DROP TABLE skill_costs; ALTER TABLE usage DROP COLUMN sandbox_ms;
     ALTER TABLE keys DROP COLUMN auto;
     DROP TABLE audit_log; DROP TABLE audit_retention;
+    DROP TABLE skill_labels; DROP TABLE version_marks;
     DROP INDEX keys_by_previous_prefix;
     ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
     ALTER TABLE keys DROP COLUMN previous_until;
     ALTER TABLE runs DROP COLUMN api_key;
+    DROP TABLE console_sessions;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
@@ -216,10 +218,12 @@ const EARLIER_POSTGRES: &str = "
     DROP TABLE skill_costs; ALTER TABLE usage DROP COLUMN sandbox_ms;
     ALTER TABLE keys DROP COLUMN auto;
     DROP TABLE audit_log; DROP TABLE audit_retention;
+    DROP TABLE skill_labels; DROP TABLE version_marks;
     DROP INDEX keys_by_previous_prefix;
     ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
     ALTER TABLE keys DROP COLUMN previous_until;
     ALTER TABLE runs DROP COLUMN api_key;
+    DROP TABLE console_sessions;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {

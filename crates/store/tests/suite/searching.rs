@@ -312,6 +312,8 @@ const EARLIER_INDEX: &str = "
     DROP TABLE skill_documents; DROP TABLE skill_index; DROP TABLE skill_vectors;
     ALTER TABLE keys DROP COLUMN auto;
     DROP TABLE audit_log; DROP TABLE audit_retention;
+    DROP TABLE skill_labels; DROP TABLE version_marks;
+    DROP TABLE console_sessions;
     DROP INDEX keys_by_previous_prefix;
     ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
     ALTER TABLE keys DROP COLUMN previous_until;

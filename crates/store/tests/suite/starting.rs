@@ -16,6 +16,7 @@ on_both_databases! {
     a_database_of_a_newer_release_is_refused,
     what_was_stored_is_there_after_opening_again,
     a_closed_store_answers_no_more,
+    the_migration_level_is_read_without_migrating,
 }
 
 async fn many_handles_opened_at_once_find_one_schema(bed: TestBed) {
@@ -52,6 +53,19 @@ async fn execute(bed: &TestBed, sql: &str) -> Vec<(String, String)> {
             .map(|row| pair(row.try_get(0), row.try_get(1)))
             .collect()
     }
+}
+
+async fn the_migration_level_is_read_without_migrating(bed: TestBed) {
+    let before = Store::schema_level(&bed.config).await.unwrap();
+    // There is no file yet, or a database without tables.
+    assert_eq!(before.applied.unwrap_or(0), 0);
+    assert_eq!(Store::schema_level(&bed.config).await.unwrap(), before);
+    bed.open().await.close().await;
+    let after = Store::schema_level(&bed.config).await.unwrap();
+    assert_eq!(after.applied, Some(after.known));
+    execute(&bed, "INSERT INTO schema_version (version) VALUES (999)").await;
+    let newer = Store::schema_level(&bed.config).await.unwrap();
+    assert_eq!(newer.applied, Some(999));
 }
 
 async fn a_database_of_a_newer_release_is_refused(bed: TestBed) {

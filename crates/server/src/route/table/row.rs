@@ -74,6 +74,7 @@ pub(crate) enum PathNames {
 pub(crate) enum ObjectKind {
     Skill,
     Version,
+    Label,
     File,
     Container,
     Run,
@@ -92,6 +93,7 @@ impl ObjectKind {
         match self {
             ObjectKind::Skill => "skill",
             ObjectKind::Version => "version",
+            ObjectKind::Label => "label",
             ObjectKind::File => "file",
             ObjectKind::Container => "container",
             ObjectKind::Run => "run",

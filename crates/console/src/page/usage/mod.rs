@@ -1,0 +1,161 @@
+//! `/console/usage`: money, tokens and requests, by day, skill, model or key.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `table` | the rows, from an answer of the API |
+//! | `csv` | the same as a file |
+
+mod csv;
+mod table;
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::Value;
+
+use self::table::{UsageLine, UsageTotals};
+use crate::api::PageError;
+use crate::chart::{Bar, BarChart};
+use crate::format::money;
+use crate::layout::{Layout, Nav};
+use crate::query::{Fields, QueryFields, with_query};
+use crate::render::html;
+use crate::state::ConsoleState;
+use crate::visitor::Visitor;
+
+/// Rows on the page; the file has all.
+const MAX_ROWS: usize = 200;
+/// Bars of a chart that is not by days.
+const MAX_BARS: usize = 20;
+
+/// How usage can be divided: name in the API, and label.
+const GROUPINGS: [(&str, &str); 5] = [
+    ("day", "Day"),
+    ("skill", "Skill"),
+    ("model", "Model"),
+    ("key", "Key"),
+    ("provider", "Provider"),
+];
+const PERIODS: [(&str, &str); 4] = [
+    ("24h", "24 hours"),
+    ("7d", "7 days"),
+    ("30d", "30 days"),
+    ("365d", "a year"),
+];
+const DEFAULT_PERIOD: &str = "30d";
+
+pub(crate) fn routes() -> Router<ConsoleState> {
+    Router::new()
+        .route("/console/usage", get(show))
+        .route("/console/usage.csv", get(csv::download))
+}
+
+#[derive(Template)]
+#[template(path = "usage.html")]
+struct UsagePage {
+    layout: Layout,
+    by: &'static str,
+    by_label: &'static str,
+    since: &'static str,
+    groupings: Vec<ChoiceLink>,
+    periods: &'static [(&'static str, &'static str)],
+    rows: Vec<UsageLine>,
+    totals: UsageTotals,
+    chart: Option<BarChart>,
+    left_out: usize,
+    csv: String,
+}
+
+struct ChoiceLink {
+    href: String,
+    label: &'static str,
+    is_current: bool,
+}
+
+/// What the address asks for.
+struct UsageChoice {
+    by: &'static str,
+    by_label: &'static str,
+    since: &'static str,
+}
+
+impl UsageChoice {
+    /// Anything unknown is the default.
+    fn read(query: &Fields) -> UsageChoice {
+        let by = query.get("by").unwrap_or("day");
+        let chosen = GROUPINGS.iter().find(|(name, _)| *name == by);
+        let (by, by_label) = chosen.copied().unwrap_or(("day", "Day"));
+        let since = query.get("since").unwrap_or(DEFAULT_PERIOD);
+        let since = PERIODS.iter().find(|(name, _)| *name == since);
+        UsageChoice {
+            by,
+            by_label,
+            since: since.map_or(DEFAULT_PERIOD, |(name, _)| *name),
+        }
+    }
+
+    /// The request of the API. An operator who chose a tenant sees its usage only.
+    fn path(&self, visitor: &Visitor) -> String {
+        let tenant = visitor.tenant.as_deref().filter(|_| visitor.is_operator);
+        let pairs = [
+            ("by", Some(self.by)),
+            ("since", Some(self.since)),
+            ("tenant", tenant),
+        ];
+        with_query("/v1/usage", &pairs)
+    }
+}
+
+async fn show(visitor: Visitor, QueryFields(query): QueryFields) -> Result<Response, PageError> {
+    let choice = UsageChoice::read(&query);
+    let path = choice.path(&visitor);
+    let answer: Value = visitor.api.get(&path).await?;
+    let mut rows = table::read(&answer, choice.by);
+    let totals = UsageTotals::new(&rows);
+    let chart = chart(&choice, &rows);
+    if choice.by == "day" {
+        // The newest first, unlike in the chart.
+        rows.reverse();
+    }
+    let left_out = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
+    let link = |&(name, label): &(&'static str, &'static str)| ChoiceLink {
+        href: with_query(
+            "/console/usage",
+            &[("by", Some(name)), ("since", Some(choice.since))],
+        ),
+        label,
+        is_current: name == choice.by,
+    };
+    let pairs = [("by", Some(choice.by)), ("since", Some(choice.since))];
+    Ok(html(&UsagePage {
+        layout: Layout::new(&visitor, "Usage", Nav::Usage).with_curl(&path),
+        by: choice.by,
+        by_label: choice.by_label,
+        since: choice.since,
+        groupings: GROUPINGS.iter().map(link).collect(),
+        periods: &PERIODS,
+        rows,
+        totals,
+        chart,
+        left_out,
+        csv: with_query("/console/usage.csv", &pairs),
+    }))
+}
+
+fn chart(choice: &UsageChoice, rows: &[UsageLine]) -> Option<BarChart> {
+    if rows.is_empty() {
+        return None;
+    }
+    let most = if choice.by == "day" { 400 } else { MAX_BARS };
+    let bar = |row: &UsageLine| Bar {
+        label: row.name.clone(),
+        value: row.cost,
+        text: money(row.cost),
+    };
+    let skipped = rows.len().saturating_sub(most) * usize::from(choice.by == "day");
+    let bars = rows.iter().skip(skipped).take(most).map(bar).collect();
+    let title = format!("Cost by {}", choice.by);
+    Some(BarChart::new(title, choice.by_label, "Cost", bars))
+}

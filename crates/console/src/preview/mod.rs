@@ -1,0 +1,119 @@
+//! Files as pages show them. Whatever is in a file is hostile: images are loaded by `<img>` from
+//! `/console/raw/…`, tables and texts are made here and escaped by templates, and everything
+//! else is offered as a download. Nothing here runs or fetches anything.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `kind` | what a file is, by its first bytes and its name |
+//! | `csv` | the beginning of a table |
+//! | `excerpt` | the beginning of a text |
+//! | `ansi` | output of programs, with its colours |
+//! | `show` | the routes that send previews as parts of pages |
+//! | `raw` | the routes that send files as they are, under a policy of their own |
+
+mod ansi;
+mod csv;
+mod excerpt;
+mod kind;
+mod raw;
+mod show;
+
+use askama::Template;
+use axum::Router;
+
+pub(crate) use ansi::terminal_html;
+pub(crate) use csv::CsvTable;
+pub(crate) use excerpt::TextExcerpt;
+pub(crate) use kind::PreviewKind;
+pub(crate) use raw::{container_file_url, file_url, skill_file_url};
+pub(crate) use show::{container_file_preview_url, file_preview_url};
+
+use crate::state::ConsoleState;
+
+/// The routes of files and of their previews.
+pub(crate) fn routes() -> Router<ConsoleState> {
+    raw::routes().merge(show::routes())
+}
+
+/// What a page shows of a file. Templates show it by `{{ preview|safe }}`: it escapes itself.
+#[derive(Debug, Template)]
+#[template(path = "preview.html")]
+pub(crate) struct Preview {
+    name: String,
+    /// Where its bytes are, below `/console/raw/`.
+    url: String,
+    body: PreviewBody,
+}
+
+/// The part of a file that is shown.
+#[derive(Debug)]
+enum PreviewBody {
+    Image,
+    Table(CsvTable),
+    Text(TextExcerpt),
+    /// Only a link, and why.
+    Download(&'static str),
+}
+
+impl Preview {
+    /// Shows a file. `content` may be only its beginning; then `is_whole` is false.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        url: impl Into<String>,
+        content: &[u8],
+        is_whole: bool,
+    ) -> Preview {
+        let name = name.into();
+        let body = match PreviewKind::detect(&name, content) {
+            PreviewKind::Image(_) => PreviewBody::Image,
+            PreviewKind::Csv => {
+                PreviewBody::Table(CsvTable::read(&String::from_utf8_lossy(content), is_whole))
+            }
+            PreviewKind::Text => PreviewBody::Text(TextExcerpt::new(
+                &String::from_utf8_lossy(content),
+                is_whole,
+            )),
+            PreviewKind::Pdf => PreviewBody::Download("PDF documents are not shown here"),
+            PreviewKind::Other if content.is_empty() => PreviewBody::Download("The file is empty"),
+            PreviewKind::Other => PreviewBody::Download("Files of this kind are not shown"),
+        };
+        Preview {
+            name,
+            url: url.into(),
+            body,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str, content: &[u8]) -> String {
+        let preview = Preview::new(name, "/console/raw/files/file_1", content, true);
+        preview.render().unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_file_is_shown_in_its_own_way() {
+        let png = shown("chart.png", b"\x89PNG\r\n\x1a\n\0\0");
+        assert!(png.contains("<img") && png.contains("src=\"/console/raw/files/file_1\""));
+        let csv = shown("a.csv", b"name,count\nAda,3\n");
+        assert!(csv.contains("<th scope=\"col\">name</th>") && csv.contains("<td>Ada</td>"));
+        let pdf = shown("a.pdf", b"%PDF-1.7\n");
+        assert!(!pdf.contains("<img") && pdf.contains("?download"));
+        let text = shown("a.txt", b"one\ntwo\n");
+        assert!(text.contains("<pre") && text.contains("one\ntwo"));
+    }
+
+    #[test]
+    fn nothing_of_a_file_becomes_html() {
+        let hostile = b"<script>alert(1)</script>,\"><img src=x onerror=alert(1)>\n1,2\n";
+        for name in ["<b>.csv", "<b>.txt", "<b>.svg", "<b>.html", "<b>.bin"] {
+            let shown = shown(name, hostile);
+            assert!(!shown.contains("<script"), "{shown}");
+            assert!(!shown.contains("<b>"), "{shown}");
+            assert!(!shown.contains("<img"), "{shown}");
+        }
+    }
+}

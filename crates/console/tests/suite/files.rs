@@ -1,0 +1,107 @@
+//! Files as they are, and their previews.
+
+use http::Method;
+
+use crate::browser::{Console, Page};
+use crate::runs::stored_skill;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+
+/// Stores a file, and returns its id.
+async fn upload(console: &Console, name: &str, content: &[u8]) -> String {
+    let mut body =
+        b"--XX\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\nuser_data\r\n".to_vec();
+    let head = format!(
+        "--XX\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+    );
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(content);
+    body.extend_from_slice(b"\r\n--XX--\r\n");
+    let headers = [("content-type", "multipart/form-data; boundary=XX")];
+    let stored = console.api(Method::POST, "/v1/files", &headers, body).await;
+    stored.json()["id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{}", stored.text()))
+        .to_owned()
+}
+
+fn assert_sandboxed(page: &Page) {
+    assert_eq!(
+        page.header("content-security-policy"),
+        "sandbox; default-src 'none'"
+    );
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    assert_eq!(page.header("cross-origin-resource-policy"), "same-origin");
+}
+
+#[tokio::test]
+async fn a_file_is_sent_as_it_is_and_only_images_are_shown() {
+    let console = Console::start().await;
+    let image = upload(&console, "chart.png", PNG).await;
+    let shown = console.get(&format!("/console/raw/files/{image}")).await;
+    assert_eq!(
+        (shown.header("content-type"), &shown.body[..]),
+        ("image/png", PNG)
+    );
+    assert!(shown.header("content-disposition").starts_with("inline"));
+    assert_sandboxed(&shown);
+    let saved = console
+        .get(&format!("/console/raw/files/{image}?download"))
+        .await;
+    assert!(
+        saved
+            .header("content-disposition")
+            .starts_with("attachment")
+    );
+    for name in ["a.html", "a.svg", "a.png"] {
+        let file = upload(&console, name, b"<svg onload=alert(1)>").await;
+        let sent = console.get(&format!("/console/raw/files/{file}")).await;
+        assert_eq!(
+            sent.header("content-type"),
+            "application/octet-stream",
+            "{name}"
+        );
+        assert!(
+            sent.header("content-disposition").starts_with("attachment"),
+            "{name}"
+        );
+        assert_sandboxed(&sent);
+    }
+}
+
+#[tokio::test]
+async fn a_preview_is_a_part_of_a_page() {
+    let console = Console::start().await;
+    let table = upload(&console, "a.csv", b"name,text\nAda,<b>hi</b>\n").await;
+    let shown = console
+        .get(&format!("/console/preview/files/{table}"))
+        .await;
+    assert!(
+        shown.text().contains("<td>&#60;b&#62;hi&#60;/b&#62;</td>"),
+        "{}",
+        shown.text()
+    );
+    assert!(!shown.text().contains("<html"), "{}", shown.text());
+    let image = upload(&console, "chart.png", PNG).await;
+    let shown = console
+        .get(&format!("/console/preview/files/{image}"))
+        .await;
+    let source = format!("src=\"/console/raw/files/{image}\"");
+    assert!(shown.text().contains(&source), "{}", shown.text());
+    let missing = console.get("/console/preview/files/file_1").await;
+    assert_eq!(missing.status, 404);
+}
+
+#[tokio::test]
+async fn a_file_of_a_skill_is_sent_and_no_other() {
+    let console = Console::start().await;
+    let skill = stored_skill(&console).await;
+    let path = format!("/console/raw/skills/{skill}/latest");
+    let file = console.get(&format!("{path}/SKILL.md")).await;
+    assert!(file.text().contains("Greet people."), "{}", file.text());
+    assert_sandboxed(&file);
+    for other in ["NONE.md", "%2E%2E/secret", "..%2F..%2Fsecret"] {
+        let missing = console.get(&format!("{path}/{other}")).await;
+        assert_eq!(missing.status, 404, "{other}");
+    }
+}

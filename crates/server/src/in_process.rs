@@ -1,0 +1,60 @@
+//! Calls of this server's routes from this process, as a principal that was authenticated
+//! before: pages are made from them.
+//!
+//! Nothing that arrives over the network leads here: the principal is an extension of the
+//! request, which only [`InProcessApi::call`] sets. Scopes, limits, log and audit log are those
+//! of any request.
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::Response;
+use prowess_skill::BundleLimits;
+
+use crate::app::App;
+use crate::auth::in_process::InProcessCaller;
+use crate::connections::current;
+use crate::http_service::HttpService;
+
+/// The routes of a server, called in its process. Cheap to clone.
+#[derive(Clone)]
+pub struct InProcessApi {
+    pub(crate) app: App,
+    service: HttpService,
+}
+
+impl App {
+    /// The routes of this server, for calls in this process.
+    pub fn in_process_api(&self) -> InProcessApi {
+        InProcessApi {
+            app: self.clone(),
+            service: self.service(),
+        }
+    }
+}
+
+impl InProcessApi {
+    /// Responds to a request of an authenticated caller. Keys and tenants in its headers are
+    /// ignored.
+    pub async fn call(&self, caller: &InProcessCaller, mut request: Request<Body>) -> Response {
+        request.extensions_mut().insert(caller.clone());
+        self.service.clone().respond(request).await
+    }
+
+    /// Whether the server has a master key. Without one, anybody on its machine may use it.
+    pub fn has_master_key(&self) -> bool {
+        self.app.settings().master_key.is_some()
+    }
+
+    /// Limits on an uploaded skill.
+    pub fn skill_limits(&self) -> &BundleLimits {
+        &self.app.settings().skill_limits
+    }
+
+    /// The address of the client that sent the current request; the /64 network of an IPv6
+    /// address, whose owner can use all of its addresses.
+    pub fn client_network(&self) -> Option<IpAddr> {
+        current::network()
+    }
+}
