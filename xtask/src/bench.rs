@@ -12,11 +12,12 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// are in its package; the others are binaries of the package in `bench/`.
-const ALL: [&str; 13] = [
+const ALL: [&str; 14] = [
     "validate",
     "pack",
     "discover",
     "store",
+    "console",
     "skills",
     "sandbox",
     "kept-runs",
@@ -39,8 +40,9 @@ const COMPARING: [&str; 4] = ["gateway", "kept-runs", "commands", "routing"];
 const ONLY_COMPARING: &str = "commands";
 
 /// Those that need nothing of what is installed for tests.
-const WITHOUT_SETUP: [&str; 7] = [
+const WITHOUT_SETUP: [&str; 8] = [
     "store",
+    "console",
     "kept-runs",
     "commands",
     "gateway",

@@ -7,6 +7,7 @@
 
 mod bare_root;
 mod bench;
+mod chromium;
 mod ci;
 mod dist;
 mod fuzz;
@@ -32,7 +33,7 @@ enum Task {
     Bench(bench::Args),
     /// Fuzz the parsers of untrusted input
     Fuzz(fuzz::Args),
-    /// Make what people install: Debian package, archive, wheel, npm packages
+    /// Make what people install: Debian package, archive, wheel, npm packages, container image
     Dist(dist::Args),
 }
 

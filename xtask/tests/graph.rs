@@ -61,10 +61,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-mcp",
             "prowess-provider",
             "prowess-skill",
+            // For imports by URL.
+            "prowess-source",
             "prowess-store",
             "prowess-wire",
         ],
     ),
+    // Pages from the server's own HTTP API: no store and no engine.
+    ("prowess-console", &["prowess-server", "prowess-skill"]),
     (
         "prowess",
         &[
@@ -85,6 +89,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "prowess",
             "prowess-client",
+            "prowess-console",
             "prowess-engine",
             // Only for the scheduling class of threads.
             "prowess-launcher",
@@ -100,16 +105,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-wire",
         ],
     ),
-    // Like the library, but without models: the importing program calls them.
+    // The library and the client for Python: its runs are those of either. The codecs read
+    // what a server streams.
     (
         "prowess-python",
         &[
+            "prowess",
             "prowess-client",
             "prowess-sandbox",
             "prowess-skill",
             "prowess-source",
             "prowess-store",
             "prowess-toolbox",
+            "prowess-wire",
         ],
     ),
     ("prowess-testkit", &[]),
@@ -117,6 +125,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "prowess-bench",
         &[
             "prowess-bench-report",
+            "prowess-console",
             "prowess-engine",
             "prowess-provider",
             "prowess-ranking",

@@ -66,6 +66,19 @@ fn no_file_grows_into_two() {
     }
 }
 
+/// The decorator that authors import is the one that the sandbox has: what their tests say
+/// of a `tools.py` holds there.
+#[test]
+fn the_tool_decorator_is_the_same_in_python_and_in_the_sandbox() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let inside = read("crates/toolbox/src/functions/prowess.py");
+    let outside = read("python/prowess/prowess/_tool.py");
+    assert!(
+        inside == outside,
+        "copy crates/toolbox/src/functions/prowess.py to python/prowess/prowess/_tool.py"
+    );
+}
+
 /// The surface of the library is a list of names: whoever uses it sees what it needs, and a
 /// change of a crate below it is not a change of the library.
 #[test]

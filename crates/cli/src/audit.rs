@@ -9,7 +9,7 @@ use prowess_store::{
 use serde_json::Value;
 
 use super::client::{RemoteArgs, block_on};
-use super::serve::ConfigArgs;
+use super::config_args::ConfigArgs;
 use super::{Exit, output, usage_error};
 
 /// Entries that are read at once.

@@ -85,7 +85,7 @@ fn report_problems(problems: config::ConfigProblems) -> anyhow::Result<Exit> {
 }
 
 /// Settings whose key is not set, or cannot be read, in this environment.
-fn missing_keys(gateway: &Gateway) -> Vec<(String, KeyError)> {
+pub(super) fn missing_keys(gateway: &Gateway) -> Vec<(String, KeyError)> {
     let env = Env::from_process();
     let mut missing = Vec::new();
     for provider in &gateway.providers {

@@ -78,6 +78,7 @@ mod tests {
     fn fit_test_connections(descriptors: Option<u64>, connections: usize) -> usize {
         let mut server = ServerConfig {
             realtime: true,
+            console: true,
             listen: ([127, 0, 0, 1], 0).into(),
             settings: ServerSettings::default(),
             options: ServeOptions {

@@ -17,11 +17,12 @@
 //! | `keys`, `audit` | `prowess keys …`, `prowess audit`, on the store itself or on a server |
 //! | `runs` | `prowess runs …`, on the store itself or on a server |
 //! | `config` | `prowess config …` |
-//! | `sandbox`, `doctor` | `prowess sandbox …`, `prowess doctor` |
+//! | `sandbox`, `runtime`, `doctor` | `prowess sandbox …`, `prowess runtime …`, `prowess doctor` |
 //! | `completions`, `man` | `prowess completions`, `prowess man`: for shells and packages |
 //! | `reference` | the commands of the reference validator |
 //! | `toolbox` | toolboxes from sources, for the commands that use tools |
 //! | `client` | address and key of the commands that call a server |
+//! | `config_args` | arguments of the commands that read the configuration |
 //! | `fetch`, `paths` | arguments: sources that are URLs, paths |
 //! | `output`, `snippet`, `progress` | what is printed |
 //! | `logging`, `log_writer` | the log of a server |
@@ -34,6 +35,7 @@ mod call;
 mod client;
 mod completions;
 mod config;
+mod config_args;
 mod demo;
 mod descriptors;
 mod doctor;
@@ -51,6 +53,7 @@ mod realtime;
 mod reference;
 mod run;
 mod runs;
+mod runtime;
 mod sandbox;
 mod serve;
 mod skill;
@@ -142,7 +145,10 @@ enum Command {
     /// Run commands in the sandbox, without a server
     #[command(subcommand)]
     Sandbox(sandbox::Command),
-    /// Check which sandbox features this host supports
+    /// Install, list, check and remove runtimes: programs and libraries for skills
+    #[command(subcommand)]
+    Runtime(runtime::Command),
+    /// Check this installation: sandbox, runtime, store, providers, port and disk
     Doctor(doctor::Args),
     /// Print a shell completion script
     Completions(completions::Args),
@@ -208,6 +214,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(&args),
         Command::Batch(args) => batch::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Runtime(command) => runtime::run(&command),
         Command::Skill(command) => skill::run(command),
         Command::Tools(args) => tools::run(&args),
         Command::Call(args) => call::run(&args),

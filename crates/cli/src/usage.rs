@@ -7,7 +7,7 @@ use prowess_store::{
 };
 use serde_json::{Value, json};
 
-use super::serve::ConfigArgs;
+use super::config_args::ConfigArgs;
 use super::{Exit, format_date, output, usage_by_skill};
 
 /// Show model usage and cost.

@@ -27,7 +27,7 @@ use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path}
 use server::TestServer;
 
 /// Pages whose blocks run against the server that they start.
-const SERVING_PAGES: [&str; 13] = [
+const SERVING_PAGES: [&str; 15] = [
     "guide.md",
     "gateway.md",
     "skills.md",
@@ -36,21 +36,26 @@ const SERVING_PAGES: [&str; 13] = [
     "gemini.md",
     "mcp.md",
     "publish.md",
+    "releases.md",
     "long-runs.md",
     "batches.md",
     "admin.md",
+    "console.md",
     PYTHON_PAGE,
     AGENTS_PAGE,
 ];
 
 /// Pages that start no server, and the languages of their blocks that tests of this file
 /// use.
-const OTHER_PAGES: [(&str, &[&str]); 6] = [
-    // Its commands run in `xtask/tests/dist`.
+const OTHER_PAGES: [(&str, &[&str]); 8] = [
+    // Their commands run in `xtask/tests/dist`.
     ("install.md", &["sh"]),
+    ("containers.md", &["sh", "toml"]),
     ("tools.md", &["python"]),
     ("frontmatter.md", &["yaml"]),
     ("operations.md", &["toml"]),
+    // Its commands run in `runtimes/mod.rs`.
+    ("runtimes.md", &["toml", "sh"]),
     ("conformance.md", &[]),
     // Its receiver runs in `webhooks.rs`.
     ("webhooks.md", &["toml", "python", "json"]),
@@ -296,6 +301,11 @@ fn the_page_about_publishing_runs() {
 }
 
 #[test]
+fn the_page_about_releases_runs() {
+    Page::run("releases.md");
+}
+
+#[test]
 fn the_page_about_long_runs_runs() {
     Page::run("long-runs.md");
 }
@@ -308,6 +318,11 @@ fn the_page_about_batches_runs() {
 #[test]
 fn the_page_about_administration_runs() {
     Page::run("admin.md");
+}
+
+#[test]
+fn the_page_about_the_console_runs() {
+    Page::run("console.md");
 }
 
 #[test]

@@ -305,6 +305,15 @@ fn the_demo_s_server_stays_and_what_it_suggests_works() {
     assert!(content.contains("Here is your bouncing ball"), "{content}");
     assert!(answers[1].contains("bouncing-ball"), "{}", answers[1]);
     assert!(answers[2].contains("completed"), "{}", answers[2]);
+    for shown in ["   console ", "   the run "] {
+        let url = text
+            .lines()
+            .find_map(|line| line.strip_prefix(shown))
+            .unwrap();
+        let page = shell(&workdir, &format!("curl -sL --noproxy '*' {url}"));
+        let page = String::from_utf8(page.stdout).unwrap();
+        assert!(page.contains("bouncing-ball"), "{url}: {page}");
+    }
     let pid = child.id().to_string();
     assert!(
         Command::new("kill")

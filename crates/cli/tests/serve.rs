@@ -93,6 +93,26 @@ async fn health_shows_how_strong_the_sandbox_is() {
 }
 
 #[tokio::test]
+async fn the_console_is_announced_and_can_be_switched_off() {
+    let status = async |server: &TestServer| {
+        let page = reqwest::get(format!("{}/console/sign-in", server.url())).await;
+        page.unwrap().status().as_u16()
+    };
+    let mut server = TestServer::start(&[]);
+    assert_eq!(status(&server).await, 200);
+    let address = format!("console: {}/console\n", server.url());
+    let log = server.log();
+    assert!(log.contains(&address), "{log}");
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("prowess.toml");
+    std::fs::write(&config, "[server]\nconsole = false\n").unwrap();
+    let mut server = TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
+    assert_eq!(status(&server).await, 404);
+    let log = server.log();
+    assert!(!log.contains("console"), "{log}");
+}
+
+#[tokio::test]
 async fn skills_at_anthropic_are_requested_with_the_key_of_its_provider() {
     let anthropic = MockUpstream::start().await;
     anthropic.respond_always(MockResponse::json(200, r#"{"id":"skill_there"}"#));

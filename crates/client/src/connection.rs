@@ -175,11 +175,13 @@ async fn refusal_error(response: Response) -> Error {
     let request = id.and_then(|id| id.to_str().ok()).unwrap_or("-").to_owned();
     let body: Value = response.json().await.unwrap_or_default();
     let error_field = |field: &str| body.pointer(&format!("/error/{field}"))?.as_str();
+    // Anthropic's errors have no place for a code but their details.
+    let code = error_field("code").or_else(|| error_field("details/error_code"));
     Error::Refused {
         message: error_field("message")
             .unwrap_or("no reason given")
             .to_owned(),
-        code: error_field("code").unwrap_or("-").to_owned(),
+        code: code.unwrap_or("-").to_owned(),
         status,
         request,
     }

@@ -12,14 +12,16 @@
 //! | `skills` | find, list, download, delete |
 //! | `push` | a new skill, or a new version of one |
 //! | `record` | skills and versions as a server returns them |
+//! | `releases` | labels, notes, revocations, comparisons and imports of skills |
 //! | `route` | the skills that fit a task |
 //! | `overlap` | the skills that take each other's queries |
 //! | `skill_usage` | how often skills were offered, loaded and used |
 //! | `runs` | kept runs: submit, follow, cancel |
+//! | `messages` | requests to models, streamed |
 //! | `batches` | batches of both vendors' APIs: create, read, cancel |
 //! | `keys` | API keys: create, list, change, rotate, revoke |
 //! | `audit` | the audit log |
-//! | `files` | names and contents of files |
+//! | `files` | files: upload, names and contents |
 //! | `lines` | a response of lines, one at a time |
 //! | `error` | why a request failed |
 
@@ -30,9 +32,11 @@ mod error;
 mod files;
 mod keys;
 mod lines;
+mod messages;
 mod overlap;
 mod push;
 mod record;
+mod releases;
 mod route;
 mod runs;
 mod skill_usage;
@@ -43,12 +47,16 @@ use std::sync::Arc;
 pub use batches::RemoteBatch;
 pub use connection::Client;
 pub use error::Error;
-pub use files::RemoteContent;
+pub use files::{RemoteContent, RemoteFile};
 pub use keys::{CreatedKey, RemoteBudget, RemoteKey};
 pub use lines::RemoteLines;
+pub use messages::MessageStream;
 pub use overlap::{OverlapPair, OverlapReport};
 pub use push::{PushOptions, PushResult, PushTarget};
 pub use record::{RemoteSkill, RemoteVersion};
+pub use releases::{
+    ImportOptions, ImportReport, ImportedSkill, RemoteLabel, RemoteRevocation, VersionState,
+};
 pub use route::{CatalogueSize, RankedSkill, SkillRanking, WordMatch};
 pub use runs::{RemoteEvent, RemoteEvents, RemoteRun, SubmittedRun};
 pub use skill_usage::{SkillUsage, SkillUsageReport};

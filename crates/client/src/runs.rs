@@ -94,11 +94,7 @@ impl Client {
         if let Some(number) = after {
             request = request.header("last-event-id", number);
         }
-        Ok(RemoteEvents {
-            response: self.send(request).await?,
-            received: Vec::new(),
-            searched: 0,
-        })
+        Ok(RemoteEvents::new(self.send(request).await?))
     }
 }
 
@@ -122,6 +118,14 @@ pub struct RemoteEvent {
 }
 
 impl RemoteEvents {
+    pub(crate) fn new(response: Response) -> Self {
+        RemoteEvents {
+            response,
+            received: Vec::new(),
+            searched: 0,
+        }
+    }
+
     /// The next event; none at the end of the stream.
     ///
     /// # Errors

@@ -38,8 +38,9 @@ use anyhow::Context;
 use prowess_client::RemoteBatch;
 
 use super::client::RemoteArgs;
+use super::config_args::ConfigArgs;
 use super::fetch::FetchArgs;
-use super::serve::{ConfigArgs, Signals};
+use super::serve::Signals;
 use super::{Exit, display_path, output, paths, usage_error};
 use batch_server::BatchServer;
 use follow::follow;

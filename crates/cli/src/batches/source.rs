@@ -6,8 +6,8 @@ use prowess_store::{BatchKind, BatchRecord, PageRequest, Store, TenantId};
 use serde::Serialize;
 
 use crate::client::RemoteArgs;
+use crate::config_args::ConfigArgs;
 use crate::format_date;
-use crate::serve::ConfigArgs;
 
 /// A server's address, or the local store.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::key_view::KeyView;
 use super::limits::budget_amount;
 use crate::client::RemoteArgs;
-use crate::serve::ConfigArgs;
+use crate::config_args::ConfigArgs;
 
 /// A server's address, or the local store.
 #[derive(Debug, clap::Args)]

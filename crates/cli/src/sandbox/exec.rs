@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Command, CommandOutcome, ContainerSpec, DomainRule, Execution, ExecutionReport, Grade, Layer,
-    OutputChunk, OutputStream, Policy, Requirements, Sandbox, SandboxLimits, SkillFiles,
+    Command, CommandOutcome, ContainerSpec, DomainRule, Error as SandboxError, Execution,
+    ExecutionReport, Grade, Layer, OutputChunk, OutputStream, Policy, Requirements, Sandbox,
+    SandboxLimits, SkillFiles,
 };
 use prowess_skill::{BundleLimits, Profile};
 use serde::Serialize;
@@ -91,14 +92,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode> {
     let (mut settings, limits) = args.place.settings()?;
     settings.allow_reduced |= args.reduced;
-    let has_index = settings.packages.is_some();
     let sandbox = Sandbox::open(settings).await?;
     let container = match args.container.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
         _ => {
             let new = ContainerSpec {
                 policy: run_policy(&args, limits),
-                layer: install_layer(&sandbox, &skills, has_index).await?,
+                layer: install_layer(&sandbox, &skills).await?,
                 skills,
             };
             sandbox.create(OWNER, new).await?
@@ -143,21 +143,22 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
 
 /// Installs the packages that the skills declare. Without an index, only the host's own are
 /// available.
-async fn install_layer(
-    sandbox: &Sandbox,
-    skills: &[SkillFiles],
-    has_index: bool,
-) -> anyhow::Result<Option<Layer>> {
-    match Requirements::from_skills(skills)? {
-        None => Ok(None),
-        Some(needed) if has_index => Ok(Some(sandbox.layer(OWNER, &needed).await?)),
-        Some(_) => {
-            output::print_remark(
-                "the skill's packages are not installed: sandbox.package_index is not \
-                 configured",
-            );
+async fn install_layer(sandbox: &Sandbox, skills: &[SkillFiles]) -> anyhow::Result<Option<Layer>> {
+    let Some(needed) = Requirements::from_skills(skills)? else {
+        return Ok(None);
+    };
+    match sandbox.layer(OWNER, &needed).await {
+        Ok(layer) => {
+            layer.remark().into_iter().for_each(output::print_remark);
+            Ok(Some(layer))
+        }
+        Err(SandboxError::NoIndex { setting, .. }) => {
+            output::print_remark(&format!(
+                "the skill's packages are not installed: sandbox.{setting} is not configured"
+            ));
             Ok(None)
         }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use prowess_sandbox::{DomainRule, Network, Policy, SandboxLimits, SandboxSettings};
 
-use super::serve::ConfigArgs;
-use prowess::config::BackendSetting;
+use super::config_args::ConfigArgs;
+use prowess::config::{BackendSetting, Config};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -48,14 +48,21 @@ enum BackendChoice {
 }
 
 impl SandboxArgs {
-    /// Settings for one command, without prepared sandboxes, and its limits.
-    pub(crate) fn settings(&self) -> anyhow::Result<(SandboxSettings, SandboxLimits)> {
-        let config = self.place.load(None)?.sandbox;
+    /// The whole configuration, and the backend to use.
+    pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<(Config, BackendSetting)> {
+        let config = self.place.load(listen)?;
         let backend = match self.backend {
             Some(BackendChoice::Native) => BackendSetting::Native,
             Some(BackendChoice::Docker) => BackendSetting::Docker,
-            None => config.backend,
+            None => config.sandbox.backend,
         };
+        Ok((config, backend))
+    }
+
+    /// Settings for one command, without prepared sandboxes, and its limits.
+    pub(crate) fn settings(&self) -> anyhow::Result<(SandboxSettings, SandboxLimits)> {
+        let (config, backend) = self.load(None)?;
+        let config = config.sandbox;
         let settings = config.settings(backend);
         let Some(mut settings) = settings else {
             anyhow::bail!("the sandbox is off (sandbox.backend); try --backend native");

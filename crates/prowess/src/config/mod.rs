@@ -171,6 +171,8 @@ impl Config {
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
         let audit_retention = audit::retention(&raw.audit);
         let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
+        #[cfg(feature = "server")]
+        let releases = skills::releases(&raw.skills);
         let runs = problems.record(skills::check(raw.skills));
         let kept = problems.record(runs::check(&raw.runs));
         #[cfg(feature = "server")]
@@ -209,6 +211,8 @@ impl Config {
                     telemetry,
                     webhooks,
                     batches,
+                    protected_labels: releases.protected_labels,
+                    import_hosts: releases.import_hosts,
                     configuration: shown::without_secrets(text, overrides),
                     ..server.settings
                 },
@@ -420,6 +424,8 @@ mod tests {
         insta::assert_snapshot!(first_problem("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must be the id of a stored skill: skill_…");
         insta::assert_snapshot!(first_problem("[skills]\nturns = 0\n"), @"skills.turns: must be 1 or more");
         insta::assert_snapshot!(first_problem("[skills]\nembedding_model = \" \"\n"), @"skills.embedding_model: must name a model; remove it to search by words alone");
+        insta::assert_snapshot!(first_problem("[skills]\nprotected_labels = [\"latest\"]\n"), @"skills.protected_labels: label: `latest` always selects a version; choose another name");
+        insta::assert_snapshot!(first_problem("[skills]\nimport = \"all\"\n"), @"skills.import: `all` is not public, private or off");
         insta::assert_snapshot!(first_problem("[skills]\nembedding_deadline_ms = 5\n"), @"skills.embedding_deadline_ms: has no effect without skills.embedding_model");
     }
 

@@ -50,7 +50,14 @@ const SHOWN: &[(&str, &[&str])] = &[
     ),
     (
         "skills",
-        &["disclosure", "aliases", "record", "embedding_model"],
+        &[
+            "disclosure",
+            "aliases",
+            "record",
+            "embedding_model",
+            "protected_labels",
+            "import",
+        ],
     ),
     ("runs", &["rerun"]),
     ("telemetry", &["service"]),

@@ -1,9 +1,12 @@
-//! `[skills]`: how requests that name skills are run.
+//! `[skills]`: how requests that name skills are run, and how skills are released.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prowess_engine::{Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RunLimits};
+#[cfg(feature = "server")]
+use prowess_server::{ImportHosts, ServerSettings};
+use prowess_store::LabelName;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -25,6 +28,8 @@ pub(super) const KEYS: &[&str] = &[
     "tokens",
     "sandbox_seconds",
     "record",
+    "protected_labels",
+    "import",
 ];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -57,6 +62,51 @@ pub(super) struct SkillsToml {
     sandbox_seconds: Option<u64>,
     /// What the record of a run has: `off`, `steps` or `full`.
     record: Option<String>,
+    /// Labels of skills that only keys with the scope `release` may move or delete. Default:
+    /// `production`.
+    protected_labels: Option<Vec<String>>,
+    /// From which hosts `POST /v1/skills/import` fetches skills: `public`, `private` for hosts in
+    /// private networks too, or `off`. Default: `public`.
+    import: Option<String>,
+}
+
+/// Where skills may be imported from.
+const IMPORT_WORDS: [&str; 3] = ["public", "private", "off"];
+
+/// The settings of releases.
+#[cfg(feature = "server")]
+pub(super) struct ReleaseSettings {
+    pub(super) protected_labels: Vec<String>,
+    pub(super) import_hosts: ImportHosts,
+}
+
+/// The settings of releases, of values that [`check`] has checked.
+#[cfg(feature = "server")]
+pub(super) fn releases(raw: &SkillsToml) -> ReleaseSettings {
+    let defaults = ServerSettings::default();
+    let labels = raw.protected_labels.clone();
+    ReleaseSettings {
+        protected_labels: labels.unwrap_or(defaults.protected_labels),
+        import_hosts: match raw.import.as_deref() {
+            Some("off") => ImportHosts::None,
+            Some("private") => ImportHosts::Private,
+            _ => defaults.import_hosts,
+        },
+    }
+}
+
+fn check_releases(raw: &SkillsToml) -> Result<(), ConfigError> {
+    for label in raw.protected_labels.iter().flatten() {
+        LabelName::parse(label)
+            .map_err(|error| ConfigError::invalid("skills.protected_labels", error.to_string()))?;
+    }
+    match &raw.import {
+        Some(word) if !IMPORT_WORDS.contains(&word.as_str()) => {
+            let reason = format!("`{word}` is not public, private or off");
+            Err(ConfigError::invalid("skills.import", reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
@@ -67,6 +117,7 @@ pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
         let reason = format!("`{name}` must be the id of a stored skill: skill_…");
         return Err(ConfigError::invalid("skills.aliases", reason));
     }
+    check_releases(&raw)?;
     if raw.turns == Some(0) {
         return Err(ConfigError::invalid("skills.turns", "must be 1 or more"));
     }

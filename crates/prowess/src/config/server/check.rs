@@ -30,6 +30,8 @@ pub struct ServerConfig {
     pub settings: ServerSettings,
     /// Whether requests have priority over commands, where the system permits it.
     pub realtime: bool,
+    /// Whether there is a web console.
+    pub console: bool,
     /// Limits and timeouts of connections.
     pub options: ServeOptions,
 }
@@ -46,6 +48,7 @@ pub(in crate::config) fn check(
     Ok(ServerConfig {
         listen,
         realtime: raw.realtime.unwrap_or(true),
+        console: raw.console.unwrap_or(true),
         settings: ServerSettings {
             master_key,
             index_tenant: index_tenant(raw)?,

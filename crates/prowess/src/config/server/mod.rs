@@ -35,6 +35,7 @@ pub(super) const KEYS: &[&str] = &[
     "responses_days",
     "upstream_models",
     "realtime",
+    "console",
 ];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -92,6 +93,8 @@ pub(super) struct ServerToml {
     /// Whether threads that serve requests have real-time priority over sandboxed commands,
     /// where the system permits it; default true.
     realtime: Option<bool>,
+    /// Whether browsers get the web console, at `/console`; default true.
+    console: Option<bool>,
 }
 
 /// The configured folder, or the default folder for the user's data.
