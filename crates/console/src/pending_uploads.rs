@@ -1,5 +1,5 @@
 //! Skills that were checked and wait to be published: a browser sends its files once, and
-//! decides after it has seen what the checks say. Bounded per visitor and in all; knows no page.
+//! decides after it has seen what the checks say. Bounded per tenant and in all; knows no page.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,10 +9,10 @@ use bytes::Bytes;
 
 /// How long a skill waits.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
-/// Skills of one visitor, and their bytes. The oldest make room for new ones.
+/// Skills of one tenant, and their bytes. The oldest make room for new ones.
 const MAX_OWN: usize = 40;
 const MAX_OWN_BYTES: usize = 64 << 20;
-/// Bytes of all visitors. When they are used up, nobody's are dropped for another's.
+/// Bytes of all tenants. When they are used up, nobody's are dropped for another's.
 const MAX_BYTES: usize = 256 << 20;
 
 /// A skill that waits.
@@ -30,6 +30,8 @@ pub(crate) struct PendingUpload {
 pub(crate) struct PendingUploads(Mutex<HashMap<String, Entry>>);
 
 struct Entry {
+    /// None: the default tenant, of the operator.
+    tenant: Option<String>,
     owner: String,
     since: Instant,
     upload: PendingUpload,
@@ -37,16 +39,27 @@ struct Entry {
 
 impl PendingUploads {
     /// Keeps a skill for its visitor; returns its id, or `None` if there is no room.
-    pub(crate) fn add(&self, owner: &str, upload: PendingUpload) -> Option<String> {
-        self.add_at(owner, upload, Instant::now())
+    pub(crate) fn add(
+        &self,
+        tenant: Option<&str>,
+        owner: &str,
+        upload: PendingUpload,
+    ) -> Option<String> {
+        self.add_at(tenant, owner, upload, Instant::now())
     }
 
-    fn add_at(&self, owner: &str, upload: PendingUpload, now: Instant) -> Option<String> {
+    fn add_at(
+        &self,
+        tenant: Option<&str>,
+        owner: &str,
+        upload: PendingUpload,
+        now: Instant,
+    ) -> Option<String> {
         let size = upload.zip.len();
         let id = new_id()?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, entry| now.duration_since(entry.since) < LIFETIME);
-        while let Some(oldest) = oldest_of_full(&all, owner, size) {
+        while let Some(oldest) = oldest_of_full(&all, tenant, size) {
             all.remove(&oldest);
         }
         let bytes: usize = all.values().map(|entry| entry.upload.zip.len()).sum();
@@ -54,6 +67,7 @@ impl PendingUploads {
             return None;
         }
         let entry = Entry {
+            tenant: tenant.map(str::to_owned),
             owner: owner.to_owned(),
             since: now,
             upload,
@@ -79,11 +93,15 @@ impl PendingUploads {
     }
 }
 
-/// The visitor's oldest skill, if another one of this size is too much.
-fn oldest_of_full(all: &HashMap<String, Entry>, owner: &str, size: usize) -> Option<String> {
+/// The tenant's oldest skill, if another one of this size is too much.
+fn oldest_of_full(
+    all: &HashMap<String, Entry>,
+    tenant: Option<&str>,
+    size: usize,
+) -> Option<String> {
     let own: Vec<_> = all
         .iter()
-        .filter(|(_, entry)| entry.owner == owner)
+        .filter(|(_, entry)| entry.tenant.as_deref() == tenant)
         .collect();
     let bytes: usize = own.iter().map(|(_, entry)| entry.upload.zip.len()).sum();
     if own.len() < MAX_OWN && bytes + size <= MAX_OWN_BYTES {
@@ -115,7 +133,7 @@ mod tests {
     #[test]
     fn a_visitor_sees_their_own_only_and_not_for_ever() {
         let pending = PendingUploads::default();
-        let id = pending.add("one", upload(5)).unwrap();
+        let id = pending.add(Some("a"), "one", upload(5)).unwrap();
         assert!(pending.get("one", &id).is_some());
         assert!(pending.get("other", &id).is_none());
         pending.remove("other", &id);
@@ -123,24 +141,29 @@ mod tests {
         pending.remove("one", &id);
         assert!(pending.get("one", &id).is_none());
         let now = Instant::now();
-        let id = pending.add_at("one", upload(5), now).unwrap();
-        pending.add_at("other", upload(5), now + LIFETIME).unwrap();
+        let id = pending.add_at(Some("a"), "one", upload(5), now).unwrap();
+        pending
+            .add_at(Some("b"), "other", upload(5), now + LIFETIME)
+            .unwrap();
         assert!(pending.get("one", &id).is_none());
     }
 
     #[test]
-    fn a_full_visitor_replaces_their_own_and_a_full_table_refuses() {
+    fn a_full_tenant_replaces_its_own_and_a_full_table_refuses() {
         let pending = PendingUploads::default();
         let half = MAX_OWN_BYTES / 2;
-        let first = pending.add("one", upload(half)).unwrap();
-        let second = pending.add("one", upload(half)).unwrap();
-        let third = pending.add("one", upload(half)).unwrap();
+        let first = pending.add(Some("a"), "one", upload(half)).unwrap();
+        let second = pending.add(Some("a"), "one", upload(half)).unwrap();
+        // Another visitor of the same tenant has no share of their own.
+        let third = pending.add(Some("a"), "two", upload(half)).unwrap();
         assert!(pending.get("one", &first).is_none());
-        assert!(pending.get("one", &second).is_some() && pending.get("one", &third).is_some());
+        assert!(pending.get("one", &second).is_some() && pending.get("two", &third).is_some());
         for owner in ["b", "c", "d"] {
-            pending.add(owner, upload(MAX_OWN_BYTES)).unwrap();
+            pending
+                .add(Some(owner), "x", upload(MAX_OWN_BYTES))
+                .unwrap();
         }
-        assert!(pending.add("e", upload(1)).is_none());
+        assert!(pending.add(Some("e"), "x", upload(1)).is_none());
         assert!(pending.get("b", &second).is_none());
         assert!(pending.get("one", &second).is_some());
     }

@@ -4,13 +4,8 @@ use std::sync::Arc;
 
 use prowess_server::{App, InProcessApi};
 
-use tokio::sync::Semaphore;
-
 use crate::pending_uploads::PendingUploads;
 use crate::sign_in::attempts::SignInAttempts;
-
-/// Uploads that are read and checked at the same time: each takes memory.
-const MAX_CHECKS: usize = 4;
 
 /// Cheap to clone; clones share everything.
 #[derive(Clone)]
@@ -21,8 +16,6 @@ pub(crate) struct ConsoleState {
     pub(crate) attempts: Arc<SignInAttempts>,
     /// Skills that were checked and wait to be published.
     pub(crate) pending: Arc<PendingUploads>,
-    /// Permits to check uploads.
-    pub(crate) checks: Arc<Semaphore>,
 }
 
 impl ConsoleState {
@@ -31,7 +24,6 @@ impl ConsoleState {
             server: app.in_process_api(),
             attempts: Arc::default(),
             pending: Arc::default(),
-            checks: Arc::new(Semaphore::new(MAX_CHECKS)),
         }
     }
 }

@@ -15,6 +15,7 @@ use prowess_skill::BundleLimits;
 use crate::app::App;
 use crate::auth::in_process::InProcessCaller;
 use crate::connections::current;
+use crate::form::transfers::TransferPermit;
 use crate::http_service::HttpService;
 
 /// The routes of a server, called in its process. Cheap to clone.
@@ -23,6 +24,16 @@ pub struct InProcessApi {
     pub(crate) app: App,
     service: HttpService,
 }
+
+/// The right to read and check one upload, held until dropped.
+pub struct UploadPermit(
+    #[expect(dead_code, reason = "kept for as long as the upload")] TransferPermit,
+);
+
+/// Why an upload cannot be read now.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UploadsBusyError(String);
 
 impl App {
     /// The routes of this server, for calls in this process.
@@ -45,6 +56,25 @@ impl InProcessApi {
     /// Whether the server has a master key. Without one, anybody on its machine may use it.
     pub fn has_master_key(&self) -> bool {
         self.app.settings().master_key.is_some()
+    }
+
+    /// Waits for the right to read and check an upload: one of those that uploads to the API
+    /// need, so that no tenant keeps another from uploading.
+    ///
+    /// # Errors
+    /// When too many uploads of the caller's tenant wait, or it waited too long.
+    pub async fn acquire_upload(
+        &self,
+        caller: &InProcessCaller,
+    ) -> Result<UploadPermit, UploadsBusyError> {
+        let permit = self
+            .app
+            .transfers()
+            .acquire_skill_upload(caller.tenant_id());
+        let permit = permit
+            .await
+            .map_err(|error| UploadsBusyError(error.message))?;
+        Ok(UploadPermit(permit))
     }
 
     /// Limits on an uploaded skill.

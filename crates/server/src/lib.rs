@@ -85,7 +85,7 @@ pub use auth::in_process::{InProcessCaller, NotLocalError};
 pub use batches::settings::BatchSettings;
 pub use console_sessions::{CONSOLE_SESSION_LIFETIME, CallerError, SignInError};
 pub use http_service::HttpService;
-pub use in_process::InProcessApi;
+pub use in_process::{InProcessApi, UploadPermit, UploadsBusyError};
 pub use prowess_provider::AnthropicAccount;
 pub use render::audit_event_json;
 #[doc(hidden)]

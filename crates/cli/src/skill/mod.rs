@@ -18,6 +18,7 @@ mod pack;
 mod pull;
 mod push;
 mod restore;
+mod revocation_json;
 mod revoke;
 mod route;
 mod route_local;

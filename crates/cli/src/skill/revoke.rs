@@ -1,7 +1,6 @@
 //! `prowess skill revoke SKILL VERSION --reason TEXT`
 
-use serde_json::json;
-
+use super::revocation_json::revocation_json;
 use crate::client::{self, RemoteArgs};
 use crate::{Exit, output};
 
@@ -37,13 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     })?;
     let version = &state.version.version;
     if args.json {
-        output::print_json(&json!({
-            "skill": skill.id,
-            "name": skill.name,
-            "version": version,
-            "version_id": state.version.id,
-            "revoked": state.revoked,
-        }))?;
+        output::print_json(&revocation_json(&skill, &state))?;
     } else {
         output::print_text(&format!(
             "revoked {} version {version}; to undo it: prowess skill restore {} {version}\n",

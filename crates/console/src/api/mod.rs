@@ -7,8 +7,8 @@ mod error;
 
 use axum::body::Body;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Request, Response};
-use prowess_server::{InProcessApi, InProcessCaller};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use prowess_server::{InProcessApi, InProcessCaller, UploadPermit};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -81,6 +81,15 @@ impl Api {
             return Ok(response);
         }
         Err(read_error(response).await)
+    }
+
+    /// Waits for the right to read and check an upload, in the share of the caller's tenant.
+    pub(crate) async fn acquire_upload(&self) -> Result<UploadPermit, PageError> {
+        let permit = self.server.acquire_upload(&self.caller).await;
+        permit.map_err(|error| PageError {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            message: error.to_string(),
+        })
     }
 
     /// Like [`Api::send`], but with any answer: for pages that show more of an error than its

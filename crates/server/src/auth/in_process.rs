@@ -75,6 +75,10 @@ impl InProcessCaller {
         current::protect();
     }
 
+    pub(crate) fn tenant_id(&self) -> &TenantId {
+        &self.principal.tenant
+    }
+
     pub(super) fn principal(&self) -> &Principal {
         &self.principal
     }

@@ -45,10 +45,7 @@ pub(super) async fn check(
             message: "your key lacks the scope publish, which uploading needs".to_owned(),
         });
     }
-    let _permit = state.checks.try_acquire().map_err(|_| PageError {
-        status: StatusCode::SERVICE_UNAVAILABLE,
-        message: "several uploads are being checked; try again in a moment".to_owned(),
-    })?;
+    let _permit = visitor.api.acquire_upload().await?;
     let sent = form::read(form).await?;
     if sent.files.is_empty() {
         return Err(PageError::bad_request("no file was chosen"));
@@ -102,7 +99,9 @@ async fn check_one(
         skill_id,
         zip: passed.zip,
     };
-    checked.pending = state.pending.add(&visitor.owner, waiting);
+    checked.pending = state
+        .pending
+        .add(visitor.tenant.as_deref(), &visitor.owner, waiting);
     if checked.pending.is_none() {
         let full = "too many uploads wait to be published; try again later, or use the API";
         checked.refused = Some(full.to_owned());
