@@ -124,7 +124,7 @@ impl Engine {
     /// # Errors
     /// When the request cannot be run.
     pub async fn check(&self, request: RunRequest) -> Result<Option<String>, RunError> {
-        let prepared = prepare_run(self, request, Purpose::Count, None).await?;
+        let prepared = Box::pin(prepare_run(self, request, Purpose::Count, None)).await?;
         Ok(prepared.container.id)
     }
 
@@ -135,7 +135,7 @@ impl Engine {
     /// # Errors
     /// When the request cannot be run, or the provider fails.
     pub async fn count_tokens(&self, request: RunRequest) -> Result<InputTokenCount, RunError> {
-        let prepared = prepare_run(self, request, Purpose::Count, None).await?;
+        let prepared = Box::pin(prepare_run(self, request, Purpose::Count, None)).await?;
         prepared.count_tokens().await
     }
 

@@ -165,7 +165,7 @@ impl KeptRun {
         usage: UsageRow,
         output: &Arc<KeptOutput>,
         writes_record: &Arc<AtomicBool>,
-    ) -> Result<RunLoop, RunStop> {
+    ) -> Result<Box<RunLoop>, RunStop> {
         let KeptRun {
             journal,
             log,
@@ -206,7 +206,7 @@ impl KeptRun {
                 (Some(container), earlier)
             }
         };
-        let prepared = prepare_run(engine, request, Purpose::KeptRun, continues).await?;
+        let prepared = Box::pin(prepare_run(engine, request, Purpose::KeptRun, continues)).await?;
         if !is_resumed {
             state = hold_existing(&journal, &prepared).await?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prowess_wire::neutral::{Block, Content, Delta, Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::client_features::ClientFeatures;
 use crate::events::{OutputFile, RunEvent, RunStep};
@@ -62,9 +62,14 @@ impl AnswerWriter {
 
     pub(crate) async fn send(&self, event: RunEvent) {
         match &self.sink {
-            // The receiver is polled by the same task, and dropped together with this.
-            EventSink::Stream(events) => drop(events.send(event).await),
-            EventSink::Kept(output) => output.send(event).await,
+            // The receiver is polled by the same task, and dropped together with this. Waiting is
+            // rare, so it is boxed: its 2 KB would be part of every future that writes an event.
+            EventSink::Stream(events) => {
+                if let Err(TrySendError::Full(event)) = events.try_send(event) {
+                    drop(Box::pin(events.send(event)).await);
+                }
+            }
+            EventSink::Kept(output) => Box::pin(output.send(event)).await,
         }
     }
 

@@ -97,7 +97,8 @@ impl RunEnd {
 }
 
 impl RunLoop {
-    pub(crate) fn new(run: PreparedRun, id: String, sink: EventSink) -> Self {
+    /// Boxed, because it has 4.6 KB that would be copied with every future that owns it.
+    pub(crate) fn new(run: PreparedRun, id: String, sink: EventSink) -> Box<Self> {
         let context = &run.context;
         let settings = context.engine.settings();
         let mut log = RunLog::new(
@@ -110,7 +111,7 @@ impl RunLoop {
         );
         log.set_skills(&run.skills);
         log.costs = CostObserver::new(&run);
-        RunLoop {
+        Box::new(RunLoop {
             budget: RunBudget::new(settings.limits.clone()),
             writer: AnswerWriter::new(context.features, sink),
             log,
@@ -120,7 +121,7 @@ impl RunLoop {
             has_server_calls: false,
             kept: None,
             run,
-        }
+        })
     }
 
     /// Makes the run known to the store while it is in progress. `usage` says who pays for it.
@@ -144,7 +145,7 @@ impl RunLoop {
     }
 
     /// Runs all turns, and writes how the run ended.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(mut self: Box<Self>) {
         match self.run_turns().await {
             Ok(end) => self.finish(end).await,
             Err(RunStop::Failed(error)) => self.fail(error).await,
@@ -278,7 +279,7 @@ impl RunLoop {
         let conversation = &mut self.run.conversation;
         let request = &mut conversation.request;
         let called = Instant::now();
-        let reply = context.route.call(request, &context.credentials).await?;
+        let reply = Box::pin(context.route.call(request, &context.credentials)).await?;
         let mut dropped = std::mem::take(&mut conversation.dropped);
         dropped.extend(reply.dropped);
         let started = TurnStarted {

@@ -220,7 +220,7 @@ impl GatewayRequest<'_> {
             credentials: self.credentials.clone(),
         };
         if incoming.task == ModelTask::CountTokens {
-            let counted = run::count_tokens(engine, context, incoming).await?;
+            let counted = Box::pin(run::count_tokens(engine, context, incoming)).await?;
             return Ok(Outcome::Forwarded(ForwardOutcome::TokenCount(counted)));
         }
         let started = run::start(engine, context, incoming, meter).await?;
