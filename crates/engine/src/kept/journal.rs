@@ -265,7 +265,9 @@ impl RunJournal {
 
     /// Stores events and renews the lease until the owner must stop.
     pub(crate) async fn maintain(&self) -> JournalStop {
-        let mut interval = tokio::time::interval(FLUSH_INTERVAL);
+        // Not at once: what a quick run has written by then is stored with its next step.
+        let first = tokio::time::Instant::now() + FLUSH_INTERVAL;
+        let mut interval = tokio::time::interval_at(first, FLUSH_INTERVAL);
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             interval.tick().await;
