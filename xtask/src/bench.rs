@@ -51,6 +51,9 @@ const WITHOUT_SETUP: [&str; 8] = [
     "routing",
 ];
 
+/// The profile of released binaries.
+const DIST: &str = "dist";
+
 /// Run a benchmark, or all of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -64,6 +67,9 @@ pub(crate) struct Args {
     /// built with the same profile; may be repeated
     #[arg(long, value_name = "NAME=PATH", value_parser = parse_binary)]
     against: Vec<String>,
+    /// Measure this binary, built with the profile `dist`, instead of building one
+    #[arg(long, value_name = "PATH", requires = "name")]
+    binary: Option<PathBuf>,
     /// How often to run it; each cell then lists the numbers of all runs
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
     runs: u8,
@@ -74,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long)]
     write: bool,
     /// Run nothing, only show the stored results in bench/README.md
-    #[arg(long, conflicts_with_all = ["name", "with_litellm", "against", "runs", "note", "write"])]
+    #[arg(long, conflicts_with_all = ["name", "with_litellm", "against", "binary", "runs", "note", "write"])]
     write_only: bool,
 }
 
@@ -128,6 +134,10 @@ impl Args {
             COMPARING.join(", ")
         );
         ensure!(
+            self.binary.is_none() || profile(selected) == DIST,
+            "{selected} builds what it measures: leave `--binary` out"
+        );
+        ensure!(
             selected != ONLY_COMPARING || !self.against.is_empty(),
             "{selected} compares binaries: use `--against NAME=PATH`"
         );
@@ -150,14 +160,20 @@ fn parse_binary(text: &str) -> Result<String, String> {
 
 /// Runs a benchmark as often as requested.
 fn measure(name: &str, args: &Args) -> anyhow::Result<Vec<Table>> {
-    let profile = profile(name);
-    run::run(&mut cargo(&[
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "prowess-cli",
-    ]))?;
+    let profile = match &args.binary {
+        // The program that measures is not measured.
+        Some(_) => "release",
+        None => profile(name),
+    };
+    if args.binary.is_none() {
+        run::run(&mut cargo(&[
+            "build",
+            "--profile",
+            profile,
+            "--package",
+            "prowess-cli",
+        ]))?;
+    }
     let run = ["run", "--profile", profile, "--quiet", "--package"];
     let which = match name {
         "sandbox" => ["prowess-sandbox", "--example", "bench"],
@@ -168,6 +184,13 @@ fn measure(name: &str, args: &Args) -> anyhow::Result<Vec<Table>> {
         _ => &[],
     };
     let mut bench = cargo(&[run.as_slice(), which.as_slice(), arguments].concat());
+    if let Some(binary) = &args.binary {
+        let binary = fs::canonicalize(binary);
+        bench.env(
+            "PROWESS_BENCH_BINARY",
+            binary.context("--binary names no file")?,
+        );
+    }
     if name == "skills" {
         install_litellm()?;
     }
@@ -252,7 +275,7 @@ fn output(program: &str, args: &[&str]) -> anyhow::Result<String> {
 /// profile is measured.
 fn profile(name: &str) -> &'static str {
     match name {
-        "gateway" | "gateway-load" | "kept-runs" | "commands" | "routing" => "dist",
+        "gateway" | "gateway-load" | "kept-runs" | "commands" | "routing" => DIST,
         _ => "release",
     }
 }
@@ -280,6 +303,7 @@ mod tests {
         Args {
             name: name.map(str::to_owned),
             with_litellm: false,
+            binary: None,
             against: against.iter().map(|binary| (*binary).to_owned()).collect(),
             runs: 1,
             note: String::new(),
