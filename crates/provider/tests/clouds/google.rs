@@ -1,11 +1,4 @@
-//! Google access tokens are fetched with a credentials file, and cached.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "helpers of tests stop at the first surprise"
-)]
-
-mod common;
+//! Google's access tokens are fetched with a credentials file, and kept.
 
 use std::path::Path;
 
@@ -14,13 +7,14 @@ use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use common::*;
 use prowess_provider::config::{ProviderConfig, ProviderKind, VertexOptions};
 use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use serde_json::{Value, json};
 
+use crate::common::*;
+
 fn vertex(upstream: &MockUpstream, credentials: &Path) -> ProviderConfig {
-    let kind = ProviderKind::Vertex(VertexOptions {
+    let kind = ProviderKind::new(VertexOptions {
         project: Some("p1".to_owned()),
         credentials: Some(credentials.to_owned()),
         ..VertexOptions::default()
@@ -118,7 +112,7 @@ async fn a_users_credentials_are_exchanged_and_a_refusal_reveals_no_secret() {
     let error = error.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "provider `v` has no usable API key: could not obtain an access token: the token server returned 400 Bad Request"
+        "provider `v` has no usable API key: could not obtain credentials: user credentials: 127.0.0.1 returned 400 Bad Request; run `gcloud auth application-default login` again"
     );
     let token_request = upstream.next_request().await;
     assert_eq!(field(&token_request, "grant_type"), "refresh_token");
@@ -131,6 +125,33 @@ async fn a_users_credentials_are_exchanged_and_a_refusal_reveals_no_secret() {
     .unwrap();
     let error = call(&route_to(vertex(&upstream, &file)), &hello(false)).await;
     let error = error.unwrap_err();
-    assert_eq!(error.code(), "key-file-unreadable");
+    assert_eq!(error.code(), "key-no-credentials");
     assert!(!error.to_string().contains("user-secret"), "{error}");
+}
+
+#[tokio::test]
+async fn a_workload_exchanges_the_token_of_its_own_issuer() {
+    let upstream = MockUpstream::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let (file, subject) = (dir.path().join("config.json"), dir.path().join("token"));
+    std::fs::write(&subject, "jwt-of-the-pod").unwrap();
+    let account = json!({
+        "type": "external_account", "audience": "//iam.googleapis.com/projects/1/x",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+        "token_url": format!("{}/token", upstream.url()), "credential_source": {"file": subject},
+    });
+    std::fs::write(&file, account.to_string()).unwrap();
+    upstream
+        .respond(MockResponse::json(
+            200,
+            r#"{"access_token":"federated","expires_in":3600}"#,
+        ))
+        .respond_always(MockResponse::json(200, MESSAGES_RESPONSE));
+    let all = providers([vertex(&upstream, &file)]);
+    let route = all.route("v/claude-x").unwrap();
+    call(&route, &hello(false)).await.unwrap();
+    let exchange = upstream.next_request().await;
+    assert_eq!(field(&exchange, "subject_token"), "jwt-of-the-pod");
+    let called = upstream.next_request().await;
+    assert_eq!(called.header("authorization"), Some("Bearer federated"));
 }

@@ -1,0 +1,108 @@
+//! Azure's access tokens (Entra ID), from Azure's standard places in their order: an application
+//! with a secret, an application that trusts another issuer's token, a managed identity.
+//!
+//! Written here instead of with the crate azure_identity (1.0): it reads only the variables of
+//! the process, quotes whole responses in its errors, and has a cache of its own whose requests
+//! wait while it refreshes (8 more packages).
+
+mod application;
+mod managed_identity;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::clock::CloudClock;
+use crate::error::{CloudError, SourceReport};
+use crate::secret::{CloudToken, ReadSecret};
+use crate::source::{CredentialSource, FetchFuture, Issued};
+use crate::transport::{CloudTransport, Sender};
+use crate::variables::Variables;
+
+/// What the tokens are for: Azure's models.
+pub(crate) const RESOURCE: &str = "https://cognitiveservices.azure.com";
+
+/// What is configured about Azure's access tokens; the rest is taken from the standard
+/// variables.
+#[derive(Clone, Default)]
+pub struct AzureTokenOptions {
+    /// The tenant of the application.
+    pub tenant_id: Option<String>,
+    /// The application, or the user-assigned managed identity.
+    pub client_id: Option<String>,
+    /// The application's secret.
+    pub client_secret: Option<ReadSecret>,
+    /// A file with another issuer's token.
+    pub federated_token_file: Option<PathBuf>,
+}
+
+/// Azure's access tokens.
+pub struct AzureTokens {
+    options: AzureTokenOptions,
+    azure: AzureContext,
+}
+
+/// What all sources of Azure's tokens need.
+pub(crate) struct AzureContext {
+    pub(crate) variables: Variables,
+    pub(crate) sender: Sender,
+    pub(crate) clock: CloudClock,
+}
+
+impl AzureTokens {
+    /// Tokens from the configured application or the standard places. Nothing is read yet.
+    pub fn new(
+        options: AzureTokenOptions,
+        variables: Variables,
+        transport: Arc<dyn CloudTransport>,
+        clock: CloudClock,
+    ) -> Self {
+        AzureTokens {
+            options,
+            azure: AzureContext {
+                variables,
+                sender: Sender::new(transport),
+                clock,
+            },
+        }
+    }
+
+    async fn token(&self) -> Result<Issued<CloudToken>, CloudError> {
+        let tried = match application::Application::find(&self.options, &self.azure.variables)? {
+            Ok(application) => return application.token(&self.azure).await,
+            Err(tried) => tried,
+        };
+        let client_id = self.client_id();
+        match managed_identity::token(&self.azure, client_id.as_deref()).await {
+            // Nobody is there to ask, so this is no machine of Azure.
+            Err(CloudError::Refused {
+                report,
+                transient: true,
+                ..
+            }) => Err(none_found(tried, report)),
+            result => result,
+        }
+    }
+
+    fn client_id(&self) -> Option<String> {
+        let configured = self.options.client_id.clone();
+        configured.or_else(|| self.azure.variables.get("AZURE_CLIENT_ID"))
+    }
+}
+
+impl CredentialSource for AzureTokens {
+    type Value = CloudToken;
+
+    fn fetch(&self) -> FetchFuture<'_, CloudToken> {
+        Box::pin(self.token())
+    }
+}
+
+fn none_found(mut tried: Vec<SourceReport>, last: SourceReport) -> CloudError {
+    tried.push(last);
+    CloudError::NoneFound {
+        cloud: "Azure",
+        tried,
+        remedy: "set api_key in the provider's configuration, or AZURE_TENANT_ID, AZURE_CLIENT_ID \
+                 and AZURE_CLIENT_SECRET",
+    }
+}

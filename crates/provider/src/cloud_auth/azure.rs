@@ -1,0 +1,86 @@
+//! Azure access tokens (Entra ID) of a provider.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use prowess_cloud::{
+    AzureTokenOptions, AzureTokens, CloudClock, CredentialCache, CredentialSource,
+};
+
+use super::error::key_error;
+use super::transport::CredentialTransport;
+use crate::config::ProviderConfigError;
+use crate::env::Env;
+use crate::error::CallError;
+use crate::key::{CachedKey, KeySource, SecretText};
+
+/// What a provider's configuration says about Azure credentials. What is missing is taken from
+/// the standard variables (`AZURE_TENANT_ID`, `AZURE_CLIENT_ID`, …).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AzureAuthOptions<'a> {
+    /// The provider's name, for errors.
+    pub(crate) provider: &'a str,
+    /// The tenant of the application.
+    pub(crate) tenant_id: Option<&'a str>,
+    /// The application, or the user-assigned managed identity.
+    pub(crate) client_id: Option<&'a str>,
+    /// The application's secret.
+    pub(crate) client_secret: Option<&'a KeySource>,
+    /// A file with a token of another issuer that the application trusts.
+    pub(crate) federated_token_file: Option<&'a Path>,
+}
+
+/// A provider's Azure access tokens.
+#[derive(Debug)]
+pub(crate) struct AzureAuth {
+    provider: String,
+    tokens: CredentialCache<SecretText>,
+}
+
+impl AzureAuth {
+    /// Builds the source of tokens. Reads no file and opens no connection.
+    pub(crate) fn build(
+        options: AzureAuthOptions<'_>,
+        env: &Env,
+    ) -> Result<Self, ProviderConfigError> {
+        if options.client_secret.is_some() && options.federated_token_file.is_some() {
+            return Err(ProviderConfigError::BadName {
+                entry: format!("providers.{}.client_secret", options.provider),
+                why: "it cannot stand beside federated_token_file; remove one of the two",
+            });
+        }
+        let secret = options.client_secret.map(|source| {
+            let key = CachedKey::new(source.clone(), env);
+            let read = move || match key.get() {
+                Ok(secret) => Ok(prowess_cloud::CloudToken::new(secret.expose())),
+                Err(error) => Err(error.to_string()),
+            };
+            Arc::new(read) as prowess_cloud::ReadSecret
+        });
+        let source = AzureTokens::new(
+            AzureTokenOptions {
+                tenant_id: options.tenant_id.map(str::to_owned),
+                client_id: options.client_id.map(str::to_owned),
+                client_secret: secret,
+                federated_token_file: options.federated_token_file.map(Path::to_owned),
+            },
+            env.variables(),
+            CredentialTransport::shared(),
+            CloudClock::system(),
+        );
+        let tokens = source.map_values(|token| SecretText::new(token.as_str()));
+        Ok(AzureAuth {
+            provider: options.provider.to_owned(),
+            tokens: CredentialCache::new(tokens, CloudClock::system()),
+        })
+    }
+
+    /// A token that is valid now. Waits only when none is.
+    pub(crate) async fn token(&self) -> Result<SecretText, CallError> {
+        let token = self.tokens.get().await;
+        token.map_err(|error| CallError::Key {
+            provider: self.provider.clone(),
+            error: key_error(&error),
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Google access tokens of a provider.
+
+use std::path::Path;
+
+use prowess_cloud::{
+    CloudClock, CredentialCache, CredentialSource, GoogleTokenOptions, GoogleTokens,
+};
+
+use super::error::key_error;
+use super::transport::CredentialTransport;
+use crate::config::ProviderConfigError;
+use crate::env::Env;
+use crate::error::CallError;
+use crate::key::SecretText;
+
+/// What a provider's configuration says about Google credentials.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GoogleAuthOptions<'a> {
+    /// The provider's name, for errors.
+    pub(crate) provider: &'a str,
+    /// A credentials file. Default: Google's standard places, if they may be used.
+    pub(crate) credentials: Option<&'a Path>,
+    /// A service account to impersonate with whatever credentials are found.
+    pub(crate) impersonate: Option<&'a str>,
+    /// Whether Google's standard places may be used: only where tokens are sent to Google's own
+    /// address.
+    pub(crate) standard_places: bool,
+}
+
+/// A provider's Google access tokens.
+#[derive(Debug)]
+pub(crate) struct GoogleAuth {
+    provider: String,
+    tokens: CredentialCache<SecretText>,
+}
+
+impl GoogleAuth {
+    /// Builds the source of tokens; `None` if there is no place to get them from. Reads no file
+    /// and opens no connection.
+    pub(crate) fn build(
+        options: GoogleAuthOptions<'_>,
+        env: &Env,
+    ) -> Result<Option<Self>, ProviderConfigError> {
+        if options.credentials.is_none() && !options.standard_places {
+            return Ok(None);
+        }
+        if let Some(account) = options.impersonate
+            && !account.contains('@')
+        {
+            return Err(ProviderConfigError::BadName {
+                entry: format!("providers.{}.impersonate", options.provider),
+                why: "it must be the address of a service account, as in name@project.iam.gserviceaccount.com",
+            });
+        }
+        let source = GoogleTokens::new(
+            GoogleTokenOptions {
+                credentials: options.credentials.map(Path::to_owned),
+                impersonate: options.impersonate.map(str::to_owned),
+            },
+            env.variables(),
+            CredentialTransport::shared(),
+            CloudClock::system(),
+        );
+        let tokens = source.map_values(|token| SecretText::new(token.as_str()));
+        Ok(Some(GoogleAuth {
+            provider: options.provider.to_owned(),
+            tokens: CredentialCache::new(tokens, CloudClock::system()),
+        }))
+    }
+
+    /// A token that is valid now. Waits only when none is.
+    pub(crate) async fn token(&self) -> Result<SecretText, CallError> {
+        let token = self.tokens.get().await;
+        token.map_err(|error| CallError::Key {
+            provider: self.provider.clone(),
+            error: key_error(&error),
+        })
+    }
+}
